@@ -1,1 +1,12 @@
-export {}
+export type { Clock } from './effects/clock.js'
+export { systemClock } from './effects/clock.js'
+export type { FileStat, FileSystem } from './effects/file-system.js'
+export { nodeFileSystem, openFlags } from './effects/file-system.js'
+export type { Host } from './effects/host.js'
+export { currentHost } from './effects/host.js'
+export type { Random } from './effects/random.js'
+export { systemRandom } from './effects/random.js'
+export type { HeldLock, LockHolder, LockRefused, StoreLock } from './effects/store-lock.js'
+export { kernelLock } from './effects/store-lock.js'
+export type { Turn } from './effects/turn.js'
+export { loopTurn } from './effects/turn.js'

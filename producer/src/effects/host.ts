@@ -1,0 +1,40 @@
+import * as fs from 'node:fs'
+
+/** Who this process is, as far as the store has to know. */
+export interface Host {
+  readonly pid: number
+  /** The owner every store file must have; undefined where the platform has no such number. */
+  readonly uid: number | undefined
+  /** Tells two processes that got the same pid apart. */
+  readonly startKey: string
+  readonly node: string
+  readonly platform: string
+}
+
+/**
+ * Field 22 of `/proc/<pid>/stat` is the start time in clock ticks since boot; with the boot id it names one
+ * process for good. The command in field 2 may hold spaces and parentheses, so counting starts after the last
+ * one. Elsewhere the start time of this process has to do.
+ */
+function readStartKey(pid: number): string {
+  try {
+    const stat = fs.readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const ticks = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]
+    const boot = fs.readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+    if (ticks !== undefined) return `${boot}:${ticks}`
+  } catch {
+    // not a Linux; fall through
+  }
+  return `origin:${Math.round(performance.timeOrigin)}`
+}
+
+/** The running process. */
+export function currentHost(): Host {
+  return {
+    pid: process.pid,
+    uid: process.getuid?.(),
+    startKey: readStartKey(process.pid),
+    node: process.version,
+    platform: `${process.platform}-${process.arch}`,
+  }
+}

@@ -1,0 +1,111 @@
+import * as fs from 'node:fs'
+import { createRequire } from 'node:module'
+import { openFlags } from './file-system.js'
+
+/** What stands in the lock file, for people: the lock itself is the kernel's. */
+export interface LockHolder {
+  readonly pid: number
+  readonly start_key: string
+  /** RFC 3339, UTC. */
+  readonly started: string
+}
+
+/** A lock this process holds. */
+export interface HeldLock {
+  readonly held: true
+  /** False once the lock file was removed or replaced, so that another process could lock the new one. */
+  intact(): boolean
+  release(): void
+}
+
+/** The answer of an `acquire` that came second. `holder` is undefined where the file does not say. */
+export interface LockRefused {
+  readonly held: false
+  readonly holder: LockHolder | undefined
+}
+
+/** One writer a store. A second `acquire` on one path is refused at once, whatever process it comes from. */
+export interface StoreLock {
+  acquire(path: string, holder: LockHolder): HeldLock | LockRefused
+}
+
+interface NativeExtensions {
+  tryLock(fd: number): boolean
+  unlock(fd: number): void
+}
+
+const native = createRequire(import.meta.url)('fs-native-extensions') as NativeExtensions
+
+const LOCK_FILE_BYTES_MAX = 4096
+
+function readHolder(fd: number): LockHolder | undefined {
+  const buffer = Buffer.alloc(LOCK_FILE_BYTES_MAX)
+  const length = fs.readSync(fd, buffer, 0, buffer.length, 0)
+  try {
+    const value = JSON.parse(buffer.toString('utf8', 0, length)) as Partial<LockHolder> | null
+    if (typeof value?.pid !== 'number' || typeof value.started !== 'string') return undefined
+    return { pid: value.pid, start_key: String(value.start_key), started: value.started }
+  } catch {
+    return undefined
+  }
+}
+
+function isAt(path: string, own: fs.Stats): boolean {
+  try {
+    const found = fs.lstatSync(path)
+    return found.ino === own.ino && found.dev === own.dev
+  } catch {
+    return false
+  }
+}
+
+/** A full disk may cost the text for people, never the lock. */
+function writeHolder(fd: number, holder: LockHolder): void {
+  fs.fchmodSync(fd, 0o600)
+  fs.ftruncateSync(fd, 0)
+  try {
+    fs.writeSync(fd, `${JSON.stringify(holder)}\n`, 0)
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code
+    if (code !== 'ENOSPC' && code !== 'EDQUOT') throw error
+  }
+}
+
+/**
+ * A kernel file lock: two holders are impossible, and the system releases it at the death of its holder,
+ * however that comes. It locks an open file, so a lock file that was unlinked meanwhile locks nothing: the
+ * path is looked at again after the lock is taken, and before each commit.
+ */
+export const kernelLock: StoreLock = {
+  acquire(path, holder) {
+    const flags = fs.constants.O_RDWR | openFlags.create | openFlags.noFollow | openFlags.nonBlock
+    for (;;) {
+      const fd = fs.openSync(path, flags, 0o600)
+      const own = fs.fstatSync(fd)
+      try {
+        if (!own.isFile()) throw Object.assign(new Error(`${path} is not a regular file`), { code: 'EFTYPE' })
+        if (!native.tryLock(fd)) {
+          const refused: LockRefused = { held: false, holder: readHolder(fd) }
+          fs.closeSync(fd)
+          return refused
+        }
+        if (!isAt(path, own)) {
+          fs.closeSync(fd)
+          continue
+        }
+        writeHolder(fd, holder)
+      } catch (error) {
+        fs.closeSync(fd)
+        throw error
+      }
+      return {
+        held: true,
+        intact: () => isAt(path, own),
+        release: () => {
+          native.unlock(fd)
+          fs.closeSync(fd)
+        },
+      }
+    }
+  },
+}
