@@ -1,1 +1,7 @@
-export {}
+export { crashChoices } from './crash-choices.js'
+export { isSoak, Prng, seedsToRun } from './prng.js'
+export { fastTmpdir, Scratch } from './scratch.js'
+export { SimClock } from './sim-clock.js'
+export { type CrashChoice, SimDisk } from './sim-disk.js'
+export { SimDeath, SimMisuse, systemError } from './sim-error.js'
+export { type Call, type Fault, SimFs, type SimStats } from './sim-fs.js'
