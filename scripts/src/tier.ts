@@ -1,1 +1,68 @@
-export {}
+import { runBench } from './tier/bench.js'
+import { type Result, sum } from './tier/result.js'
+import { close, runSteps } from './tier/run-steps.js'
+import { readStamp, treeDigest, writeStamp } from './tier/stamp.js'
+import { tally } from './tier/tally.js'
+import { checkSteps, conformance, soakSteps, testSteps, unit } from './tier/tiers.js'
+
+const [tier = '', ...args] = process.argv.slice(2)
+
+switch (tier) {
+  case 'test':
+    process.exitCode = await runTier('test', testSteps)
+    break
+  case 'check':
+    process.exitCode = await runCheck()
+    break
+  case 'node': {
+    // The portable part of the tests, for another Node than the one that built the tree.
+    console.log(`node ${process.version}`)
+    process.exitCode = await runTier('node', [unit, conformance])
+    break
+  }
+  case 'soak':
+    process.exitCode = await runTier('soak', only(soakSteps, args))
+    break
+  case 'bench':
+    process.exitCode = await runBench(args)
+    break
+  case 'tally':
+    process.exitCode = tally(args)
+    break
+  default:
+    console.error(`no tier "${tier}": test, check, node, soak, bench or tally`)
+    process.exitCode = 2
+}
+
+async function runTier(name: string, steps: Parameters<typeof runSteps>[1]): Promise<number> {
+  const { ok, results } = await runSteps(name, steps)
+  await keep(name, ok, results)
+  return close(ok, results)
+}
+
+/** All of CI. What `npm test` has just passed on the same tree is not run again, and its counts are not counted twice. */
+async function runCheck(): Promise<number> {
+  const stamp = readStamp('test')
+  const current = stamp !== undefined && stamp.tree === (await treeDigest())
+  if (current) console.log(`ok   check/test: passed on this very tree before (${stamp.passed} passed)`)
+  const before = current ? { ok: true, results: [] } : await runSteps('test', testSteps)
+  if (!current) await keep('test', before.ok, before.results)
+  const own = await runSteps('check', checkSteps)
+  await keep('check', own.ok, own.results)
+  return close(before.ok && own.ok, [...before.results, ...own.results])
+}
+
+async function keep(name: string, ok: boolean, results: readonly Result[]): Promise<void> {
+  const tree = await treeDigest()
+  writeStamp(name, { tree: ok && tree !== undefined ? tree : 'not passed', ...sum(results) })
+}
+
+function only<T extends { readonly name: string }>(
+  steps: readonly T[],
+  names: readonly string[],
+): readonly T[] {
+  const unknown = names.filter(name => !steps.some(step => step.name === name))
+  if (unknown.length > 0)
+    throw new Error(`no suite "${unknown[0]}": ${steps.map(step => step.name).join(', ')}`)
+  return names.length === 0 ? steps : steps.filter(step => names.includes(step.name))
+}

@@ -1,0 +1,38 @@
+import { closingLine, type Result, sum } from './result.js'
+import type { Step } from './step.js'
+
+/** Runs steps in order, prints a line for each, shows the output of those that failed. Goes on after a failure. */
+export async function runSteps(
+  tier: string,
+  steps: readonly Step[],
+): Promise<{ ok: boolean; results: Result[] }> {
+  const results: Result[] = []
+  for (const step of steps) {
+    const started = performance.now()
+    const result = await attempt(step)
+    const seconds = ((performance.now() - started) / 1000).toFixed(1)
+    results.push(result)
+    const counted = result.passed + result.failed + result.skipped > 0 ? closingLine(result) : 'clean'
+    console.log(
+      `${result.ok ? 'ok  ' : 'FAIL'} ${tier}/${step.name}: ${counted} (${result.note}, ${seconds} s)`,
+    )
+    for (const line of result.said) console.log(`       ${line}`)
+    if (!result.ok) console.log(result.output.replace(/^/gm, '     | '))
+  }
+  return { ok: results.every(result => result.ok), results }
+}
+
+async function attempt(step: Step): Promise<Result> {
+  try {
+    return await step.run()
+  } catch (error) {
+    const output = error instanceof Error ? (error.stack ?? error.message) : String(error)
+    return { ok: false, passed: 0, failed: 1, skipped: 0, note: 'could not run', said: [], output }
+  }
+}
+
+/** Prints the closing line and returns the exit code. */
+export function close(ok: boolean, results: readonly Result[]): number {
+  console.log(closingLine(sum(results)))
+  return ok ? 0 : 1
+}

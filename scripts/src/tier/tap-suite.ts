@@ -1,0 +1,71 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { capture } from './command.js'
+import type { Result } from './result.js'
+import { root } from './root.js'
+
+const SUMMARY = /^# \{ total: (\d+), pass: (\d+)(?:, fail: (\d+))?(?:, todo: (\d+))?(?:, skip: (\d+))? \}$/m
+
+/** Runs compiled tap files. A file in which nothing ran fails the suite: an empty test proves nothing. */
+export async function tapSuite(
+  name: string,
+  files: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Result> {
+  if (files.length === 0) {
+    return {
+      ok: false,
+      passed: 0,
+      failed: 1,
+      skipped: 0,
+      note: 'no test files',
+      said: [],
+      output: `the suite "${name}" has no test files`,
+    }
+  }
+  const { code, output } = await capture('tap', ['--reporter=tap', ...files], env)
+  keepLog(name, output)
+  const counts = SUMMARY.exec(output)
+  const number = (index: number): number => Number(counts?.[index] ?? 0)
+  const empty = [...output.matchAll(/^ok \d+ - (\S+\.js) # SKIP/gm)].map(match => match[1])
+  const failed = number(3) + number(4) + empty.length
+  const ok = code === 0 && counts !== null && failed === 0
+  const problems = empty.map(file => `${file}: no test ran in this file\n`).join('')
+  return {
+    ok,
+    passed: number(2),
+    failed: ok ? 0 : Math.max(1, failed),
+    skipped: number(5) - empty.length,
+    note: `${files.length} files`,
+    said: said(output),
+    output: problems + failures(output),
+  }
+}
+
+/** Comments that a test wrote on purpose, and the reasons of skips. */
+function said(output: string): string[] {
+  const lines = output.split('\n')
+  const comments = lines.filter(
+    line => /^ {4,}# /.test(line) && !/^ *# (Subtest:|time=|\{ total|No coverage)/.test(line),
+  )
+  const skips = lines
+    .filter(line => /^ {4,}ok \d+ .*# SKIP/.test(line))
+    .map(line => line.replace(/^ *ok \d+ - /, 'skipped: '))
+  return [...comments.map(line => line.trim().slice(2)), ...skips]
+}
+
+function failures(output: string): string {
+  const lines = output.split('\n')
+  const kept: string[] = []
+  for (const [index, line] of lines.entries()) {
+    if (/^\s*not ok /.test(line)) kept.push(...lines.slice(index, index + 40), '')
+    if (kept.length > 400) break
+  }
+  return kept.length > 0 ? kept.join('\n') : lines.slice(-60).join('\n')
+}
+
+function keepLog(name: string, output: string): void {
+  const folder = join(root, '.kim-results')
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, `${name}.tap`), output)
+}

@@ -1,0 +1,49 @@
+import { gate } from './command.js'
+import { packSteps } from './pack.js'
+import { testFiles } from './sources.js'
+import type { Step } from './step.js'
+import { tapSuite } from './tap-suite.js'
+
+const PACKAGES = ['manifest', 'cli-kit', 'observer-sdk', 'producer', 'examples']
+
+function suite(name: string, env: Readonly<Record<string, string>> = {}): Step {
+  return { name, run: () => tapSuite(name, testFiles(`test/${name}`, '.test'), env) }
+}
+
+/** The packages' own tests. */
+export const unit: Step = {
+  name: 'unit',
+  run: () =>
+    tapSuite(
+      'unit',
+      PACKAGES.flatMap(name => testFiles(`${name}/test`, '.test')),
+    ),
+}
+
+/** The vectors, judged by every implementation here. */
+export const conformance: Step = suite('conformance')
+
+/** `npm test`. */
+export const testSteps: readonly Step[] = [
+  { name: 'lint', run: () => gate('format, rules, import direction', 'biome', ['ci', '--colors=off', '.']) },
+  suite('tidy'),
+  suite('types'),
+  unit,
+  conformance,
+]
+
+/** What `npm run check` adds. */
+export const checkSteps: readonly Step[] = [
+  { name: 'knip', run: () => gate('dead files, exports and dependencies', 'knip', ['--no-progress']) },
+  ...packSteps,
+  suite('fault'),
+  suite('sim'),
+  suite('fuzz'),
+  suite('kills'),
+  suite('e2e'),
+]
+
+/** `npm run soak`: the same suites, told to take their long form. */
+export const soakSteps: readonly Step[] = ['fault', 'sim', 'fuzz', 'kills', 'e2e'].map(name =>
+  suite(name, { KIM_SOAK: '1' }),
+)

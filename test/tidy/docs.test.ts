@@ -1,0 +1,72 @@
+import { existsSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import t from 'tap'
+import { repositoryFiles, root, sources, textOf } from './sources.js'
+
+const documents = repositoryFiles().filter(file => file.endsWith('.md'))
+
+t.test('links - in documents lead to files that exist', t => {
+  const broken: string[] = []
+  for (const file of documents) {
+    for (const [, target = ''] of textOf(file).matchAll(/\]\(([^)\s]+)\)/g)) {
+      if (/^(https?:|mailto:|#)/.test(target)) continue
+      const path = normalize(join(dirname(file), target.split('#')[0] ?? ''))
+      if (!existsSync(join(root, path))) broken.push(`${file}: ${target}`)
+    }
+  }
+  t.same(broken, [])
+  t.end()
+})
+
+t.test('scripts - that documents tell to run exist', t => {
+  const { scripts } = JSON.parse(textOf('package.json')) as { scripts: Record<string, string> }
+  const unknown: string[] = []
+  let seen = 0
+  for (const file of documents) {
+    for (const [, name = ''] of textOf(file).matchAll(/npm run ([\w:-]+)/g)) {
+      seen++
+      if (scripts[name] === undefined) unknown.push(`${file}: npm run ${name}`)
+    }
+  }
+  t.ok(seen > 0)
+  t.same(unknown, [])
+  t.end()
+})
+
+const CLAUSE = /\b(JF|OB|RC|KS|CL|CP|CO)-\d+[a-z]?\b/g
+
+/** A clause is defined where its id opens a bold run: `**JF-12**`. */
+function definedClauses(): Map<string, string[]> {
+  const found = new Map<string, string[]>()
+  for (const file of documents.filter(name => /^spec\/[\w-]+\.md$/.test(name))) {
+    for (const [, id = ''] of textOf(file).matchAll(/\*\*((?:JF|OB|RC|KS|CL|CP|CO)-\d+[a-z]?)\b/g)) {
+      found.set(id, [...(found.get(id) ?? []), file])
+    }
+  }
+  return found
+}
+
+t.test('clauses - each id is defined once', t => {
+  const defined = definedClauses()
+  t.ok(defined.size > 0, `${defined.size} clauses`)
+  t.same(
+    [...defined].filter(([, files]) => files.length > 1).map(([id, files]) => `${id}: ${files.join(', ')}`),
+    [],
+  )
+  t.end()
+})
+
+t.test('clauses - every one that a test, a source or a document cites exists', t => {
+  const defined = definedClauses()
+  const dangling: string[] = []
+  const cited = new Set<string>()
+  for (const file of [...sources(''), ...documents].filter(name => !name.startsWith('test/tidy/'))) {
+    for (const [id] of textOf(file).matchAll(CLAUSE)) {
+      if (file.includes('test/')) cited.add(id)
+      if (!defined.has(id)) dangling.push(`${file}: ${id}`)
+    }
+  }
+  t.same(dangling, [])
+  t.comment(`clauses: ${defined.size} defined, ${cited.size} cited by tests`)
+  t.end()
+})

@@ -1,0 +1,102 @@
+import { dirname, join, normalize } from 'node:path'
+import t from 'tap'
+import { type Breach, report, sources, textOf } from './sources.js'
+
+/**
+ * The stages of each package, upstream first. A stage may import from the stages named before it and from its
+ * own; what stands at the top of `src/` and under `cli/` composes and sees all of them.
+ */
+const STAGES: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  'observer-sdk': [
+    ['store'],
+    ['watch', 'verify'],
+    ['tail'],
+    ['project'],
+    ['cursors'],
+    ['deliver'],
+    ['replay'],
+    ['cli'],
+  ],
+  producer: [['effects'], ['source', 'journal'], ['core'], ['sinks', 'control'], ['cli']],
+}
+
+/** Which package may import which, by name. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  manifest: [],
+  'cli-kit': ['@kim/manifest'],
+  'observer-sdk': ['@kim/manifest', '@kim/cli-kit'],
+  producer: ['@kim/manifest', '@kim/cli-kit', '@kim/observer-sdk'],
+}
+
+function importsOf(file: string): { line: number; target: string }[] {
+  return textOf(file)
+    .split('\n')
+    .flatMap((text, index) => {
+      const target = /(?:from|import)\s*\(?\s*'([^']+)'/.exec(text)?.[1]
+      return target === undefined || /^\s*(\/\/|\*)/.test(text) ? [] : [{ line: index + 1, target }]
+    })
+}
+
+t.test('packages - import only what the table allows, and siblings by name', t => {
+  const breaches: Breach[] = []
+  let seen = 0
+  for (const [name, allowed] of Object.entries(MAY_IMPORT)) {
+    for (const file of sources(`${name}/src/`)) {
+      for (const { line, target } of importsOf(file)) {
+        seen++
+        const ours =
+          target.startsWith('@kim/') && !allowed.some(one => target === one || target.startsWith(`${one}/`))
+        const outside =
+          target.startsWith('.') && !normalize(join(dirname(file), target)).startsWith(`${name}/src/`)
+        if (ours || outside) breaches.push({ file, line, text: `imports ${target}` })
+      }
+    }
+  }
+  t.ok(seen > 0, 'imports were found')
+  t.same(report(breaches), [])
+  t.end()
+})
+
+t.test('stages - imports point upstream only', t => {
+  const breaches: Breach[] = []
+  for (const [name, stages] of Object.entries(STAGES)) {
+    const rank = new Map(stages.flatMap((group, index) => group.map(stage => [stage, index] as const)))
+    const stageOf = (path: string): string => path.slice(`${name}/src/`.length).split('/')[0] ?? ''
+    for (const file of sources(`${name}/src/`)) {
+      const own = stageOf(file)
+      if (!file.slice(`${name}/src/`.length).includes('/')) continue
+      if (!rank.has(own))
+        breaches.push({ file, line: 1, text: `"${own}" is not a stage; name it in the table of this test` })
+      for (const { line, target } of importsOf(file)) {
+        if (!target.startsWith('.')) continue
+        const other = stageOf(normalize(join(dirname(file), target)))
+        if (other === own || (own === 'cli' && !rank.has(other))) continue
+        const upstream = (rank.get(other) ?? Number.POSITIVE_INFINITY) < (rank.get(own) ?? -1)
+        if (!upstream) breaches.push({ file, line, text: `${own} imports ${target}` })
+      }
+    }
+  }
+  t.same(report(breaches), [])
+  t.end()
+})
+
+t.test('producer - only cli and sinks see the observer', t => {
+  const files = sources('producer/src/').filter(file => !/^producer\/src\/(cli|sinks)\//.test(file))
+  const breaches = files.flatMap(file =>
+    importsOf(file)
+      .filter(({ target }) => target.startsWith('@kim/observer-sdk'))
+      .map(({ line, target }) => ({ file, line, text: `imports ${target}` })),
+  )
+  t.same(report(breaches), [])
+  t.end()
+})
+
+t.test('doors - are written by hand, name by name', t => {
+  const doors = sources('').filter(file => /^[\w-]+\/src\/(index|internal)\.ts$/.test(file))
+  t.ok(doors.length >= 4)
+  const breaches = doors.flatMap(file =>
+    /export \*/.test(textOf(file)) ? [{ file, line: 1, text: 'export *' }] : [],
+  )
+  t.same(report(breaches), [])
+  t.end()
+})

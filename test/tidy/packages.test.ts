@@ -1,0 +1,97 @@
+import t from 'tap'
+import { repositoryFiles, textOf } from './sources.js'
+
+interface Manifest {
+  readonly name: string
+  readonly version?: string
+  readonly private?: boolean
+  readonly type?: string
+  readonly engines?: { readonly node?: string }
+  readonly bin?: Record<string, string>
+  readonly scripts?: Record<string, string>
+  readonly dependencies?: Record<string, string>
+  readonly devDependencies?: Record<string, string>
+  readonly exports?: Record<string, unknown>
+}
+
+const files = repositoryFiles().filter(file => /(^|\/)package\.json$/.test(file) && !file.startsWith('spec/'))
+const manifests = files.map(file => ({ file, json: JSON.parse(textOf(file)) as Manifest }))
+const lock = JSON.parse(textOf('package-lock.json')) as {
+  packages: Record<string, { hasInstallScript?: boolean; resolved?: string; link?: boolean }>
+}
+
+t.test('dependencies - are pinned exactly', t => {
+  const loose = manifests.flatMap(({ file, json }) =>
+    Object.entries({ ...json.dependencies, ...json.devDependencies })
+      .filter(([, range]) => !/^\d+\.\d+\.\d+$/.test(range))
+      .map(([name, range]) => `${file}: ${name} ${range}`),
+  )
+  t.same(loose, [])
+  t.end()
+})
+
+t.test('dependencies - run no script when they are installed', t => {
+  t.same(
+    Object.entries(lock.packages)
+      .filter(([, entry]) => entry.hasInstallScript === true)
+      .map(([name]) => name),
+    [],
+  )
+  t.end()
+})
+
+t.test('lockfile - carries no download address', t => {
+  const resolved = Object.entries(lock.packages).filter(
+    ([, entry]) => entry.resolved !== undefined && entry.link !== true,
+  )
+  t.same(
+    resolved.map(([name]) => name),
+    [],
+  )
+  t.end()
+})
+
+t.test('versions - of our packages agree', t => {
+  const ours = manifests.filter(({ json }) => json.name.startsWith('@kim/'))
+  t.ok(ours.length >= 5)
+  const version = ours[0]?.json.version
+  t.same(
+    ours.filter(({ json }) => json.version !== version).map(({ file }) => file),
+    [],
+  )
+  const stale = manifests.flatMap(({ file, json }) =>
+    Object.entries(json.dependencies ?? {})
+      .filter(([name, range]) => name.startsWith('@kim/') && range !== version)
+      .map(([name]) => `${file}: ${name}`),
+  )
+  t.same(stale, [])
+  t.end()
+})
+
+t.test('packages - are ESM for the same Node, with a string default door', t => {
+  for (const { file, json } of manifests) {
+    t.equal(json.type, 'module', file)
+    if (json.private === true) continue
+    t.equal(json.engines?.node, '>=20.19', file)
+    const door = json.exports?.['.'] as { default?: unknown } | undefined
+    t.type(door?.default, 'string', file)
+  }
+  t.end()
+})
+
+t.test('bins - are committed two-line launchers of compiled code', t => {
+  let seen = 0
+  for (const { file, json } of manifests) {
+    for (const path of Object.values(json.bin ?? {})) {
+      seen++
+      const lines = textOf(`${file.slice(0, -'package.json'.length)}${path.slice(2)}`)
+        .trimEnd()
+        .split('\n')
+      t.equal(lines.length, 2, path)
+      t.equal(lines[0], '#!/usr/bin/env node')
+      t.match(lines[1], /^import '\.\.\/dist\/.*\.js'$/)
+    }
+  }
+  t.equal(seen, 3)
+  t.end()
+})
