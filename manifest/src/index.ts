@@ -1,1 +1,119 @@
-export const packageName = 'x'
+export type {
+  CheckpointFacts,
+  CheckpointFault,
+  CheckpointHeader,
+  CheckpointRef,
+  KeyEntry,
+  ParsedHeader,
+} from './checkpoint.js'
+export {
+  checkpointFooter,
+  checkpointVersion,
+  encodeCheckpoint,
+  encodeCheckpointEntity,
+  encodeCheckpointHeader,
+  headOf,
+  inCheckpointOrder,
+  parseCheckpointEntity,
+  parseCheckpointHeader,
+  parseCheckpointRef,
+  registryCapability,
+  verifyHeader,
+} from './checkpoint.js'
+export type { AttentionEntity, Classifiable, Classifier, ManifestData } from './classify.js'
+export {
+  attentionOf,
+  classOf,
+  createClassifier,
+  effectOf,
+  entersActivity,
+  forgetsRevision,
+  isNews,
+  isRegistryFamily,
+  isRegistryGenesis,
+  sectionsOf,
+  wakeClassOf,
+} from './classify.js'
+export type { Decoded, MalformedReason } from './codec.js'
+export { decodeLine, encodeRecord } from './codec.js'
+export type { SeqRange } from './continuity.js'
+export { Continuity } from './continuity.js'
+export type { DigestEntity } from './digest.js'
+export { entityHash, jcs, payloadHash, projectionDigest, sha256Hex } from './digest.js'
+export type { Duplicate } from './duplicates.js'
+export { DuplicateFinder } from './duplicates.js'
+export type {
+  Actor,
+  Clock,
+  EventRecord,
+  JsonObject,
+  JsonValue,
+  PayloadRef,
+  ReadRecord,
+  Tx,
+} from './envelope.js'
+export { asRead, entityKey, isCount, isJsonObject, isPayloadRef, isSeq, isSha256 } from './envelope.js'
+export type { ErrorCode, KimErrorOptions, Retry } from './errors.js'
+export { errorCodes, KimError } from './errors.js'
+export { eventIdOf, nonceOf } from './event-id.js'
+export type { AnomalyCounts, FoldOptions, FoldStart, Head } from './fold.js'
+export { Fold } from './fold.js'
+export { actionClasses } from './generated/action-classes.js'
+export { InvariantError, invariant } from './invariant.js'
+export type {
+  ActionClass,
+  AnomalyKind,
+  Effect,
+  KnownEvent,
+  KnownItemType,
+  NoteKind,
+  Section,
+  Verb,
+  WakeClass,
+} from './kinds.js'
+export { anomalies } from './kinds.js'
+export type { ArchivedSegment, Environment, EventsPaths, StorePaths } from './layout.js'
+export {
+  archivedSegmentName,
+  blobPath,
+  checkpointName,
+  clientState,
+  cursorKey,
+  defaultStateHome,
+  defaultStore,
+  eventsPaths,
+  isMisnamedSegment,
+  parseArchivedSegmentName,
+  parseCheckpointName,
+  parseSegmentName,
+  parseTempName,
+  segmentName,
+  storePaths,
+  tempName,
+} from './layout.js'
+export type { Limits } from './limits.js'
+export {
+  assertLimits,
+  assertPersonas,
+  assertResponseBytes,
+  belongsInBlob,
+  clipSummary,
+  fitsCommit,
+  isKeyForgettable,
+  isSegmentFull,
+  limits,
+  seqRoom,
+} from './limits.js'
+export type { FramedLine, PendingBytes } from './lines.js'
+export { LineFramer } from './lines.js'
+export type { Meta } from './meta.js'
+export { announcedLoss, encodeMeta, parseMeta } from './meta.js'
+export type { Entity, Revision } from './projection.js'
+export { Projection } from './projection.js'
+export { Ring } from './ring.js'
+export type { TailFeatures, TailLabel, TailRow } from './tail-state.js'
+export { classifyTail, matchingTailRows, TAIL_ROWS } from './tail-state.js'
+export type { TxVerdict } from './tx.js'
+export { TxTracker } from './tx.js'
+export { compareUtf8 } from './utf8-order.js'
+export { toWellFormed } from './well-formed.js'

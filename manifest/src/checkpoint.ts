@@ -1,0 +1,197 @@
+import stringify from 'fast-json-stable-stringify'
+import type { JsonObject, JsonValue, PayloadRef } from './envelope.js'
+import { isCount, isJsonObject, isPayloadRef, isSeq, isSha256 } from './envelope.js'
+import type { Head } from './fold.js'
+import type { Entity, Revision } from './projection.js'
+import { compareUtf8 } from './utf8-order.js'
+import { toWellFormed } from './well-formed.js'
+
+/** Version of the checkpoint document. */
+export const checkpointVersion = 1
+
+/** The capability of a checkpoint that was taken after a registry genesis. */
+export const registryCapability = 'registry_genesis'
+
+/** An idempotency key that is still remembered: of which record, and since when. */
+export interface KeyEntry {
+  readonly key: string
+  readonly seq: number
+  readonly ts: string
+}
+
+/** What a checkpoint says about itself. */
+export interface CheckpointHeader {
+  readonly project_id: string
+  readonly head_seq: number
+  readonly head_writer: string | null
+  readonly capabilities: readonly string[]
+  readonly entity_count: number
+  readonly revisions: readonly Revision[]
+  readonly keys: readonly KeyEntry[]
+  /** The sealed segment that it ends with, and the hash of its bytes. */
+  readonly chain: { readonly segment: string; readonly sha256: string }
+}
+
+/** What a `checkpoint_ref` says about a checkpoint. */
+export interface CheckpointRef {
+  readonly file: string
+  readonly sha256: string
+  readonly bytes: number
+  readonly head_seq: number
+  readonly entities: number
+}
+
+/** What can be wrong with a checkpoint. */
+export type CheckpointFault = 'version' | 'header' | 'project' | 'head' | 'count' | 'size' | 'hash'
+
+/** A header, or what is wrong with it. */
+export type ParsedHeader =
+  | { readonly ok: true; readonly header: CheckpointHeader }
+  | { readonly ok: false; readonly fault: CheckpointFault }
+
+const opening = `{"checkpoint":${checkpointVersion},`
+const closing = ',"entities":['
+/** The last line of a checkpoint. */
+export const checkpointFooter = ']}'
+
+const compareEntities = (a: Entity | Revision, b: Entity | Revision): number => {
+  const left = toWellFormed(`${a.item_type}\t${a.item_id}`)
+  const right = toWellFormed(`${b.item_type}\t${b.item_id}`)
+  return compareUtf8(left, right) || (a.item_type < b.item_type ? -1 : 1)
+}
+
+/** Entities or revisions in the order of a checkpoint: by the UTF-8 bytes of `item_type \t item_id`. */
+export function inCheckpointOrder<T extends Entity | Revision>(entries: Iterable<T>): T[] {
+  return [...entries].sort(compareEntities)
+}
+
+/** The first line of a checkpoint, without its `\n`. */
+export function encodeCheckpointHeader(header: CheckpointHeader): string {
+  return `${opening}${stringify(header).slice(1, -1)}${closing}`
+}
+
+/** The line of one entity, without its `\n`; each but the last takes a comma. */
+export function encodeCheckpointEntity(entity: Entity, isLast: boolean): string {
+  return `${stringify(entity)}${isLast ? '' : ','}`
+}
+
+/** The lines of a checkpoint, each with its `\n`; `entities` stand in their order and are as many as announced. */
+export function* encodeCheckpoint(header: CheckpointHeader, entities: Iterable<Entity>): Generator<string> {
+  yield `${encodeCheckpointHeader(header)}\n`
+  let left = header.entity_count
+  for (const entity of entities) yield `${encodeCheckpointEntity(entity, --left === 0)}\n`
+  yield `${checkpointFooter}\n`
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string'
+
+function isRevision(value: JsonValue): value is JsonObject & Revision {
+  return (
+    isJsonObject(value) &&
+    isText(value['item_type']) &&
+    isText(value['item_id']) &&
+    isCount(value['entity_rev'])
+  )
+}
+
+function isKeyEntry(value: JsonValue): value is JsonObject & KeyEntry {
+  return isJsonObject(value) && isText(value['key']) && isSeq(value['seq']) && isText(value['ts'])
+}
+
+function isArrayOf<T extends JsonValue>(
+  value: unknown,
+  is: (item: JsonValue) => item is T,
+): value is readonly T[] {
+  return Array.isArray(value) && value.every(is)
+}
+
+function headerIn(value: JsonObject): CheckpointHeader | undefined {
+  const { project_id, head_seq, head_writer, capabilities, entity_count, revisions, keys, chain } = value
+  if (!isText(project_id) || !isSeq(head_seq) || !isCount(entity_count)) return undefined
+  if (head_writer !== null && !isText(head_writer)) return undefined
+  if (!isArrayOf(capabilities, isText) || !isArrayOf(revisions, isRevision) || !isArrayOf(keys, isKeyEntry)) {
+    return undefined
+  }
+  if (!isJsonObject(chain) || !isText(chain['segment']) || !isSha256(chain['sha256'])) return undefined
+  const { segment, sha256 } = chain
+  return {
+    project_id,
+    head_seq,
+    head_writer,
+    capabilities,
+    entity_count,
+    revisions,
+    keys,
+    chain: { segment, sha256 },
+  }
+}
+
+/** What the first line of a checkpoint says. */
+export function parseCheckpointHeader(line: string): ParsedHeader {
+  const value = line.endsWith(closing) ? parseJson(`${line}${checkpointFooter}`) : undefined
+  if (!isJsonObject(value)) return { ok: false, fault: 'header' }
+  if (value['checkpoint'] !== checkpointVersion) return { ok: false, fault: 'version' }
+  const header = headerIn(value)
+  return header === undefined ? { ok: false, fault: 'header' } : { ok: true, header }
+}
+
+/** What the line of an entity says, or nothing if it is none. */
+export function parseCheckpointEntity(line: string): Entity | undefined {
+  const value = parseJson(line.endsWith(',') ? line.slice(0, -1) : line)
+  if (!isJsonObject(value)) return undefined
+  const { item_type, item_id, agent, entity_rev, payload, payload_ref, seq, ts } = value
+  if (!isText(item_type) || !isText(item_id) || !isSeq(seq)) return undefined
+  if (!isJsonObject(payload) && !isPayloadRef(payload_ref)) return undefined
+  return {
+    item_type,
+    item_id,
+    agent: isText(agent) ? agent : undefined,
+    entity_rev: isCount(entity_rev) ? entity_rev : undefined,
+    payload: isJsonObject(payload) ? payload : undefined,
+    payload_ref: isJsonObject(payload) ? undefined : (payload_ref as unknown as PayloadRef),
+    seq,
+    ts: isText(ts) ? ts : undefined,
+  }
+}
+
+/** What a `checkpoint_ref` payload says, or nothing if it is none. */
+export function parseCheckpointRef(payload: JsonObject | undefined): CheckpointRef | undefined {
+  if (payload === undefined) return undefined
+  const { file, sha256, bytes, head_seq, entities } = payload
+  if (!isText(file) || !isSha256(sha256) || !isCount(bytes) || !isSeq(head_seq) || !isCount(entities))
+    return undefined
+  return { file, sha256, bytes, head_seq, entities }
+}
+
+/** What was found in the file that a header stands in. */
+export interface CheckpointFacts {
+  readonly projectId: string
+  readonly ref: CheckpointRef
+  readonly sha256: string
+  readonly bytes: number
+  /** The lines of the document, header and footer included. */
+  readonly lines: number
+}
+
+/** What speaks against a checkpoint, if anything does: it must agree with its ref, its project and itself. */
+export function verifyHeader(header: CheckpointHeader, facts: CheckpointFacts): CheckpointFault | undefined {
+  const { projectId, ref, sha256, bytes, lines } = facts
+  if (header.project_id !== projectId) return 'project'
+  if (header.head_seq !== ref.head_seq) return 'head'
+  if (header.entity_count !== ref.entities || lines !== header.entity_count + 2) return 'count'
+  if (bytes !== ref.bytes) return 'size'
+  return sha256 === ref.sha256 ? undefined : 'hash'
+}
+
+/** Who wrote the newest record that a checkpoint covers. */
+export function headOf(header: CheckpointHeader): Head {
+  return { seq: header.head_seq, writer: header.head_writer }
+}

@@ -1,0 +1,192 @@
+import { Buffer, isUtf8 } from 'node:buffer'
+import stringify from 'fast-json-stable-stringify'
+import { classOf } from './classify.js'
+import type { Actor, Clock, EventRecord, JsonObject, PayloadRef, ReadRecord, Tx } from './envelope.js'
+import { isCount, isJsonObject, isPayloadRef, isSeq } from './envelope.js'
+import { KimError } from './errors.js'
+import { actionClasses } from './generated/action-classes.js'
+import { exceedsNesting, exceedsNumberRange } from './json-bounds.js'
+import type { AnomalyKind } from './kinds.js'
+import { belongsInBlob, clipSummary, limits } from './limits.js'
+import { toWellFormed } from './well-formed.js'
+
+/** Why a terminated line is no record. */
+export type MalformedReason =
+  | 'too_long'
+  | 'invalid_utf8'
+  | 'invalid_json'
+  | 'too_deep'
+  | 'number_range'
+  | 'not_object'
+  | 'wrong_version'
+  | 'no_seq'
+  | 'no_action'
+  | 'no_item_type'
+  | 'bad_payload'
+
+/** What one line is. */
+export type Decoded =
+  | { readonly kind: 'blank' }
+  | { readonly kind: 'record'; readonly record: ReadRecord; readonly defects: readonly AnomalyKind[] }
+  | { readonly kind: 'future'; readonly seq?: number }
+  | { readonly kind: 'malformed'; readonly reason: MalformedReason }
+
+const version = actionClasses.envelope_version
+const blank: Decoded = { kind: 'blank' }
+const noDefects: readonly AnomalyKind[] = []
+const refInvalid: readonly AnomalyKind[] = ['payload_ref_invalid']
+const refIgnored: readonly AnomalyKind[] = ['payload_ref_ignored']
+
+const malformed = (reason: MalformedReason): Decoded => ({ kind: 'malformed', reason })
+
+function isBlank(bytes: Uint8Array): boolean {
+  for (const byte of bytes) if (byte !== 0x20 && byte !== 0x09 && byte !== 0x0d) return false
+  return true
+}
+
+const startsWithBom = (bytes: Uint8Array): boolean =>
+  bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
+
+const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
+const name = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined
+
+const isClockReading = (value: unknown): boolean => value === undefined || typeof value === 'number'
+
+function isClock(value: unknown): value is Clock & JsonObject {
+  return (
+    isJsonObject(value) &&
+    isClockReading(value['mono_ms']) &&
+    isClockReading(value['boot_ms']) &&
+    isClockReading(value['wait_ms'])
+  )
+}
+
+function isActor(value: unknown): value is Actor & JsonObject {
+  return isJsonObject(value) && typeof value['kind'] === 'string' && typeof value['name'] === 'string'
+}
+
+function isTx(value: unknown): value is Tx & JsonObject {
+  if (!isJsonObject(value)) return false
+  const { id, i, n } = value
+  return name(id) !== undefined && isSeq(i) && isSeq(n) && i <= n && n <= limits.txRecordsMax
+}
+
+/**
+ * Says what one line is, without its `\n`. Total: whatever the bytes, it returns a value and throws nothing.
+ * Only the first line of a file may begin with a byte order mark.
+ */
+export function decodeLine(bytes: Uint8Array, atFileStart = false): Decoded {
+  if (bytes.length > limits.lineReadBytesMax) return malformed('too_long')
+  const line = atFileStart && startsWithBom(bytes) ? bytes.subarray(3) : bytes
+  if (isBlank(line)) return blank
+  if (!isUtf8(line)) return malformed('invalid_utf8')
+  const json = Buffer.from(line.buffer, line.byteOffset, line.length).toString('utf8')
+  if (exceedsNesting(json)) return malformed('too_deep')
+  let value: unknown
+  try {
+    value = JSON.parse(json)
+  } catch {
+    return malformed('invalid_json')
+  }
+  if (exceedsNumberRange(value)) return malformed('number_range')
+  return isJsonObject(value) ? decodeObject(value) : malformed('not_object')
+}
+
+function decodeObject(raw: JsonObject): Decoded {
+  const { v, seq, action, item_type: itemType, payload, payload_ref: ref, tx, entity_rev: rev } = raw
+  if (v !== version) {
+    if (typeof v !== 'number' || v < version) return malformed('wrong_version')
+    return isSeq(seq) ? { kind: 'future', seq } : { kind: 'future' }
+  }
+  if (!isSeq(seq)) return malformed('no_seq')
+  if (typeof action !== 'string' || action === '') return malformed('no_action')
+  if (typeof itemType !== 'string' || itemType === '') return malformed('no_item_type')
+  if (payload !== undefined && !isJsonObject(payload)) return malformed('bad_payload')
+  const validRef: PayloadRef | undefined = payload === undefined && isPayloadRef(ref) ? ref : undefined
+  const record: ReadRecord = {
+    seq,
+    action,
+    item_type: itemType,
+    item_id: name(raw['item_id']),
+    writer: text(raw['writer']),
+    agent: text(raw['agent']),
+    ts: text(raw['ts']),
+    entity_rev: isCount(rev) ? rev : undefined,
+    summary: text(raw['summary']),
+    event: name(raw['event']),
+    payload,
+    payload_ref: validRef,
+    tx: tx === undefined ? undefined : isTx(tx) ? tx : 'malformed',
+    key: text(raw['key']),
+    clock: isClock(raw['clock']) ? raw['clock'] : undefined,
+    actor: isActor(raw['actor']) ? raw['actor'] : undefined,
+    raw,
+  }
+  let defects = noDefects
+  if (ref !== undefined && validRef === undefined) defects = payload === undefined ? refInvalid : refIgnored
+  return { kind: 'record', record, defects }
+}
+
+const tsText = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+const writerText = /^w_\d+-[0-9a-f]+$/
+
+/** The first rule of the writer that a record breaks, if any. */
+function faultOf(r: EventRecord): string | undefined {
+  if (r.v !== version) return 'v'
+  if (!isSeq(r.seq)) return 'seq'
+  if (!tsText.test(r.ts)) return 'ts'
+  if (!writerText.test(r.writer)) return 'writer'
+  if (name(r.agent) === undefined) return 'agent'
+  const actionClass = classOf(r.action)
+  if (actionClass === undefined) return 'action'
+  if (name(r.item_type) === undefined) return 'item_type'
+  if (name(r.item_id) === undefined) return 'item_id'
+  if (!isCount(r.entity_rev)) return 'entity_rev'
+  if (text(r.summary) === undefined || clipSummary(r.summary) !== r.summary) return 'summary'
+  if (r.payload !== undefined && !(isJsonObject(r.payload) && isSeq(r.payload['schema_version'])))
+    return 'payload'
+  if (r.payload_ref !== undefined) {
+    const allowed = r.payload === undefined && actionClass !== 'journal-meta' && isPayloadRef(r.payload_ref)
+    if (!allowed) return 'payload_ref'
+  }
+  if (r.event !== undefined && name(r.event) === undefined) return 'event'
+  if (r.key !== undefined && name(r.key) === undefined) return 'key'
+  if (r.actor !== undefined && !isActor(r.actor)) return 'actor'
+  if (r.clock !== undefined && !isClock(r.clock)) return 'clock'
+  if (r.tx !== undefined && !isTx(r.tx)) return 'tx'
+  return undefined
+}
+
+/** Only a lone surrogate makes JSON text hold such an escape that is no escaped backslash. */
+const mayBeIllFormed = /\\ud[89a-f]/
+
+/**
+ * The line of a record, `\n` included, with sorted keys and well-formed strings.
+ * Throws `record_invalid`, `record_too_large` or `seq_exhausted` rather than write what a reader would skip.
+ */
+export function encodeRecord(record: EventRecord): string {
+  const fault = faultOf(record)
+  if (fault !== undefined) throw new KimError('record_invalid', `a record breaks the rule of ${fault}`)
+  if (record.seq > limits.seqMax) throw new KimError('seq_exhausted', `no seq above ${limits.seqMax}`)
+  let written = record
+  let line: string = stringify(written)
+  if (mayBeIllFormed.test(line)) {
+    written = toWellFormed(record)
+    line = stringify(written)
+  }
+  const bytes = Buffer.byteLength(line)
+  if (bytes > limits.lineWrittenBytesMax) {
+    throw new KimError(
+      'record_too_large',
+      `a line of ${bytes} bytes, of at most ${limits.lineWrittenBytesMax}`,
+    )
+  }
+  if (belongsInBlob(bytes) && belongsInBlob(Buffer.byteLength(stringify(written.payload ?? null)))) {
+    throw new KimError(
+      'record_too_large',
+      `a payload of more than ${limits.payloadInlineBytesMax} bytes in a line`,
+    )
+  }
+  return `${line}\n`
+}

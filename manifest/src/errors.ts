@@ -1,0 +1,79 @@
+/** When trying again can help: never, later by itself, or after a person has done something. */
+export type Retry = 'never' | 'later' | 'operator'
+
+/** A stable name for what went wrong. */
+export type ErrorCode =
+  | 'usage'
+  | 'config_invalid'
+  | 'token_invalid'
+  | 'source_mismatch'
+  | 'upstream_unusable'
+  | 'response_too_large'
+  | 'too_many_personas'
+  | 'store_held'
+  | 'consumer_held'
+  | 'not_permitted'
+  | 'no_store'
+  | 'store_full'
+  | 'store_failed'
+  | 'store_fenced'
+  | 'seq_exhausted'
+  | 'record_invalid'
+  | 'record_too_large'
+  | 'commit_too_large'
+  | 'name_invalid'
+  | 'internal'
+
+interface CodeEntry {
+  readonly retry: Retry
+  readonly exitCode: number
+  readonly hint: string
+}
+
+/** Every code an error of ours can carry. Codes are stable; a released code never changes its meaning. */
+export const errorCodes: Readonly<Record<ErrorCode, CodeEntry>> = {
+  usage: { retry: 'never', exitCode: 2, hint: 'see --help' },
+  config_invalid: { retry: 'operator', exitCode: 2, hint: 'mend the configuration' },
+  token_invalid: { retry: 'operator', exitCode: 2, hint: 'mend or replace the token file' },
+  source_mismatch: { retry: 'operator', exitCode: 2, hint: 'use another --store for another source' },
+  upstream_unusable: { retry: 'later', exitCode: 69, hint: 'check the address and that the server is up' },
+  response_too_large: { retry: 'later', exitCode: 69, hint: 'the server answered with more than we take' },
+  too_many_personas: { retry: 'operator', exitCode: 69, hint: 'select personas by name' },
+  store_held: { retry: 'later', exitCode: 75, hint: 'another producer holds this store' },
+  consumer_held: { retry: 'later', exitCode: 75, hint: 'another process uses this consumer name' },
+  not_permitted: { retry: 'operator', exitCode: 77, hint: 'check owner and mode of the file' },
+  no_store: { retry: 'operator', exitCode: 4, hint: 'no journal there; check the path' },
+  store_full: { retry: 'later', exitCode: 1, hint: 'free some space; appending goes on by itself' },
+  store_failed: { retry: 'later', exitCode: 1, hint: 'the disk refused; look at the system log' },
+  store_fenced: { retry: 'operator', exitCode: 1, hint: 'something else wrote into the store' },
+  seq_exhausted: { retry: 'operator', exitCode: 1, hint: 'start a new generation directory' },
+  record_invalid: { retry: 'never', exitCode: 1, hint: 'the record breaks a rule of the writer' },
+  record_too_large: { retry: 'never', exitCode: 1, hint: 'split the record or put its payload into a blob' },
+  commit_too_large: { retry: 'never', exitCode: 1, hint: 'commit fewer records at once' },
+  name_invalid: { retry: 'never', exitCode: 1, hint: 'no file of a store can have this name' },
+  internal: { retry: 'never', exitCode: 1, hint: 'this is our bug; please report it' },
+}
+
+/** What a {@link KimError} can say beyond its code. */
+export interface KimErrorOptions {
+  readonly cause?: unknown
+  readonly hint?: string
+}
+
+/** What the world did to us, with what to do about it. */
+export class KimError extends Error {
+  override readonly name: string = 'KimError'
+  readonly code: ErrorCode
+  readonly retry: Retry
+  readonly exitCode: number
+  readonly hint: string
+
+  constructor(code: ErrorCode, message: string, options: KimErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    const entry = errorCodes[code]
+    this.code = code
+    this.retry = entry.retry
+    this.exitCode = entry.exitCode
+    this.hint = options.hint ?? entry.hint
+  }
+}

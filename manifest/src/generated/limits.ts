@@ -1,0 +1,39 @@
+// Generated from limits.json by `npm run gen`; edit the JSON.
+
+/** The bounds, by name; the unit stands in the name. */
+export const limitValues = {
+  /** bytes: an upstream answer is held in memory once; a larger one is refused, never cut. */
+  responseBytesMax: 33554432,
+  /** code points: a summary is one line for a person; the payload holds the whole. */
+  summaryCodePointsMax: 200,
+  /** bytes: a reader takes more than our writer writes, but never an unbounded line. */
+  lineReadBytesMax: 16777216,
+  /** bytes: a line fits one write and one screenful of memory on every reader. */
+  lineWrittenBytesMax: 262144,
+  /** levels: deeper values overflow the stack of recursive parsers in other languages. */
+  nestingLevelsMax: 256,
+  /** records: a reader holds a whole transaction before it may show any of it. */
+  txRecordsMax: 1000,
+  /** records: one write and one sync stay short enough that nobody waits behind them. */
+  commitRecordsMax: 1000,
+  /** bytes: one write and one sync stay short enough that nobody waits behind them. */
+  commitBytesMax: 1048576,
+  /** bytes: a segment is read, hashed and archived whole. */
+  segmentBytesMax: 10485760,
+  /** personas: a directory larger than this is a mistake or an attack, not a roster. */
+  personasMax: 2000,
+  /** bytes: larger payloads are content-addressed, so that scanning lines stays cheap. */
+  payloadInlineBytesMax: 65536,
+  /** seq: the last number that fits the eight digits of a segment name. */
+  seqMax: 99999999,
+  /** ratio: widening the name is planned work, so it is announced with ten million records to go. */
+  seqWarnRatio: 0.9,
+  /** records: more than this cannot have been announced and lost; such a meta.json is wrong, not prophetic. */
+  metaAheadRecordsMax: 10000,
+  /** records: the ring is for looking back a little; the journal is for looking back. */
+  activityRecordsMax: 500,
+  /** days: a client may retry an action from an outbox that was offline for weeks. */
+  keyRetentionDaysMin: 30,
+  /** messages per persona: read mail beyond the newest is tombstoned at a roll, so that live state stays small. */
+  readMessagesRetainedMax: 200,
+} as const

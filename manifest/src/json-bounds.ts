@@ -1,0 +1,48 @@
+import { limits } from './limits.js'
+
+/** True if a text holds more of a character than an acceptable value could nest of it alone. */
+function hasMany(json: string, opening: string): boolean {
+  let count = 0
+  for (let at = json.indexOf(opening); at !== -1; at = json.indexOf(opening, at + 1)) {
+    if (++count > limits.nestingLevelsMax / 2) return true
+  }
+  return false
+}
+
+function scanNesting(json: string): boolean {
+  let depth = 0
+  let inString = false
+  for (let i = 0; i < json.length; i++) {
+    const unit = json.charCodeAt(i)
+    if (inString) {
+      if (unit === 0x5c) i++
+      else if (unit === 0x22) inString = false
+    } else if (unit === 0x22) inString = true
+    else if (unit === 0x7b || unit === 0x5b) {
+      if (++depth > limits.nestingLevelsMax) return true
+    } else if (unit === 0x7d || unit === 0x5d) depth--
+  }
+  return false
+}
+
+/**
+ * True if arrays and objects nest deeper than any reader must bear, the outermost being level 1.
+ * Asked before parsing; it counts brackets first, because few texts have enough of them to need the scan.
+ */
+export function exceedsNesting(json: string): boolean {
+  if (json.length <= limits.nestingLevelsMax) return false
+  return (hasMany(json, '{') || hasMany(json, '[')) && scanNesting(json)
+}
+
+/**
+ * True if a parsed value holds a number beyond the range of a double, which `JSON.parse` makes infinite.
+ * Walking the values costs less than looking for such literals in the text.
+ */
+export function exceedsNumberRange(value: unknown): boolean {
+  if (typeof value === 'number') return value === Infinity || value === -Infinity
+  if (typeof value !== 'object' || value === null) return false
+  for (const key in value) {
+    if (exceedsNumberRange((value as Record<string, unknown>)[key])) return true
+  }
+  return false
+}
