@@ -1,0 +1,142 @@
+import { gunzipStream, gunzipWhole } from './gzip.js'
+import { type Failure, failureOf, found, type Outcome, unreadable } from './outcome.js'
+import { closeFile, type OpenFile, openRegularFile, readAt } from './read-only-fs.js'
+
+/** Bytes read at a time: large enough to amortise the call, small enough to stay in cache. */
+export const chunkBytes: number = 256 * 1024
+
+/** One place a file of the store may stand in. */
+export interface Candidate {
+  readonly path: string
+  readonly place: 'live' | 'archive'
+  readonly gzip: boolean
+}
+
+/** Which part of the content to read; `to` is exclusive. */
+export interface ContentRange {
+  readonly from?: number
+  readonly to?: number
+}
+
+/**
+ * The content of one store file, compressed or not, as of the moment it was opened. Reading stops early on
+ * damage; `failure` then says why, and what was read before it stands.
+ */
+export class FileContent {
+  readonly candidate: Candidate
+  /** Same value, same file. */
+  readonly identity: string
+  /** Bytes on disk when it was opened (compressed bytes, if it is compressed). */
+  readonly storedBytes: number
+  readonly #file: OpenFile
+  #inflated: Buffer | undefined
+  #failure: Failure | undefined
+
+  constructor(candidate: Candidate, file: OpenFile) {
+    this.candidate = candidate
+    this.identity = file.identity
+    this.storedBytes = file.size
+    this.#file = file
+  }
+
+  /** Why reading stopped before the end, if it did. */
+  get failure(): Failure | undefined {
+    return this.#failure
+  }
+
+  /** Length of the content in bytes when it was opened. Inflates a compressed file. */
+  get bytes(): number {
+    return this.candidate.gzip ? (this.#whole()?.length ?? 0) : this.storedBytes
+  }
+
+  /** The content in fresh chunks, front to back. A compressed file is inflated whole first: prefer `stream`. */
+  *chunks(range: ContentRange = {}): Generator<Buffer> {
+    const to = Math.min(range.to ?? this.bytes, this.bytes)
+    let position = range.from ?? 0
+    while (position < to) {
+      const chunk = this.read(position, Math.min(chunkBytes, to - position))
+      if (chunk.length === 0) return
+      position += chunk.length
+      yield chunk
+    }
+  }
+
+  /** The content in fresh chunks, front to back, in bounded memory whatever it is. */
+  async *stream(): AsyncGenerator<Buffer> {
+    if (!this.candidate.gzip) {
+      yield* this.chunks()
+      return
+    }
+    try {
+      yield* gunzipStream(this.#storedChunks(), chunkBytes)
+    } catch (error) {
+      this.#failure ??= inflateFailure(this.candidate.path, error)
+    }
+  }
+
+  /** Up to `length` bytes from `position`; fewer only at the end, or when reading failed. */
+  read(position: number, length: number): Buffer {
+    if (this.candidate.gzip) {
+      return this.#whole()?.subarray(position, position + length) ?? Buffer.alloc(0)
+    }
+    return this.#readStored(position, length)
+  }
+
+  /** Releases the file. The object is of no use afterwards. */
+  close(): void {
+    this.#inflated = undefined
+    closeFile(this.#file)
+  }
+
+  *#storedChunks(): Generator<Buffer> {
+    let position = 0
+    while (position < this.storedBytes) {
+      const chunk = this.#readStored(position, Math.min(chunkBytes, this.storedBytes - position))
+      if (chunk.length === 0) return
+      position += chunk.length
+      yield chunk
+    }
+  }
+
+  #readStored(position: number, length: number): Buffer {
+    const target = Buffer.allocUnsafeSlow(length)
+    try {
+      return target.subarray(0, readAt(this.#file, target, 0, length, position))
+    } catch (error) {
+      this.#failure ??= failureOf(this.candidate.path, error)
+      return target.subarray(0, 0)
+    }
+  }
+
+  #whole(): Buffer | undefined {
+    if (this.#inflated !== undefined || this.#failure !== undefined) return this.#inflated
+    const stored = this.#readStored(0, this.storedBytes)
+    if (this.#failure !== undefined) return undefined
+    try {
+      this.#inflated = gunzipWhole(stored)
+    } catch (error) {
+      this.#failure = inflateFailure(this.candidate.path, error)
+    }
+    return this.#inflated
+  }
+}
+
+/**
+ * Opens the first candidate that exists. The order matters: a file that gc moves while we look is missing from
+ * the earlier place only when it already stands in the later one.
+ */
+export function openFirst(candidates: readonly Candidate[]): Outcome<FileContent> {
+  let outcome: Failure | undefined
+  for (const candidate of candidates) {
+    const opened = openRegularFile(candidate.path)
+    if (opened.ok) return found(new FileContent(candidate, opened.value))
+    outcome ??= opened
+    if (opened.reason === 'unreadable') return opened
+  }
+  return outcome ?? unreadable('', 'EUNKNOWN')
+}
+
+function inflateFailure(path: string, error: unknown): Failure {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  return unreadable(path, code === 'ERR_BUFFER_TOO_LARGE' ? 'too_large' : 'bad_gzip')
+}

@@ -1,0 +1,90 @@
+import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readSync } from 'node:fs'
+import { failureOf, found, type Outcome, unreadable } from './outcome.js'
+
+// The only flags this package ever opens a store file with. O_NONBLOCK: should a FIFO take the place of
+// a file between the look and the open, the open returns at once instead of waiting for a writer.
+const openFlags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
+
+/** A regular file held open for reading. */
+export interface OpenFile {
+  readonly path: string
+  readonly fd: number
+  /** Length in bytes when it was opened. */
+  readonly size: number
+  /** Same value, same file: device, inode and birth time. */
+  readonly identity: string
+}
+
+/** Opens a regular file for reading; a link, a FIFO, a device or a directory is `unreadable`, and never blocks. */
+export function openRegularFile(path: string): Outcome<OpenFile> {
+  let fd: number
+  try {
+    const before = lstatSync(path)
+    if (before.isSymbolicLink()) return unreadable(path, 'symlink')
+    if (!before.isFile()) return unreadable(path, 'not_regular')
+    fd = openSync(path, openFlags)
+  } catch (error) {
+    return failureOf(path, error)
+  }
+  try {
+    const stat = fstatSync(fd, { bigint: true })
+    if (stat.isFile()) {
+      const identity = `${stat.dev}:${stat.ino}:${stat.birthtimeNs}`
+      return found({ path, fd, size: Number(stat.size), identity })
+    }
+    closeSync(fd)
+    return unreadable(path, 'not_regular')
+  } catch (error) {
+    closeSync(fd)
+    return failureOf(path, error)
+  }
+}
+
+/** Closes a file that `openRegularFile` opened. */
+export function closeFile(file: OpenFile): void {
+  closeSync(file.fd)
+}
+
+/**
+ * Reads up to `length` bytes from `position` into `target` and returns how many there were; fewer only at the
+ * end of the file. Throws the system's error.
+ */
+export function readAt(
+  file: OpenFile,
+  target: Uint8Array,
+  offset: number,
+  length: number,
+  position: number,
+): number {
+  let done = 0
+  while (done < length) {
+    const read = readSync(file.fd, target, offset + done, length - done, position + done)
+    if (read === 0) break
+    done += read
+  }
+  return done
+}
+
+/** Present length in bytes of an open file: it may have grown since it was opened. */
+export function sizeNow(file: OpenFile): number {
+  return fstatSync(file.fd).size
+}
+
+/** Length in bytes of the regular file at `path`, without opening it. */
+export function sizeOf(path: string): Outcome<number> {
+  try {
+    const stat = lstatSync(path)
+    return stat.isFile() ? found(stat.size) : unreadable(path, 'not_regular')
+  } catch (error) {
+    return failureOf(path, error)
+  }
+}
+
+/** Names in a directory, in byte order. */
+export function listNames(path: string): Outcome<readonly string[]> {
+  try {
+    return found(readdirSync(path).sort())
+  } catch (error) {
+    return failureOf(path, error)
+  }
+}

@@ -1,0 +1,32 @@
+import { join } from 'node:path'
+import { archivedSegmentName, blobPath, checkpointName, eventsPaths, segmentName } from '@kim/manifest'
+import { type Candidate, type FileContent, openFirst } from './file-content.js'
+import type { Outcome } from './outcome.js'
+
+/** Opens a segment wherever it stands: live, else archived plain, else archived compressed. */
+export function openSegment(eventsDir: string, number: number): Outcome<FileContent> {
+  const { archive } = eventsPaths(eventsDir)
+  const archived = (gzipped: boolean): string =>
+    join(archive, archivedSegmentName({ first: number, gzipped }))
+  return openFirst([
+    candidate(join(eventsDir, segmentName(number)), 'live'),
+    candidate(archived(false), 'archive'),
+    candidate(archived(true), 'archive', true),
+  ])
+}
+
+/** Opens a checkpoint wherever it stands: live, else archived. */
+export function openCheckpoint(eventsDir: string, headSeq: number): Outcome<FileContent> {
+  const { archive, checkpoints } = eventsPaths(eventsDir)
+  const name = checkpointName(headSeq)
+  return openFirst([candidate(join(checkpoints, name), 'live'), candidate(join(archive, name), 'archive')])
+}
+
+/** Opens the blob with this hash. */
+export function openBlob(eventsDir: string, sha256: string): Outcome<FileContent> {
+  return openFirst([candidate(join(eventsPaths(eventsDir).blobs, blobPath(sha256)), 'live')])
+}
+
+function candidate(path: string, place: Candidate['place'], gzip = false): Candidate {
+  return { path, place, gzip }
+}
