@@ -2,6 +2,7 @@ import stringify from 'fast-json-stable-stringify'
 import type { JsonObject, JsonValue, PayloadRef } from './envelope.js'
 import { isCount, isJsonObject, isPayloadRef, isSeq, isSha256 } from './envelope.js'
 import type { Head } from './fold.js'
+import { checkpointName } from './layout.js'
 import type { Entity, Revision } from './projection.js'
 import { compareUtf8 } from './utf8-order.js'
 import { toWellFormed } from './well-formed.js'
@@ -12,12 +13,8 @@ export const checkpointVersion = 1
 /** The capability of a checkpoint that was taken after a registry genesis. */
 export const registryCapability = 'registry_genesis'
 
-/** An idempotency key that is still remembered: of which record, and since when. */
-export interface KeyEntry {
-  readonly key: string
-  readonly seq: number
-  readonly ts: string
-}
+/** An idempotency key that is still remembered, the seq of its first record, and that record's `ts`. */
+export type KeyEntry = readonly [key: string, seq: number, ts: string]
 
 /** What a checkpoint says about itself. */
 export interface CheckpointHeader {
@@ -42,7 +39,7 @@ export interface CheckpointRef {
 }
 
 /** What can be wrong with a checkpoint. */
-export type CheckpointFault = 'version' | 'header' | 'project' | 'head' | 'count' | 'size' | 'hash'
+export type CheckpointFault = 'future' | 'header' | 'project' | 'head' | 'count' | 'size' | 'hash'
 
 /** A header, or what is wrong with it. */
 export type ParsedHeader =
@@ -54,15 +51,24 @@ const closing = ',"entities":['
 /** The last line of a checkpoint. */
 export const checkpointFooter = ']}'
 
-const compareEntities = (a: Entity | Revision, b: Entity | Revision): number => {
-  const left = toWellFormed(`${a.item_type}\t${a.item_id}`)
-  const right = toWellFormed(`${b.item_type}\t${b.item_id}`)
-  return compareUtf8(left, right) || (a.item_type < b.item_type ? -1 : 1)
+/** The text whose UTF-8 bytes order the entities of a checkpoint, for {@link compareUtf8}. */
+export function checkpointKey(itemType: string, itemId: string): string {
+  return toWellFormed(`${itemType}\t${itemId}`)
 }
 
-/** Entities or revisions in the order of a checkpoint: by the UTF-8 bytes of `item_type \t item_id`. */
-export function inCheckpointOrder<T extends Entity | Revision>(entries: Iterable<T>): T[] {
-  return [...entries].sort(compareEntities)
+function sorted<T>(entries: Iterable<T>, keyOf: (entry: T) => string): T[] {
+  const keyed = Array.from(entries, entry => ({ key: keyOf(entry), entry }))
+  return keyed.sort((a, b) => compareUtf8(a.key, b.key)).map(({ entry }) => entry)
+}
+
+/** Entities in the order of a checkpoint. */
+export function inCheckpointOrder(entities: Iterable<Entity>): Entity[] {
+  return sorted(entities, entity => checkpointKey(entity.item_type, entity.item_id))
+}
+
+/** Revisions of entities that are gone in the order of a checkpoint. */
+export function revisionsInOrder(revisions: Iterable<Revision>): Revision[] {
+  return sorted(revisions, ([itemType, itemId]) => checkpointKey(itemType, itemId))
 }
 
 /** The first line of a checkpoint, without its `\n`. */
@@ -93,17 +99,12 @@ function parseJson(text: string): unknown {
 
 const isText = (value: unknown): value is string => typeof value === 'string'
 
-function isRevision(value: JsonValue): value is JsonObject & Revision {
-  return (
-    isJsonObject(value) &&
-    isText(value['item_type']) &&
-    isText(value['item_id']) &&
-    isCount(value['entity_rev'])
-  )
+function isRevision(value: JsonValue): value is Revision {
+  return Array.isArray(value) && isText(value[0]) && isText(value[1]) && isCount(value[2])
 }
 
-function isKeyEntry(value: JsonValue): value is JsonObject & KeyEntry {
-  return isJsonObject(value) && isText(value['key']) && isSeq(value['seq']) && isText(value['ts'])
+function isKeyEntry(value: JsonValue): value is KeyEntry {
+  return Array.isArray(value) && isText(value[0]) && isSeq(value[1]) && isText(value[2])
 }
 
 function isArrayOf<T extends JsonValue>(
@@ -138,7 +139,9 @@ function headerIn(value: JsonObject): CheckpointHeader | undefined {
 export function parseCheckpointHeader(line: string): ParsedHeader {
   const value = line.endsWith(closing) ? parseJson(`${line}${checkpointFooter}`) : undefined
   if (!isJsonObject(value)) return { ok: false, fault: 'header' }
-  if (value['checkpoint'] !== checkpointVersion) return { ok: false, fault: 'version' }
+  const { checkpoint } = value
+  if (typeof checkpoint === 'number' && checkpoint > checkpointVersion) return { ok: false, fault: 'future' }
+  if (checkpoint !== checkpointVersion) return { ok: false, fault: 'header' }
   const header = headerIn(value)
   return header === undefined ? { ok: false, fault: 'header' } : { ok: true, header }
 }
@@ -173,7 +176,8 @@ export function parseCheckpointRef(payload: JsonObject | undefined): CheckpointR
 
 /** What was found in the file that a header stands in. */
 export interface CheckpointFacts {
-  readonly projectId: string
+  /** The journal's, if it states one. */
+  readonly projectId: string | undefined
   readonly ref: CheckpointRef
   readonly sha256: string
   readonly bytes: number
@@ -184,8 +188,8 @@ export interface CheckpointFacts {
 /** What speaks against a checkpoint, if anything does: it must agree with its ref, its project and itself. */
 export function verifyHeader(header: CheckpointHeader, facts: CheckpointFacts): CheckpointFault | undefined {
   const { projectId, ref, sha256, bytes, lines } = facts
-  if (header.project_id !== projectId) return 'project'
-  if (header.head_seq !== ref.head_seq) return 'head'
+  if (projectId !== undefined && header.project_id !== projectId) return 'project'
+  if (header.head_seq !== ref.head_seq || ref.file !== checkpointName(header.head_seq)) return 'head'
   if (header.entity_count !== ref.entities || lines !== header.entity_count + 2) return 'count'
   if (bytes !== ref.bytes) return 'size'
   return sha256 === ref.sha256 ? undefined : 'hash'

@@ -51,7 +51,8 @@ const text = (value: unknown): string | undefined => (typeof value === 'string' 
 const name = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined
 
-const isClockReading = (value: unknown): boolean => value === undefined || typeof value === 'number'
+const isClockReading = (value: unknown): boolean =>
+  value === undefined || (typeof value === 'number' && value >= 0)
 
 function isClock(value: unknown): value is Clock & JsonObject {
   return (
@@ -175,6 +176,9 @@ export function encodeRecord(record: EventRecord): string {
     written = toWellFormed(record)
     line = stringify(written)
   }
+  // A reader that looks for U+FEFF in the bytes of a line, rather than in front of its JSON, must find none.
+  if (line.includes('\ufeff')) line = line.replaceAll('\ufeff', '\\ufeff')
+  line += '\n'
   const bytes = Buffer.byteLength(line)
   if (bytes > limits.lineWrittenBytesMax) {
     throw new KimError(
@@ -188,5 +192,5 @@ export function encodeRecord(record: EventRecord): string {
       `a payload of more than ${limits.payloadInlineBytesMax} bytes in a line`,
     )
   }
-  return `${line}\n`
+  return line
 }

@@ -4,18 +4,15 @@ export interface SeqRange {
   readonly to: number
 }
 
-/** What is left of `range` without what `cuts`, ascending by `from`, cover. */
-function without(range: SeqRange, cuts: readonly SeqRange[]): SeqRange[] {
-  const rest: SeqRange[] = []
-  let from = range.from
-  for (const cut of cuts) {
-    if (cut.to < from) continue
-    if (cut.from > range.to) break
-    if (cut.from > from) rest.push({ from, to: cut.from - 1 })
-    from = cut.to + 1
+/** Ranges as they are merged: ascending, neither overlapping nor adjacent. */
+function merged(ranges: readonly SeqRange[]): SeqRange[] {
+  const result: { from: number; to: number }[] = []
+  for (const { from, to } of ranges.toSorted((a, b) => a.from - b.from)) {
+    const last = result.at(-1)
+    if (last !== undefined && from <= last.to + 1) last.to = Math.max(last.to, to)
+    else result.push({ from, to })
   }
-  if (from <= range.to) rest.push({ from, to: range.to })
-  return rest
+  return result
 }
 
 /** Follows the highest number seen and remembers the numbers that were skipped on the way. */
@@ -46,10 +43,14 @@ export class Continuity {
     this.#repairs.push(range)
   }
 
-  /** The maximal runs of numbers skipped that no repair explains, ascending. */
+  /** The maximal runs of numbers skipped that repairs do not wholly cover, ascending. */
   openHoles(): SeqRange[] {
-    if (this.#repairs.length === 0) return [...this.#skipped]
-    const cuts = this.#repairs.toSorted((a, b) => a.from - b.from)
-    return this.#skipped.flatMap(range => without(range, cuts))
+    const repairs = merged(this.#repairs)
+    let next = 0
+    return this.#skipped.filter(({ from, to }) => {
+      while ((repairs[next]?.to ?? Infinity) < from) next++
+      const repair = repairs[next]
+      return repair === undefined || repair.from > from || repair.to < to
+    })
   }
 }

@@ -1,5 +1,6 @@
 import { crc32 } from 'node:zlib'
 import type { ReadRecord } from './envelope.js'
+import type { Effect } from './kinds.js'
 
 /** What a record repeats of an earlier one with its seq. */
 export type Duplicate =
@@ -11,12 +12,13 @@ export type Duplicate =
 /** Checksum and length of a line in one number; lines are compared by it only under one seq in one segment. */
 const lineMark = (bytes: Uint8Array): number => crc32(bytes) + (bytes.length % 2 ** 21) * 2 ** 32
 
-/** No hash of an entity's revision: the record names no entity, or no revision. */
+/** No hash of an entity's revision: the record changes no entity, or states no revision. */
 const noRevision = -1
 
 /** A 53-bit hash of entity and revision. */
-function revisionMark({ item_type, item_id, entity_rev }: ReadRecord): number {
+function revisionMark({ item_type, item_id, entity_rev }: ReadRecord, effect: Effect): number {
   if (item_id === undefined || entity_rev === undefined) return noRevision
+  if (effect !== 'upsert' && effect !== 'remove') return noRevision
   let high = Math.imul(item_type.length, 0x9e3779b1) ^ (entity_rev / 2 ** 32)
   let low = entity_rev | 0
   for (const text of [item_type, item_id]) {
@@ -54,11 +56,11 @@ export class DuplicateFinder {
   }
 
   /** Takes the next record, in file order, with the bytes of its line; says what it repeats. */
-  see(record: ReadRecord, bytes: Uint8Array): Duplicate | undefined {
+  see(record: ReadRecord, effect: Effect, bytes: Uint8Array): Duplicate | undefined {
     const { seq } = record
     const line = lineMark(bytes)
     const writer = this.#writerNumber(record.writer)
-    const revision = revisionMark(record)
+    const revision = revisionMark(record, effect)
     if (seq > (this.#seqs.at(-1) ?? 0)) {
       this.#seqs.push(seq)
       this.#lines.push(line)

@@ -109,15 +109,7 @@ export class Fold {
 
   /** A record that applies for certain, because it is our own and durable. */
   apply(record: ReadRecord): void {
-    const effect = effectOf(record)
-    this.#pass(record)
-    this.#countRevisionJump(record, effect)
-    this.#projection.apply(record, effect)
-    const repaired = repairedBy(record)
-    if (repaired !== undefined) this.#continuity.repair(repaired)
-    if (effect === 'meta' && isRegistryGenesis(record)) this.#registryAuthoritative = true
-    if (effect === 'activity' || record.event !== undefined) this.#activity.push(record)
-    this.#onRecord?.(record, effect)
+    this.#apply(record, effectOf(record))
   }
 
   /** Counts what only the caller can see, such as a missing blob. */
@@ -171,20 +163,31 @@ export class Fold {
   }
 
   #drop(lines: readonly Line[]): void {
-    for (const { record } of lines) {
+    for (const { record, defects } of lines) {
       this.#counts.tx_incomplete++
+      for (const kind of defects) this.#counts[kind]++
       this.#pass(record)
     }
   }
 
   #release({ record, defects, bytes }: Line): void {
-    const isBehind = record.seq <= this.#continuity.highest
-    const duplicate = this.#duplicates.see(record, bytes)
-    if (duplicate !== undefined) this.#counts[duplicate]++
-    else if (isBehind) this.#counts.seq_regressed++
-    if (duplicate === 'duplicate_line') return
     for (const kind of defects) this.#counts[kind]++
-    this.apply(record)
+    const effect = effectOf(record)
+    const duplicate = this.#duplicates.see(record, effect, bytes)
+    if (duplicate !== undefined) this.#counts[duplicate]++
+    else if (record.seq <= this.#continuity.highest) this.#counts.seq_regressed++
+    if (duplicate !== 'duplicate_line') this.#apply(record, effect)
+  }
+
+  #apply(record: ReadRecord, effect: Effect): void {
+    this.#pass(record)
+    this.#countRevisionJump(record, effect)
+    this.#projection.apply(record, effect)
+    const repaired = repairedBy(record)
+    if (repaired !== undefined) this.#continuity.repair(repaired)
+    if (effect === 'meta' && isRegistryGenesis(record)) this.#registryAuthoritative = true
+    if (effect === 'activity' || record.event !== undefined) this.#activity.push(record)
+    this.#onRecord?.(record, effect)
   }
 
   #pass({ seq, writer }: ReadRecord): void {

@@ -8,6 +8,7 @@ export type {
 } from './checkpoint.js'
 export {
   checkpointFooter,
+  checkpointKey,
   checkpointVersion,
   encodeCheckpoint,
   encodeCheckpointEntity,
@@ -18,6 +19,7 @@ export {
   parseCheckpointHeader,
   parseCheckpointRef,
   registryCapability,
+  revisionsInOrder,
   verifyHeader,
 } from './checkpoint.js'
 export type { AttentionEntity, Classifiable, Classifier, ManifestData } from './classify.js'
@@ -112,7 +114,7 @@ export type { Entity, Revision } from './projection.js'
 export { Projection } from './projection.js'
 export { Ring } from './ring.js'
 export type { TailFeatures, TailLabel, TailRow } from './tail-state.js'
-export { classifyTail, matchingTailRows, TAIL_ROWS } from './tail-state.js'
+export { classifyTail, TAIL_ROWS } from './tail-state.js'
 export type { TxVerdict } from './tx.js'
 export { TxTracker } from './tx.js'
 export { compareUtf8 } from './utf8-order.js'

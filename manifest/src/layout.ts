@@ -66,16 +66,14 @@ export function parseCheckpointName(name: string): number | undefined {
   return numberIn(checkpointText.exec(name))
 }
 
-const tempPrefix = '.tmp-'
-
 /** The name under which a file is written before it is renamed to `name`; no reader ever takes it. */
 export function tempName(name: string): string {
-  return `${tempPrefix}${name}`
+  return `.${name}.tmp`
 }
 
-/** The name that a temp would have got. */
+/** The name that a file with a temporary name would have got. */
 export function parseTempName(name: string): string | undefined {
-  return name.startsWith(tempPrefix) ? name.slice(tempPrefix.length) : undefined
+  return /^\.(.+)\.tmp$/s.exec(name)?.[1]
 }
 
 /** Where in `blobs/` the blob with this hash stands. */

@@ -13,12 +13,8 @@ export interface Entity {
   readonly ts?: string | undefined
 }
 
-/** The last known revision of an entity. */
-export interface Revision {
-  readonly item_type: string
-  readonly item_id: string
-  readonly entity_rev: number
-}
+/** Type and id of an entity, and its last known revision. */
+export type Revision = readonly [itemType: string, itemId: string, entityRev: number]
 
 /** Two-level map by type and id, so that no name can collide with another. */
 type ByEntity<T> = Map<string, Map<string, T>>
@@ -69,9 +65,9 @@ export class Projection {
 
   /** The known revisions of entities that are gone. */
   *goneRevisions(): Generator<Revision> {
-    for (const [item_type, inner] of this.#revisions) {
-      for (const [item_id, entity_rev] of inner) {
-        if (this.get(item_type, item_id) === undefined) yield { item_type, item_id, entity_rev }
+    for (const [itemType, inner] of this.#revisions) {
+      for (const [itemId, entityRev] of inner) {
+        if (this.get(itemType, itemId) === undefined) yield [itemType, itemId, entityRev]
       }
     }
   }
@@ -83,8 +79,8 @@ export class Projection {
   }
 
   /** Takes over the revision of an entity that is gone, from a checkpoint. */
-  loadRevision({ item_type, item_id, entity_rev }: Revision): void {
-    put(this.#revisions, item_type, item_id, entity_rev)
+  loadRevision([itemType, itemId, entityRev]: Revision): void {
+    put(this.#revisions, itemType, itemId, entityRev)
   }
 
   /** Makes the effect of a record its state; returns the image it replaced or removed. */
