@@ -1,0 +1,82 @@
+/**
+ * One table describes a command line once: the parser, the help, the completion and the schema all read it.
+ * Nothing here runs anything, so the table can be printed without loading a command's code.
+ */
+
+/** What a flag's text means. `duration` becomes milliseconds, `bytes` a count of bytes. */
+export type FlagKind = 'boolean' | 'string' | 'integer' | 'duration' | 'bytes'
+
+/** One flag of a command. */
+export interface Flag {
+  readonly name: string
+  readonly short?: string
+  readonly kind: FlagKind
+  /** May be given several times; a comma separates too. */
+  readonly many?: true
+  /** Placeholder in the help, such as `DIR`. */
+  readonly value?: string
+  readonly about: string
+  readonly choices?: readonly string[]
+  /** Read when the flag is absent; an empty variable counts as absent. */
+  readonly env?: string
+  /** Used when flag and variable are absent; shown in the help. */
+  readonly default?: string | number
+  readonly min?: number
+  readonly max?: number
+}
+
+/** One word argument of a command. */
+export interface Positional {
+  readonly name: string
+  readonly about: string
+  readonly optional?: true
+  readonly many?: true
+}
+
+/** One command: its words, its flags, and where its code is. */
+export interface Command {
+  /** The words that select it, such as `journal verify`; empty for a program's default command. */
+  readonly name: string
+  readonly about: string
+  readonly positionals?: readonly Positional[]
+  readonly flags: readonly Flag[]
+  readonly examples?: readonly (readonly [command: string, about: string])[]
+  /** Loaded only when the command is chosen: start-up is what agents pay for every call. */
+  readonly load: () => Promise<CommandModule>
+}
+
+/** What a command's module provides. */
+export interface CommandModule {
+  readonly run: (input: Input, io: Io) => number | Promise<number>
+}
+
+/** A program: a name, a version and its commands. */
+export interface Program {
+  readonly name: string
+  readonly version: string
+  readonly about: string
+  readonly commands: readonly Command[]
+  readonly exitCodes: readonly (readonly [code: number, meaning: string])[]
+}
+
+/** The parsed command line, read by name; asking for a flag the table lacks is our bug and throws. */
+export interface Input {
+  readonly command: Command
+  bool(name: string): boolean
+  text(name: string): string | undefined
+  number(name: string): number | undefined
+  list(name: string): readonly string[]
+  /** Whether the flag stood on the command line (not merely a default or a variable). */
+  given(name: string): boolean
+  positional(name: string): string | undefined
+  positionals(name: string): readonly string[]
+}
+
+/** Where a command's output goes; tests pass their own. */
+export interface Io {
+  readonly stdout: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number }
+  readonly stderr: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number }
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** Aborted by SIGINT and SIGTERM; its reason is the signal's name. */
+  readonly signal: AbortSignal
+}

@@ -1,0 +1,110 @@
+import { KimError } from '@kim/manifest'
+import type { Command, CommandModule, Io, Program } from './flag-table.js'
+import { chooseCommand, parseInput } from './parse.js'
+
+/** Exit status of a process that a signal ended, as shells report it. */
+const SIGNAL_EXIT: Readonly<Record<string, number>> = { SIGINT: 130, SIGTERM: 143 }
+
+/**
+ * Runs a program as the process: parses, loads the one command that was asked for, and sets the exit code.
+ * A closed pipe is a reader that has had enough: exit 0 without a word.
+ */
+export async function runProcess(program: Program): Promise<void> {
+  const controller = new AbortController()
+  const onSignal = (signal: NodeJS.Signals): void => {
+    if (controller.signal.aborted) process.exit(SIGNAL_EXIT[signal] ?? 1)
+    controller.abort(signal)
+  }
+  process.on('SIGINT', onSignal)
+  process.on('SIGTERM', onSignal)
+  process.stdout.on('error', onStreamError)
+  process.stderr.on('error', onStreamError)
+  const io: Io = {
+    stdout: process.stdout,
+    stderr: process.stderr,
+    env: process.env,
+    signal: controller.signal,
+  }
+  process.exitCode = await runProgram(program, process.argv.slice(2), io)
+}
+
+function onStreamError(error: NodeJS.ErrnoException): void {
+  process.exit(error.code === 'EPIPE' ? 0 : 1)
+}
+
+/** Runs a program with given arguments and streams; returns the exit code. Never throws. */
+export async function runProgram(program: Program, argv: readonly string[], io: Io): Promise<number> {
+  try {
+    return await dispatch(program, argv, io)
+  } catch (error) {
+    if (io.signal.aborted && isAbort(error)) return SIGNAL_EXIT[String(io.signal.reason)] ?? 130
+    return reportError(program, error, argv.includes('--json'), io)
+  }
+}
+
+async function dispatch(program: Program, argv: readonly string[], io: Io): Promise<number> {
+  const before = argv.slice(0, argv.includes('--') ? argv.indexOf('--') : undefined)
+  if (before.includes('--version')) {
+    io.stdout.write(
+      before.includes('--json')
+        ? `${JSON.stringify({ name: program.name, version: program.version })}\n`
+        : `${program.version}\n`,
+    )
+    return 0
+  }
+  const wantsHelp = before.includes('--help') || before.includes('-h') || before[0] === 'help'
+  const asked = before[0] === 'help' ? before.slice(1) : before
+  if (wantsHelp || (argv.length === 0 && program.commands.every(command => command.name !== ''))) {
+    const { helpText } = await import('./help.js')
+    io.stdout.write(
+      await helpText(program, commandFor(program, asked), Math.min(io.stdout.columns ?? 100, 110)),
+    )
+    return wantsHelp ? 0 : 2
+  }
+  const { command, rest } = chooseCommand(program, argv)
+  const input = parseInput(program, command, rest, io.env)
+  const module: CommandModule = await command.load()
+  return await module.run(input, io)
+}
+
+/** The command whose help was asked for, or undefined for the program's own. */
+function commandFor(program: Program, argv: readonly string[]): Command | undefined {
+  try {
+    return chooseCommand(program, argv).command
+  } catch {
+    return undefined
+  }
+}
+
+function isAbort(error: unknown): boolean {
+  return (
+    error instanceof Error &&
+    (error.name === 'AbortError' || error.cause === 'SIGINT' || error.cause === 'SIGTERM')
+  )
+}
+
+/** Says what happened and what to do next; on stdout as JSON too when the caller reads JSON. */
+export function reportError(
+  program: Program,
+  error: unknown,
+  json: boolean,
+  io: Pick<Io, 'stdout' | 'stderr'>,
+): number {
+  const known = asKimError(error)
+  io.stderr.write(`${program.name}: ${known.message}\n`)
+  if (known.hint !== '') io.stderr.write(`  ${known.hint}\n`)
+  if (json) {
+    const { code, message, hint, retry } = known
+    io.stdout.write(`${JSON.stringify({ ok: false, error: { code, message, hint, retry } })}\n`)
+  }
+  return known.exitCode
+}
+
+function asKimError(error: unknown): KimError {
+  if (error instanceof KimError) return error
+  const message = error instanceof Error ? error.message : String(error)
+  const errno = error instanceof Error && 'syscall' in error && 'code' in error ? String(error.code) : undefined
+  if (errno === 'EACCES' || errno === 'EPERM') return new KimError('not_permitted', message, { cause: error })
+  if (errno !== undefined) return new KimError('store_failed', message, { cause: error })
+  return new KimError('internal', message, { cause: error })
+}

@@ -1,0 +1,60 @@
+import { spawnSync } from 'node:child_process'
+import { completionScript, type Program, SHELLS } from '@kim/cli-kit'
+import t from 'tap'
+
+const load = async (): Promise<never> => {
+  throw t.fail('completion loads no command')
+}
+const program: Program = {
+  name: 'kim-test',
+  version: '1.0.0',
+  about: "a program with a quote ' in it",
+  commands: [
+    {
+      name: 'journal verify',
+      about: "judge it's bytes",
+      flags: [{ name: 'json', kind: 'boolean', about: 'as JSON' }],
+      load,
+    },
+    {
+      name: 'journal stats',
+      about: 'count',
+      flags: [{ name: 'since', kind: 'string', about: 'from when' }],
+      load,
+    },
+    {
+      name: 'status',
+      about: 'how it is',
+      flags: [{ name: 'output', kind: 'string', choices: ['short'], about: 'how' }],
+      load,
+    },
+  ],
+  exitCodes: [],
+}
+
+t.test('completion - every shell is told every command and flag', t => {
+  for (const shell of SHELLS) {
+    const script = completionScript(program, shell)
+    for (const word of ['journal', 'verify', 'stats', 'status', 'json', 'since', 'output', 'help'])
+      t.match(script, word, `${shell}: ${word}`)
+  }
+  t.throws(() => completionScript(program, 'csh'), { code: 'usage' })
+  t.end()
+})
+
+function complete(line: string[]): string[] {
+  const words = line.map(word => `'${word}'`).join(' ')
+  const script = `${completionScript(program, 'bash')}\nCOMP_WORDS=(${words}); COMP_CWORD=${line.length - 1}; _kim_test; echo "\${COMPREPLY[@]}"`
+  const { stdout, status } = spawnSync('bash', ['-c', script], { encoding: 'utf8' })
+  t.equal(status, 0)
+  return stdout.trim().split(' ')
+}
+
+const bash = spawnSync('bash', ['--version']).status === 0
+t.test('completion - bash offers what fits the words so far', { skip: bash ? false : 'needs bash' }, t => {
+  t.same(complete(['kim-test', 'jo']), ['journal'])
+  t.same(complete(['kim-test', 'journal', '']), ['verify', 'stats'])
+  t.same(complete(['kim-test', 'journal', 'verify', '--j']), ['--json'])
+  t.same(complete(['kim-test', 'status', '--o']), ['--output'])
+  t.end()
+})
