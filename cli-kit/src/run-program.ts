@@ -103,7 +103,8 @@ export function reportError(
 function asKimError(error: unknown): KimError {
   if (error instanceof KimError) return error
   const message = error instanceof Error ? error.message : String(error)
-  const errno = error instanceof Error && 'syscall' in error && 'code' in error ? String(error.code) : undefined
+  const errno =
+    error instanceof Error && 'syscall' in error && 'code' in error ? String(error.code) : undefined
   if (errno === 'EACCES' || errno === 'EPERM') return new KimError('not_permitted', message, { cause: error })
   if (errno !== undefined) return new KimError('store_failed', message, { cause: error })
   return new KimError('internal', message, { cause: error })
