@@ -14,6 +14,11 @@ export type ErrorCode =
   | 'consumer_held'
   | 'not_permitted'
   | 'no_store'
+  | 'no_persona'
+  | 'no_record'
+  | 'gap_found'
+  | 'record_corrupt'
+  | 'exec_failed'
   | 'store_full'
   | 'store_failed'
   | 'store_fenced'
@@ -43,6 +48,11 @@ export const errorCodes: Readonly<Record<ErrorCode, CodeEntry>> = {
   consumer_held: { retry: 'later', exitCode: 75, hint: 'another process uses this consumer name' },
   not_permitted: { retry: 'operator', exitCode: 77, hint: 'check owner and mode of the file' },
   no_store: { retry: 'operator', exitCode: 4, hint: 'no journal there; check the path' },
+  no_persona: { retry: 'operator', exitCode: 4, hint: 'see: kim-tail personas' },
+  no_record: { retry: 'never', exitCode: 4, hint: 'the journal holds no such record' },
+  gap_found: { retry: 'operator', exitCode: 5, hint: 'records are gone; go on without --on-gap fail' },
+  record_corrupt: { retry: 'operator', exitCode: 6, hint: 'see: kim-replay verify' },
+  exec_failed: { retry: 'later', exitCode: 1, hint: 'the event is kept and comes again; mend the command' },
   store_full: { retry: 'later', exitCode: 1, hint: 'free some space; appending goes on by itself' },
   store_failed: { retry: 'later', exitCode: 1, hint: 'the disk refused; look at the system log' },
   store_fenced: { retry: 'operator', exitCode: 1, hint: 'something else wrote into the store' },

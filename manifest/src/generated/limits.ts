@@ -36,4 +36,14 @@ export const limitValues = {
   keyRetentionDaysMin: 30,
   /** messages per persona: read mail beyond the newest is tombstoned at a roll, so that live state stays small. */
   readMessagesRetainedMax: 200,
+  /** bytes: consumers of the older monitor take a longer event line for damage and do not wake. */
+  monitorLineBytesMax: 16384,
+  /** code points: an event line is a doorbell with a glimpse of the message; the journal holds the whole. */
+  monitorContentCodePointsMax: 220,
+  /** characters: harnesses cut an agent's lines at 500, and a cut line loses the way to the rest. */
+  agentLineCharactersMax: 480,
+  /** ms: a command that hangs holds back every event behind it. */
+  execTimeoutMsMax: 10000,
+  /** ms: a consumer's name is free again this long after its holder died; proper-lockfile allows no less than 2000. */
+  consumerLockStaleMsMax: 5000,
 } as const
