@@ -31,7 +31,7 @@ const BANS: readonly Ban[] = [
   {
     rule: 'names - of files and folders in a store stand in manifest/src/layout.ts alone',
     pattern:
-      /['"`/](seg-|ckpt-|meta\.json|checkpoints['"/`]|quarantine['"/`]|control\.sock|health\.json|metrics\.prom)/,
+      /['"`/]((seg|ckpt)-(\$|\d)|(meta\.json|checkpoints|quarantine|control\.sock|health\.json|metrics\.prom)['"`/])/,
     files: () =>
       sources(...SOURCE).filter(
         file => file !== 'manifest/src/layout.ts' && !file.startsWith('manifest/src/generated/'),

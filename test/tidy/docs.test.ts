@@ -38,7 +38,7 @@ const CLAUSE = /\b(JF|OB|RC|KS|CL|CP|CO)-\d+[a-z]?\b/g
 /** A clause is defined where its id opens a bold run: `**JF-12**`. */
 function definedClauses(): Map<string, string[]> {
   const found = new Map<string, string[]>()
-  for (const file of documents.filter(name => /^spec\/[\w-]+\.md$/.test(name))) {
+  for (const file of documents.filter(name => /^spec\/[a-z-]+\.md$/.test(name))) {
     for (const [, id = ''] of textOf(file).matchAll(/\*\*((?:JF|OB|RC|KS|CL|CP|CO)-\d+[a-z]?)\b/g)) {
       found.set(id, [...(found.get(id) ?? []), file])
     }

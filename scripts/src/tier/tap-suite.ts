@@ -54,14 +54,21 @@ function said(output: string): string[] {
   return [...comments.map(line => line.trim().slice(2)), ...skips]
 }
 
+/** Each failed assertion with its diagnosis; the suites around it only by name. */
 function failures(output: string): string {
-  const lines = output.split('\n')
   const kept: string[] = []
-  for (const [index, line] of lines.entries()) {
-    if (/^\s*not ok /.test(line)) kept.push(...lines.slice(index, index + 40), '')
-    if (kept.length > 400) break
+  let depth: number | undefined
+  for (const line of output.split('\n')) {
+    const indent = line.length - line.trimStart().length
+    if (depth !== undefined && (indent > depth || line.trim() === '')) {
+      if (line.trim() !== '') kept.push(line)
+      continue
+    }
+    depth = /^\s*not ok /.test(line) ? indent : undefined
+    if (depth !== undefined) kept.push(line)
+    if (kept.length > 300) break
   }
-  return kept.length > 0 ? kept.join('\n') : lines.slice(-60).join('\n')
+  return kept.length > 0 ? kept.join('\n') : output.split('\n').slice(-60).join('\n')
 }
 
 function keepLog(name: string, output: string): void {
