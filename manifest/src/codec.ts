@@ -132,6 +132,12 @@ function decodeObject(raw: JsonObject): Decoded {
 const tsText = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 const writerText = /^w_\d+-[0-9a-f]+$/
 
+const fields: ReadonlySet<string> = new Set(
+  'action actor agent clock entity_rev event item_id item_type key payload payload_ref seq summary ts tx v writer'.split(
+    ' ',
+  ),
+)
+
 /** The first rule of the writer that a record breaks, if any. */
 function faultOf(r: EventRecord): string | undefined {
   if (r.v !== version) return 'v'
@@ -153,10 +159,10 @@ function faultOf(r: EventRecord): string | undefined {
   }
   if (r.event !== undefined && name(r.event) === undefined) return 'event'
   if (r.key !== undefined && name(r.key) === undefined) return 'key'
-  if (r.actor !== undefined && !isActor(r.actor)) return 'actor'
+  if (r.actor !== undefined && (r.key === undefined || !isActor(r.actor))) return 'actor'
   if (r.clock !== undefined && !isClock(r.clock)) return 'clock'
   if (r.tx !== undefined && !isTx(r.tx)) return 'tx'
-  return undefined
+  return Object.keys(r).find(key => !fields.has(key))
 }
 
 /** Only a lone surrogate makes JSON text hold such an escape that is no escaped backslash. */
