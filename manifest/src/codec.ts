@@ -1,14 +1,24 @@
 import { Buffer, isUtf8 } from 'node:buffer'
 import stringify from 'fast-json-stable-stringify'
-import { classOf } from './classify.js'
-import type { Actor, Clock, EventRecord, JsonObject, PayloadRef, ReadRecord, Tx } from './envelope.js'
-import { isCount, isJsonObject, isPayloadRef, isSeq } from './envelope.js'
+import type { EventRecord, JsonObject, PayloadRef, ReadRecord } from './envelope.js'
+import {
+  isActor,
+  isClock,
+  isCount,
+  isJsonObject,
+  isPayloadRef,
+  isSeq,
+  isTx,
+  nameIn,
+  textIn,
+} from './envelope.js'
 import { KimError } from './errors.js'
 import { actionClasses } from './generated/action-classes.js'
 import { exceedsNesting, exceedsNumberRange } from './json-bounds.js'
 import type { AnomalyKind } from './kinds.js'
-import { belongsInBlob, clipSummary, limits } from './limits.js'
+import { belongsInBlob, limits } from './limits.js'
 import { toWellFormed } from './well-formed.js'
+import { faultOf } from './writer-rules.js'
 
 /** Why a terminated line is no record. */
 export type MalformedReason =
@@ -47,32 +57,6 @@ function isBlank(bytes: Uint8Array): boolean {
 const startsWithBom = (bytes: Uint8Array): boolean =>
   bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
 
-const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
-const name = (value: unknown): string | undefined =>
-  typeof value === 'string' && value !== '' ? value : undefined
-
-const isClockReading = (value: unknown): boolean =>
-  value === undefined || (typeof value === 'number' && value >= 0)
-
-function isClock(value: unknown): value is Clock & JsonObject {
-  return (
-    isJsonObject(value) &&
-    isClockReading(value['mono_ms']) &&
-    isClockReading(value['boot_ms']) &&
-    isClockReading(value['wait_ms'])
-  )
-}
-
-function isActor(value: unknown): value is Actor & JsonObject {
-  return isJsonObject(value) && typeof value['kind'] === 'string' && typeof value['name'] === 'string'
-}
-
-function isTx(value: unknown): value is Tx & JsonObject {
-  if (!isJsonObject(value)) return false
-  const { id, i, n } = value
-  return name(id) !== undefined && isSeq(i) && isSeq(n) && i <= n && n <= limits.txRecordsMax
-}
-
 /**
  * Says what one line is, without its `\n`. Total: whatever the bytes, it returns a value and throws nothing.
  * Only the first line of a file may begin with a byte order mark.
@@ -109,17 +93,17 @@ function decodeObject(raw: JsonObject): Decoded {
     seq,
     action,
     item_type: itemType,
-    item_id: name(raw['item_id']),
-    writer: text(raw['writer']),
-    agent: text(raw['agent']),
-    ts: text(raw['ts']),
+    item_id: nameIn(raw['item_id']),
+    writer: textIn(raw['writer']),
+    agent: textIn(raw['agent']),
+    ts: textIn(raw['ts']),
     entity_rev: isCount(rev) ? rev : undefined,
-    summary: text(raw['summary']),
-    event: name(raw['event']),
+    summary: textIn(raw['summary']),
+    event: nameIn(raw['event']),
     payload,
     payload_ref: validRef,
     tx: tx === undefined ? undefined : isTx(tx) ? tx : 'malformed',
-    key: text(raw['key']),
+    key: textIn(raw['key']),
     clock: isClock(raw['clock']) ? raw['clock'] : undefined,
     actor: isActor(raw['actor']) ? raw['actor'] : undefined,
     raw,
@@ -127,42 +111,6 @@ function decodeObject(raw: JsonObject): Decoded {
   let defects = noDefects
   if (ref !== undefined && validRef === undefined) defects = payload === undefined ? refInvalid : refIgnored
   return { kind: 'record', record, defects }
-}
-
-const tsText = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
-const writerText = /^w_\d+-[0-9a-f]+$/
-
-const fields: ReadonlySet<string> = new Set(
-  'action actor agent clock entity_rev event item_id item_type key payload payload_ref seq summary ts tx v writer'.split(
-    ' ',
-  ),
-)
-
-/** The first rule of the writer that a record breaks, if any. */
-function faultOf(r: EventRecord): string | undefined {
-  if (r.v !== version) return 'v'
-  if (!isSeq(r.seq)) return 'seq'
-  if (!tsText.test(r.ts)) return 'ts'
-  if (!writerText.test(r.writer)) return 'writer'
-  if (name(r.agent) === undefined) return 'agent'
-  const actionClass = classOf(r.action)
-  if (actionClass === undefined) return 'action'
-  if (name(r.item_type) === undefined) return 'item_type'
-  if (name(r.item_id) === undefined) return 'item_id'
-  if (!isCount(r.entity_rev)) return 'entity_rev'
-  if (text(r.summary) === undefined || clipSummary(r.summary) !== r.summary) return 'summary'
-  if (r.payload !== undefined && !(isJsonObject(r.payload) && isSeq(r.payload['schema_version'])))
-    return 'payload'
-  if (r.payload_ref !== undefined) {
-    const allowed = r.payload === undefined && actionClass !== 'journal-meta' && isPayloadRef(r.payload_ref)
-    if (!allowed) return 'payload_ref'
-  }
-  if (r.event !== undefined && name(r.event) === undefined) return 'event'
-  if (r.key !== undefined && name(r.key) === undefined) return 'key'
-  if (r.actor !== undefined && (r.key === undefined || !isActor(r.actor))) return 'actor'
-  if (r.clock !== undefined && !isClock(r.clock)) return 'clock'
-  if (r.tx !== undefined && !isTx(r.tx)) return 'tx'
-  return Object.keys(r).find(key => !fields.has(key))
 }
 
 /** Only a lone surrogate makes JSON text hold such an escape that is no escaped backslash. */
@@ -181,6 +129,9 @@ export function encodeRecord(record: EventRecord): string {
   if (mayBeIllFormed.test(line)) {
     written = toWellFormed(record)
     line = stringify(written)
+  }
+  if (exceedsNesting(line) || exceedsNumberRange(written)) {
+    throw new KimError('record_invalid', 'a record holds what no reader takes')
   }
   // A reader that looks for U+FEFF in the bytes of a line, rather than in front of its JSON, must find none.
   if (line.includes('\ufeff')) line = line.replaceAll('\ufeff', '\\ufeff')

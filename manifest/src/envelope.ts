@@ -1,3 +1,5 @@
+import { limits } from './limits.js'
+
 /** Any value that JSON can carry. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject
 
@@ -115,4 +117,39 @@ export function isPayloadRef(value: unknown): value is PayloadRef & JsonObject {
 /** A record of our own as a reader would take it from its line. */
 export function asRead(record: EventRecord): ReadRecord {
   return { ...record, raw: record as unknown as JsonObject }
+}
+
+/** A value if it is a string. */
+export function textIn(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+/** A value if it is a string and not empty. */
+export function nameIn(value: unknown): string | undefined {
+  return value === '' ? undefined : textIn(value)
+}
+
+const isClockReading = (value: unknown): boolean =>
+  value === undefined || (typeof value === 'number' && value >= 0)
+
+/** True if a value can be the clocks of a record. */
+export function isClock(value: unknown): value is Clock & JsonObject {
+  return (
+    isJsonObject(value) &&
+    isClockReading(value['mono_ms']) &&
+    isClockReading(value['boot_ms']) &&
+    isClockReading(value['wait_ms'])
+  )
+}
+
+/** True if a value can say who acted. */
+export function isActor(value: unknown): value is Actor & JsonObject {
+  return isJsonObject(value) && typeof value['kind'] === 'string' && typeof value['name'] === 'string'
+}
+
+/** True if a value can be a place in a transaction. */
+export function isTx(value: unknown): value is Tx & JsonObject {
+  if (!isJsonObject(value)) return false
+  const { id, i, n } = value
+  return nameIn(id) !== undefined && isSeq(i) && isSeq(n) && i <= n && n <= limits.txRecordsMax
 }

@@ -171,12 +171,13 @@ export class Fold {
   }
 
   #release({ record, defects, bytes }: Line): void {
-    for (const kind of defects) this.#counts[kind]++
     const effect = effectOf(record)
     const duplicate = this.#duplicates.see(record, effect, bytes)
     if (duplicate !== undefined) this.#counts[duplicate]++
     else if (record.seq <= this.#continuity.highest) this.#counts.seq_regressed++
-    if (duplicate !== 'duplicate_line') this.#apply(record, effect)
+    if (duplicate === 'duplicate_line') return
+    for (const kind of defects) this.#counts[kind]++
+    this.#apply(record, effect)
   }
 
   #apply(record: ReadRecord, effect: Effect): void {
