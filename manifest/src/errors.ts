@@ -22,6 +22,10 @@ export type ErrorCode =
   | 'store_full'
   | 'store_failed'
   | 'store_fenced'
+  | 'store_damaged'
+  | 'journal_foreign'
+  | 'journal_moved'
+  | 'journal_closed'
   | 'seq_exhausted'
   | 'record_invalid'
   | 'record_too_large'
@@ -56,6 +60,10 @@ export const errorCodes: Readonly<Record<ErrorCode, CodeEntry>> = {
   store_full: { retry: 'later', exitCode: 1, hint: 'free some space; appending goes on by itself' },
   store_failed: { retry: 'later', exitCode: 1, hint: 'the disk refused; look at the system log' },
   store_fenced: { retry: 'operator', exitCode: 1, hint: 'something else wrote into the store' },
+  store_damaged: { retry: 'operator', exitCode: 1, hint: 'see what `kim-producer journal verify` finds' },
+  journal_foreign: { retry: 'operator', exitCode: 2, hint: 'use another --store' },
+  journal_moved: { retry: 'later', exitCode: 1, hint: 'derive the records anew from the state, then append' },
+  journal_closed: { retry: 'never', exitCode: 1, hint: 'open the journal again' },
   seq_exhausted: { retry: 'operator', exitCode: 1, hint: 'start a new generation directory' },
   record_invalid: { retry: 'never', exitCode: 1, hint: 'the record breaks a rule of the writer' },
   record_too_large: { retry: 'never', exitCode: 1, hint: 'split the record or put its payload into a blob' },
