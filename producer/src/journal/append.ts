@@ -1,0 +1,247 @@
+import { Buffer } from 'node:buffer'
+import { KimError, limits } from '@kim/manifest'
+import type { HeldLock } from '../effects/store-lock.js'
+import type { ActiveSegment } from './active-segment.js'
+import { type BuiltRecord, CommitBuilder } from './commit-builder.js'
+import type { AppendOptions, Draft, Receipt } from './draft.js'
+import { failure, fenced, isNoSpace } from './failure.js'
+import { Recovery } from './recover.js'
+import type { JournalState } from './state.js'
+import type { Store } from './store.js'
+
+/** A batch on its way into a commit. */
+export interface Batch {
+  readonly drafts: readonly Draft[]
+  readonly options: AppendOptions
+}
+
+/** What became of a batch: its receipt, or why it was refused. */
+export type Outcome = { readonly receipt: Receipt } | { readonly refused: unknown }
+
+/** What an appender begins with. */
+export interface AppenderStart {
+  readonly store: Store
+  readonly lock: HeldLock
+  readonly state: JournalState
+  readonly writer: string
+  readonly nextSeq: number
+  readonly segment: ActiveSegment
+}
+
+/**
+ * The one path to the disk: whatever is appended goes through `commit`, and whatever goes wrong there decides
+ * what this process may still do. A full disk leaves it waiting; anything else ends it.
+ */
+export class Appender {
+  readonly #store: Store
+  readonly #lock: HeldLock
+  readonly #state: JournalState
+  readonly #writer: string
+  readonly #scratch: Buffer = Buffer.allocUnsafe(limits.commitBytesMax)
+  #segment: ActiveSegment
+  #nextSeq: number
+  /** The record a segment must begin with, until one stands in it. */
+  #first: readonly Draft[] = []
+  /** Set while nobody knows what stands at the end of the file. */
+  #recovery: Recovery | undefined
+  #dead: unknown
+
+  constructor(start: AppenderStart) {
+    this.#store = start.store
+    this.#lock = start.lock
+    this.#state = start.state
+    this.#writer = start.writer
+    this.#nextSeq = start.nextSeq
+    this.#segment = start.segment
+  }
+
+  get segment(): ActiveSegment {
+    return this.#segment
+  }
+
+  get nextSeq(): number {
+    return this.#nextSeq
+  }
+
+  get writer(): string {
+    return this.#writer
+  }
+
+  /** False while something must be settled before anything can be appended. */
+  get isSettled(): boolean {
+    return this.#recovery === undefined && this.#first.length === 0
+  }
+
+  /** Why this appender refuses everything, if it does. */
+  get failure(): unknown {
+    return this.#dead
+  }
+
+  /** Runs a step that must succeed or pass with space; any other failure is the end of this appender. */
+  guard<T>(step: () => T): T {
+    if (this.#dead !== undefined) {
+      throw failure(
+        'journal_closed',
+        'the journal refuses everything since it failed',
+        'end this process and start again: the next open finds out what the disk holds',
+        this.#dead,
+      )
+    }
+    try {
+      return step()
+    } catch (error) {
+      if (!isHarmless(error)) this.#dead = error
+      throw error
+    }
+  }
+
+  /** Refuses everything from now on. */
+  close(): void {
+    this.#dead ??= failure('journal_closed', 'the journal was closed', 'open it again')
+    this.#segment.close()
+  }
+
+  /** Goes on in a segment that was just made; its first record is owed. */
+  enter(segment: ActiveSegment, first: readonly Draft[]): void {
+    this.#segment.close()
+    this.#segment = segment
+    this.#first = first
+  }
+
+  /** Takes over from an open: what stands at the end is known, what is owed for it is not yet paid. */
+  resume(recovery: Recovery | undefined, first: readonly Draft[]): void {
+    this.#recovery = recovery
+    this.#first = first
+  }
+
+  /**
+   * Makes sure that the end of the file is known and that nothing is owed. Returns the seqs of records that a
+   * failed write had left standing: nobody was told of them, and they are part of the journal now.
+   */
+  settle(): readonly number[] {
+    return this.guard(() => this.#settle())
+  }
+
+  #settle(): readonly number[] {
+    const recovery = this.#recovery
+    if (recovery !== undefined) this.#lookAt(recovery)
+    const first = this.#segment.lastSeq === 0 ? this.#first : []
+    this.#pay([...first, ...(recovery?.owed() ?? [])])
+    this.#first = []
+    this.#recovery = undefined
+    return recovery?.adopted ?? []
+  }
+
+  #lookAt(recovery: Recovery): void {
+    this.#segment.fence(false)
+    this.#segment.sync()
+    recovery.read()
+    if (recovery.isTorn) {
+      recovery.endLine()
+      recovery.read()
+    }
+    this.#nextSeq = Math.max(this.#nextSeq, this.#segment.lastSeq + 1)
+  }
+
+  #pay(drafts: readonly Draft[]): void {
+    for (let at = 0; at < drafts.length; at += limits.commitRecordsMax) {
+      const builder = this.#builder()
+      builder.add(drafts.slice(at, at + limits.commitRecordsMax), {})
+      this.#write(builder)
+    }
+  }
+
+  /** Appends batches in as few commits as their sizes allow. A batch that breaks a rule is refused alone. */
+  append(batches: readonly Batch[]): Outcome[] {
+    return this.guard(() => this.#append(batches))
+  }
+
+  #append(batches: readonly Batch[]): Outcome[] {
+    const outcomes: Outcome[] = []
+    let builder = this.#builder()
+    for (const { drafts, options } of batches) {
+      try {
+        outcomes.push({ receipt: builder.add(drafts, options) })
+      } catch (error) {
+        const again = isCode(error, 'commit_too_large') && builder.built.length > 0
+        if (!again) {
+          if (!isHarmless(error)) throw error
+          outcomes.push({ refused: error })
+          continue
+        }
+        this.#write(builder)
+        builder = this.#builder()
+        outcomes.push(tryAdd(builder, drafts, options))
+      }
+    }
+    this.#write(builder)
+    return outcomes
+  }
+
+  #builder(): CommitBuilder {
+    return new CommitBuilder(this.#store, this.#state, this.#writer, this.#nextSeq, this.#scratch)
+  }
+
+  /** Durable, then visible: the one function that does both, in this order. */
+  #write(builder: CommitBuilder): void {
+    const { built, bytes } = builder
+    if (built.length === 0) return
+    const { switches } = this.#store
+    if (!this.#lock.intact()) throw fenced('the lock file of the store was removed or replaced')
+    this.#segment.fence(switches.skipLengthCheck !== true)
+    try {
+      this.#segment.write(bytes)
+    } catch (error) {
+      if (isNoSpace(error)) this.#distrust()
+      throw error
+    }
+    if (switches.receiptBeforeSync === true) this.#takeOver(built, bytes)
+    this.#segment.sync()
+    if (switches.receiptBeforeSync !== true) this.#takeOver(built, bytes)
+  }
+
+  /** A write failed: some of it may stand in the file. */
+  #distrust(): void {
+    this.#recovery ??= new Recovery(this.#store, this.#state, this.#segment, {
+      wholeFile: false,
+      after: this.#nextSeq - 1,
+    })
+  }
+
+  #takeOver(built: readonly BuiltRecord[], bytes: Buffer): void {
+    const { file, length: base } = this.#segment
+    for (const { record, effect, offset, length } of built) {
+      this.#state.advance(record.seq, record.writer)
+      this.#state.apply(record, effect, { file, offset: base + offset, length })
+      this.#segment.see(record.seq)
+    }
+    this.#segment.advance(bytes)
+    this.#nextSeq += built.length
+  }
+}
+
+function tryAdd(builder: CommitBuilder, drafts: readonly Draft[], options: AppendOptions): Outcome {
+  try {
+    return { receipt: builder.add(drafts, options) }
+  } catch (error) {
+    if (!isHarmless(error)) throw error
+    return { refused: error }
+  }
+}
+
+const isCode = (error: unknown, code: string): boolean => error instanceof KimError && error.code === code
+
+const HARMLESS = new Set<string>([
+  'store_full',
+  'record_invalid',
+  'record_too_large',
+  'commit_too_large',
+  'seq_exhausted',
+  'journal_moved',
+  'journal_closed',
+])
+
+/** True for a failure after which this process still knows what the disk holds, or can find out. */
+function isHarmless(error: unknown): boolean {
+  return error instanceof KimError && HARMLESS.has(error.code)
+}

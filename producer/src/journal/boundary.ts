@@ -1,0 +1,39 @@
+import { type KeyEntry, type Revision, revisionsInOrder } from '@kim/manifest'
+import type { JournalState } from './state.js'
+
+/** A sealed segment as its seal states it. */
+export interface Sealed {
+  readonly segment: string
+  readonly bytes: number
+  readonly sha256: string
+  readonly first_seq: number
+  readonly last_seq: number
+}
+
+/** What the journal was at the end of its last sealed segment: all that a checkpoint says besides its entities. */
+export interface Boundary {
+  readonly sealed: Sealed
+  /** The number of the sealed segment. */
+  readonly segment: number
+  readonly headSeq: number
+  readonly headWriter: string | null
+  readonly entityCount: number
+  readonly capabilities: readonly string[]
+  readonly revisions: readonly Revision[]
+  readonly keys: readonly KeyEntry[]
+}
+
+/** Takes down what the state is now, before the next segment's first record. */
+export function takeBoundary(state: JournalState, segment: number, sealed: Sealed, nowMs: number): Boundary {
+  state.keys.forget(nowMs)
+  return {
+    sealed,
+    segment,
+    headSeq: state.head,
+    headWriter: state.headWriter,
+    entityCount: state.size,
+    capabilities: [...state.capabilities].sort(),
+    revisions: revisionsInOrder(state.removedRevisions()),
+    keys: state.keys.entries(),
+  }
+}

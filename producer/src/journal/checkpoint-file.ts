@@ -1,0 +1,173 @@
+import { createHash } from 'node:crypto'
+import { basename } from 'node:path'
+import {
+  type CheckpointHeader,
+  type CheckpointRef,
+  checkpointFooter,
+  decodeLine,
+  KimError,
+  LineFramer,
+  parseCheckpointEntity,
+  parseCheckpointHeader,
+  parseCheckpointRef,
+  verifyHeader,
+} from '@kim/manifest'
+import { type CheckpointSource, type SegmentSource, segmentChunks } from './listing.js'
+import { runToEnd } from './slices.js'
+import { JournalState } from './state.js'
+import type { Store } from './store.js'
+import type { StoreFile } from './store-file.js'
+
+/** A checkpoint that its journal vouches for. */
+export interface VerifiedCheckpoint {
+  readonly headSeq: number
+  readonly file: StoreFile
+  readonly header: CheckpointHeader
+}
+
+/** Every ref that stands in one segment. */
+function refsIn(store: Store, source: SegmentSource): CheckpointRef[] {
+  const refs: CheckpointRef[] = []
+  const framer = new LineFramer()
+  const mark = Buffer.from('"checkpoint_ref"')
+  for (const chunk of segmentChunks(store, source)) {
+    for (const line of framer.push(chunk)) {
+      if (
+        line.kind !== 'line' ||
+        Buffer.from(line.bytes.buffer, line.bytes.byteOffset, line.bytes.length).indexOf(mark) === -1
+      )
+        continue
+      const decoded = decodeLine(line.bytes, line.atFileStart)
+      if (decoded.kind !== 'record' || decoded.record.action !== 'checkpoint_ref') continue
+      const ref = parseCheckpointRef(decoded.record.payload)
+      if (ref !== undefined && decoded.record.seq > ref.head_seq) refs.push(ref)
+    }
+  }
+  return refs
+}
+
+/** Finds out which checkpoints the journal vouches for, reading no segment twice. */
+export class CheckpointJudge {
+  readonly #store: Store
+  readonly #segments: readonly SegmentSource[]
+  readonly #refs: Map<number, CheckpointRef[]> = new Map()
+
+  constructor(store: Store, segments: readonly SegmentSource[]) {
+    this.#store = store
+    this.#segments = segments
+  }
+
+  /** The refs for a candidate, among what stands after the seq that it covers. */
+  refsFor(candidate: CheckpointSource): CheckpointRef[] {
+    const after = this.#segments.filter(({ number }) => number > candidate.headSeq)
+    const name = basename(candidate.path)
+    return after.flatMap(source => this.#refsIn(source)).filter(ref => ref.file === name)
+  }
+
+  #refsIn(source: SegmentSource): CheckpointRef[] {
+    const known = this.#refs.get(source.number)
+    if (known !== undefined) return known
+    const refs = refsIn(this.#store, source)
+    this.#refs.set(source.number, refs)
+    return refs
+  }
+}
+
+/** A checkpoint and the state it holds. */
+export interface Reading {
+  readonly checkpoint: VerifiedCheckpoint
+  readonly state: JournalState
+}
+
+/**
+ * Reads a candidate in one pass: hash, header and entities. It yields between chunks, so that a caller with
+ * something else to do may do it. What it put into a state counts only if it returns a checkpoint.
+ */
+export function* readCheckpoint(
+  store: Store,
+  candidate: CheckpointSource,
+  refs: readonly CheckpointRef[],
+  projectId: string,
+  into?: JournalState,
+): Generator<void, VerifiedCheckpoint | undefined> {
+  const stat = store.disk.look(candidate.path)
+  if (stat?.isFile() !== true || !refs.some(ref => ref.bytes === stat.size)) return undefined
+  const file: StoreFile = { path: candidate.path }
+  const hash = createHash('sha256')
+  const framer = new LineFramer()
+  let header: CheckpointHeader | undefined
+  let lines = 0
+  let bytes = 0
+  let isFooted = false
+  for (const chunk of store.disk.fileChunks(candidate.path)) {
+    hash.update(chunk)
+    bytes += chunk.length
+    for (const line of framer.push(chunk)) {
+      if (line.kind !== 'line' || isFooted) return undefined
+      const text = Buffer.from(line.bytes.buffer, line.bytes.byteOffset, line.bytes.length).toString('utf8')
+      lines++
+      if (header === undefined) {
+        const parsed = parseCheckpointHeader(text)
+        if (!parsed.ok) return undefined
+        header = parsed.header
+      } else if (text === checkpointFooter) isFooted = true
+      else {
+        const entity = parseCheckpointEntity(text)
+        if (entity === undefined) return undefined
+        const length = text.endsWith(',') ? line.bytes.length - 1 : line.bytes.length
+        into?.put(entity, { file, offset: line.offset, length })
+      }
+    }
+    yield
+  }
+  if (header === undefined || !isFooted || header.head_seq !== candidate.headSeq) return undefined
+  const sha256 = hash.digest('hex')
+  const found = { projectId, sha256, bytes, lines }
+  const known = header
+  if (!refs.some(ref => verifyHeader(known, { ...found, ref }) === undefined)) return undefined
+  if (into !== undefined) loadHeader(into, header)
+  return { headSeq: header.head_seq, file, header }
+}
+
+function loadHeader(state: JournalState, header: CheckpointHeader): void {
+  state.advance(header.head_seq, header.head_writer ?? undefined)
+  for (const revision of header.revisions) state.putRemoved(revision)
+  for (const [key, seq, ts] of header.keys) state.keys.remember(key, seq, Date.parse(ts))
+  for (const capability of header.capabilities) state.capabilities.add(capability)
+}
+
+/** The newest checkpoint that the journal vouches for, with the state it holds. */
+export function loadNewest(
+  store: Store,
+  candidates: readonly CheckpointSource[],
+  judge: CheckpointJudge,
+  projectId: string,
+): Reading | undefined {
+  for (const candidate of candidates) {
+    const reading = tryRead(store, candidate, judge, projectId)
+    if (reading !== undefined) return reading
+    store.log({
+      level: 'warn',
+      code: 'checkpoint_rejected',
+      message: `${candidate.path} is no checkpoint of this journal; using an older one, or the segments alone`,
+    })
+  }
+  return undefined
+}
+
+function tryRead(
+  store: Store,
+  candidate: CheckpointSource,
+  judge: CheckpointJudge,
+  projectId: string,
+): Reading | undefined {
+  try {
+    const state = new JournalState()
+    const checkpoint = runToEnd(readCheckpoint(store, candidate, judge.refsFor(candidate), projectId, state))
+    return checkpoint === undefined ? undefined : { checkpoint, state }
+  } catch (error) {
+    // A candidate that cannot be read is one candidate less; a dying disk will say so again at the segments.
+    if (error instanceof KimError) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,230 @@
+import { Buffer } from 'node:buffer'
+import {
+  belongsInBlob,
+  type Clock as ClockReading,
+  clipSummary,
+  type Effect,
+  type EventRecord,
+  effectOf,
+  encodeRecord,
+  KimError,
+  limits,
+  type PayloadRef,
+  type Tx,
+} from '@kim/manifest'
+import { payloadBytes, writeBlob } from './blob.js'
+import type { AppendOptions, Draft, Receipt } from './draft.js'
+import { failure } from './failure.js'
+import { NOTE_TYPE } from './notes.js'
+import type { JournalState } from './state.js'
+import type { Store } from './store.js'
+
+/** A record in a commit, and where in the commit's bytes its line stands. */
+export interface BuiltRecord {
+  readonly record: EventRecord
+  readonly effect: Effect
+  readonly offset: number
+  /** Without the `\n`. */
+  readonly length: number
+}
+
+/** One instant, read once a commit. */
+interface Instant {
+  readonly ts: string
+  readonly mono_ms: number
+  readonly boot_ms: number | undefined
+}
+
+function readInstant(store: Store): Instant {
+  const { clock } = store
+  return {
+    ts: new Date(clock.wallMs()).toISOString(),
+    mono_ms: clock.monoMs(),
+    boot_ms: clock.bootMs?.(),
+  }
+}
+
+/** What an unfinished batch may have changed, so that a refused one leaves nothing behind. */
+interface Mark {
+  readonly bytes: number
+  readonly count: number
+  readonly nextSeq: number
+}
+
+/** One entity as a key of a map: the length in front keeps any two pairs apart. */
+const entityMark = (itemType: string, itemId: string): string => `${itemType.length}:${itemType}${itemId}`
+
+/**
+ * Turns drafts into the bytes of one commit. It sees the state and the records built before, and changes
+ * nothing: what it built becomes so when the bytes are durable.
+ */
+export class CommitBuilder {
+  readonly #store: Store
+  readonly #state: JournalState
+  readonly #writer: string
+  readonly #scratch: Buffer
+  readonly #instant: Instant
+  readonly #revisions: Map<string, number> = new Map()
+  readonly #keys: Map<string, number> = new Map()
+  readonly #built: BuiltRecord[] = []
+  #bytes = 0
+  #nextSeq: number
+
+  constructor(store: Store, state: JournalState, writer: string, nextSeq: number, scratch: Buffer) {
+    this.#store = store
+    this.#state = state
+    this.#writer = writer
+    this.#nextSeq = nextSeq
+    this.#scratch = scratch
+    this.#instant = readInstant(store)
+  }
+
+  /** The records in the order of their lines. */
+  get built(): readonly BuiltRecord[] {
+    return this.#built
+  }
+
+  /** The lines; valid until the scratch buffer is used again. */
+  get bytes(): Buffer {
+    return this.#scratch.subarray(0, this.#bytes)
+  }
+
+  /** Adds a batch whole, or nothing of it. The receipt holds once the bytes are durable. */
+  add(drafts: readonly Draft[], options: AppendOptions): Receipt {
+    const mark: Mark = { bytes: this.#bytes, count: this.#built.length, nextSeq: this.#nextSeq }
+    try {
+      return this.#addAll(drafts, options.tx === true)
+    } catch (error) {
+      this.#undo(mark)
+      throw error
+    }
+  }
+
+  #addAll(drafts: readonly Draft[], asRun: boolean): Receipt {
+    const known = drafts.map(draft => this.#knownSeq(draft))
+    const fresh = known.filter(seq => seq === undefined).length
+    if (asRun && fresh > 0 && fresh < drafts.length) {
+      throw failure(
+        'record_invalid',
+        `${drafts.length - fresh} of the ${drafts.length} keys of a transaction are known`,
+        'nothing was appended; a transaction is asked for again with exactly its own keys',
+      )
+    }
+    if (this.#built.length + fresh > limits.commitRecordsMax) throw this.#tooLarge()
+    const run = asRun && fresh > 1 ? { id: this.#store.random.hex(8), n: fresh } : undefined
+    const seqs: number[] = []
+    const deduped: boolean[] = []
+    for (const [at, draft] of drafts.entries()) {
+      // A key may also repeat within the batch.
+      const seq = known[at] ?? this.#knownSeq(draft)
+      deduped.push(seq !== undefined)
+      seqs.push(seq ?? this.#append(draft, run === undefined ? undefined : { ...run, i: at + 1 }))
+    }
+    return { seqs, deduped }
+  }
+
+  #knownSeq({ key }: Draft): number | undefined {
+    if (key === undefined || this.#store.switches.skipKeyLookup === true) return undefined
+    return this.#keys.get(key) ?? this.#state.keys.find(key)
+  }
+
+  #append(draft: Draft, tx: Tx | undefined): number {
+    const seq = this.#nextSeq
+    const { record, line } = this.#encode(this.#describe(draft, seq, tx))
+    const room = this.#scratch.length - this.#bytes
+    if (line.length > room || Buffer.byteLength(line) > room) throw this.#tooLarge()
+    const length = this.#scratch.write(line, this.#bytes, 'utf8')
+    const effect = effectOf(record)
+    this.#built.push({ record, effect, offset: this.#bytes, length: length - 1 })
+    if (effect === 'upsert' || effect === 'remove') {
+      this.#revisions.set(entityMark(record.item_type, record.item_id), record.entity_rev)
+    }
+    if (record.key !== undefined) this.#keys.set(record.key, seq)
+    this.#bytes += length
+    this.#nextSeq++
+    return seq
+  }
+
+  #describe(draft: Draft, seq: number, tx: Tx | undefined): EventRecord {
+    const { agent, action, item_type, item_id, payload, event, key, actor } = draft
+    return {
+      v: 2,
+      seq,
+      ts: this.#instant.ts,
+      writer: this.#writer,
+      agent,
+      action,
+      item_type,
+      item_id,
+      entity_rev: this.#revision(draft),
+      summary: typeof draft.summary === 'string' ? clipSummary(draft.summary) : draft.summary,
+      clock: this.#clock(draft.wait_ms),
+      ...(payload === undefined ? {} : { payload }),
+      ...(event === undefined ? {} : { event }),
+      ...(key === undefined ? {} : { key }),
+      ...(actor === undefined ? {} : { actor }),
+      ...(tx === undefined ? {} : { tx }),
+    }
+  }
+
+  /** One more than the last for a change of state, the last for anything else about the entity; notes have none. */
+  #revision(draft: Draft): number {
+    const { item_type, item_id, action, payload } = draft
+    if (item_type === NOTE_TYPE) return 0
+    const last =
+      this.#revisions.get(entityMark(item_type, item_id)) ?? this.#state.revisionOf(item_type, item_id) ?? 0
+    const effect = effectOf({ action, item_type, item_id, payload })
+    return effect === 'upsert' || effect === 'remove' ? last + 1 : last
+  }
+
+  #clock(wait: number | undefined): ClockReading {
+    const { mono_ms, boot_ms } = this.#instant
+    return {
+      mono_ms,
+      ...(boot_ms === undefined ? {} : { boot_ms }),
+      ...(wait === undefined ? {} : { wait_ms: wait }),
+    }
+  }
+
+  /** The line of a record; a payload that is too large for one goes into a blob first. */
+  #encode(record: EventRecord): { readonly record: EventRecord; readonly line: string } {
+    try {
+      return { record, line: encodeRecord(record) }
+    } catch (error) {
+      // A value that JSON cannot carry (a cycle, a BigInt) is the caller's mistake, not the end of the journal.
+      if (!(error instanceof KimError)) {
+        throw failure('record_invalid', 'a draft holds what JSON cannot carry', 'nothing was appended', error)
+      }
+      if (error.code !== 'record_too_large' || record.payload === undefined) throw error
+      if (record.item_type === NOTE_TYPE) throw error
+      const bytes = payloadBytes(record.payload)
+      if (!belongsInBlob(bytes.length)) throw error
+      const { payload, ...rest } = record
+      const payload_ref: PayloadRef = writeBlob(this.#store, bytes)
+      const referring: EventRecord = { ...rest, payload_ref }
+      return { record: referring, line: encodeRecord(referring) }
+    }
+  }
+
+  #tooLarge(): KimError {
+    return failure(
+      'commit_too_large',
+      `more than ${limits.commitRecordsMax} records or ${limits.commitBytesMax} bytes in one commit`,
+      'nothing of the batch was appended; commit fewer records at once',
+    )
+  }
+
+  #undo(mark: Mark): void {
+    this.#bytes = mark.bytes
+    this.#nextSeq = mark.nextSeq
+    this.#built.length = mark.count
+    this.#revisions.clear()
+    this.#keys.clear()
+    for (const { record, effect } of this.#built) {
+      if (effect === 'upsert' || effect === 'remove') {
+        this.#revisions.set(entityMark(record.item_type, record.item_id), record.entity_rev)
+      }
+      if (record.key !== undefined) this.#keys.set(record.key, record.seq)
+    }
+  }
+}

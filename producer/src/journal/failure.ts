@@ -1,0 +1,91 @@
+import { type ErrorCode, KimError } from '@kim/manifest'
+
+/** What the system calls a full disk, a full quota included. */
+const FULL = new Set(['ENOSPC', 'EDQUOT'])
+const DENIED = new Set(['EACCES', 'EPERM', 'EISDIR', 'ENOTDIR', 'ELOOP', 'ENXIO', 'EFTYPE'])
+
+/** A typed error whose hint says what happened, what was kept and what to do next. */
+export function failure(code: ErrorCode, message: string, hint: string, cause?: unknown): KimError {
+  return new KimError(code, message, cause === undefined ? { hint } : { hint, cause })
+}
+
+/** There is no room. Nothing was acknowledged and nothing is lost; the writer goes on when space returns. */
+export function noSpace(message: string, cause?: unknown): KimError {
+  return failure(
+    'store_full',
+    message,
+    'nothing was acknowledged and nothing is lost; free some space, appending goes on by itself',
+    cause,
+  )
+}
+
+/** Something that no store of ours may contain stands in the way. */
+export function unsafe(path: string, why: string): KimError {
+  return failure(
+    'not_permitted',
+    `${path}: ${why}`,
+    'nothing was touched; move it away or give the store a directory of its own with --store',
+  )
+}
+
+/** After a failed sync nobody knows what the disk holds. */
+export function syncFailed(message: string, cause: unknown): KimError {
+  return failure(
+    'store_failed',
+    message,
+    'what was acknowledged before is kept; the process must end, and the next open finds out what the disk holds',
+    cause,
+  )
+}
+
+/** The file is not as this process left it. */
+export function fenced(message: string): KimError {
+  return failure(
+    'store_fenced',
+    message,
+    'nothing was appended; find out what else writes there, then start again: an open takes the store as it is',
+  )
+}
+
+/** The store holds what no crash of ours explains. */
+export function damaged(message: string, cause?: unknown): KimError {
+  return failure(
+    'store_damaged',
+    message,
+    'nothing was changed; `kim-producer journal verify` says what is wrong, `journal repair` mends what can be',
+    cause,
+  )
+}
+
+/** Names what a failed call of the system means. What is no such failure passes as it is. */
+export function toFailure(error: unknown, doing: string): unknown {
+  if (error instanceof KimError || !(error instanceof Error)) return error
+  const code = (error as NodeJS.ErrnoException).code
+  if (code === undefined) return error
+  const message = `cannot ${doing}: ${code}`
+  if (FULL.has(code)) return noSpace(message, error)
+  if (DENIED.has(code)) {
+    return failure('not_permitted', message, 'nothing was changed; check type, owner and mode', error)
+  }
+  if (code === 'EROFS') {
+    return failure('store_failed', message, 'the file system is read-only; nothing was changed', error)
+  }
+  return failure(
+    'store_failed',
+    message,
+    'what was acknowledged is kept; look at the system log, then start again',
+    error,
+  )
+}
+
+/** True for a failure that passes when space returns. */
+export function isNoSpace(error: unknown): boolean {
+  return error instanceof KimError && error.code === 'store_full'
+}
+
+/** The system's own name for a failure, if it is one. */
+export function systemCode(error: unknown): string | undefined {
+  return error instanceof Error && !(error instanceof KimError)
+    ? (error as NodeJS.ErrnoException).code
+    : undefined
+}

@@ -1,0 +1,281 @@
+import { dirname } from 'node:path'
+import { type FileStat, type FileSystem, openFlags } from '../effects/file-system.js'
+import { damaged, noSpace, syncFailed, systemCode, toFailure, unsafe } from './failure.js'
+import type { Switches } from './switches.js'
+
+/** Bytes of one read. */
+export const READ_CHUNK_BYTES: number = 256 * 1024
+
+const FILE_MODE = 0o600
+const DIRECTORY_MODE = 0o700
+
+/**
+ * Every durable step of the writer, named for what it guarantees: the only file that knows `fsync`. Each
+ * failure leaves as a typed error; a failed sync is never swallowed and never tried again, because after it
+ * nobody knows what the disk holds.
+ */
+export class Disk {
+  readonly #fs: FileSystem
+  readonly #uid: number | undefined
+  readonly #switches: Switches
+
+  constructor(fs: FileSystem, uid: number | undefined, switches: Switches) {
+    this.#fs = fs
+    this.#uid = uid
+    this.#switches = switches
+  }
+
+  /** What stands under a path, links not followed; undefined if nothing does. */
+  look(path: string): FileStat | undefined {
+    try {
+      return this.#fs.lstatSync(path)
+    } catch (error) {
+      if (systemCode(error) === 'ENOENT' || systemCode(error) === 'ENOTDIR') return undefined
+      throw toFailure(error, `look at ${path}`)
+    }
+  }
+
+  /** The names in a directory; none if it is not there. */
+  names(path: string): string[] {
+    try {
+      return this.#fs.readdirSync(path)
+    } catch (error) {
+      if (systemCode(error) === 'ENOENT') return []
+      throw toFailure(error, `list ${path}`)
+    }
+  }
+
+  /** Makes a directory of ours, 0700 whatever the umask is. Its name is durable after `syncDirectory(parent)`. */
+  makeDirectory(path: string): void {
+    try {
+      this.#fs.mkdirSync(path, { mode: DIRECTORY_MODE })
+      if (this.#uid !== undefined) this.tightenDirectory(path)
+    } catch (error) {
+      throw toFailure(error, `make the directory ${path}`)
+    }
+  }
+
+  /** Takes every right from everybody but the owner. */
+  tightenDirectory(path: string): void {
+    try {
+      const fd = this.#fs.openSync(path, openFlags.readOnly | openFlags.directory | openFlags.noFollow)
+      try {
+        this.#fs.fchmodSync(fd, DIRECTORY_MODE)
+      } finally {
+        this.#fs.closeSync(fd)
+      }
+    } catch (error) {
+      throw toFailure(error, `set the mode of ${path}`)
+    }
+  }
+
+  /** Makes the names in a directory durable. */
+  syncDirectory(path: string): void {
+    // Windows cannot open a directory; there the file system's own journal has to do.
+    if (this.#switches.skipDirectorySync === true || this.#uid === undefined) return
+    let fd: number
+    try {
+      fd = this.#fs.openSync(path, openFlags.readOnly | openFlags.directory)
+    } catch (error) {
+      throw toFailure(error, `open the directory ${path}`)
+    }
+    try {
+      this.#fs.fsyncSync(fd)
+    } catch (error) {
+      throw failedSync(error, path)
+    } finally {
+      this.#fs.closeSync(fd)
+    }
+  }
+
+  /** Opens a segment for appending and nothing else. `fresh` creates it and refuses one that is there. */
+  openAppend(path: string, fresh: boolean): { readonly fd: number; readonly stat: FileStat } {
+    const made = fresh ? openFlags.create | openFlags.exclusive : 0
+    return this.#openFile(path, openFlags.append | made)
+  }
+
+  /** Opens a file for reading. The caller closes it. */
+  openRead(path: string): { readonly fd: number; readonly stat: FileStat } {
+    return this.#openFile(path, openFlags.readOnly)
+  }
+
+  /** The descriptor is checked, not the path: what was opened is what is judged. */
+  #openFile(path: string, flags: number): { readonly fd: number; readonly stat: FileStat } {
+    let fd: number
+    try {
+      fd = this.#fs.openSync(path, flags | openFlags.noFollow | openFlags.nonBlock, FILE_MODE)
+    } catch (error) {
+      throw toFailure(error, `open ${path}`)
+    }
+    try {
+      const stat = this.#fs.fstatSync(fd)
+      if (!stat.isFile()) throw unsafe(path, 'it is not a regular file')
+      if (this.#uid !== undefined && stat.uid !== this.#uid) {
+        throw unsafe(path, `it belongs to user ${stat.uid}, not to user ${this.#uid}`)
+      }
+      if ((stat.mode & 0o777) !== FILE_MODE) this.#fs.fchmodSync(fd, FILE_MODE)
+      return { fd, stat }
+    } catch (error) {
+      this.#fs.closeSync(fd)
+      throw toFailure(error, `open ${path}`)
+    }
+  }
+
+  /** How long an open file is. */
+  size(fd: number, path: string): number {
+    try {
+      return this.#fs.fstatSync(fd).size
+    } catch (error) {
+      throw toFailure(error, `look at ${path}`)
+    }
+  }
+
+  close(fd: number): void {
+    this.#fs.closeSync(fd)
+  }
+
+  /** One write of all the bytes. Fewer taken is the disk saying that it is full. */
+  write(fd: number, bytes: Uint8Array, path: string): void {
+    let written: number
+    try {
+      written = this.#fs.writeSync(fd, bytes, 0, bytes.length)
+    } catch (error) {
+      throw toFailure(error, `write to ${path}`)
+    }
+    if (written !== bytes.length) {
+      throw noSpace(`write to ${path}: ${written} of ${bytes.length} bytes were taken`)
+    }
+  }
+
+  /** Makes a file's bytes durable. */
+  syncData(fd: number, path: string): void {
+    if (this.#switches.skipFsync === true) return
+    try {
+      this.#fs.fdatasyncSync(fd)
+    } catch (error) {
+      throw failedSync(error, path)
+    }
+  }
+
+  /** Makes a new file's bytes and size durable. */
+  syncFile(fd: number, path: string): void {
+    if (this.#switches.skipFsync === true) return
+    try {
+      this.#fs.fsyncSync(fd)
+    } catch (error) {
+      throw failedSync(error, path)
+    }
+  }
+
+  /** Reads exactly `length` bytes at `position`; fewer mean that the file is not what it was. */
+  readAt(fd: number, path: string, position: number, length: number): Buffer {
+    const buffer = Buffer.allocUnsafe(length)
+    let done = 0
+    while (done < length) {
+      const count = this.#readSome(fd, path, buffer, done, length - done, position + done)
+      if (count === 0) throw damaged(`${path} ends before byte ${position + length}`)
+      done += count
+    }
+    return buffer
+  }
+
+  #readSome(fd: number, path: string, buffer: Buffer, offset: number, length: number, at: number): number {
+    try {
+      return this.#fs.readSync(fd, buffer, offset, length, at)
+    } catch (error) {
+      throw toFailure(error, `read ${path}`)
+    }
+  }
+
+  /** The bytes of an open file from a position to its end, in chunks the caller may keep. */
+  *chunks(fd: number, path: string, from = 0): Generator<Buffer> {
+    for (let at = from; ; ) {
+      const buffer = Buffer.allocUnsafe(READ_CHUNK_BYTES)
+      const count = this.#readSome(fd, path, buffer, 0, buffer.length, at)
+      if (count === 0) return
+      at += count
+      yield buffer.subarray(0, count)
+    }
+  }
+
+  /** The bytes of a file by path, in chunks. */
+  *fileChunks(path: string): Generator<Buffer> {
+    const { fd } = this.openRead(path)
+    try {
+      yield* this.chunks(fd, path)
+    } finally {
+      this.#fs.closeSync(fd)
+    }
+  }
+
+  /** A whole file; undefined if it is not there. */
+  readWhole(path: string): Buffer | undefined {
+    if (this.look(path) === undefined) return undefined
+    return Buffer.concat([...this.fileChunks(path)])
+  }
+
+  /** Starts a temporary file; what stood there is a leftover of nobody. */
+  createTemp(path: string): number {
+    if (this.look(path) !== undefined) this.removeNow(path)
+    return this.#openFile(path, openFlags.append | openFlags.create | openFlags.exclusive).fd
+  }
+
+  /** Gives a synced file its name, durably: afterwards either the old or the new one stands there, whole. */
+  publish(temp: string, target: string): void {
+    this.rename(temp, target)
+    this.syncDirectory(dirname(target))
+  }
+
+  /** A file with these bytes under this name, whole and durable, or the old state of affairs. */
+  writeDurably(temp: string, target: string, chunks: Iterable<Uint8Array>): void {
+    const fd = this.createTemp(temp)
+    try {
+      for (const chunk of chunks) this.write(fd, chunk, temp)
+      this.syncFile(fd, temp)
+    } finally {
+      this.#fs.closeSync(fd)
+    }
+    this.publish(temp, target)
+  }
+
+  /** Replaces a file that nothing relies on: whole or not at all, but not durable. */
+  writeLoosely(temp: string, target: string, bytes: Uint8Array): void {
+    const fd = this.createTemp(temp)
+    try {
+      this.write(fd, bytes, temp)
+    } finally {
+      this.#fs.closeSync(fd)
+    }
+    this.rename(temp, target)
+  }
+
+  rename(from: string, to: string): void {
+    try {
+      this.#fs.renameSync(from, to)
+    } catch (error) {
+      throw toFailure(error, `rename ${from} to ${to}`)
+    }
+  }
+
+  /** Moves a file to another directory, durably in both. */
+  move(from: string, to: string): void {
+    this.rename(from, to)
+    this.syncDirectory(dirname(to))
+    this.syncDirectory(dirname(from))
+  }
+
+  /** Removes a name; durable after `syncDirectory`. */
+  removeNow(path: string): void {
+    try {
+      this.#fs.unlinkSync(path)
+    } catch (error) {
+      if (systemCode(error) !== 'ENOENT') throw toFailure(error, `remove ${path}`)
+    }
+  }
+}
+
+/** Only what the system said is judged; anything else (the death a test injects) passes as it is. */
+function failedSync(error: unknown, path: string): unknown {
+  const code = systemCode(error)
+  return code === undefined ? error : syncFailed(`cannot make ${path} durable: ${code}`, error)
+}

@@ -1,0 +1,138 @@
+import { createHash } from 'node:crypto'
+import { basename, join } from 'node:path'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import { archivedSegmentName, tempName } from '@kim/manifest'
+import { CheckpointJudge, readCheckpoint } from './checkpoint-file.js'
+import { type CheckpointSource, listCheckpoints, listSegments, type SegmentSource } from './listing.js'
+import type { Store } from './store.js'
+
+/** How gc parks. */
+export interface GcOptions {
+  /** Pack what is parked. */
+  readonly gzip: boolean
+}
+
+/** What gc did, or would do. */
+export interface GcReport {
+  /** Names of the segments parked. */
+  readonly segments: readonly string[]
+  /** Names of the checkpoints parked. */
+  readonly checkpoints: readonly string[]
+}
+
+/** What a gc may move, given which checkpoints are verified. */
+export interface GcPlan {
+  readonly segments: readonly SegmentSource[]
+  readonly checkpoints: readonly CheckpointSource[]
+}
+
+/** Bytes packed between two yields. */
+const PACK_BYTES = 256 * 1024
+
+/**
+ * What lies wholly below the second-newest verified checkpoint. `known` names checkpoints that this process
+ * verified itself; any other is read before anything is built on it.
+ */
+export function* planGc(
+  store: Store,
+  projectId: string,
+  known: ReadonlySet<number>,
+): Generator<void, GcPlan> {
+  const segments = listSegments(store)
+  const candidates = listCheckpoints(store).filter(({ isArchived }) => !isArchived)
+  const judge = new CheckpointJudge(store, segments)
+  const verified: CheckpointSource[] = []
+  for (const candidate of candidates) {
+    if (verified.length === 2) break
+    const isVerified =
+      known.has(candidate.headSeq) ||
+      (yield* readCheckpoint(store, candidate, judge.refsFor(candidate), projectId)) !== undefined
+    if (isVerified) verified.push(candidate)
+    yield
+  }
+  const floor = verified[1]?.headSeq
+  if (floor === undefined) return { segments: [], checkpoints: [] }
+  const below = segments.filter((source, at) => {
+    const next = segments[at + 1]
+    // A segment's last seq is below the number of the one after it.
+    return !source.isArchived && next !== undefined && next.number <= floor + 1
+  })
+  return { segments: below, checkpoints: candidates.filter(({ headSeq }) => headSeq < floor) }
+}
+
+/** Parks what a plan names, one file between two yields. */
+export function* runGc(store: Store, plan: GcPlan, options: GcOptions): Generator<void, GcReport> {
+  const { disk, paths } = store
+  const report = { segments: [] as string[], checkpoints: [] as string[] }
+  for (const source of plan.segments) {
+    if (yield* park(store, source, options)) report.segments.push(basename(source.path))
+    yield
+  }
+  for (const { path } of plan.checkpoints) {
+    disk.move(path, join(paths.archive, basename(path)))
+    report.checkpoints.push(basename(path))
+    yield
+  }
+  return report
+}
+
+/** Parks one segment; false if what stands in the archive already is something else. */
+function* park(store: Store, source: SegmentSource, { gzip }: GcOptions): Generator<void, boolean> {
+  const { disk, paths, log } = store
+  const target = (gzipped: boolean): string =>
+    join(paths.archive, archivedSegmentName({ first: source.number, gzipped }))
+  for (const gzipped of [false, true]) {
+    const path = target(gzipped)
+    if (disk.look(path) === undefined) continue
+    const copy = archivedDigest(store, path, gzipped)
+    if (copy === undefined) continue
+    if (copy === digest(disk.fileChunks(source.path))) {
+      // A move that was not finished: the copy is whole.
+      disk.syncDirectory(paths.archive)
+      disk.removeNow(source.path)
+      disk.syncDirectory(paths.events)
+      return true
+    }
+    log({
+      level: 'warn',
+      code: 'archive_differs',
+      message: `${path} is not the same as ${source.path}; both stay`,
+    })
+    return false
+  }
+  if (!gzip) {
+    disk.move(source.path, target(false))
+    return true
+  }
+  const packed: Buffer[] = []
+  for (const chunk of disk.fileChunks(source.path)) {
+    for (let at = 0; at < chunk.length; at += PACK_BYTES) {
+      // A gzip file is any number of members, so that it can be made in slices.
+      packed.push(gzipSync(chunk.subarray(at, at + PACK_BYTES)))
+      yield
+    }
+  }
+  const path = target(true)
+  disk.writeDurably(join(paths.archive, tempName(basename(path))), path, packed)
+  disk.removeNow(source.path)
+  disk.syncDirectory(paths.events)
+  return true
+}
+
+function digest(chunks: Iterable<Uint8Array>): string {
+  const hash = createHash('sha256')
+  for (const chunk of chunks) hash.update(chunk)
+  return hash.digest('hex')
+}
+
+/** The digest of an archived copy's unpacked bytes; undefined if it is broken. */
+function archivedDigest(store: Store, path: string, gzipped: boolean): string | undefined {
+  const bytes = store.disk.readWhole(path)
+  if (bytes === undefined) return undefined
+  if (!gzipped) return digest([bytes])
+  try {
+    return digest([gunzipSync(bytes)])
+  } catch {
+    return undefined
+  }
+}

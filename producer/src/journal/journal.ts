@@ -1,0 +1,399 @@
+import { type Head, isSegmentFull, KimError, limits, seqRoom, storePaths } from '@kim/manifest'
+import { type Clock, systemClock } from '../effects/clock.js'
+import { type FileSystem, nodeFileSystem } from '../effects/file-system.js'
+import { currentHost, type Host } from '../effects/host.js'
+import { type Random, systemRandom } from '../effects/random.js'
+import { type HeldLock, kernelLock, type StoreLock } from '../effects/store-lock.js'
+import { loopTurn, type Turn } from '../effects/turn.js'
+import type { Appender, Batch, Outcome } from './append.js'
+import type { AppendOptions, Draft, Receipt } from './draft.js'
+import { failure, isNoSpace } from './failure.js'
+import { Disk } from './file-ops.js'
+import type { GcReport } from './gc.js'
+import { lockStore } from './lock.js'
+import type { Log } from './log.js'
+import { MetaCache } from './meta.js'
+import { isReserved } from './notes.js'
+import { type History, openStore } from './open.js'
+import { type EntityView, ReadBack } from './read-back.js'
+import { retentionCommits } from './retention.js'
+import { roll } from './roll.js'
+import { secureStore } from './safety.js'
+import { runToEnd } from './slices.js'
+import type { JournalState } from './state.js'
+import type { Store } from './store.js'
+import type { Switches } from './switches.js'
+import { Upkeep } from './upkeep.js'
+
+/** How a journal is opened. Everything that is an effect can be replaced. */
+export interface JournalOptions {
+  readonly storeDir: string
+  /** The base URL that the store belongs to. Without it a journal that is there is opened, and none is made. */
+  readonly source?: string | undefined
+  readonly fs?: FileSystem | undefined
+  readonly clock?: Clock | undefined
+  readonly random?: Random | undefined
+  readonly lock?: StoreLock | undefined
+  readonly host?: Host | undefined
+  readonly turn?: Turn | undefined
+  readonly log?: Log | undefined
+  /** Size at which a segment is sealed. */
+  readonly segmentBytes?: number | undefined
+  /** False keeps everything where it is. */
+  readonly gc?: boolean | undefined
+  /** Pack what gc parks. */
+  readonly gzip?: boolean | undefined
+  /** Read messages a persona keeps. */
+  readonly retainRead?: number | undefined
+  readonly switches?: Switches | undefined
+}
+
+/** The state of the journal as its records say it is. */
+export interface StateView {
+  /** How many entities are live. */
+  readonly size: number
+  get(itemType: string, itemId: string): EntityView | undefined
+  /** Every live entity, or those of one type; each payload is read as it is asked for. */
+  values(itemType?: string): Iterable<EntityView>
+  /** The last known revision of an entity, live or removed. */
+  revisionOf(itemType: string, itemId: string): number | undefined
+}
+
+/** An open journal: the only writer of its store. */
+export interface Journal {
+  readonly projectId: string
+  /** Names this life of this process in every record it writes. */
+  readonly writer: string
+  /** The newest record. */
+  readonly head: Head
+  readonly history: History
+  readonly state: StateView
+  /** False while a full disk keeps the journal from going on. */
+  readonly isSettled: boolean
+  /** Why the journal refuses everything, if it does. */
+  readonly failure: unknown
+
+  /**
+   * Appends a batch in one commit and returns once it is durable. It throws, and appends nothing that anybody
+   * was told of, with `store_full` (try again, see `retryDelayMs`), `journal_moved` (records of an earlier failed
+   * append stand after all: derive the batch anew), or with a code that says what is wrong with the batch. After
+   * any other failure the journal refuses everything.
+   */
+  append(drafts: readonly Draft[], options?: AppendOptions): Receipt
+  /** As `append`, but batches submitted in one turn of the event loop share a commit. */
+  submit(drafts: readonly Draft[], options?: AppendOptions): Promise<Receipt>
+  /**
+   * Does what a full disk left undone and returns the seqs of records that a failed append had left standing.
+   * Nobody was told of them; they are part of the journal.
+   */
+  settle(): readonly number[]
+  /** Seals the segment now, retention first. */
+  roll(): void
+  /** Rolls, and writes the checkpoint and what follows it before it returns. */
+  checkpoint(): void
+  /** Parks what is due for it before it returns. */
+  gc(): GcReport
+  /**
+   * Does one slice of a few milliseconds of the work that follows a roll; true if there is more to do now. An
+   * append does one too, so the work gets done even if nobody calls this; a host calls it when it is idle.
+   */
+  upkeep(): boolean
+  /** Lets go of the store. */
+  close(): void
+}
+
+/** Commits of retention that one append does at most, so that none waits for all of them. */
+const RETENTION_COMMITS = 2
+
+const RETRY_MIN_MS = 1000
+const RETRY_MAX_MS = 30_000
+
+/** How long to wait before the `attempt`-th try (from 1) of what a full disk refused. */
+export function retryDelayMs(attempt: number): number {
+  return Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.max(0, attempt - 1))
+}
+
+/** Opens a store for writing, makes it if there is none, and finishes what a crash left. */
+export function openJournal(options: JournalOptions): Journal {
+  const store = makeStore(options)
+  secureStore(store.disk, store.paths, store.host.uid, store.log)
+  const { paths, host, clock } = store
+  const lock = lockStore(options.lock ?? kernelLock, paths.lock, paths.root, host, clock)
+  try {
+    return new OpenJournal(store, lock, options)
+  } catch (error) {
+    lock.release()
+    throw error
+  }
+}
+
+function makeStore(options: JournalOptions): Store {
+  const switches = options.switches ?? {}
+  const host = options.host ?? currentHost()
+  return {
+    disk: new Disk(options.fs ?? nodeFileSystem, host.uid, switches),
+    paths: storePaths(options.storeDir),
+    clock: options.clock ?? systemClock,
+    random: options.random ?? systemRandom,
+    host,
+    log: options.log ?? (() => undefined),
+    switches,
+  }
+}
+
+/** A batch whose caller waits for the end of the turn. */
+interface Waiting {
+  readonly batch: Batch
+  readonly resolve: (receipt: Receipt) => void
+  readonly reject: (error: unknown) => void
+}
+
+class OpenJournal implements Journal {
+  readonly projectId: string
+  readonly writer: string
+  readonly history: History
+  readonly state: StateView
+  readonly #store: Store
+  readonly #lock: HeldLock
+  readonly #appender: Appender
+  readonly #state: JournalState
+  readonly #upkeep: Upkeep
+  readonly #readBack: ReadBack
+  readonly #meta: MetaCache
+  readonly #turn: Turn
+  readonly #segmentBytes: number
+  readonly #retainRead: number
+  readonly #gzip: boolean
+  #retention: Generator<Draft[]> | undefined
+  #waiting: Waiting[] = []
+  #isOpen = true
+
+  constructor(store: Store, lock: HeldLock, options: JournalOptions) {
+    const opened = openStore(store, lock, options.source)
+    this.#store = store
+    this.#lock = lock
+    this.#appender = opened.appender
+    this.#state = opened.state
+    this.projectId = opened.projectId
+    this.writer = opened.appender.writer
+    this.history = opened.history
+    this.#readBack = new ReadBack(store)
+    this.state = viewOf(opened.state, this.#readBack)
+    this.#meta = new MetaCache(store, opened.projectId)
+    this.#turn = options.turn ?? loopTurn
+    this.#segmentBytes = options.segmentBytes ?? limits.segmentBytesMax
+    this.#retainRead = options.retainRead ?? limits.readMessagesRetainedMax
+    this.#gzip = options.gzip === true
+    this.#upkeep = new Upkeep({
+      store,
+      appender: opened.appender,
+      state: opened.state,
+      projectId: opened.projectId,
+      base: opened.base,
+      isHistoryWhole: opened.history.isWhole,
+      gc: options.gc === false ? undefined : { gzip: this.#gzip },
+    })
+    if (opened.boundary !== undefined) this.#upkeep.sealed(opened.boundary)
+    this.#warnOfEnd()
+    try {
+      this.#rollIfFull()
+    } catch (error) {
+      this.#appender.close()
+      throw error
+    }
+  }
+
+  get head(): Head {
+    return { seq: this.#state.head, writer: this.#state.headWriter }
+  }
+
+  get isSettled(): boolean {
+    return this.#appender.isSettled
+  }
+
+  get failure(): unknown {
+    return this.#appender.failure
+  }
+
+  append(drafts: readonly Draft[], options: AppendOptions = {}): Receipt {
+    refuseReserved(drafts)
+    const [outcome] = this.#commit([{ drafts, options }])
+    if (outcome === undefined) throw new KimError('internal', 'a batch without an outcome')
+    if ('refused' in outcome) throw outcome.refused
+    return outcome.receipt
+  }
+
+  submit(drafts: readonly Draft[], options: AppendOptions = {}): Promise<Receipt> {
+    return new Promise((resolve, reject) => {
+      refuseReserved(drafts)
+      if (this.#waiting.length === 0) this.#turn.soon(() => this.#flush())
+      this.#waiting.push({ batch: { drafts, options }, resolve, reject })
+    })
+  }
+
+  #flush(): void {
+    const waiting = this.#waiting
+    this.#waiting = []
+    let outcomes: Outcome[]
+    try {
+      outcomes = this.#commit(waiting.map(({ batch }) => batch))
+    } catch (error) {
+      for (const { reject } of waiting) reject(error)
+      return
+    }
+    for (const [at, { resolve, reject }] of waiting.entries()) {
+      const outcome = outcomes[at]
+      if (outcome !== undefined && 'receipt' in outcome) resolve(outcome.receipt)
+      else reject(outcome?.refused)
+    }
+  }
+
+  #commit(batches: readonly Batch[]): Outcome[] {
+    const adopted = this.#appender.settle().length
+    const isBlind = (batch: Batch): boolean =>
+      adopted > 0 && batch.drafts.some(draft => draft.key === undefined)
+    const fit = batches.filter(batch => !isBlind(batch))
+    const outcomes = this.#appender.append(fit)
+    this.#follow()
+    let next = 0
+    return batches.map(batch => {
+      if (isBlind(batch)) return { refused: moved(adopted) }
+      return outcomes[next++] ?? { refused: new KimError('internal', 'a batch without an outcome') }
+    })
+  }
+
+  /** What may follow a commit. Whatever of it needs space that is not there can wait. */
+  #follow(): void {
+    this.#meta.note(this.#appender.nextSeq, this.#appender.segment.number)
+    this.#rollIfFull()
+    this.#upkeep.step()
+  }
+
+  settle(): readonly number[] {
+    const adopted = this.#appender.settle()
+    this.#rollIfFull()
+    return adopted
+  }
+
+  #rollIfFull(): void {
+    if (!isSegmentFull(this.#appender.segment.length, this.#segmentBytes)) return
+    if (!this.#appender.isSettled || seqRoom(this.#appender.nextSeq) === 'none') return
+    try {
+      if (this.#retain(RETENTION_COMMITS)) this.#roll()
+    } catch (error) {
+      this.#retention = undefined
+      if (!isNoSpace(error)) throw error
+    }
+  }
+
+  /** Does some of what retention asks for before a roll; true if nothing is left of it. */
+  #retain(commits: number): boolean {
+    const state = this.#state
+    this.#retention ??= retentionCommits(
+      { state, view: entity => this.#readBack.view(entity) },
+      this.#retainRead,
+    )
+    for (let n = 0; n < commits; n++) {
+      const next = this.#retention.next()
+      if (next.done === true) {
+        this.#retention = undefined
+        return true
+      }
+      // What changed since it was found is left for the next roll.
+      const drafts = next.value.filter(({ action, item_type, item_id }) => {
+        return action !== 'delete' || state.find(item_type, item_id)?.read === true
+      })
+      for (const outcome of this.#appender.append([{ drafts, options: {} }])) {
+        if ('refused' in outcome) throw outcome.refused
+      }
+    }
+    return false
+  }
+
+  #roll(): void {
+    const boundary = roll(this.#store, this.#appender, this.#state, this.projectId)
+    this.#upkeep.sealed(boundary)
+    this.#warnOfEnd()
+    this.#appender.settle()
+    this.#meta.write(this.#appender.nextSeq, this.#appender.segment.number)
+  }
+
+  #warnOfEnd(): void {
+    if (seqRoom(this.#appender.nextSeq) === 'plenty') return
+    this.#store.log({
+      level: 'error',
+      code: 'seq_running_out',
+      message: `number ${this.#appender.nextSeq} of at most ${limits.seqMax}`,
+      hint: 'plan the move to a new generation directory now; at the end nothing more is appended',
+    })
+  }
+
+  roll(): void {
+    this.#appender.settle()
+    while (!this.#retain(RETENTION_COMMITS)) {
+      // one commit after the other
+    }
+    this.#roll()
+  }
+
+  checkpoint(): void {
+    this.roll()
+    this.#upkeep.finish()
+  }
+
+  gc(): GcReport {
+    return this.#appender.guard(() => runToEnd(this.#upkeep.collect({ gzip: this.#gzip })))
+  }
+
+  upkeep(): boolean {
+    return this.#upkeep.step()
+  }
+
+  close(): void {
+    if (!this.#isOpen) return
+    this.#isOpen = false
+    const { nextSeq, segment, failure: failed } = this.#appender
+    try {
+      this.#upkeep.abandon()
+      if (failed === undefined && this.isSettled) this.#meta.write(nextSeq, segment.number)
+      this.#readBack.close()
+      this.#appender.close()
+    } finally {
+      this.#lock.release()
+    }
+  }
+}
+
+function viewOf(state: JournalState, readBack: ReadBack): StateView {
+  return {
+    get size() {
+      return state.size
+    },
+    get(itemType, itemId) {
+      const entity = state.find(itemType, itemId)
+      return entity === undefined ? undefined : readBack.view(entity)
+    },
+    *values(itemType) {
+      for (const entity of state.values(itemType)) yield readBack.view(entity)
+    },
+    revisionOf: (itemType, itemId) => state.revisionOf(itemType, itemId),
+  }
+}
+
+function refuseReserved(drafts: readonly Draft[]): void {
+  const reserved = drafts.find(isReserved)
+  if (reserved === undefined) return
+  throw failure(
+    'record_invalid',
+    `${reserved.action} of ${reserved.item_type} is the journal's own`,
+    'nothing was appended',
+  )
+}
+
+function moved(records: number): KimError {
+  return failure(
+    'journal_moved',
+    `${records} records of an append that failed stand in the journal after all`,
+    'nothing of this batch was appended; derive it anew from the state, then append it',
+  )
+}

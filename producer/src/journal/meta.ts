@@ -1,0 +1,73 @@
+import { join } from 'node:path'
+import { announcedLoss, encodeMeta, KimError, limits, parseMeta, segmentName, tempName } from '@kim/manifest'
+import type { Store } from './store.js'
+
+/** At most so long, and so many records, may meta.json be behind. */
+const LAZY_MS = 1000
+const LAZY_RECORDS = 5000
+
+/**
+ * Numbers that meta.json credibly says were given out beyond those that the segments hold: the disk lost their
+ * records after they had been announced. Returns the number to go on with.
+ */
+export function nextSeqByMeta(store: Store, projectId: string, nextSeq: number): number {
+  const { disk, paths, log } = store
+  let bytes: Buffer | undefined
+  try {
+    bytes = disk.readWhole(paths.meta)
+  } catch (error) {
+    // It is only a cache; whatever stands there instead is replaced.
+    if (!(error instanceof KimError)) throw error
+  }
+  const meta = bytes === undefined ? undefined : parseMeta(bytes.toString('utf8'))
+  if (meta === undefined) return nextSeq
+  const lost = announcedLoss(meta, projectId, nextSeq)
+  if (lost !== undefined) {
+    log({
+      level: 'error',
+      code: 'records_lost',
+      message: `the numbers ${lost.from} to ${lost.to} were given out, and the disk lost their records`,
+      hint: 'they are skipped, and a seq_repair record says so; what the source still has is polled again',
+    })
+    return lost.to + 1
+  }
+  if (meta.project_id === projectId && meta.next_seq > nextSeq + limits.metaAheadRecordsMax) {
+    log({ level: 'warn', code: 'meta_ignored', message: `${paths.meta} is ahead by too much to be true` })
+  }
+  return nextSeq
+}
+
+/** Keeps meta.json near the truth, at leisure: a cache that is never worth a sync or a failure. */
+export class MetaCache {
+  readonly #store: Store
+  readonly #projectId: string
+  #writtenMs = Number.NEGATIVE_INFINITY
+  #writtenSeq = 0
+
+  constructor(store: Store, projectId: string) {
+    this.#store = store
+    this.#projectId = projectId
+  }
+
+  /** Says where the journal stands, unless it was said a moment ago. */
+  note(nextSeq: number, segment: number): void {
+    const now = this.#store.clock.monoMs()
+    if (now - this.#writtenMs < LAZY_MS && nextSeq - this.#writtenSeq < LAZY_RECORDS) return
+    this.write(nextSeq, segment)
+  }
+
+  /** Says where the journal stands, now. */
+  write(nextSeq: number, segment: number): void {
+    if (nextSeq === this.#writtenSeq) return
+    const { disk, paths, clock } = this.#store
+    this.#writtenMs = clock.monoMs()
+    this.#writtenSeq = nextSeq
+    const text = encodeMeta({ project_id: this.#projectId, next_seq: nextSeq }, segmentName(segment))
+    try {
+      disk.writeLoosely(join(paths.events, tempName('meta.json')), paths.meta, Buffer.from(text))
+    } catch (error) {
+      if (!(error instanceof KimError)) throw error
+      this.#store.log({ level: 'warn', code: 'meta_not_written', message: error.message, hint: error.hint })
+    }
+  }
+}

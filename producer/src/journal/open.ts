@@ -1,0 +1,331 @@
+import { join } from 'node:path'
+import {
+  Continuity,
+  invariant,
+  isJsonObject,
+  type ReadRecord,
+  type SeqRange,
+  segmentName,
+} from '@kim/manifest'
+import type { HeldLock } from '../effects/store-lock.js'
+import { ActiveSegment } from './active-segment.js'
+import { Appender } from './append.js'
+import { type Boundary, takeBoundary } from './boundary.js'
+import { CheckpointJudge, loadNewest, type Reading } from './checkpoint-file.js'
+import type { Draft } from './draft.js'
+import { damaged, failure, isNoSpace } from './failure.js'
+import { listCheckpoints, listSegments, listTemps, type SegmentSource, segmentChunks } from './listing.js'
+import { nextSeqByMeta } from './meta.js'
+import { journalNote } from './notes.js'
+import { Recovery } from './recover.js'
+import { readSeal, sealNote, sealOfScan } from './seal.js'
+import { SegmentScan } from './segment-scan.js'
+import { canonicalSource, checkSource } from './source.js'
+import { JournalState } from './state.js'
+import type { Store } from './store.js'
+import { newWriterId } from './writer-id.js'
+
+/** What of the journal's history is there. */
+export interface History {
+  /** False where records before `from` are gone and no checkpoint covers them: state is incomplete. */
+  readonly isWhole: boolean
+  /** The number that the available history begins with. */
+  readonly from: number
+  /** Numbers without a record in what was read: signs that records were lost, whether or not a note says so. */
+  readonly holes: readonly SeqRange[]
+}
+
+/** A store that may be appended to. */
+export interface Opened {
+  readonly appender: Appender
+  readonly state: JournalState
+  readonly projectId: string
+  readonly base: Reading['checkpoint'] | undefined
+  /** The end of the last sealed segment, if no verified checkpoint covers it. */
+  readonly boundary: Boundary | undefined
+  readonly history: History
+  /** The redaction notes that stand after the newest verified checkpoint's records. */
+  readonly redactions: readonly ReadRecord[]
+}
+
+/** Opens a store under its lock: what a crash left is found out and finished, what is there is never changed. */
+export function openStore(store: Store, lock: HeldLock, source: string | undefined): Opened {
+  for (const path of listTemps(store)) store.disk.removeNow(path)
+  const segments = listSegments(store)
+  const newest = segments.at(-1)
+  if (newest === undefined) return createJournal(store, lock, source)
+  if (newest.isArchived) throw damaged(`the newest segment, ${newest.path}, stands in the archive only`)
+  return new Opening(store, lock, segments, newest, source).run()
+}
+
+/** The first record of a journal. */
+function genesis(store: Store, projectId: string, source: string): Draft {
+  const created = new Date(store.clock.wallMs()).toISOString()
+  return journalNote(
+    'genesis',
+    { project_id: projectId, source: canonicalSource(source), created },
+    'a new journal',
+  )
+}
+
+function needSource(store: Store, source: string | undefined): string {
+  if (source !== undefined) return source
+  throw failure(
+    'no_store',
+    `there is no journal in ${store.paths.root}`,
+    'check the path; `run` makes a new one',
+  )
+}
+
+function createJournal(store: Store, lock: HeldLock, given: string | undefined): Opened {
+  const source = needSource(store, given)
+  if (listCheckpoints(store).length > 0) throw damaged(`${store.paths.root} has checkpoints and no segment`)
+  const projectId = store.random.hex(16)
+  const segment = new ActiveSegment(store.disk, 1, join(store.paths.events, segmentName(1)), true)
+  store.disk.syncDirectory(store.paths.events)
+  const state = new JournalState()
+  const writer = newWriterId(store.host, store.random)
+  const appender = new Appender({ store, lock, state, writer, nextSeq: 1, segment })
+  appender.resume(undefined, [genesis(store, projectId, source)])
+  try {
+    settleIfPossible(store, appender)
+  } catch (error) {
+    appender.close()
+    throw error
+  }
+  const history = { isWhole: true, from: 1, holes: [] }
+  return { appender, state, projectId, base: undefined, boundary: undefined, history, redactions: [] }
+}
+
+/** A full disk does not keep a store from being opened: what is owed is paid when it can be. */
+function settleIfPossible(store: Store, appender: Appender): void {
+  try {
+    appender.settle()
+  } catch (error) {
+    if (!isNoSpace(error)) throw error
+    const { message, hint } = error as Error & { hint: string }
+    store.log({ level: 'warn', code: 'opened_full', message, hint })
+  }
+}
+
+/** What an older segment, or a checkpoint, says about where the newest one goes on. */
+interface Before {
+  /** The highest seq of a valid record in the newest segment that holds one. */
+  lastSeq: number
+  /** All numbers, those of later versions included. */
+  readonly numbers: Continuity
+}
+
+/** One opening of a journal that is there. */
+class Opening {
+  readonly #store: Store
+  readonly #lock: HeldLock
+  readonly #segments: readonly SegmentSource[]
+  readonly #newest: SegmentSource
+  readonly #older: readonly SegmentSource[]
+  readonly #source: string | undefined
+  readonly #redactions: ReadRecord[] = []
+  #boundary: Boundary | undefined
+
+  constructor(
+    store: Store,
+    lock: HeldLock,
+    segments: readonly SegmentSource[],
+    newest: SegmentSource,
+    source: string | undefined,
+  ) {
+    this.#store = store
+    this.#lock = lock
+    this.#segments = segments
+    this.#newest = newest
+    this.#older = segments.slice(0, -1)
+    this.#source = source
+  }
+
+  run(): Opened {
+    const store = this.#store
+    const segment = new ActiveSegment(store.disk, this.#newest.number, this.#newest.path, false)
+    try {
+      return this.#open(segment)
+    } catch (error) {
+      segment.close()
+      throw error
+    }
+  }
+
+  #open(segment: ActiveSegment): Opened {
+    const store = this.#store
+    segment.sync()
+    const stated = this.#statedProject()
+    this.#checkSource()
+    const reading = stated === undefined ? undefined : this.#load(stated)
+    const base = reading?.checkpoint
+    const state = reading?.state ?? new JournalState()
+    const from = this.#segments[0]?.number ?? 1
+    const isWhole = base !== undefined || from === 1
+    const before: Before = {
+      lastSeq: base?.headSeq ?? 0,
+      numbers: new Continuity(base?.headSeq ?? (isWhole ? 0 : from - 1)),
+    }
+    this.#fold(state, base?.headSeq ?? 0, before)
+    const recovery = new Recovery(
+      store,
+      state,
+      segment,
+      { wholeFile: true, after: before.numbers.highest },
+      { effective: record => this.#note(record), number: seq => before.numbers.see(seq) },
+    )
+    recovery.read()
+    const isBarren = recovery.first === undefined
+    if (recovery.first !== undefined) this.#judgeFirst(recovery.first)
+    const projectId = stated ?? (recovery.first && projectOf(recovery.first)) ?? this.#unborn(recovery)
+    const derived = (isBarren ? before.lastSeq : segment.lastSeq) + 1
+    const nextSeq = nextSeqByMeta(store, projectId, derived)
+    if (nextSeq > derived) recovery.skipTo(nextSeq)
+    const writer = newWriterId(store.host, store.random)
+    const appender = new Appender({ store, lock: this.#lock, state, writer, nextSeq, segment })
+    appender.resume(recovery, isBarren ? [this.#firstRecord(projectId)] : [])
+    settleIfPossible(store, appender)
+    const history = { isWhole, from, holes: before.numbers.openHoles() }
+    this.#warn(history)
+    const boundary = this.#boundary
+    return { appender, state, projectId, base, boundary, history, redactions: this.#redactions }
+  }
+
+  /** The project that the journal's own records state: the newest segment's, else the one's before it. */
+  #statedProject(): string | undefined {
+    for (const source of this.#segments.toReversed()) {
+      const first = firstRecord(this.#store, source)
+      if (first !== undefined) {
+        this.#judgeFirst(first, source)
+        return projectOf(first)
+      }
+    }
+    return undefined
+  }
+
+  /** Refuses a journal that is not this writer's to go on with. */
+  #judgeFirst(first: ReadRecord, source: SegmentSource = this.#newest): void {
+    const kind = first.action === 'journal_note' ? first.payload?.['kind'] : undefined
+    const isFirstSegment = source.number === this.#segments[0]?.number
+    const fits = kind === 'segment_sealed' || (kind === 'genesis' && isFirstSegment)
+    if (fits && projectOf(first) !== undefined) return
+    throw failure(
+      'journal_foreign',
+      `${source.path} does not begin as a segment of this writer does`,
+      'nothing was appended; a journal of another writer is only read. Give this source another --store',
+    )
+  }
+
+  #checkSource(): void {
+    if (this.#source === undefined) return
+    const first = this.#segments[0]
+    const record = first === undefined ? undefined : firstRecord(this.#store, first)
+    const recorded = record?.payload?.['kind'] === 'genesis' ? record.payload['source'] : undefined
+    if (typeof recorded === 'string') checkSource(this.#store.paths.root, recorded, this.#source)
+    else if (record !== undefined) {
+      this.#store.log({
+        level: 'warn',
+        code: 'source_unknown',
+        message: 'the genesis note is gone, so nothing says which source this store belongs to',
+      })
+    }
+  }
+
+  #load(projectId: string): Reading | undefined {
+    const judge = new CheckpointJudge(this.#store, this.#segments)
+    return loadNewest(this.#store, listCheckpoints(this.#store), judge, projectId)
+  }
+
+  /** Folds the sealed segments that no checkpoint covers. */
+  #fold(state: JournalState, after: number, before: Before): void {
+    for (const source of this.#older) {
+      if (source.number <= after) continue
+      const file = { path: source.path }
+      const scan = new SegmentScan({
+        valid: ({ record }) => before.numbers.see(record.seq),
+        effective: ({ record, offset, length }) => {
+          state.advance(record.seq, record.writer)
+          state.applyRecord(record, { file, offset, length })
+          this.#note(record)
+        },
+        dropped: ({ record }) => state.advance(record.seq, record.writer),
+        future: seq => {
+          if (seq !== undefined) before.numbers.see(seq)
+        },
+      })
+      for (const chunk of segmentChunks(this.#store, source)) scan.push(chunk)
+      scan.finish()
+      if (scan.first !== undefined) before.lastSeq = scan.lastSeq
+      this.#boundary = takeBoundary(
+        state,
+        source.number,
+        sealOfScan(source, scan),
+        this.#store.clock.wallMs(),
+      )
+    }
+  }
+
+  #note(record: ReadRecord): void {
+    if (record.action === 'journal_note' && record.payload?.['kind'] === 'redaction')
+      this.#redactions.push(record)
+  }
+
+  /** A store whose very first record never became one. */
+  #unborn(recovery: Recovery): string {
+    if (recovery.isTorn) {
+      recovery.endLine()
+      recovery.read()
+      if (recovery.first !== undefined) {
+        this.#judgeFirst(recovery.first)
+        const projectId = projectOf(recovery.first)
+        invariant(projectId !== undefined, 'a first record that was judged names its project')
+        return projectId
+      }
+    }
+    return this.#store.random.hex(16)
+  }
+
+  /** What a segment without a record has to begin with. */
+  #firstRecord(projectId: string): Draft {
+    const sealed = this.#older.at(-1)
+    if (sealed !== undefined) return sealNote(readSeal(this.#store, sealed), projectId)
+    return genesis(this.#store, projectId, needSource(this.#store, this.#source))
+  }
+
+  #warn({ isWhole, from, holes }: History): void {
+    const { log, paths } = this.#store
+    if (!isWhole) {
+      log({
+        level: 'error',
+        code: 'history_incomplete',
+        message: `records before ${from} are gone and no checkpoint covers them`,
+        hint: `bring the older segments back into ${paths.archive}; until then no checkpoint is written`,
+      })
+    }
+    const [hole] = holes
+    if (hole !== undefined) {
+      log({
+        level: 'error',
+        code: 'history_holes',
+        message: `${holes.length} ranges of numbers hold no record, the first from ${hole.from} to ${hole.to}`,
+        hint: '`kim-producer journal verify` says what is explained and what is not',
+      })
+    }
+  }
+}
+
+/** The first valid record of a segment. */
+function firstRecord(store: Store, source: SegmentSource): ReadRecord | undefined {
+  const scan = new SegmentScan({})
+  for (const chunk of segmentChunks(store, source)) {
+    scan.push(chunk)
+    if (scan.first !== undefined) return scan.first
+  }
+  return undefined
+}
+
+function projectOf(record: ReadRecord): string | undefined {
+  const id = isJsonObject(record.payload) ? record.payload['project_id'] : undefined
+  return typeof id === 'string' ? id : undefined
+}

@@ -1,0 +1,210 @@
+import { createHash } from 'node:crypto'
+import { Continuity, effectOf, isSeq, type ReadRecord, segmentName } from '@kim/manifest'
+import type { ActiveSegment } from './active-segment.js'
+import type { Draft } from './draft.js'
+import { journalNote, seqRepair } from './notes.js'
+import { type AbandonedRun, type ScannedRange, type ScannedRecord, SegmentScan } from './segment-scan.js'
+import type { JournalState } from './state.js'
+import type { Store } from './store.js'
+
+/** What a recovery tells about records that stand, notes included, in file order. */
+export interface RecoveryListener {
+  effective?(record: ReadRecord): void
+  /** A line with this number, whether or not it has an effect. */
+  number?(seq: number): void
+}
+
+/** Where a recovery begins. */
+export interface RecoveryStart {
+  /** Whether the records before the start count: an open reads the whole file, a running writer what is new. */
+  readonly wholeFile: boolean
+  /** The highest number before the first byte that will be read. */
+  readonly after: number
+}
+
+/**
+ * Looks at the end of the newest segment the way `spec/recovery.md` says: takes what stands there for what it
+ * is, ends a line nobody ended, and knows which notes the journal owes. An open does this once; a running
+ * writer does it after a write that failed, because then it knows as little as an open does.
+ *
+ * It may be asked again and again: a disk that stays full only means that the rest is still owed.
+ */
+export class Recovery {
+  readonly #store: Store
+  readonly #state: JournalState
+  readonly #segment: ActiveSegment
+  readonly #listener: RecoveryListener
+  readonly #scan: SegmentScan
+  /** The lines that this recovery ended and that have not been judged yet: first byte to `\n`. */
+  readonly #ended: Map<number, number> = new Map()
+  readonly #adopted: number[] = []
+  #numbers: Continuity
+  #malformed: ScannedRange[] = []
+  #runs: AbandonedRun[] = []
+
+  constructor(
+    store: Store,
+    state: JournalState,
+    segment: ActiveSegment,
+    start: RecoveryStart,
+    listener: RecoveryListener = {},
+  ) {
+    this.#store = store
+    this.#state = state
+    this.#segment = segment
+    this.#listener = listener
+    this.#numbers = new Continuity(start.after)
+    const listen = {
+      valid: ({ record, offset }: ScannedRecord) => {
+        this.#ended.delete(offset)
+        segment.see(record.seq)
+        listener.number?.(record.seq)
+      },
+      effective: (scanned: ScannedRecord) => this.#effective(scanned),
+      dropped: ({ record }: ScannedRecord) => this.#pass(record),
+      abandoned: (run: AbandonedRun) => void this.#runs.push(run),
+      future: (seq: number | undefined) => {
+        if (seq === undefined) return
+        this.#numbers.see(seq)
+        listener.number?.(seq)
+      },
+      malformed: (range: ScannedRange) => {
+        this.#ended.delete(range.from)
+        this.#malformed.push(range)
+      },
+    }
+    this.#scan = start.wholeFile
+      ? new SegmentScan(listen)
+      : new SegmentScan(listen, segment.length, segment.hash)
+  }
+
+  /** The first valid record of the segment, if the whole file was read. */
+  get first(): ReadRecord | undefined {
+    return this.#scan.first
+  }
+
+  /** The seqs of the records that were found standing and had an effect on the state or its readers, in file order. */
+  get adopted(): readonly number[] {
+    return this.#adopted
+  }
+
+  /** True if the file ends inside a line. */
+  get isTorn(): boolean {
+    return this.#scan.fragmentAt !== undefined
+  }
+
+  /** Takes over the bytes up to the end of the file. Call it only once they are durable. */
+  read(): void {
+    const { disk } = this.#store
+    const { path } = this.#segment
+    const { fd } = disk.openRead(path)
+    try {
+      for (const chunk of disk.chunks(fd, path, this.#scan.bytes)) this.#scan.push(chunk)
+    } finally {
+      disk.close(fd)
+    }
+    this.#segment.adopt(this.#scan.bytes, this.#scan.hash)
+    // A line that turned out blank or of a later version is no record either, and this recovery ended it.
+    for (const [from, to] of this.#ended) this.#malformed.push({ from, to, sha256: undefined })
+    this.#ended.clear()
+  }
+
+  /** Ends the line that the file ends in. What it is, the next `read` finds out. */
+  endLine(): void {
+    const at = this.#scan.fragmentAt
+    if (at === undefined) return
+    this.#segment.write(new Uint8Array([0x0a]))
+    this.#ended.set(at, this.#scan.bytes)
+    this.#segment.sync()
+  }
+
+  /** Numbers below this one were given out, and the disk lost their records. */
+  skipTo(nextSeq: number): void {
+    // The numbers of a run that the file ends in are not lost, although they do not count yet.
+    const run = this.#scan.openRun
+    if (run !== undefined) for (let seq = run.first_seq; seq <= run.last_seq; seq++) this.#numbers.see(seq)
+    this.#numbers.see(nextSeq)
+  }
+
+  /** The notes that the journal owes for what stands at its end, in their order. */
+  owed(): Draft[] {
+    const segment = segmentName(this.#segment.number)
+    const repairs = this.#numbers.openHoles().map(({ from, to }) => seqRepair(from, to, 'lost'))
+    const torn = this.#malformed
+      .toSorted((a, b) => a.from - b.from)
+      .map(range => this.#tornNote(segment, range))
+    const open = this.#scan.openRun
+    const runs = open === undefined ? this.#runs : [...this.#runs, open]
+    return [...repairs, ...torn, ...runs.map(run => abandonedNote(segment, run))]
+  }
+
+  #tornNote(segment: string, { from, to, sha256 }: ScannedRange): Draft {
+    return journalNote(
+      'torn_tail_adjudicated',
+      { segment, from, to, sha256: sha256 ?? this.#digest(from, to) },
+      `bytes ${from} to ${to} of ${segment} are no record`,
+    )
+  }
+
+  /** The digest of a range too long to be held. */
+  #digest(from: number, to: number): string {
+    const { disk } = this.#store
+    const { path } = this.#segment
+    const hash = createHash('sha256')
+    const { fd } = disk.openRead(path)
+    try {
+      let left = to - from
+      for (const chunk of disk.chunks(fd, path, from)) {
+        hash.update(chunk.subarray(0, left))
+        left -= chunk.length
+        if (left <= 0) break
+      }
+    } finally {
+      disk.close(fd)
+    }
+    return hash.digest('hex')
+  }
+
+  #pass(record: ReadRecord): void {
+    this.#numbers.see(record.seq)
+    this.#state.advance(record.seq, record.writer)
+  }
+
+  #effective({ record, offset, length }: ScannedRecord): void {
+    this.#pass(record)
+    const effect = effectOf(record)
+    this.#state.apply(record, effect, { file: this.#segment.file, offset, length })
+    if (effect === 'meta') this.#paid(record)
+    else {
+      this.#beginZone()
+      this.#adopted.push(record.seq)
+    }
+    this.#listener.effective?.(record)
+  }
+
+  /** The journal went on after what stood before: whatever was owed for that was paid, or never will be. */
+  #beginZone(): void {
+    this.#malformed = []
+    this.#runs = []
+    this.#numbers = new Continuity(this.#numbers.highest)
+  }
+
+  /** A note that stands is a debt less. */
+  #paid({ action, payload }: ReadRecord): void {
+    if (payload === undefined) return
+    const { kind, from, to, tx_id } = payload
+    if (action === 'seq_repair' && isSeq(from) && isSeq(to) && from <= to) this.#numbers.repair({ from, to })
+    if (kind === 'torn_tail_adjudicated' && payload['segment'] === segmentName(this.#segment.number)) {
+      this.#malformed = this.#malformed.filter(range => range.from !== from || range.to !== to)
+    }
+    if (kind === 'tx_abandoned') this.#runs = this.#runs.filter(run => run.tx_id !== tx_id)
+  }
+}
+
+function abandonedNote(segment: string, run: AbandonedRun): Draft {
+  return journalNote(
+    'tx_abandoned',
+    { ...run, segment },
+    `${run.records} of ${run.n} records of a transaction never took effect`,
+  )
+}

@@ -1,0 +1,111 @@
+import { isCount, isSeq, type JsonObject, limits } from '@kim/manifest'
+import type { Draft } from './draft.js'
+import type { EntityView } from './read-back.js'
+import type { JournalState, LiveEntity } from './state.js'
+
+/** A live message by its number within its persona. */
+interface Message {
+  readonly id: number
+  readonly entity: LiveEntity
+}
+
+/** What retention asks of the journal. */
+export interface RetentionView {
+  readonly state: JournalState
+  view(entity: LiveEntity): EntityView
+}
+
+/** `<persona>/<id>`; a persona may hold a slash, an id cannot. */
+function parseMessageId(itemId: string): { readonly persona: string; readonly id: number } | undefined {
+  const at = itemId.lastIndexOf('/')
+  const id = Number(itemId.slice(at + 1))
+  return at > 0 && isCount(id) ? { persona: itemId.slice(0, at), id } : undefined
+}
+
+function messagesByPersona(state: JournalState): Map<string, Message[]> {
+  const byPersona = new Map<string, Message[]>()
+  for (const entity of state.values('message')) {
+    const parsed = parseMessageId(entity.item_id)
+    if (parsed === undefined) continue
+    const messages = byPersona.get(parsed.persona)
+    const message = { id: parsed.id, entity }
+    if (messages === undefined) byPersona.set(parsed.persona, [message])
+    else messages.push(message)
+  }
+  return byPersona
+}
+
+/** Above this id a persona's messages are still being fetched, so nothing may be taken away there. */
+function pinOf({ state, view }: RetentionView, persona: string): number {
+  const alert = state.find('alert', `${persona}/bounded-window`)
+  const payload = alert === undefined ? undefined : view(alert).payload
+  if (payload?.['status'] !== 'open') return Number.POSITIVE_INFINITY
+  const at = payload['cursor_at']
+  // An open pin that does not say where it stands might stand anywhere.
+  return isCount(at) ? at : Number.NEGATIVE_INFINITY
+}
+
+/** The messages of one persona that may go, lowest id first. */
+function retirable(view: RetentionView, persona: string, messages: Message[], retainRead: number): Message[] {
+  const read = messages.filter(({ entity }) => entity.read)
+  if (read.length <= retainRead) return []
+  const newest = messages.reduce((highest, { id }) => Math.max(highest, id), 0)
+  const pin = pinOf(view, persona)
+  read.sort((a, b) => a.id - b.id)
+  return read.slice(0, read.length - retainRead).filter(({ id }) => id !== newest && id <= pin)
+}
+
+function retire(persona: string, image: JsonObject, messages: readonly Message[]): Draft[] {
+  const highest = messages.at(-1)?.id ?? 0
+  const known = image['known_from']
+  const known_from = Math.max(highest + 1, isSeq(known) ? known : 0)
+  const update: Draft = {
+    agent: persona,
+    action: 'update',
+    item_type: 'persona',
+    item_id: persona,
+    summary: `read messages below ${known_from} are archived`,
+    payload: { ...image, known_from },
+  }
+  const deletes = messages.map(
+    ({ entity }): Draft => ({
+      agent: persona,
+      action: 'delete',
+      item_type: 'message',
+      item_id: entity.item_id,
+      summary: 'archived',
+    }),
+  )
+  return [update, ...deletes]
+}
+
+/**
+ * What retention appends before a roll, as commits: read messages beyond the newest `retainRead` of a persona,
+ * lowest id first, never its newest message, an unread one, or one above an open pin. Before the deletes the
+ * persona says from where on its messages are known. A persona without a record is still on its first contact,
+ * which would bring its messages back.
+ */
+export function* retentionCommits(view: RetentionView, retainRead: number): Generator<Draft[]> {
+  let commit: Draft[] = []
+  for (const [persona, messages] of messagesByPersona(view.state)) {
+    let rest = retirable(view, persona, messages, retainRead)
+    while (rest.length > 0) {
+      const entity = view.state.find('persona', persona)
+      const image = entity === undefined ? undefined : view.view(entity).payload
+      if (image === undefined) break
+      const room = limits.commitRecordsMax - commit.length - 1
+      if (room < 1) {
+        yield commit
+        commit = []
+        continue
+      }
+      commit.push(...retire(persona, image, rest.slice(0, room)))
+      rest = rest.slice(room)
+      if (rest.length > 0) {
+        yield commit
+        commit = []
+      }
+    }
+  }
+  if (commit.length > 0) yield commit
+}

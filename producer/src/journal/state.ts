@@ -1,0 +1,176 @@
+import {
+  type Classifiable,
+  type Effect,
+  effectOf,
+  forgetsRevision,
+  isRegistryGenesis,
+  type JsonObject,
+  type PayloadRef,
+  type Revision,
+  registryCapability,
+} from '@kim/manifest'
+import { KeyLedger } from './keys.js'
+import type { Place, StoreFile } from './store-file.js'
+
+/**
+ * A live entity: what the writer needs of it at every commit, and where its newest image stands. Payloads stay
+ * on the disk, so that the writer's memory grows with the number of entities and not with their size.
+ */
+export interface LiveEntity {
+  readonly item_type: string
+  readonly item_id: string
+  readonly entity_rev: number | undefined
+  readonly seq: number
+  /** True for a message that its persona has read; retention asks. */
+  readonly read: boolean
+  file: StoreFile
+  offset: number
+  length: number
+}
+
+/** A removed entity's last revision, and the seq of the record that removed it. */
+interface Removed {
+  readonly entity_rev: number
+  readonly seq: number
+}
+
+/** What a state record or a checkpoint's line says about an entity. */
+export interface EntityImage {
+  readonly item_type: string
+  readonly item_id?: string | undefined
+  readonly entity_rev?: number | undefined
+  readonly seq: number
+  readonly payload?: JsonObject | undefined
+  readonly payload_ref?: PayloadRef | undefined
+}
+
+/** What of a record decides what it does to the state: one just written, or one that was read. */
+export interface AppliedRecord extends EntityImage {
+  readonly action: string
+  readonly event?: string | undefined
+  readonly key?: string | undefined
+  readonly ts?: string | undefined
+}
+
+type ByType<T> = Map<string, Map<string, T>>
+
+function inner<T>(map: ByType<T>, itemType: string): Map<string, T> {
+  let found = map.get(itemType)
+  if (found === undefined) {
+    found = new Map()
+    map.set(itemType, found)
+  }
+  return found
+}
+
+/** A message counts as read when its row says so, and when it was redacted. */
+function isRead(image: EntityImage): boolean {
+  return (
+    image.item_type === 'message' &&
+    (image.payload?.['read'] === true || image.payload?.['redacted'] === true)
+  )
+}
+
+/** What the journal says is so: the fold of its records, kept up to date by each commit. */
+export class JournalState {
+  readonly #live: ByType<LiveEntity> = new Map()
+  readonly #removed: ByType<Removed> = new Map()
+  readonly keys: KeyLedger = new KeyLedger()
+  readonly capabilities: Set<string> = new Set()
+  #size = 0
+  #head = 0
+  #headWriter: string | null = null
+
+  /** How many entities are live. */
+  get size(): number {
+    return this.#size
+  }
+
+  /** The highest seq of a valid record; 0 if there is none. */
+  get head(): number {
+    return this.#head
+  }
+
+  /** Who wrote the record at the head. */
+  get headWriter(): string | null {
+    return this.#headWriter
+  }
+
+  find(itemType: string, itemId: string): LiveEntity | undefined {
+    return this.#live.get(itemType)?.get(itemId)
+  }
+
+  *values(itemType?: string): Generator<LiveEntity> {
+    if (itemType !== undefined) yield* this.#live.get(itemType)?.values() ?? []
+    else for (const map of this.#live.values()) yield* map.values()
+  }
+
+  /** The last known revision of an entity, live or removed. */
+  revisionOf(itemType: string, itemId: string): number | undefined {
+    return this.find(itemType, itemId)?.entity_rev ?? this.#removed.get(itemType)?.get(itemId)?.entity_rev
+  }
+
+  /** A valid record stood at the head, whatever its effect. */
+  advance(seq: number, writer: string | undefined): void {
+    if (seq < this.#head) return
+    this.#head = seq
+    this.#headWriter = writer ?? null
+  }
+
+  /** Makes a record's effect. Only records that have one come here: never those of an incomplete run. */
+  apply(record: AppliedRecord, effect: Effect, place: Place): void {
+    if (record.key !== undefined && record.ts !== undefined) {
+      this.keys.remember(record.key, record.seq, Date.parse(record.ts))
+    }
+    if (effect === 'upsert') this.put(record, place)
+    else if (effect === 'remove') this.remove(record)
+    else if (isRegistryGenesis(record)) this.capabilities.add(registryCapability)
+  }
+
+  /** The effect of a record that was read. */
+  applyRecord(record: AppliedRecord & Classifiable, place: Place): void {
+    this.apply(record, effectOf(record), place)
+  }
+
+  /** An entity as it now stands. */
+  put(image: EntityImage, place: Place): void {
+    const { item_type, item_id, entity_rev, seq } = image
+    if (item_id === undefined) return
+    const map = inner(this.#live, item_type)
+    if (!map.has(item_id)) this.#size++
+    map.set(item_id, { item_type, item_id, entity_rev, seq, read: isRead(image), ...place })
+    this.#removed.get(item_type)?.delete(item_id)
+  }
+
+  remove(image: EntityImage): void {
+    const { item_type, item_id, seq } = image
+    if (item_id === undefined) return
+    const revision = image.entity_rev ?? this.revisionOf(item_type, item_id)
+    if (this.#live.get(item_type)?.delete(item_id) === true) this.#size--
+    if (revision !== undefined) inner(this.#removed, item_type).set(item_id, { entity_rev: revision, seq })
+  }
+
+  /** The revision of an entity that a checkpoint says was removed before it. */
+  putRemoved([itemType, itemId, entity_rev]: Revision): void {
+    inner(this.#removed, itemType).set(itemId, { entity_rev, seq: 0 })
+  }
+
+  /** What a checkpoint keeps of removed entities: a type that never comes back needs no revision. */
+  *removedRevisions(): Generator<Revision> {
+    for (const [itemType, map] of this.#removed) {
+      if (forgetsRevision(itemType)) continue
+      for (const [itemId, { entity_rev }] of map) yield [itemType, itemId, entity_rev]
+    }
+  }
+
+  /**
+   * Forgets what a checkpoint up to `headSeq` forgot, so that a writer that goes on and one that opens afresh
+   * know the same.
+   */
+  forgetRemoved(headSeq: number): void {
+    for (const [itemType, map] of this.#removed) {
+      if (!forgetsRevision(itemType)) continue
+      for (const [itemId, { seq }] of map) if (seq <= headSeq) map.delete(itemId)
+    }
+  }
+}

@@ -1,0 +1,163 @@
+import { KimError } from '@kim/manifest'
+import type { Appender } from './append.js'
+import type { Boundary } from './boundary.js'
+import { type BuiltCheckpoint, buildCheckpoint } from './checkpoint.js'
+import type { VerifiedCheckpoint } from './checkpoint-file.js'
+import { isNoSpace } from './failure.js'
+import { type GcOptions, type GcReport, planGc, runGc } from './gc.js'
+import { listSegments } from './listing.js'
+import { checkpointRef } from './notes.js'
+import type { Slices } from './slices.js'
+import type { JournalState } from './state.js'
+import type { Store } from './store.js'
+
+/** A full disk is given this long before a checkpoint is tried again. */
+const RETRY_MS = 30_000
+
+/** What upkeep works on. */
+export interface UpkeepStart {
+  readonly store: Store
+  readonly appender: Appender
+  readonly state: JournalState
+  readonly projectId: string
+  /** The checkpoint that the journal was opened from. */
+  readonly base: VerifiedCheckpoint | undefined
+  /** False where the history before the first segment is gone: then no checkpoint could be true. */
+  readonly isHistoryWhole: boolean
+  /** Undefined holds gc. */
+  readonly gc: GcOptions | undefined
+}
+
+/**
+ * What follows a roll, off the append path: a checkpoint of what was sealed, then gc. It is done in slices, one
+ * a call, and begun again from the disk after a crash.
+ */
+export class Upkeep {
+  readonly #start: UpkeepStart
+  readonly #known: Set<number> = new Set()
+  #base: VerifiedCheckpoint | undefined
+  #boundary: Boundary | undefined
+  #work: Slices<void> | undefined
+  #gcDue = false
+  #notBeforeMs = Number.NEGATIVE_INFINITY
+
+  constructor(start: UpkeepStart) {
+    this.#start = start
+    this.#base = start.base
+    if (start.base !== undefined) this.#known.add(start.base.headSeq)
+    this.#gcDue = start.gc !== undefined && start.base !== undefined
+  }
+
+  /** The newest verified checkpoint. */
+  get base(): VerifiedCheckpoint | undefined {
+    return this.#base
+  }
+
+  /** True if there is something to do now. */
+  get isDue(): boolean {
+    if (this.#work !== undefined) return true
+    if (this.#boundary === undefined && !this.#gcDue) return false
+    return this.#start.store.clock.monoMs() >= this.#notBeforeMs
+  }
+
+  /** A segment was sealed; only the newest one matters. */
+  sealed(boundary: Boundary): void {
+    if (this.#start.isHistoryWhole) this.#boundary = boundary
+  }
+
+  /** Does one slice. Returns true if there is more to do now. */
+  step(): boolean {
+    const { appender } = this.#start
+    if (!this.isDue || !appender.isSettled) return false
+    this.#work ??= this.#next()
+    try {
+      const work = this.#work
+      if (appender.guard(() => work.next()).done === true) this.#work = undefined
+    } catch (error) {
+      this.#work = undefined
+      this.#putOff(error)
+      return false
+    }
+    return this.isDue
+  }
+
+  /** What an append need not hear of: it can be done later, or not at all. */
+  #putOff(error: unknown): void {
+    const { store } = this.#start
+    const isLast = error instanceof KimError && error.code === 'seq_exhausted'
+    if (isLast) this.#boundary = undefined
+    else if (isNoSpace(error)) this.#notBeforeMs = store.clock.monoMs() + RETRY_MS
+    else throw error
+    const { message, hint } = error as KimError
+    store.log({ level: 'warn', code: 'checkpoint_put_off', message, hint })
+  }
+
+  /** Does everything that is due, now. */
+  finish(): void {
+    this.#notBeforeMs = Number.NEGATIVE_INFINITY
+    while (this.step()) {
+      // one slice after the other
+    }
+  }
+
+  /** Gives up what is under way; the next open finds it unfinished and begins anew. */
+  abandon(): void {
+    this.#work?.return()
+    this.#work = undefined
+  }
+
+  #next(): Slices<void> {
+    return this.#boundary === undefined ? this.#collect() : this.#checkpoint(this.#boundary)
+  }
+
+  *#checkpoint(boundary: Boundary): Slices<void> {
+    const { store, state, projectId, gc } = this.#start
+    const base = this.#base
+    if (base !== undefined && base.headSeq >= boundary.headSeq) {
+      this.#boundary = undefined
+      return
+    }
+    const segments = listSegments(store).filter(
+      ({ number }) => number > (base?.headSeq ?? 0) && number <= boundary.segment,
+    )
+    let built: BuiltCheckpoint
+    try {
+      built = yield* buildCheckpoint(store, state, { boundary, projectId, base, segments })
+    } catch (error) {
+      if (!(error instanceof KimError) || error.code !== 'store_damaged') throw error
+      // No checkpoint is better than a wrong one: readers go on with the one before.
+      this.#boundary = undefined
+      store.log({ level: 'error', code: 'checkpoint_not_built', message: error.message, hint: error.hint })
+      return
+    }
+    this.vouch(built)
+    if (this.#boundary === boundary) this.#boundary = undefined
+    this.#gcDue = gc !== undefined
+  }
+
+  /** Appends the ref that makes a checkpoint count, and goes on from it. */
+  vouch(built: BuiltCheckpoint): void {
+    const { appender, state } = this.#start
+    const [outcome] = appender.append([{ drafts: [checkpointRef(built.ref)], options: {} }])
+    if (outcome !== undefined && 'refused' in outcome) throw outcome.refused
+    built.adopt()
+    this.#base = { headSeq: built.header.head_seq, file: built.file, header: built.header }
+    this.#known.add(built.header.head_seq)
+    state.forgetRemoved(built.header.head_seq)
+  }
+
+  *#collect(): Slices<void> {
+    this.#gcDue = false
+    const { store, projectId, gc } = this.#start
+    if (gc === undefined) return
+    const plan = yield* planGc(store, projectId, this.#known)
+    yield* runGc(store, plan, gc)
+  }
+
+  /** Collects now, whether or not gc is held. */
+  *collect(options: GcOptions): Slices<GcReport> {
+    const { store, projectId } = this.#start
+    const plan = yield* planGc(store, projectId, this.#known)
+    return yield* runGc(store, plan, options)
+  }
+}
