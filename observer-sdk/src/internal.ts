@@ -20,3 +20,13 @@ export {
 } from './store/read-only-fs.js'
 export { segmentLines } from './store/segment-lines.js'
 export { openBlob, openCheckpoint, openSegment } from './store/store-files.js'
+export {
+  type Example,
+  type Finding,
+  type FindingKind,
+  type Findings,
+  type FindingWeight,
+  findingWeights,
+  type Place,
+} from './verify/findings.js'
+export { SeqSet } from './verify/seq-set.js'

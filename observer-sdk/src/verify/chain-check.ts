@@ -1,0 +1,119 @@
+import { type JsonObject, parseSegmentName } from '@kim/manifest'
+import type { RecordEntry } from './entry.js'
+import { digestIn, type FileDigest } from './file-digest.js'
+import type { FindingLog, Place } from './findings.js'
+import { noteKindOf, notePayload } from './note.js'
+import type { RedactionCheck } from './redaction-check.js'
+
+/** What reading a segment to its end found. */
+export interface SegmentFacts extends FileDigest {
+  readonly name: string
+  readonly number: number
+  /** Seq of the first valid record in file order. */
+  readonly firstSeq: number | undefined
+  /** Seq of the last valid record in file order. */
+  readonly lastSeq: number | undefined
+  /** False if part of it could not be read: nothing can be said about its hash. */
+  readonly isWhole: boolean
+}
+
+/** The hash chain: every segment but the first begins with a seal that describes the one before. */
+export class ChainCheck {
+  readonly #log: FindingLog
+  readonly #redactions: RedactionCheck
+  readonly #facts = new Map<string, SegmentFacts>()
+  readonly #seals = new Map<string, { readonly digest: FileDigest; readonly place: Place }>()
+  #before: SegmentFacts | undefined
+  #number = 0
+  #awaitsFirst = true
+
+  constructor(log: FindingLog, redactions: RedactionCheck) {
+    this.#log = log
+    this.#redactions = redactions
+  }
+
+  /** The lines that follow are those of this segment. */
+  beginSegment(number: number): void {
+    this.#number = number
+    this.#awaitsFirst = true
+  }
+
+  /** A valid record. */
+  record(entry: RecordEntry): void {
+    const isFirst = this.#awaitsFirst
+    this.#awaitsFirst = false
+    const kind = noteKindOf(entry.record)
+    if (kind === 'segment_sealed') this.#seal(entry, isFirst)
+    else if (isFirst && this.#number > 1)
+      this.#log.report('seal_missing', entry, `${entry.segment} begins without a seal`)
+    if (isFirst && entry.seq < this.#number) {
+      this.#log.report('chain_broken', entry, `${entry.segment} begins with seq ${entry.seq}, below its name`)
+    }
+  }
+
+  /** The segment was read to its end. */
+  endSegment(facts: SegmentFacts): void {
+    this.#facts.set(facts.name, facts)
+    this.#before = facts
+  }
+
+  /** Digests that a segment may rightly have had; none if no seal or redaction speaks of it. */
+  digestsOf(segment: string): FileDigest[] {
+    const path = this.#redactions.digestsOf(segment, this.#seals.get(segment)?.digest)
+    const actual = this.#facts.get(segment)
+    return actual === undefined ? path : [...path, actual]
+  }
+
+  /** The segment whose last valid record has this seq. */
+  endingWith(seq: number): SegmentFacts | undefined {
+    for (const facts of this.#facts.values()) if (facts.lastSeq === seq) return facts
+    return undefined
+  }
+
+  /** Judges the digests: the redactions that explain a difference stand in later segments. */
+  end(): void {
+    for (const facts of this.#facts.values()) {
+      if (!facts.isWhole) continue
+      const seal = this.#seals.get(facts.name)
+      this.#redactions.segment(facts.name, seal?.digest, facts, seal?.place ?? { segment: facts.name })
+    }
+  }
+
+  #seal(entry: RecordEntry, isFirst: boolean): void {
+    const payload = notePayload(entry.record)
+    const { segment } = payload
+    const digest = digestIn(payload)
+    if (!isFirst)
+      this.#log.report('chain_broken', entry, 'a seal that is not the first record of its segment')
+    if (typeof segment !== 'string' || digest === undefined) return
+    const before = this.#before
+    if (before?.name === segment) {
+      this.#seals.set(segment, { digest, place: place(entry) })
+      this.#range(entry, payload, before)
+      return
+    }
+    // A sealed segment that is not available leaves a hole in the numbers, which is reported as that.
+    const sealedNumber = parseSegmentName(segment) ?? 0
+    if (sealedNumber > (before?.number ?? 0) && sealedNumber < this.#number) return
+    this.#log.report(
+      'chain_broken',
+      entry,
+      `seals ${segment}, but ${before?.name ?? 'nothing'} stands before`,
+    )
+  }
+
+  #range(entry: RecordEntry, { first_seq: first, last_seq: last }: JsonObject, before: SegmentFacts): void {
+    // A segment without a record is sealed with the numbers it would have held next.
+    const { number, firstSeq = number, lastSeq = number - 1 } = before
+    if (!before.isWhole || (first === firstSeq && last === lastSeq)) return
+    this.#log.report(
+      'chain_broken',
+      entry,
+      `${before.name} holds seq ${firstSeq}…${lastSeq}, not ${first}…${last}`,
+    )
+  }
+}
+
+function place({ segment, offset, seq }: RecordEntry): Place {
+  return { segment, offset, seq }
+}

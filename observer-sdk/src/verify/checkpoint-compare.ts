@@ -1,0 +1,175 @@
+import {
+  type CheckpointHeader,
+  checkpointKey,
+  compareUtf8,
+  type Entity,
+  forgetsRevision,
+  LineFramer,
+  parseCheckpointEntity,
+} from '@kim/manifest'
+import { openCheckpoint } from '../store/store-files.js'
+import type { ContinuityCheck } from './continuity-check.js'
+import { type EntityTable, Image } from './entity-table.js'
+import type { Pace } from './pace.js'
+
+/** An entity whose content the journal no longer has, while the checkpoint still does. */
+export interface StaleContent {
+  readonly item_type: string
+  readonly item_id: string
+}
+
+/** What a comparison needs to know of the journal up to the checkpoint's head. */
+export interface CoveredHistory {
+  readonly eventsDir: string
+  readonly table: EntityTable
+  readonly continuity: ContinuityCheck
+  /** Seq up to which the table is complete already. */
+  readonly since: number
+  /** Called for every entity that is taken over because its record is not available. */
+  readonly onAdopted: (entity: Entity) => void
+}
+
+const detailsMax = 10
+
+/**
+ * Compares a checkpoint with the state that the available records make, entity by entity. Where records are
+ * missing the checkpoint speaks for them: what it says of those is taken over, the rest must agree.
+ */
+export class CheckpointComparison {
+  readonly #history: CoveredHistory
+  readonly #header: CheckpointHeader
+  readonly #isComplete: boolean
+  readonly #stale: StaleContent[] = []
+  readonly #details: string[] = []
+  readonly #met = new Set<Image>()
+  #mismatchCount = 0
+  #lastKey: string | undefined
+
+  constructor(header: CheckpointHeader, history: CoveredHistory) {
+    this.#header = header
+    this.#history = history
+    this.#isComplete = history.continuity.knowsBetween(history.since, header.head_seq + 1)
+  }
+
+  /** The first differences. */
+  get mismatches(): readonly string[] {
+    return this.#details
+  }
+
+  /** How many differences there are. */
+  get mismatchCount(): number {
+    return this.#mismatchCount
+  }
+
+  /** Entities whose content only the checkpoint still has. */
+  get stale(): readonly StaleContent[] {
+    return this.#stale
+  }
+
+  /** Reads the checkpoint once and leaves in the table the state at its head. */
+  async run(pace: Pace): Promise<void> {
+    const opened = openCheckpoint(this.#history.eventsDir, this.#header.head_seq)
+    if (!opened.ok) return
+    const framer = new LineFramer()
+    try {
+      for (const chunk of opened.value.chunks()) {
+        for (const line of framer.push(chunk)) {
+          if (line.kind === 'line' && line.offset > 0 && line.bytes.length > 2) this.#line(line.bytes)
+        }
+        pace.advance(chunk.length)
+        await pace.turn(chunk.length)
+      }
+    } finally {
+      opened.value.close()
+    }
+    this.#unmet()
+    this.#revisions()
+  }
+
+  #line(bytes: Uint8Array): void {
+    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')
+    const entity = parseCheckpointEntity(text)
+    if (entity === undefined) this.#differ(`no entity: ${text.slice(0, 80)}`)
+    else {
+      this.#order(entity)
+      this.#entity(entity)
+    }
+  }
+
+  #order({ item_type: type, item_id: id }: Entity): void {
+    const key = checkpointKey(type, id)
+    if (this.#lastKey !== undefined && compareUtf8(this.#lastKey, key) > 0)
+      this.#differ(`${type} ${id} is out of order`)
+    this.#lastKey = key
+  }
+
+  #entity(entity: Entity): void {
+    const { item_type: type, item_id: id } = entity
+    const image = this.#history.table.get(type, id)
+    if (image !== undefined && this.#met.has(image)) this.#differ(`${type} ${id} stands twice`)
+    else if (image?.seq === entity.seq) this.#image(entity, image)
+    else if (this.#history.continuity.has(entity.seq)) {
+      const known = image === undefined ? 'is not live' : `stands at seq ${image.seq}`
+      this.#differ(`${type} ${id} of seq ${entity.seq} ${known} in the journal`)
+      if (image !== undefined) this.#met.add(image)
+    } else this.#adopt(entity)
+  }
+
+  #image(entity: Entity, image: Image): void {
+    const { item_type, item_id } = entity
+    this.#met.add(image)
+    const stated = new Image(entity, 0)
+    const isSameState =
+      stated.rev === image.rev &&
+      stated.agent === image.agent &&
+      stated.ts === image.ts &&
+      stated.ref?.bytes === image.ref?.bytes
+    if (isSameState && stated.hash === image.hash) return
+    if (image.redacted && !stated.redacted) this.#stale.push({ item_type, item_id })
+    else this.#differ(`${item_type} ${item_id} of seq ${entity.seq} has another image in the journal`)
+  }
+
+  #adopt(entity: Entity): void {
+    const image = new Image(entity, 0)
+    this.#history.table.put(entity.item_type, entity.item_id, image)
+    this.#met.add(image)
+    this.#history.onAdopted(entity)
+  }
+
+  /** Live entities that the checkpoint does not have: deleted where records are missing, or wrongly left out. */
+  #unmet(): void {
+    if (this.#met.size === this.#history.table.size) return
+    for (const { item_type, item_id, image } of [...this.#history.table.entities()]) {
+      if (this.#met.has(image)) continue
+      if (this.#history.continuity.knowsBetween(image.seq, this.#header.head_seq + 1)) {
+        this.#differ(`${item_type} ${item_id} of seq ${image.seq} is not in it`)
+      } else this.#history.table.drop(item_type, item_id)
+    }
+  }
+
+  #revisions(): void {
+    const { table } = this.#history
+    const seq = this.#header.head_seq
+    const stated = new Set<string>()
+    for (const [item_type, item_id, entity_rev] of this.#header.revisions) {
+      stated.add(JSON.stringify([item_type, item_id]))
+      const grave = table.grave(item_type, item_id)
+      if (grave?.rev === entity_rev) continue
+      if (this.#isComplete)
+        this.#differ(`revision ${entity_rev} of ${item_type} ${item_id}, ${grave?.rev} in the journal`)
+      else if (table.get(item_type, item_id) === undefined)
+        table.remove(item_type, item_id, { seq, rev: entity_rev })
+    }
+    if (!this.#isComplete) return
+    for (const { item_type, item_id, grave } of table.gone()) {
+      if (grave.rev === undefined || forgetsRevision(item_type)) continue
+      if (!stated.has(JSON.stringify([item_type, item_id])))
+        this.#differ(`no revision of ${item_type} ${item_id}`)
+    }
+  }
+
+  #differ(detail: string): void {
+    this.#mismatchCount += 1
+    if (this.#details.length < detailsMax) this.#details.push(detail)
+  }
+}

@@ -1,0 +1,27 @@
+import type { AnomalyKind, Effect, MalformedReason, ReadRecord } from '@kim/manifest'
+import type { Place } from './findings.js'
+
+/** A line of a segment. */
+export interface LinePlace extends Place {
+  readonly segment: string
+  readonly offset: number
+  /** Bytes without the `\n`. */
+  readonly length: number
+}
+
+/** A valid record whose fate is decided. */
+export interface RecordEntry extends LinePlace {
+  readonly seq: number
+  readonly record: ReadRecord
+  readonly defects: readonly AnomalyKind[]
+  readonly effect: Effect
+  /** Tells its line from others with its seq. */
+  readonly mark: number
+}
+
+/** A terminated line that is no record of any version. */
+export interface MalformedEntry extends LinePlace {
+  readonly reason: MalformedReason
+  /** Absent if the line is too long to be held. */
+  readonly bytes: Uint8Array | undefined
+}

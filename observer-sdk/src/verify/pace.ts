@@ -1,0 +1,64 @@
+import { setImmediate } from 'node:timers/promises'
+
+/** How far a pass has come. */
+export interface Progress {
+  /** Bytes of files read so far. */
+  readonly done: number
+  /** Bytes of files to be read in all. */
+  readonly total: number
+}
+
+/** What a caller may ask of a pass over a journal. */
+export interface PassOptions {
+  /** The journal directory: `<store>/events`, or a copy of it. */
+  readonly eventsDir: string
+  /** Called after each slice of work. */
+  readonly onProgress?: ((progress: Progress) => void) | undefined
+  /** Ends the pass early; its promise then rejects with the signal's reason. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Bytes of small work done before the event loop gets its turn. */
+const sliceBytes = 256 * 1024
+
+/** Cuts a long pass into slices, so that the process stays responsive, and says how far it is. */
+export class Pace {
+  readonly #options: PassOptions
+  #done = 0
+  #total = 0
+  #sinceTurn = 0
+
+  constructor(options: PassOptions) {
+    this.#options = options
+  }
+
+  /** Adds work to what is to be done. */
+  expect(bytes: number): void {
+    this.#total += bytes
+  }
+
+  /** Counts work that was expected as done. */
+  advance(bytes: number): void {
+    this.#done += bytes
+  }
+
+  /** Some work was done, expected or not; once it is a slice, others get their turn. */
+  async turn(bytes: number): Promise<void> {
+    this.#sinceTurn += bytes
+    if (this.#sinceTurn < sliceBytes) return
+    this.#sinceTurn = 0
+    await setImmediate()
+    this.#options.signal?.throwIfAborted()
+    this.#report()
+  }
+
+  /** All is done. */
+  finish(): void {
+    this.#done = this.#total
+    this.#report()
+  }
+
+  #report(): void {
+    this.#options.onProgress?.({ done: Math.min(this.#done, this.#total), total: this.#total })
+  }
+}

@@ -1,0 +1,44 @@
+import { decodeLine, LineFramer, parseCheckpointRef } from '@kim/manifest'
+import type { SegmentEntry } from '../store/listing.js'
+import { openSegment } from '../store/store-files.js'
+import type { CheckpointFile } from './checkpoint-file.js'
+import { isSameDigest } from './file-digest.js'
+import type { Pace } from './pace.js'
+
+/**
+ * Looks ahead for the ref that makes a checkpoint a verified one. Needed only where records are missing, because
+ * only there the checkpoint must be trusted before the walk comes to its ref.
+ */
+export async function isReferenced(
+  eventsDir: string,
+  segments: readonly SegmentEntry[],
+  file: CheckpointFile,
+  pace: Pace,
+): Promise<boolean> {
+  // A segment that is followed by one numbered at or below the head holds nothing above the head.
+  const from = segments.findLastIndex(segment => segment.number <= file.headSeq)
+  for (const segment of segments.slice(Math.max(0, from))) {
+    const opened = openSegment(eventsDir, segment.number)
+    if (!opened.ok) continue
+    const framer = new LineFramer()
+    try {
+      for await (const chunk of opened.value.stream()) {
+        for (const line of framer.push(chunk)) {
+          if (line.kind === 'line' && refersTo(line.bytes, line.atFileStart, file)) return true
+        }
+        await pace.turn(chunk.length)
+      }
+    } finally {
+      opened.value.close()
+    }
+  }
+  return false
+}
+
+function refersTo(bytes: Uint8Array, atFileStart: boolean, file: CheckpointFile): boolean {
+  const decoded = decodeLine(bytes, atFileStart)
+  if (decoded.kind !== 'record' || decoded.record.action !== 'checkpoint_ref') return false
+  const ref = parseCheckpointRef(decoded.record.payload)
+  if (ref === undefined || decoded.record.seq <= file.headSeq || ref.file !== file.name) return false
+  return isSameDigest(ref, file) && ref.entities === file.header?.entity_count
+}

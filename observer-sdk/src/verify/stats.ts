@@ -1,0 +1,184 @@
+import { classOf, type Effect, type ReadRecord } from '@kim/manifest'
+import { listStore, type SegmentEntry } from '../store/listing.js'
+import { type Failure, found, type Outcome } from '../store/outcome.js'
+import { openCheckpoint } from '../store/store-files.js'
+import type { LinePlace, RecordEntry } from './entry.js'
+import { Pace, type PassOptions } from './pace.js'
+import { segmentBytes } from './stored-bytes.js'
+import { type JournalSink, type SegmentEnd, walkJournal } from './walk.js'
+
+/** Records counted by one of their properties. */
+export type Counts = Readonly<Record<string, number>>
+
+/** A checkpoint file. */
+export interface CheckpointStats {
+  readonly file: string
+  readonly head_seq: number
+  readonly place: 'live' | 'archive'
+  readonly bytes: number
+}
+
+/** What a journal directory holds. */
+export interface JournalStats {
+  /** Valid records, those without effect included. */
+  readonly records: number
+  readonly first_seq: number | null
+  readonly head_seq: number
+  /** Earliest and latest `ts` of a record, whatever their order. */
+  readonly first_ts: string | null
+  readonly last_ts: string | null
+  readonly by_item_type: Counts
+  readonly by_action: Counts
+  /** By class of the action; `unknown` for verbs that have none. */
+  readonly by_class: Counts
+  /** By persona; journal notes are nobody's. */
+  readonly by_persona: Counts
+  readonly live_segments: number
+  readonly archived_segments: number
+  /** Of content, unpacked. */
+  readonly bytes: number
+  /** On disk. */
+  readonly stored_bytes: number
+  readonly largest_record: { readonly seq: number; readonly segment: string; readonly bytes: number } | null
+  readonly malformed: number
+  readonly future: number
+  /** Records whose run never became complete. */
+  readonly without_effect: number
+  /** Segments that could not be read to their end. */
+  readonly unreadable: readonly string[]
+  readonly checkpoints: readonly CheckpointStats[]
+}
+
+/** Counts what a journal directory holds, archive included. Rejects only with the reason of an aborted signal. */
+export async function statsJournal(options: PassOptions): Promise<Outcome<JournalStats>> {
+  const { eventsDir } = options
+  const listed = listStore(eventsDir)
+  if (!listed.ok) return listed
+  const { segments, checkpoints } = listed.value
+  const pace = new Pace(options)
+  const storedBytes = segmentBytes(eventsDir, listed.value)
+  pace.expect(storedBytes)
+  const counter = new RecordCounter()
+  await walkJournal(eventsDir, segments, counter, pace)
+  pace.finish()
+  return found({
+    ...counter.result(),
+    live_segments: segments.filter(segment => segment.place === 'live').length,
+    archived_segments: segments.filter(segment => segment.place === 'archive').length,
+    stored_bytes: storedBytes,
+    checkpoints: checkpoints.map(({ name, headSeq, place }) => ({
+      file: name,
+      head_seq: headSeq,
+      place,
+      bytes: checkpointLength(eventsDir, headSeq),
+    })),
+  })
+}
+
+function checkpointLength(eventsDir: string, headSeq: number): number {
+  const opened = openCheckpoint(eventsDir, headSeq)
+  if (!opened.ok) return 0
+  opened.value.close()
+  return opened.value.storedBytes
+}
+
+type Counted = Omit<JournalStats, 'live_segments' | 'archived_segments' | 'stored_bytes' | 'checkpoints'>
+
+class RecordCounter implements JournalSink {
+  readonly #types = new Tally()
+  readonly #actions = new Tally()
+  readonly #classes = new Tally()
+  readonly #personas = new Tally()
+  readonly #unreadable: string[] = []
+  #records = 0
+  #withoutEffect = 0
+  #malformed = 0
+  #future = 0
+  #bytes = 0
+  #firstSeq: number | null = null
+  #headSeq = 0
+  #firstTs: string | null = null
+  #lastTs: string | null = null
+  #largest: JournalStats['largest_record'] = null
+
+  beginSegment(): void {}
+
+  line(record: ReadRecord, bytes: Uint8Array, { segment }: LinePlace): void {
+    if (bytes.length > (this.#largest?.bytes ?? -1))
+      this.#largest = { seq: record.seq, segment, bytes: bytes.length }
+  }
+
+  record({ record, seq, effect }: RecordEntry, applies: boolean): void {
+    this.#records += 1
+    if (!applies) this.#withoutEffect += 1
+    this.#firstSeq ??= seq
+    this.#headSeq = Math.max(this.#headSeq, seq)
+    this.#types.count(record.item_type)
+    this.#actions.count(record.action)
+    this.#classes.count(classOf(record.action) ?? 'unknown')
+    if (record.agent !== undefined && !isOfJournal(effect, record)) this.#personas.count(record.agent)
+    const { ts } = record
+    if (ts === undefined) return
+    if (this.#firstTs === null || ts < this.#firstTs) this.#firstTs = ts
+    if (this.#lastTs === null || ts > this.#lastTs) this.#lastTs = ts
+  }
+
+  dropped(): void {}
+
+  malformed(): void {
+    this.#malformed += 1
+  }
+
+  future(): void {
+    this.#future += 1
+  }
+
+  pause(): undefined {}
+
+  endSegment({ name }: SegmentEntry, { bytes, failure }: SegmentEnd): void {
+    this.#bytes += bytes
+    if (failure !== undefined) this.#unreadable.push(name)
+  }
+
+  unreadable({ name }: SegmentEntry, _failure: Failure): void {
+    this.#unreadable.push(name)
+  }
+
+  result(): Counted {
+    return {
+      records: this.#records,
+      first_seq: this.#firstSeq,
+      head_seq: this.#headSeq,
+      first_ts: this.#firstTs,
+      last_ts: this.#lastTs,
+      by_item_type: this.#types.counts(),
+      by_action: this.#actions.counts(),
+      by_class: this.#classes.counts(),
+      by_persona: this.#personas.counts(),
+      bytes: this.#bytes,
+      largest_record: this.#largest,
+      malformed: this.#malformed,
+      future: this.#future,
+      without_effect: this.#withoutEffect,
+      unreadable: this.#unreadable,
+    }
+  }
+}
+
+function isOfJournal(effect: Effect, { agent, item_type: type }: ReadRecord): boolean {
+  return effect === 'meta' || (agent === 'kim' && type === 'journal')
+}
+
+class Tally {
+  readonly #counts = new Map<string, number>()
+
+  count(name: string): void {
+    this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1)
+  }
+
+  /** Largest first, then by name. */
+  counts(): Counts {
+    const entries = [...this.#counts].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1))
+    return Object.fromEntries(entries)
+  }
+}

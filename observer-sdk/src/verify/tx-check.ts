@@ -1,0 +1,91 @@
+import { isSeq, type JsonObject } from '@kim/manifest'
+import type { LinePlace, RecordEntry } from './entry.js'
+import type { FindingLog } from './findings.js'
+
+/** A run without effect, reduced to what a finding says of it. */
+interface DeadRun {
+  readonly place: LinePlace
+  readonly detail: string
+}
+
+/** Completeness of runs: one that never became complete is named by a `tx_abandoned` note. */
+export class TxCheck {
+  readonly #log: FindingLog
+  readonly #dropped = new Map<string, DeadRun[]>()
+
+  constructor(log: FindingLog) {
+    this.#log = log
+  }
+
+  /** Records with a `tx` that never have an effect, in file order; they may be of several runs. */
+  dropped(entries: readonly RecordEntry[]): void {
+    for (const run of runsOf(entries)) {
+      const key = keyOfRun(run)
+      const dead = summaryOf(run)
+      const alike = key === undefined ? undefined : this.#dropped.get(key)
+      if (key === undefined) this.#log.report('tx_incomplete', dead.place, dead.detail)
+      else if (alike === undefined) this.#dropped.set(key, [dead])
+      else alike.push(dead)
+    }
+  }
+
+  /** A note that a run was abandoned. */
+  abandoned(note: JsonObject): void {
+    const { tx_id: id, segment, first_seq: first, last_seq: last } = note
+    if (typeof id !== 'string' || typeof segment !== 'string' || !isSeq(first) || !isSeq(last)) return
+    const dead = this.#dropped.get(keyOf(id, segment, first, last))?.shift()
+    if (dead !== undefined) this.#log.report('tx_abandoned', dead.place, dead.detail)
+  }
+
+  /** The newest segment ends inside a run that may still become complete. */
+  openTail(entries: readonly RecordEntry[]): void {
+    if (entries.length === 0) return
+    const { place, detail } = summaryOf(entries)
+    this.#log.report('tx_open_tail', place, detail)
+  }
+
+  /** Reports every run that no note names. */
+  end(): void {
+    for (const runs of this.#dropped.values()) {
+      for (const { place, detail } of runs) this.#log.report('tx_incomplete', place, detail)
+    }
+    this.#dropped.clear()
+  }
+}
+
+/** Cuts dropped records where one run ends and another, or a stray, begins. */
+function runsOf(entries: readonly RecordEntry[]): RecordEntry[][] {
+  const runs: RecordEntry[][] = []
+  let last: RecordEntry | undefined
+  for (const entry of entries) {
+    if (last !== undefined && continues(last, entry)) runs.at(-1)?.push(entry)
+    else runs.push([entry])
+    last = entry
+  }
+  return runs
+}
+
+function continues({ record: before }: RecordEntry, { record }: RecordEntry): boolean {
+  const { tx } = record
+  if (typeof tx !== 'object' || typeof before.tx !== 'object' || record.writer !== before.writer) return false
+  return tx.id === before.tx.id && tx.n === before.tx.n && tx.i === before.tx.i + 1
+}
+
+function summaryOf(run: readonly RecordEntry[]): DeadRun {
+  const { segment, offset, length, seq, record } = run[0] as RecordEntry
+  const { tx } = record
+  const detail = typeof tx === 'object' ? `${run.length} of ${tx.n} records of ${tx.id}` : 'a malformed tx'
+  return { place: { segment, offset, length, seq }, detail }
+}
+
+/** Only a run that began with its first record can be named by a note. */
+function keyOfRun(run: readonly RecordEntry[]): string | undefined {
+  const first = run[0]
+  const last = run.at(-1)
+  if (first === undefined || last === undefined || typeof first.record.tx !== 'object') return undefined
+  return first.record.tx.i === 1 ? keyOf(first.record.tx.id, first.segment, first.seq, last.seq) : undefined
+}
+
+function keyOf(id: string, segment: string, first: number, last: number): string {
+  return JSON.stringify([id, segment, first, last])
+}

@@ -1,0 +1,130 @@
+import { projectionDigest } from '@kim/manifest'
+import { listStore, type StoreListing } from '../store/listing.js'
+import type { Baseline } from './baseline.js'
+import { BlobCheck } from './blob-check.js'
+import { ChainCheck } from './chain-check.js'
+import { CheckpointCheck } from './checkpoint-check.js'
+import { type CheckpointFile, surveyCheckpoint } from './checkpoint-file.js'
+import { ContinuityCheck } from './continuity-check.js'
+import { EntityTable } from './entity-table.js'
+import { exitOf, FindingLog } from './findings.js'
+import { FramingCheck } from './framing-check.js'
+import { type Checks, JournalJudge } from './journal-judge.js'
+import { Pace, type PassOptions } from './pace.js'
+import { ProjectIdentity } from './project-identity.js'
+import { RedactionCheck } from './redaction-check.js'
+import { isReferenced } from './reference-search.js'
+import { RevisionCheck } from './revision-check.js'
+import { SchemaCheck } from './schema-check.js'
+import { checkpointBytes, segmentBytes } from './stored-bytes.js'
+import { TxCheck } from './tx-check.js'
+import { noJournal, type Verdict } from './verdict.js'
+import { walkJournal } from './walk.js'
+
+/**
+ * Judges a journal directory, archive included, from its bytes alone. Reads only, in bounded memory, and never
+ * repairs. Rejects only with the reason of an aborted signal: whatever the directory holds is a finding.
+ */
+export async function verifyJournal(options: PassOptions): Promise<Verdict> {
+  const { eventsDir } = options
+  const log = new FindingLog()
+  const listed = listStore(eventsDir)
+  if (!listed.ok) {
+    if (listed.reason === 'absent') return noJournal
+    log.report('unreadable', {}, `${eventsDir}: ${listed.code}`)
+    return { ...noJournal, exit: 6, findings: log.close(false) }
+  }
+  const listing = listed.value
+  reportListing(listing, log)
+
+  const pace = new Pace(options)
+  // A checkpoint is read for its hash, and again where it is compared.
+  pace.expect(segmentBytes(eventsDir, listing) + 2 * checkpointBytes(eventsDir, listing))
+  const files = await surveyCheckpoints(eventsDir, listing, log, pace)
+  const after = (listing.segments[0]?.number ?? 1) - 1
+  const checks = createChecks(eventsDir, listing, files, after, log, pace)
+  const isNative = files.some(file => file.header !== undefined)
+  const judge = new JournalJudge(checks, listing.segments.at(-1)?.number ?? 0, isNative, pace)
+
+  const start = files.find(file => file.headSeq === after)
+  if (after > 0 && start !== undefined) await checks.checkpoints.compare(start, pace)
+  await walkJournal(eventsDir, listing.segments, judge, pace)
+
+  const { framing, continuity, runs, chain, checkpoints, blobs, table, project } = checks
+  for (const check of [framing, continuity, runs, chain, checkpoints]) check.end()
+  await blobs.end(eventsDir, pace)
+
+  const isForeign = !judge.isNative && judge.lines > 0
+  if (isForeign) {
+    log.drop('seal_missing')
+    log.report('foreign', {}, 'nothing names a project: our writer did not write this journal')
+  }
+  const findings = log.close(isForeign)
+  pace.finish()
+  return {
+    exit: exitOf(findings),
+    findings,
+    verified_from: after + 1,
+    records: judge.records,
+    segments: judge.segments,
+    bytes: judge.bytes,
+    head_seq: continuity.head,
+    project_id: project.id ?? files.find(file => file.header !== undefined)?.header?.project_id ?? null,
+    digest: projectionDigest(table.digestEntities()),
+  }
+}
+
+function reportListing({ misnamed, failures }: StoreListing, log: FindingLog): void {
+  for (const name of misnamed) log.report('segment_misnamed', { segment: name }, `${name} is not read`)
+  for (const { path, code } of failures) log.report('unreadable', {}, `${path}: ${code}`)
+}
+
+async function surveyCheckpoints(
+  eventsDir: string,
+  { checkpoints }: StoreListing,
+  log: FindingLog,
+  pace: Pace,
+): Promise<CheckpointFile[]> {
+  const files: CheckpointFile[] = []
+  for (const entry of checkpoints) {
+    const surveyed = await surveyCheckpoint(eventsDir, entry, pace)
+    if (surveyed.ok) files.push(surveyed.value)
+    else if (surveyed.reason === 'unreadable') log.report('unreadable', {}, `${entry.name}: ${surveyed.code}`)
+  }
+  return files
+}
+
+function createChecks(
+  eventsDir: string,
+  listing: StoreListing,
+  files: readonly CheckpointFile[],
+  after: number,
+  log: FindingLog,
+  pace: Pace,
+): Checks {
+  const baseline: Baseline = { seq: 0 }
+  const table = new EntityTable()
+  const project = new ProjectIdentity(log)
+  const continuity = new ContinuityCheck(log, after)
+  const redactions = new RedactionCheck(log)
+  const chain = new ChainCheck(log, redactions)
+  const blobs = new BlobCheck(log)
+  const context = { eventsDir, log, table, baseline, continuity, chain, redactions, project, blobs }
+  return {
+    log,
+    table,
+    project,
+    continuity,
+    redactions,
+    chain,
+    blobs,
+    framing: new FramingCheck(log),
+    schema: new SchemaCheck(log),
+    revisions: new RevisionCheck(log, table, continuity, baseline),
+    runs: new TxCheck(log),
+    checkpoints: new CheckpointCheck(
+      { ...context, isReferenced: file => isReferenced(eventsDir, listing.segments, file, pace) },
+      files,
+    ),
+  }
+}
