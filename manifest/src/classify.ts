@@ -149,7 +149,7 @@ export function createClassifier(data: ManifestData): Classifier {
 }
 
 /** The manifest's own classifier. */
-export const classifier: Classifier = createClassifier(actionClasses)
+const classifier: Classifier = createClassifier(actionClasses)
 
 /** {@link Classifier.classOf} by the manifest. */
 export const classOf: Classifier['classOf'] = classifier.classOf

@@ -10,7 +10,9 @@ export type Duplicate =
   | 'duplicate_overwrite'
 
 /** Checksum and length of a line in one number; lines are compared by it only under one seq in one segment. */
-const lineMark = (bytes: Uint8Array): number => crc32(bytes) + (bytes.length % 2 ** 21) * 2 ** 32
+export function lineMark(bytes: Uint8Array): number {
+  return crc32(bytes) + (bytes.length % 2 ** 21) * 2 ** 32
+}
 
 /** No hash of an entity's revision: the record changes no entity, or states no revision. */
 const noRevision = -1
@@ -55,10 +57,9 @@ export class DuplicateFinder {
     this.#strayLines.clear()
   }
 
-  /** Takes the next record, in file order, with the bytes of its line; says what it repeats. */
-  see(record: ReadRecord, effect: Effect, bytes: Uint8Array): Duplicate | undefined {
+  /** Takes the next record, in file order, with the mark of its line; says what it repeats. */
+  see(record: ReadRecord, effect: Effect, line: number): Duplicate | undefined {
     const { seq } = record
-    const line = lineMark(bytes)
     const writer = this.#writerNumber(record.writer)
     const revision = revisionMark(record, effect)
     if (seq > (this.#seqs.at(-1) ?? 0)) {

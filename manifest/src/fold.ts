@@ -3,7 +3,7 @@ import type { Decoded } from './codec.js'
 import { decodeLine } from './codec.js'
 import type { SeqRange } from './continuity.js'
 import { Continuity } from './continuity.js'
-import { DuplicateFinder } from './duplicates.js'
+import { DuplicateFinder, lineMark } from './duplicates.js'
 import type { ReadRecord } from './envelope.js'
 import { isSeq } from './envelope.js'
 import type { AnomalyKind, Effect } from './kinds.js'
@@ -42,11 +42,11 @@ export interface FoldOptions {
   readonly forgetsRevision?: (itemType: string) => boolean
 }
 
-/** A record on its way through the fold, with the bytes of its line. */
+/** A record on its way through the fold. It may have to wait, so it keeps the mark of its bytes, not a view of them. */
 interface Line {
   readonly record: ReadRecord
   readonly defects: readonly AnomalyKind[]
-  readonly bytes: Uint8Array
+  readonly mark: number
 }
 
 /** The numbers that a `seq_repair` explains. */
@@ -99,7 +99,7 @@ export class Fold {
   decoded(decoded: Decoded, bytes: Uint8Array): void {
     if (decoded.kind === 'blank') return
     if (decoded.kind === 'record') {
-      this.#record({ record: decoded.record, defects: decoded.defects, bytes })
+      this.#record({ record: decoded.record, defects: decoded.defects, mark: lineMark(bytes) })
       return
     }
     this.#drop(this.#transactions.interrupt())
@@ -170,9 +170,9 @@ export class Fold {
     }
   }
 
-  #release({ record, defects, bytes }: Line): void {
+  #release({ record, defects, mark }: Line): void {
     const effect = effectOf(record)
-    const duplicate = this.#duplicates.see(record, effect, bytes)
+    const duplicate = this.#duplicates.see(record, effect, mark)
     if (duplicate !== undefined) this.#counts[duplicate]++
     else if (record.seq <= this.#continuity.highest) this.#counts.seq_regressed++
     if (duplicate === 'duplicate_line') return

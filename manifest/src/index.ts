@@ -43,7 +43,7 @@ export { Continuity } from './continuity.js'
 export type { DigestEntity } from './digest.js'
 export { entityHash, jcs, payloadHash, projectionDigest, sha256Hex } from './digest.js'
 export type { Duplicate } from './duplicates.js'
-export { DuplicateFinder } from './duplicates.js'
+export { DuplicateFinder, lineMark } from './duplicates.js'
 export type {
   Actor,
   Clock,

@@ -317,6 +317,19 @@ t.test('transactions - an open end waits: no effect, no count, not the head, JF-
   )
 })
 
+t.test('transactions - wait without holding on to the bytes they came in', async t => {
+  const state = new Fold()
+  const buffer = Buffer.alloc(4096)
+  const feed = (line: Line): void => {
+    const bytes = bytesOf(line)
+    buffer.fill(0).set(bytes)
+    state.line(buffer.subarray(0, bytes.length))
+  }
+  const tx = (seq: number, i: number): Partial<EventRecord> => upsert(seq, { tx: { id: 'x', i, n: 2 } })
+  for (const line of [tx(1, 1), tx(2, 2), upsert(3), tx(1, 1), tx(2, 2)]) feed(line)
+  t.same(counted(state), { duplicate_line: 2 })
+})
+
 t.test('references - defects count on records that are settled, OB-28', async t => {
   const bad = { sha256: 'x', bytes: 1 }
   const invalid = (seq: number, fields: object = {}): string =>

@@ -5,6 +5,7 @@ import {
   effectOf,
   type FramedLine,
   LineFramer,
+  lineMark,
   type ReadRecord,
   sha256Hex,
   TxTracker,
@@ -147,7 +148,7 @@ export class SegmentScan {
     for (const one of released) {
       // The same line twice in one segment counts once.
       const effect = effectOf(one.record)
-      if (this.#duplicates.see(one.record, effect, one.bytes) !== 'duplicate_line')
+      if (this.#duplicates.see(one.record, effect, lineMark(one.bytes)) !== 'duplicate_line')
         this.#listener.effective?.(one)
     }
   }
