@@ -42,7 +42,7 @@ export class ChainCheck {
   record(entry: RecordEntry): void {
     const isFirst = this.#awaitsFirst
     this.#awaitsFirst = false
-    const kind = noteKindOf(entry.record)
+    const kind = noteKindOf(entry.record, entry.effect)
     if (kind === 'segment_sealed') this.#seal(entry, isFirst)
     else if (isFirst && this.#number > 1)
       this.#log.report('seal_missing', entry, `${entry.segment} begins without a seal`)

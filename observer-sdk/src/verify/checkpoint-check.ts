@@ -172,10 +172,10 @@ export class CheckpointCheck {
     }
     for (const missing of judged.missingKeys)
       if (wasDue(missing, ref.ts)) differ(`key ${missing.key} is not in it`)
-    this.#link(file, differ)
+    this.#chained(file, differ)
   }
 
-  #link({ header, headSeq }: CheckpointFile, differ: (detail: string) => void): void {
+  #chained({ header, headSeq }: CheckpointFile, differ: (detail: string) => void): void {
     const { chain } = this.#context
     const last = chain.endingWith(headSeq)
     if (header === undefined || last === undefined) return

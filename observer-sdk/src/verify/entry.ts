@@ -1,4 +1,4 @@
-import type { AnomalyKind, Effect, MalformedReason, ReadRecord } from '@kim/manifest'
+import type { Effect, MalformedReason, ReadRecord } from '@kim/manifest'
 import type { Place } from './findings.js'
 
 /** A line of a segment. */
@@ -13,7 +13,6 @@ export interface LinePlace extends Place {
 export interface RecordEntry extends LinePlace {
   readonly seq: number
   readonly record: ReadRecord
-  readonly defects: readonly AnomalyKind[]
   readonly effect: Effect
   /** Tells its line from others with its seq. */
   readonly mark: number

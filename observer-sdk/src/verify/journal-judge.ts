@@ -1,4 +1,4 @@
-import type { ReadRecord } from '@kim/manifest'
+import type { Effect, ReadRecord } from '@kim/manifest'
 import type { SegmentEntry } from '../store/listing.js'
 import type { Failure } from '../store/outcome.js'
 import type { BlobCheck } from './blob-check.js'
@@ -89,11 +89,11 @@ export class JournalJudge implements JournalSink {
     this.#lastSeq = undefined
   }
 
-  line(record: ReadRecord, bytes: Uint8Array, place: LinePlace): void {
+  line(record: ReadRecord, effect: Effect, bytes: Uint8Array, place: LinePlace): void {
     this.#lines += 1
     this.#records += 1
-    this.#checks.project.record(record, { ...place, seq: record.seq })
-    if (this.isNative) this.#checks.schema.record(record, bytes, place)
+    this.#checks.project.record(record, place)
+    if (this.isNative) this.#checks.schema.record(record, effect, bytes, place)
   }
 
   record(entry: RecordEntry, applies: boolean): void {
@@ -165,7 +165,7 @@ export class JournalJudge implements JournalSink {
 
   #note(entry: RecordEntry): void {
     const { framing, runs, redactions } = this.#checks
-    const kind = noteKindOf(entry.record)
+    const kind = noteKindOf(entry.record, entry.effect)
     const payload = notePayload(entry.record)
     if (kind === 'torn_tail_adjudicated') framing.adjudicated(payload)
     else if (kind === 'tx_abandoned') runs.abandoned(payload)

@@ -18,8 +18,8 @@ export interface CheckpointStats {
   readonly bytes: number
 }
 
-/** What a journal directory holds. */
-export interface JournalStats {
+/** What the lines of a journal hold. */
+export interface RecordStats {
   /** Valid records, those without effect included. */
   readonly records: number
   readonly first_seq: number | null
@@ -33,12 +33,8 @@ export interface JournalStats {
   readonly by_class: Counts
   /** By persona; journal notes are nobody's. */
   readonly by_persona: Counts
-  readonly live_segments: number
-  readonly archived_segments: number
   /** Of content, unpacked. */
   readonly bytes: number
-  /** On disk. */
-  readonly stored_bytes: number
   readonly largest_record: { readonly seq: number; readonly segment: string; readonly bytes: number } | null
   readonly malformed: number
   readonly future: number
@@ -46,6 +42,14 @@ export interface JournalStats {
   readonly without_effect: number
   /** Segments that could not be read to their end. */
   readonly unreadable: readonly string[]
+}
+
+/** What a journal directory holds. */
+export interface JournalStats extends RecordStats {
+  readonly live_segments: number
+  readonly archived_segments: number
+  /** Bytes of segments on disk. */
+  readonly stored_bytes: number
   readonly checkpoints: readonly CheckpointStats[]
 }
 
@@ -82,8 +86,6 @@ function checkpointLength(eventsDir: string, headSeq: number): number {
   return opened.value.storedBytes
 }
 
-type Counted = Omit<JournalStats, 'live_segments' | 'archived_segments' | 'stored_bytes' | 'checkpoints'>
-
 class RecordCounter implements JournalSink {
   readonly #types = new Tally()
   readonly #actions = new Tally()
@@ -103,7 +105,7 @@ class RecordCounter implements JournalSink {
 
   beginSegment(): void {}
 
-  line(record: ReadRecord, bytes: Uint8Array, { segment }: LinePlace): void {
+  line(record: ReadRecord, _effect: Effect, bytes: Uint8Array, { segment }: LinePlace): void {
     if (bytes.length > (this.#largest?.bytes ?? -1))
       this.#largest = { seq: record.seq, segment, bytes: bytes.length }
   }
@@ -144,7 +146,7 @@ class RecordCounter implements JournalSink {
     this.#unreadable.push(name)
   }
 
-  result(): Counted {
+  result(): RecordStats {
     return {
       records: this.#records,
       first_seq: this.#firstSeq,

@@ -21,6 +21,9 @@ import { TxCheck } from './tx-check.js'
 import { noJournal, type Verdict } from './verdict.js'
 import { walkJournal } from './walk.js'
 
+/** What hashing one payload counts for, in bytes read. */
+const hashCost = 1024
+
 /**
  * Judges a journal directory, archive included, from its bytes alone. Reads only, in bounded memory, and never
  * repairs. Rejects only with the reason of an aborted signal: whatever the directory holds is a finding.
@@ -59,6 +62,7 @@ export async function verifyJournal(options: PassOptions): Promise<Verdict> {
     log.drop('seal_missing')
     log.report('foreign', {}, 'nothing names a project: our writer did not write this journal')
   }
+  const digest = await digestOf(table, pace)
   const findings = log.close(isForeign)
   pace.finish()
   return {
@@ -70,8 +74,16 @@ export async function verifyJournal(options: PassOptions): Promise<Verdict> {
     bytes: judge.bytes,
     head_seq: continuity.head,
     project_id: project.id ?? files.find(file => file.header !== undefined)?.header?.project_id ?? null,
-    digest: projectionDigest(table.digestEntities()),
+    digest,
   }
+}
+
+async function digestOf(table: EntityTable, pace: Pace): Promise<string> {
+  for (const { image } of table.entities()) {
+    void image.hash
+    await pace.turn(hashCost)
+  }
+  return projectionDigest(table.digestEntities())
 }
 
 function reportListing({ misnamed, failures }: StoreListing, log: FindingLog): void {

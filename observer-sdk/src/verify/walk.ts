@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import {
   decodeLine,
+  type Effect,
   effectOf,
   type FramedLine,
   LineFramer,
@@ -31,7 +32,7 @@ export interface SegmentEnd extends FileDigest {
 export interface JournalSink {
   beginSegment(segment: SegmentEntry): void
   /** A line that holds a valid record, as it stands. */
-  line(record: ReadRecord, bytes: Uint8Array, place: LinePlace): void
+  line(record: ReadRecord, effect: Effect, bytes: Uint8Array, place: LinePlace): void
   /** A valid record once its fate is decided; `applies` is false where its run can no longer become complete. */
   record(entry: RecordEntry, applies: boolean): void
   /** Consecutive records that never have an effect; each was told as a record before. */
@@ -117,18 +118,15 @@ class SegmentLines {
     const { bytes, offset, atFileStart } = line
     const decoded = decodeLine(bytes, atFileStart)
     if (decoded.kind === 'blank') return
-    const place = { segment: this.#segment, offset, length: bytes.length }
+    const segment = this.#segment
+    const { length } = bytes
+    const place = { segment, offset, length }
     if (decoded.kind === 'record') {
-      const { record, defects } = decoded
-      this.#sink.line(record, bytes, place)
-      this.#record({
-        ...place,
-        seq: record.seq,
-        record,
-        defects,
-        effect: effectOf(record),
-        mark: lineMark(bytes),
-      })
+      const { record } = decoded
+      const effect = effectOf(record)
+      this.#sink.line(record, effect, bytes, place)
+      const { seq } = record
+      this.#record({ segment, offset, length, seq, record, effect, mark: lineMark(bytes) })
       return
     }
     this.#drop(this.#runs.interrupt())
