@@ -61,11 +61,20 @@ export async function walkJournal(
       continue
     }
     try {
-      await walkSegment(segment, opened.value, segment === newest, sink, pace)
+      const damage = await damageOf(opened.value, pace)
+      if (damage === undefined) await walkSegment(segment, opened.value, segment === newest, sink, pace)
+      else sink.unreadable(segment, damage)
     } finally {
       opened.value.close()
     }
   }
+}
+
+/** A compressed segment that cannot be unpacked to its end counts as gone: none of its lines may be told. */
+async function damageOf(content: FileContent, pace: Pace): Promise<Failure | undefined> {
+  if (!content.candidate.gzip) return undefined
+  for await (const chunk of content.stream()) await pace.turn(chunk.length)
+  return content.failure
 }
 
 async function walkSegment(
