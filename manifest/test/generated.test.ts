@@ -83,7 +83,7 @@ t.test('generated - adding a verb changes the generated types and nothing else b
     join(scratch, 'node_modules', 'fast-json-stable-stringify'),
     { recursive: true },
   )
-  execFileSync(process.execPath, [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', built])
+  execFileSync(process.execPath, [join(root, 'node_modules', 'typescript', 'lib', 'tsc.js'), '-p', built])
   const { classOf, effectOf } = (await import(
     join(scratch, 'dist', 'index.js')
   )) as typeof import('@kim/manifest')
