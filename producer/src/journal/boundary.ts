@@ -1,4 +1,10 @@
-import { type KeyEntry, type Revision, revisionsInOrder } from '@kim/manifest'
+import {
+  type CheckpointHeader,
+  type KeyEntry,
+  parseSegmentName,
+  type Revision,
+  revisionsInOrder,
+} from '@kim/manifest'
 import type { JournalState } from './state.js'
 
 /** A sealed segment as its seal states it. */
@@ -12,7 +18,7 @@ export interface Sealed {
 
 /** What the journal was at the end of its last sealed segment: all that a checkpoint says besides its entities. */
 export interface Boundary {
-  readonly sealed: Sealed
+  readonly sealed: Pick<Sealed, 'segment' | 'sha256'>
   /** The number of the sealed segment. */
   readonly segment: number
   readonly headSeq: number
@@ -21,6 +27,21 @@ export interface Boundary {
   readonly capabilities: readonly string[]
   readonly revisions: readonly Revision[]
   readonly keys: readonly KeyEntry[]
+}
+
+/** What a checkpoint says about the end of what it covers. */
+export function boundaryOf(header: CheckpointHeader): Boundary {
+  const { chain, head_seq, head_writer, entity_count, capabilities, revisions, keys } = header
+  return {
+    sealed: chain,
+    segment: parseSegmentName(chain.segment) ?? 0,
+    headSeq: head_seq,
+    headWriter: head_writer,
+    entityCount: entity_count,
+    capabilities,
+    revisions,
+    keys,
+  }
 }
 
 /** Takes down what the state is now, before the next segment's first record. */

@@ -21,13 +21,20 @@ import type { StoreFile } from './store-file.js'
 /** A checkpoint that its journal vouches for. */
 export interface VerifiedCheckpoint {
   readonly headSeq: number
+  /** The seq of the record that vouches for it. */
+  readonly refSeq: number
   readonly file: StoreFile
   readonly header: CheckpointHeader
 }
 
+/** A ref and the seq of its record. */
+export interface StandingRef extends CheckpointRef {
+  readonly seq: number
+}
+
 /** Every ref that stands in one segment. */
-function refsIn(store: Store, source: SegmentSource): CheckpointRef[] {
-  const refs: CheckpointRef[] = []
+function refsIn(store: Store, source: SegmentSource): StandingRef[] {
+  const refs: StandingRef[] = []
   const framer = new LineFramer()
   const mark = Buffer.from('"checkpoint_ref"')
   for (const chunk of segmentChunks(store, source)) {
@@ -40,7 +47,8 @@ function refsIn(store: Store, source: SegmentSource): CheckpointRef[] {
       const decoded = decodeLine(line.bytes, line.atFileStart)
       if (decoded.kind !== 'record' || decoded.record.action !== 'checkpoint_ref') continue
       const ref = parseCheckpointRef(decoded.record.payload)
-      if (ref !== undefined && decoded.record.seq > ref.head_seq) refs.push(ref)
+      const { seq } = decoded.record
+      if (ref !== undefined && seq > ref.head_seq) refs.push({ ...ref, seq })
     }
   }
   return refs
@@ -50,7 +58,7 @@ function refsIn(store: Store, source: SegmentSource): CheckpointRef[] {
 export class CheckpointJudge {
   readonly #store: Store
   readonly #segments: readonly SegmentSource[]
-  readonly #refs: Map<number, CheckpointRef[]> = new Map()
+  readonly #refs: Map<number, StandingRef[]> = new Map()
 
   constructor(store: Store, segments: readonly SegmentSource[]) {
     this.#store = store
@@ -58,13 +66,13 @@ export class CheckpointJudge {
   }
 
   /** The refs for a candidate, among what stands after the seq that it covers. */
-  refsFor(candidate: CheckpointSource): CheckpointRef[] {
+  refsFor(candidate: CheckpointSource): StandingRef[] {
     const after = this.#segments.filter(({ number }) => number > candidate.headSeq)
     const name = basename(candidate.path)
     return after.flatMap(source => this.#refsIn(source)).filter(ref => ref.file === name)
   }
 
-  #refsIn(source: SegmentSource): CheckpointRef[] {
+  #refsIn(source: SegmentSource): StandingRef[] {
     const known = this.#refs.get(source.number)
     if (known !== undefined) return known
     const refs = refsIn(this.#store, source)
@@ -86,7 +94,7 @@ export interface Reading {
 export function* readCheckpoint(
   store: Store,
   candidate: CheckpointSource,
-  refs: readonly CheckpointRef[],
+  refs: readonly StandingRef[],
   projectId: string,
   into?: JournalState,
 ): Generator<void, VerifiedCheckpoint | undefined> {
@@ -124,9 +132,10 @@ export function* readCheckpoint(
   const sha256 = hash.digest('hex')
   const found = { projectId, sha256, bytes, lines }
   const known = header
-  if (!refs.some(ref => verifyHeader(known, { ...found, ref }) === undefined)) return undefined
+  const vouching = refs.findLast(ref => verifyHeader(known, { ...found, ref }) === undefined)
+  if (vouching === undefined) return undefined
   if (into !== undefined) loadHeader(into, header)
-  return { headSeq: header.head_seq, file, header }
+  return { headSeq: header.head_seq, refSeq: vouching.seq, file, header }
 }
 
 function loadHeader(state: JournalState, header: CheckpointHeader): void {

@@ -1,6 +1,7 @@
 import { dirname } from 'node:path'
 import { type FileStat, type FileSystem, openFlags } from '../effects/file-system.js'
 import { damaged, noSpace, syncFailed, systemCode, toFailure, unsafe } from './failure.js'
+import type { Log } from './log.js'
 import type { Switches } from './switches.js'
 
 /** Bytes of one read. */
@@ -18,10 +19,12 @@ export class Disk {
   readonly #fs: FileSystem
   readonly #uid: number | undefined
   readonly #switches: Switches
+  readonly #log: Log
 
-  constructor(fs: FileSystem, uid: number | undefined, switches: Switches) {
+  constructor(fs: FileSystem, uid: number | undefined, switches: Switches, log: Log) {
     this.#fs = fs
     this.#uid = uid
+    this.#log = log
     this.#switches = switches
   }
 
@@ -40,7 +43,7 @@ export class Disk {
     try {
       return this.#fs.readdirSync(path)
     } catch (error) {
-      if (systemCode(error) === 'ENOENT') return []
+      if (systemCode(error) === 'ENOENT' || systemCode(error) === 'ENOTDIR') return []
       throw toFailure(error, `list ${path}`)
     }
   }
@@ -113,7 +116,7 @@ export class Disk {
       if (this.#uid !== undefined && stat.uid !== this.#uid) {
         throw unsafe(path, `it belongs to user ${stat.uid}, not to user ${this.#uid}`)
       }
-      if ((stat.mode & 0o777) !== FILE_MODE) this.#fs.fchmodSync(fd, FILE_MODE)
+      if (this.#uid !== undefined && (stat.mode & 0o777) !== FILE_MODE) this.#tighten(fd, stat, path)
       return { fd, stat }
     } catch (error) {
       this.#fs.closeSync(fd)
@@ -121,13 +124,10 @@ export class Disk {
     }
   }
 
-  /** How long an open file is. */
-  size(fd: number, path: string): number {
-    try {
-      return this.#fs.fstatSync(fd).size
-    } catch (error) {
-      throw toFailure(error, `look at ${path}`)
-    }
+  #tighten(fd: number, stat: FileStat, path: string): void {
+    this.#fs.fchmodSync(fd, FILE_MODE)
+    if ((stat.mode & 0o077) === 0) return
+    this.#log({ level: 'warn', code: 'tightened', message: `${path} was open to others; it is 0600 now` })
   }
 
   close(fd: number): void {

@@ -1,52 +1,21 @@
-import { type Head, isSegmentFull, KimError, limits, seqRoom, storePaths } from '@kim/manifest'
-import { type Clock, systemClock } from '../effects/clock.js'
-import { type FileSystem, nodeFileSystem } from '../effects/file-system.js'
-import { currentHost, type Host } from '../effects/host.js'
-import { type Random, systemRandom } from '../effects/random.js'
-import { type HeldLock, kernelLock, type StoreLock } from '../effects/store-lock.js'
+import { type Head, isSegmentFull, KimError, limits, seqRoom } from '@kim/manifest'
 import { loopTurn, type Turn } from '../effects/turn.js'
 import type { Appender, Batch, Outcome } from './append.js'
 import type { AppendOptions, Draft, Receipt } from './draft.js'
 import { failure, isNoSpace } from './failure.js'
-import { Disk } from './file-ops.js'
 import type { GcReport } from './gc.js'
-import { lockStore } from './lock.js'
-import type { Log } from './log.js'
 import { MetaCache } from './meta.js'
 import { isReserved } from './notes.js'
-import { type History, openStore } from './open.js'
+import type { History } from './open.js'
+import type { JournalOptions } from './options.js'
 import { type EntityView, ReadBack } from './read-back.js'
 import { retentionCommits } from './retention.js'
 import { roll } from './roll.js'
-import { secureStore } from './safety.js'
+import { closeSession, openSession, type Session } from './session.js'
 import { runToEnd } from './slices.js'
 import type { JournalState } from './state.js'
 import type { Store } from './store.js'
-import type { Switches } from './switches.js'
-import { Upkeep } from './upkeep.js'
-
-/** How a journal is opened. Everything that is an effect can be replaced. */
-export interface JournalOptions {
-  readonly storeDir: string
-  /** The base URL that the store belongs to. Without it a journal that is there is opened, and none is made. */
-  readonly source?: string | undefined
-  readonly fs?: FileSystem | undefined
-  readonly clock?: Clock | undefined
-  readonly random?: Random | undefined
-  readonly lock?: StoreLock | undefined
-  readonly host?: Host | undefined
-  readonly turn?: Turn | undefined
-  readonly log?: Log | undefined
-  /** Size at which a segment is sealed. */
-  readonly segmentBytes?: number | undefined
-  /** False keeps everything where it is. */
-  readonly gc?: boolean | undefined
-  /** Pack what gc parks. */
-  readonly gzip?: boolean | undefined
-  /** Read messages a persona keeps. */
-  readonly retainRead?: number | undefined
-  readonly switches?: Switches | undefined
-}
+import type { Upkeep } from './upkeep.js'
 
 /** The state of the journal as its records say it is. */
 export interface StateView {
@@ -115,29 +84,12 @@ export function retryDelayMs(attempt: number): number {
 
 /** Opens a store for writing, makes it if there is none, and finishes what a crash left. */
 export function openJournal(options: JournalOptions): Journal {
-  const store = makeStore(options)
-  secureStore(store.disk, store.paths, store.host.uid, store.log)
-  const { paths, host, clock } = store
-  const lock = lockStore(options.lock ?? kernelLock, paths.lock, paths.root, host, clock)
+  const session = openSession(options)
   try {
-    return new OpenJournal(store, lock, options)
+    return new OpenJournal(session, options)
   } catch (error) {
-    lock.release()
+    closeSession(session)
     throw error
-  }
-}
-
-function makeStore(options: JournalOptions): Store {
-  const switches = options.switches ?? {}
-  const host = options.host ?? currentHost()
-  return {
-    disk: new Disk(options.fs ?? nodeFileSystem, host.uid, switches),
-    paths: storePaths(options.storeDir),
-    clock: options.clock ?? systemClock,
-    random: options.random ?? systemRandom,
-    host,
-    log: options.log ?? (() => undefined),
-    switches,
   }
 }
 
@@ -154,7 +106,7 @@ class OpenJournal implements Journal {
   readonly history: History
   readonly state: StateView
   readonly #store: Store
-  readonly #lock: HeldLock
+  readonly #session: Session
   readonly #appender: Appender
   readonly #state: JournalState
   readonly #upkeep: Upkeep
@@ -168,12 +120,13 @@ class OpenJournal implements Journal {
   #waiting: Waiting[] = []
   #isOpen = true
 
-  constructor(store: Store, lock: HeldLock, options: JournalOptions) {
-    const opened = openStore(store, lock, options.source)
+  constructor(session: Session, options: JournalOptions) {
+    const { store, opened, upkeep } = session
+    this.#session = session
     this.#store = store
-    this.#lock = lock
     this.#appender = opened.appender
     this.#state = opened.state
+    this.#upkeep = upkeep
     this.projectId = opened.projectId
     this.writer = opened.appender.writer
     this.history = opened.history
@@ -184,23 +137,8 @@ class OpenJournal implements Journal {
     this.#segmentBytes = options.segmentBytes ?? limits.segmentBytesMax
     this.#retainRead = options.retainRead ?? limits.readMessagesRetainedMax
     this.#gzip = options.gzip === true
-    this.#upkeep = new Upkeep({
-      store,
-      appender: opened.appender,
-      state: opened.state,
-      projectId: opened.projectId,
-      base: opened.base,
-      isHistoryWhole: opened.history.isWhole,
-      gc: options.gc === false ? undefined : { gzip: this.#gzip },
-    })
-    if (opened.boundary !== undefined) this.#upkeep.sealed(opened.boundary)
     this.#warnOfEnd()
-    try {
-      this.#rollIfFull()
-    } catch (error) {
-      this.#appender.close()
-      throw error
-    }
+    this.#rollIfFull()
   }
 
   get head(): Head {
@@ -354,12 +292,10 @@ class OpenJournal implements Journal {
     this.#isOpen = false
     const { nextSeq, segment, failure: failed } = this.#appender
     try {
-      this.#upkeep.abandon()
       if (failed === undefined && this.isSettled) this.#meta.write(nextSeq, segment.number)
       this.#readBack.close()
-      this.#appender.close()
     } finally {
-      this.#lock.release()
+      closeSession(this.#session)
     }
   }
 }

@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto'
 import { Continuity, effectOf, isSeq, type ReadRecord, segmentName } from '@kim/manifest'
 import type { ActiveSegment } from './active-segment.js'
 import type { Draft } from './draft.js'
-import { journalNote, seqRepair } from './notes.js'
+import { seqRepair } from './notes.js'
+import { abandonedNote, tornNote } from './recovery-notes.js'
 import { type AbandonedRun, type ScannedRange, type ScannedRecord, SegmentScan } from './segment-scan.js'
 import type { JournalState } from './state.js'
 import type { Store } from './store.js'
@@ -132,37 +132,27 @@ export class Recovery {
     const repairs = this.#numbers.openHoles().map(({ from, to }) => seqRepair(from, to, 'lost'))
     const torn = this.#malformed
       .toSorted((a, b) => a.from - b.from)
-      .map(range => this.#tornNote(segment, range))
+      .map(range => tornNote(segment, range, () => this.#bytesOf(range)))
     const open = this.#scan.openRun
     const runs = open === undefined ? this.#runs : [...this.#runs, open]
     return [...repairs, ...torn, ...runs.map(run => abandonedNote(segment, run))]
   }
 
-  #tornNote(segment: string, { from, to, sha256 }: ScannedRange): Draft {
-    return journalNote(
-      'torn_tail_adjudicated',
-      { segment, from, to, sha256: sha256 ?? this.#digest(from, to) },
-      `bytes ${from} to ${to} of ${segment} are no record`,
-    )
-  }
-
-  /** The digest of a range too long to be held. */
-  #digest(from: number, to: number): string {
+  /** The bytes of a range too long to be held. */
+  *#bytesOf({ from, to }: ScannedRange): Generator<Buffer> {
     const { disk } = this.#store
     const { path } = this.#segment
-    const hash = createHash('sha256')
     const { fd } = disk.openRead(path)
     try {
       let left = to - from
       for (const chunk of disk.chunks(fd, path, from)) {
-        hash.update(chunk.subarray(0, left))
+        yield chunk.subarray(0, left)
         left -= chunk.length
-        if (left <= 0) break
+        if (left <= 0) return
       }
     } finally {
       disk.close(fd)
     }
-    return hash.digest('hex')
   }
 
   #pass(record: ReadRecord): void {
@@ -199,12 +189,4 @@ export class Recovery {
     }
     if (kind === 'tx_abandoned') this.#runs = this.#runs.filter(run => run.tx_id !== tx_id)
   }
-}
-
-function abandonedNote(segment: string, run: AbandonedRun): Draft {
-  return journalNote(
-    'tx_abandoned',
-    { ...run, segment },
-    `${run.records} of ${run.n} records of a transaction never took effect`,
-  )
 }

@@ -1,4 +1,4 @@
-import { KimError } from '@kim/manifest'
+import { invariant, KimError } from '@kim/manifest'
 import type { Appender } from './append.js'
 import type { Boundary } from './boundary.js'
 import { type BuiltCheckpoint, buildCheckpoint } from './checkpoint.js'
@@ -39,6 +39,7 @@ export class Upkeep {
   #boundary: Boundary | undefined
   #work: Slices<void> | undefined
   #gcDue = false
+  #isHeld = false
   #notBeforeMs = Number.NEGATIVE_INFINITY
 
   constructor(start: UpkeepStart) {
@@ -62,7 +63,15 @@ export class Upkeep {
 
   /** A segment was sealed; only the newest one matters. */
   sealed(boundary: Boundary): void {
-    if (this.#start.isHistoryWhole) this.#boundary = boundary
+    if (this.#start.isHistoryWhole && !this.#isHeld) this.#boundary = boundary
+  }
+
+  /** Does nothing more until the next open. */
+  hold(): void {
+    this.abandon()
+    this.#isHeld = true
+    this.#boundary = undefined
+    this.#gcDue = false
   }
 
   /** Does one slice. Returns true if there is more to do now. */
@@ -140,8 +149,10 @@ export class Upkeep {
     const { appender, state } = this.#start
     const [outcome] = appender.append([{ drafts: [checkpointRef(built.ref)], options: {} }])
     if (outcome !== undefined && 'refused' in outcome) throw outcome.refused
+    const [refSeq] = outcome?.receipt.seqs ?? []
+    invariant(refSeq !== undefined, 'a ref that was appended has a number')
     built.adopt()
-    this.#base = { headSeq: built.header.head_seq, file: built.file, header: built.header }
+    this.#base = { headSeq: built.header.head_seq, refSeq, file: built.file, header: built.header }
     this.#known.add(built.header.head_seq)
     state.forgetRemoved(built.header.head_seq)
   }

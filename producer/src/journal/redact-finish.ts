@@ -1,0 +1,256 @@
+import { dirname, join } from 'node:path'
+import {
+  decodeLine,
+  isCount,
+  isJsonObject,
+  isSha256,
+  type JsonObject,
+  type JsonValue,
+  LineFramer,
+  parseCheckpointEntity,
+  type ReadRecord,
+} from '@kim/manifest'
+import { type Boundary, boundaryOf } from './boundary.js'
+import { buildCheckpoint } from './checkpoint.js'
+import { damaged, isNoSpace } from './failure.js'
+import { listCheckpoints, listSegments, segmentChunks } from './listing.js'
+import type { Opened } from './open.js'
+import { eraseInCheckpoint, eraseInSegment, type RedactedEntity } from './redact-image.js'
+import {
+  digestOf,
+  type FileDigest,
+  listSegmentFiles,
+  readSegmentFile,
+  type SegmentFile,
+  waitingPath,
+  writeWaiting,
+} from './segment-files.js'
+import { runToEnd } from './slices.js'
+import type { Store } from './store.js'
+import type { Upkeep } from './upkeep.js'
+
+/** What a redaction is finished with. */
+export interface RedactionWork {
+  readonly store: Store
+  readonly opened: Opened
+  readonly upkeep: Upkeep
+  /** The end of the last sealed segment, if no checkpoint covers it. */
+  readonly boundary: Boundary | undefined
+}
+
+/** One segment in a redaction's note. */
+export interface RedactedFile {
+  readonly segment: string
+  readonly before: FileDigest
+  readonly after: FileDigest
+}
+
+/** One note of a redaction. */
+export interface Redaction {
+  readonly seq: number
+  readonly entity: RedactedEntity
+  readonly files: readonly RedactedFile[]
+}
+
+function digestIn(value: JsonValue | undefined): FileDigest | undefined {
+  if (!isJsonObject(value)) return undefined
+  const { bytes, sha256 } = value
+  return isCount(bytes) && isSha256(sha256) ? { bytes, sha256 } : undefined
+}
+
+function fileIn(value: JsonValue): RedactedFile[] {
+  if (!isJsonObject(value) || typeof value['segment'] !== 'string') return []
+  const before = digestIn(value['before'])
+  const after = digestIn(value['after'])
+  return before === undefined || after === undefined ? [] : [{ segment: value['segment'], before, after }]
+}
+
+function redactionIn({ seq, payload }: ReadRecord): Redaction[] {
+  const { item_type, item_id, files }: JsonObject = payload ?? {}
+  if (typeof item_type !== 'string' || typeof item_id !== 'string' || !Array.isArray(files)) return []
+  return [{ seq, entity: { item_type, item_id }, files: files.flatMap(fileIn) }]
+}
+
+/**
+ * Finishes the redactions that the journal announces and that a crash interrupted. Every step may be done
+ * twice. Returns true if files were replaced, so that whatever was derived from them is stale.
+ */
+export function finishRedactions(work: RedactionWork): boolean {
+  const redactions = work.opened.redactions.flatMap(redactionIn)
+  const last = redactions.at(-1)
+  if (last === undefined) return false
+  const base = work.upkeep.base
+  if (base !== undefined && base.refSeq > last.seq) {
+    // The checkpoint without the old content stands, so everything before it was done.
+    removeOlderCheckpoints(work.store, base.headSeq)
+    return false
+  }
+  try {
+    finishAll(work, redactions)
+  } catch (error) {
+    if (!isNoSpace(error)) throw error
+    work.upkeep.hold()
+    const { message } = error as Error
+    work.store.log({
+      level: 'error',
+      code: 'redaction_pending',
+      message: `a redaction cannot be finished: ${message}`,
+      hint: 'free some space and start again; until then no checkpoint is written',
+    })
+  }
+  return true
+}
+
+/** Everything that follows once a redaction is announced, in its order. */
+export function finishAll(work: RedactionWork, redactions: readonly Redaction[]): void {
+  applyRedactions(work.store, redactions)
+  eraseRest(work, redactions)
+}
+
+/** Puts every announced file into place. */
+function applyRedactions(store: Store, redactions: readonly Redaction[]): void {
+  const directories = new Set<string>()
+  const files = listSegmentFiles(store)
+  for (const { entity, files: changes } of redactions) {
+    for (const change of changes) {
+      const later = laterDigests(redactions, change)
+      for (const file of files.filter(({ name }) => name === change.segment)) {
+        if (applyOne(store, file, change, entity, later)) directories.add(dirname(file.path))
+      }
+    }
+  }
+  for (const directory of directories) store.disk.syncDirectory(directory)
+}
+
+/** What later redactions made of a file. */
+function laterDigests(redactions: readonly Redaction[], change: RedactedFile): Set<string> {
+  const reached = new Set([change.after.sha256])
+  for (const { files } of redactions) {
+    for (const { segment, before, after } of files) {
+      if (segment === change.segment && reached.has(before.sha256)) reached.add(after.sha256)
+    }
+  }
+  return reached
+}
+
+/** Replaces one file if that is still owed; true if its directory has to be synced. */
+function applyOne(
+  store: Store,
+  file: SegmentFile,
+  { before, after }: RedactedFile,
+  entity: RedactedEntity,
+  later: ReadonlySet<string>,
+): boolean {
+  const { disk } = store
+  const temp = waitingPath(file)
+  const present = readSegmentFile(store, file)
+  const { sha256 } = digestOf(present)
+  if (later.has(sha256)) {
+    disk.removeNow(temp)
+    // The rename may not have been durable when its process died.
+    return true
+  }
+  if (sha256 !== before.sha256) {
+    throw damaged(`${file.path} is neither what a redaction found nor what it left`)
+  }
+  if (!waits(store, file, after)) {
+    const { bytes } = eraseInSegment(present, entity)
+    if (digestOf(bytes).sha256 !== after.sha256) {
+      throw damaged(`${file.path} does not become what its redaction announced`)
+    }
+    writeWaiting(store, file, bytes)
+  }
+  disk.rename(temp, file.path)
+  return true
+}
+
+function waits(store: Store, file: SegmentFile, after: FileDigest): boolean {
+  const temp = waitingPath(file)
+  if (store.disk.look(temp) === undefined) return false
+  try {
+    return digestOf(readSegmentFile(store, file, temp)).sha256 === after.sha256
+  } catch {
+    return false
+  }
+}
+
+/** What follows once the files are in place: blobs, the checkpoint, the older checkpoints. */
+function eraseRest(work: RedactionWork, redactions: readonly Redaction[]): void {
+  const { store, opened, upkeep } = work
+  const entities = redactions.map(({ entity }) => entity)
+  removeUnreferencedBlobs(work, entities)
+  const base = upkeep.base
+  const boundary = work.boundary ?? (base === undefined ? undefined : boundaryOf(base.header))
+  if (boundary === undefined || !opened.history.isWhole) {
+    // Nothing vouches for any checkpoint here, and none can be made.
+    removeOlderCheckpoints(store, Number.POSITIVE_INFINITY)
+    return
+  }
+  const segments = listSegments(store).filter(
+    ({ number }) => number > (base?.headSeq ?? 0) && number <= boundary.segment,
+  )
+  const rewrite = (line: Parameters<typeof eraseInCheckpoint>[0]): ReturnType<typeof eraseInCheckpoint> =>
+    eraseInCheckpoint(line, entities)
+  const plan = { boundary, projectId: opened.projectId, base, segments, rewrite }
+  upkeep.vouch(runToEnd(buildCheckpoint(store, opened.state, plan)))
+  removeOlderCheckpoints(store, boundary.headSeq)
+}
+
+function removeOlderCheckpoints(store: Store, headSeq: number): void {
+  const { disk, paths } = store
+  const older = listCheckpoints(store).filter(candidate => candidate.headSeq < headSeq)
+  if (older.length === 0) return
+  for (const { path } of older) disk.removeNow(path)
+  disk.syncDirectory(paths.checkpoints)
+  disk.syncDirectory(paths.archive)
+}
+
+/** Deletes what is in `blobs/` and what no record and no checkpoint refers to, the entities' own refs aside. */
+function removeUnreferencedBlobs(
+  { store, upkeep }: RedactionWork,
+  entities: readonly RedactedEntity[],
+): void {
+  const { disk, paths } = store
+  const directories = disk.names(paths.blobs)
+  if (directories.length === 0) return
+  const used = new Set<string>()
+  for (const source of listSegments(store)) collectRefs(segmentChunks(store, source), used)
+  for (const { headSeq, path } of listCheckpoints(store)) {
+    if (headSeq === upkeep.base?.headSeq) collectEntityRefs(disk.fileChunks(path), entities, used)
+  }
+  for (const directory of directories) {
+    const path = join(paths.blobs, directory)
+    for (const name of disk.names(path)) if (!used.has(name)) disk.removeNow(join(path, name))
+    disk.syncDirectory(path)
+  }
+}
+
+function collectRefs(chunks: Iterable<Buffer>, used: Set<string>): void {
+  const framer = new LineFramer()
+  for (const chunk of chunks) {
+    for (const line of framer.push(chunk)) {
+      if (line.kind !== 'line') continue
+      const decoded = decodeLine(line.bytes, line.atFileStart)
+      if (decoded.kind === 'record' && decoded.record.payload_ref !== undefined) {
+        used.add(decoded.record.payload_ref.sha256)
+      }
+    }
+  }
+}
+
+function collectEntityRefs(
+  chunks: Iterable<Buffer>,
+  entities: readonly RedactedEntity[],
+  used: Set<string>,
+): void {
+  const framer = new LineFramer()
+  for (const chunk of chunks) {
+    for (const line of framer.push(chunk)) {
+      if (line.kind !== 'line') continue
+      const entity = parseCheckpointEntity(Buffer.from(line.bytes).toString('utf8'))
+      if (entity?.payload_ref === undefined) continue
+      const isOwn = entities.some(e => e.item_type === entity.item_type && e.item_id === entity.item_id)
+      if (!isOwn) used.add(entity.payload_ref.sha256)
+    }
+  }
+}

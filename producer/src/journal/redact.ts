@@ -1,0 +1,158 @@
+import { type JsonObject, KimError, limits } from '@kim/manifest'
+import type { Draft } from './draft.js'
+import { failure } from './failure.js'
+import { listSegments, segmentChunks } from './listing.js'
+import { journalNote, NOTE_TYPE } from './notes.js'
+import type { JournalOptions } from './options.js'
+import { finishAll, type RedactedFile, type Redaction } from './redact-finish.js'
+import { eraseInSegment, type RedactedEntity } from './redact-image.js'
+import { roll } from './roll.js'
+import {
+  digestOf,
+  listSegmentFiles,
+  readSegmentFile,
+  type SegmentFile,
+  writeWaiting,
+} from './segment-files.js'
+import { SegmentScan } from './segment-scan.js'
+import { closeSession, openSession, type Session } from './session.js'
+import type { Store } from './store.js'
+
+/** Whose content is to be erased: an entity, or that of the record with a number. */
+export type RedactTarget = RedactedEntity | { readonly seq: number }
+
+/** How a redaction is done. */
+export interface RedactOptions extends JournalOptions {
+  readonly target: RedactTarget
+  readonly reason: string
+  /** Say what would be done, and do nothing. */
+  readonly dryRun?: boolean | undefined
+}
+
+/** What a redaction did, or would do. */
+export interface RedactReport {
+  readonly item_type: string
+  readonly item_id: string
+  /** Records that lost their content. */
+  readonly records: number
+  /** Segments they stand in. */
+  readonly segments: readonly string[]
+}
+
+/** Files that fit one note: an entry is about 300 bytes, and a payload has 64 KiB. */
+const FILES_PER_NOTE = 128
+
+/**
+ * Erases one entity's content from every record, live and archived, from blobs and checkpoints. Offline: it
+ * takes the store's lock, and a running producer refuses it.
+ */
+export function redactStore(options: RedactOptions): RedactReport {
+  const session = openSession(options)
+  try {
+    const { store, opened } = session
+    const entity = findTarget(store, options.target)
+    const found = changes(store, entity)
+    const report = {
+      ...entity,
+      records: found.reduce((sum, { lines }) => sum + lines, 0),
+      segments: [...new Set(found.map(({ file }) => file.name))],
+    }
+    if (found.length === 0 || options.dryRun === true) return report
+    opened.appender.settle()
+    session.upkeep.hold()
+    redact(session, entity, options.reason)
+    return report
+  } finally {
+    closeSession(session)
+  }
+}
+
+function findTarget(store: Store, target: RedactTarget): RedactedEntity {
+  const entity = 'seq' in target ? entityOf(store, target.seq) : target
+  if (entity.item_type !== NOTE_TYPE) return entity
+  throw failure(
+    'usage',
+    'what the journal says about itself cannot be redacted',
+    'name a message or another entity',
+  )
+}
+
+function entityOf(store: Store, seq: number): RedactedEntity {
+  for (const source of listSegments(store)) {
+    let found: RedactedEntity | undefined
+    const scan = new SegmentScan({
+      valid: ({ record: { seq: at, item_type, item_id } }) => {
+        if (at === seq && item_id !== undefined) found = { item_type, item_id }
+      },
+    })
+    for (const chunk of segmentChunks(store, source)) scan.push(chunk)
+    if (found !== undefined) return found
+  }
+  throw failure('usage', `no record has the number ${seq}`, 'nothing was changed')
+}
+
+/** A file that holds content of the entity. */
+interface Change {
+  readonly file: SegmentFile
+  readonly lines: number
+  readonly bytes: Buffer
+  readonly noted: RedactedFile
+}
+
+function changeOf(store: Store, file: SegmentFile, entity: RedactedEntity): Change | undefined {
+  const present = readSegmentFile(store, file)
+  const { bytes, lines } = eraseInSegment(present, entity)
+  if (lines === 0) return undefined
+  const noted = { segment: file.name, before: digestOf(present), after: digestOf(bytes) }
+  return { file, lines, bytes, noted }
+}
+
+/** What would change where; the bytes are made again when they are written, so that one segment is held at most. */
+function changes(store: Store, entity: RedactedEntity): Pick<Change, 'file' | 'lines'>[] {
+  return listSegmentFiles(store).flatMap(file => {
+    const change = changeOf(store, file, entity)
+    return change === undefined ? [] : [{ file, lines: change.lines }]
+  })
+}
+
+function redact(session: Session, entity: RedactedEntity, reason: string): void {
+  const { store, opened } = session
+  const { appender, state, projectId } = opened
+  const boundary = roll(store, appender, state, projectId)
+  appender.settle()
+  const files: RedactedFile[] = []
+  for (const file of listSegmentFiles(store)) {
+    const change = changeOf(store, file, entity)
+    if (change === undefined) continue
+    writeWaiting(store, file, change.bytes)
+    files.push(change.noted)
+  }
+  const notes = notesOf(entity, reason, files)
+  const [outcome] = appender.append([{ drafts: notes, options: { tx: true } }])
+  if (outcome === undefined) throw new KimError('internal', 'a redaction without an outcome')
+  if ('refused' in outcome) throw outcome.refused
+  const redaction: Redaction = { seq: outcome.receipt.seqs.at(-1) ?? 0, entity, files }
+  finishAll({ ...session, boundary }, [redaction])
+}
+
+function notesOf(entity: RedactedEntity, reason: string, files: readonly RedactedFile[]): Draft[] {
+  const unique = [...new Map(files.map(file => [`${file.segment} ${file.before.sha256}`, file])).values()]
+  const parts = Math.ceil(unique.length / FILES_PER_NOTE)
+  if (parts > limits.txRecordsMax)
+    throw failure('commit_too_large', 'too many segments for one redaction', 'nothing was changed')
+  return Array.from({ length: parts }, (_, at) => {
+    const own = unique.slice(at * FILES_PER_NOTE, (at + 1) * FILES_PER_NOTE)
+    const fields: JsonObject = {
+      ...entity,
+      reason,
+      files: own.map(({ segment, before, after }) => ({
+        segment,
+        before: { ...before },
+        after: { ...after },
+      })),
+      part: at + 1,
+      parts,
+    }
+    return journalNote('redaction', fields, `${entity.item_type} erased from ${own.length} segments`)
+  })
+}

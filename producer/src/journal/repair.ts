@@ -1,0 +1,207 @@
+import { basename, join } from 'node:path'
+import {
+  Continuity,
+  isSeq,
+  parseArchivedSegmentName,
+  parseCheckpointName,
+  parseSegmentName,
+  type ReadRecord,
+  type SeqRange,
+  tempName,
+} from '@kim/manifest'
+import { CheckpointJudge, readCheckpoint } from './checkpoint-file.js'
+import type { Draft } from './draft.js'
+import {
+  type CheckpointSource,
+  listCheckpoints,
+  listSegments,
+  type SegmentSource,
+  segmentChunks,
+} from './listing.js'
+import { seqRepair } from './notes.js'
+import type { JournalOptions } from './options.js'
+import { abandonedNote, tornNote } from './recovery-notes.js'
+import { type AbandonedRun, type ScannedRange, SegmentScan } from './segment-scan.js'
+import { closeSession, enterStore, lockedStore, type Session } from './session.js'
+import { runToEnd } from './slices.js'
+import type { Store } from './store.js'
+
+/** How a repair is done. */
+export interface RepairOptions extends JournalOptions {
+  /** Say what would be done, and do nothing. */
+  readonly dryRun?: boolean | undefined
+}
+
+/** What a repair found, and set right unless it was a dry run. */
+export interface RepairReport {
+  /** Entries with the name of a store's file that are no files: moved to quarantine. */
+  readonly irregular: readonly string[]
+  /** Checkpoints that nothing vouches for: moved to quarantine. */
+  readonly checkpoints: readonly string[]
+  /** Lines that are no record and that no note named: copied to quarantine, named by a note. */
+  readonly lines: readonly { readonly segment: string; readonly from: number; readonly to: number }[]
+  /** Runs that never became complete and that no note named: named by a note. */
+  readonly runs: readonly string[]
+  /** Numbers without a record that nothing explained: named by a seq_repair. */
+  readonly holes: readonly SeqRange[]
+}
+
+/**
+ * Sets damage aside and says in the journal what it found. It changes no byte of a segment: what is no record is
+ * copied away and named, what is missing is named, and only what is no segment at all is moved. Offline.
+ */
+export function repairStore(options: RepairOptions): RepairReport {
+  const { store, lock } = lockedStore(options)
+  let session: Session | undefined
+  try {
+    const isDry = options.dryRun === true
+    const irregular = findIrregular(store)
+    if (!isDry) for (const path of irregular) quarantine(store, path)
+    session = enterStore(store, lock, options)
+    const checkpoints = findUnverified(session)
+    const damage = findDamage(store)
+    if (!isDry) {
+      session.opened.appender.settle()
+      for (const { path } of checkpoints) quarantine(store, path)
+      for (const line of damage.lines) keepCopy(store, line)
+      append(session, damage)
+      session.upkeep.finish()
+    }
+    return {
+      irregular,
+      checkpoints: checkpoints.map(({ path }) => path),
+      lines: damage.lines.map(({ source, range: { from, to } }) => ({ segment: nameOf(source), from, to })),
+      runs: damage.runs.map(({ run }) => run.tx_id),
+      holes: damage.holes,
+    }
+  } finally {
+    if (session === undefined) lock.release()
+    else closeSession(session)
+  }
+}
+
+/** Entries under a legal name that cannot be what the name says. */
+function findIrregular(store: Store): string[] {
+  const { disk, paths } = store
+  const isLegal = (name: string): boolean =>
+    (parseSegmentName(name) ?? parseCheckpointName(name)) !== undefined ||
+    parseArchivedSegmentName(name) !== undefined
+  return [paths.events, paths.archive, paths.checkpoints].flatMap(directory =>
+    disk
+      .names(directory)
+      .filter(isLegal)
+      .map(name => join(directory, name))
+      .filter(path => disk.look(path)?.isFile() === false),
+  )
+}
+
+function ensureQuarantine({ disk, paths }: Store): void {
+  if (disk.look(paths.quarantine) !== undefined) return
+  disk.makeDirectory(paths.quarantine)
+  disk.syncDirectory(paths.events)
+}
+
+/** A name in quarantine that nothing has yet. */
+function freePath({ disk, paths }: Store, name: string): string {
+  for (let n = 0; ; n++) {
+    const path = join(paths.quarantine, n === 0 ? name : `${name}.${n}`)
+    if (disk.look(path) === undefined) return path
+  }
+}
+
+function quarantine(store: Store, path: string): void {
+  ensureQuarantine(store)
+  store.disk.move(path, freePath(store, basename(path)))
+}
+
+/** Live checkpoints and parked ones that the journal does not vouch for. */
+function findUnverified({ store, opened }: Session): CheckpointSource[] {
+  const judge = new CheckpointJudge(store, listSegments(store))
+  return listCheckpoints(store).filter(candidate => {
+    const refs = judge.refsFor(candidate)
+    return runToEnd(readCheckpoint(store, candidate, refs, opened.projectId)) === undefined
+  })
+}
+
+/** What no note names yet. */
+interface Damage {
+  readonly lines: readonly { readonly source: SegmentSource; readonly range: ScannedRange }[]
+  readonly runs: readonly { readonly source: SegmentSource; readonly run: AbandonedRun }[]
+  readonly holes: readonly SeqRange[]
+}
+
+const nameOf = (source: SegmentSource): string => basename(source.path).replace(/\.gz$/, '')
+
+/** Reads everything there is, once. */
+function findDamage(store: Store): Damage {
+  const segments = listSegments(store)
+  const lines: { source: SegmentSource; range: ScannedRange }[] = []
+  const runs: { source: SegmentSource; run: AbandonedRun }[] = []
+  const named = new Set<string>()
+  const first = segments[0]?.number ?? 1
+  const numbers = new Continuity(first - 1)
+  for (const source of segments) {
+    const scan = new SegmentScan({
+      effective: ({ record }) => noteNames(record, named, numbers),
+      valid: ({ record }) => numbers.see(record.seq),
+      future: seq => {
+        if (seq !== undefined) numbers.see(seq)
+      },
+      malformed: range => void lines.push({ source, range }),
+      abandoned: run => void runs.push({ source, run }),
+    })
+    for (const chunk of segmentChunks(store, source)) scan.push(chunk)
+    scan.finish()
+  }
+  return {
+    lines: lines.filter(({ source, range }) => !named.has(lineMark(nameOf(source), range.from, range.to))),
+    runs: runs.filter(({ run }) => !named.has(runMark(run.tx_id))),
+    holes: numbers.openHoles(),
+  }
+}
+
+const lineMark = (segment: string, from: number, to: number): string => `line ${segment} ${from} ${to}`
+const runMark = (txId: string): string => `run ${txId}`
+
+function noteNames({ action, payload }: ReadRecord, named: Set<string>, numbers: Continuity): void {
+  if (payload === undefined) return
+  const { kind, segment, from, to, tx_id } = payload
+  if (action === 'seq_repair' && isSeq(from) && isSeq(to) && from <= to) numbers.repair({ from, to })
+  if (action !== 'journal_note') return
+  if (kind === 'torn_tail_adjudicated') named.add(lineMark(String(segment), Number(from), Number(to)))
+  if (kind === 'tx_abandoned') named.add(runMark(String(tx_id)))
+}
+
+/** Copies the bytes of a line away before anything is said about them. */
+function keepCopy(store: Store, { source, range }: Damage['lines'][number]): void {
+  ensureQuarantine(store)
+  const name = `${nameOf(source)}.${range.from}-${range.to}`
+  const path = join(store.paths.quarantine, name)
+  if (store.disk.look(path) !== undefined) return
+  store.disk.writeDurably(join(store.paths.quarantine, tempName(name)), path, rangeOf(store, source, range))
+}
+
+/** The bytes of a range, in chunks. */
+function* rangeOf(store: Store, source: SegmentSource, { from, to }: ScannedRange): Generator<Buffer> {
+  let at = 0
+  for (const chunk of segmentChunks(store, source)) {
+    const start = Math.max(0, from - at)
+    const end = Math.min(chunk.length, to - at)
+    if (start < end) yield chunk.subarray(start, end)
+    at += chunk.length
+    if (at >= to) return
+  }
+}
+
+function append({ store, opened }: Session, { holes, lines, runs }: Damage): void {
+  const drafts: Draft[] = [
+    ...holes.map(({ from, to }) => seqRepair(from, to, 'repair')),
+    ...lines.map(({ source, range }) => tornNote(nameOf(source), range, () => rangeOf(store, source, range))),
+    ...runs.map(({ source, run }) => abandonedNote(nameOf(source), run)),
+  ]
+  for (let at = 0; at < drafts.length; at += 500) {
+    for (const outcome of opened.appender.append([{ drafts: drafts.slice(at, at + 500), options: {} }])) {
+      if ('refused' in outcome) throw outcome.refused
+    }
+  }
+}
