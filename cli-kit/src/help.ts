@@ -14,10 +14,14 @@ export async function helpText(
 
 async function programHelp(program: Program, columns: number): Promise<string> {
   const { default: yargs } = await import('yargs')
-  const parser = yargs([]).scriptName(program.name).usage(`${program.about}\n\nUsage: $0 <command> [flags]`)
+  const parser = yargs([])
+    .version(false)
+    .help(false)
+    .scriptName(program.name)
+    .usage(`${program.about}\n\nUsage: $0 <command> [flags]`)
   for (const command of program.commands) parser.command(command.name || '$0', command.about)
   addFlags(parser, COMMON_FLAGS)
-  return `${await parser.epilogue(exitCodes(program)).version(false).help(false).wrap(columns).getHelp()}\n`
+  return `${await parser.epilogue(exitCodes(program)).wrap(columns).getHelp()}\n`
 }
 
 async function commandHelp(program: Program, command: Command, columns: number): Promise<string> {

@@ -37,7 +37,8 @@ export async function runProgram(program: Program, argv: readonly string[], io: 
   try {
     return await dispatch(program, argv, io)
   } catch (error) {
-    if (io.signal.aborted && isAbort(error)) return SIGNAL_EXIT[String(io.signal.reason)] ?? 130
+    if (io.signal.aborted && (error === io.signal.reason || isAbort(error)))
+      return SIGNAL_EXIT[String(io.signal.reason)] ?? 130
     return reportError(program, error, argv.includes('--json'), io)
   }
 }

@@ -8,5 +8,7 @@ export {
   type RecordStats,
   statsJournal,
 } from './verify/stats.js'
+export { statsText } from './verify/stats-text.js'
 export type { Verdict } from './verify/verdict.js'
+export { verdictText } from './verify/verdict-text.js'
 export { verifyJournal } from './verify/verify.js'

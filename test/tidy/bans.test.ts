@@ -17,7 +17,7 @@ const BANS: readonly Ban[] = [
   {
     rule: "observer - writes nothing: only cursors/ (client-private state) and a command's own output file may",
     pattern:
-      /\b(writeFile|appendFile|writeSync|write[vV]|createWriteStream|mkdir|mkdtemp|rename|unlink|rmdir|rmSync|truncate|ftruncate|symlink|link|chmod|chown|utimes|copyFile|cp)(Sync)?\(|O_(WRONLY|RDWR|CREAT|APPEND|TRUNC)/,
+      /\b(writeFile|appendFile|writev?|createWriteStream|mkdir|mkdtemp|rename|unlink|rmdir|rm|f?truncate|symlink|link|f?chmod|l?chown|utimes|copyFile|cp)Sync\(|from 'node:fs\/promises'|\bcreateWriteStream\(|O_(WRONLY|RDWR|CREAT|APPEND|TRUNC)/,
     files: () =>
       sources('observer-sdk/src/').filter(
         file => !/^observer-sdk\/src\/(cursors|cli|replay\/output)\//.test(file),
@@ -30,8 +30,7 @@ const BANS: readonly Ban[] = [
   },
   {
     rule: 'names - of files and folders in a store stand in manifest/src/layout.ts alone',
-    pattern:
-      /['"`/]((seg|ckpt)-(\$|\d)|(meta\.json|checkpoints|quarantine|control\.sock|health\.json|metrics\.prom)['"`/])/,
+    pattern: /['"`/]((seg|ckpt)-(\$|\d)|(meta\.json|control\.sock|health\.json|metrics\.prom)['"`/])/,
     files: () =>
       sources(...SOURCE).filter(
         file => file !== 'manifest/src/layout.ts' && !file.startsWith('manifest/src/generated/'),

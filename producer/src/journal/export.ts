@@ -8,7 +8,8 @@ export interface ExportOptions extends Pick<JournalOptions, 'storeDir' | 'fs' | 
   /** First and last number, both included. */
   readonly from?: number | undefined
   readonly to?: number | undefined
-  readonly agent?: string | undefined
+  /** Only records of these; all if none is named. */
+  readonly agents?: readonly string[] | undefined
   readonly itemType?: string | undefined
 }
 
@@ -20,6 +21,7 @@ export function* exportRecords(options: ExportOptions): Generator<Buffer> {
   const store = makeStore(options)
   const from = options.from ?? 1
   const to = options.to ?? Number.POSITIVE_INFINITY
+  const agents = options.agents ?? []
   const segments = listSegments(store)
   for (const [at, source] of segments.entries()) {
     const next = segments[at + 1]
@@ -29,7 +31,7 @@ export function* exportRecords(options: ExportOptions): Generator<Buffer> {
     const scan = new SegmentScan({
       effective: ({ record, bytes }) => {
         if (record.seq < from || record.seq > to) return
-        if (options.agent !== undefined && record.agent !== options.agent) return
+        if (agents.length > 0 && !agents.includes(record.agent ?? '')) return
         if (options.itemType !== undefined && record.item_type !== options.itemType) return
         lines.push(Buffer.concat([bytes, Buffer.from('\n')]))
       },

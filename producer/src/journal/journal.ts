@@ -62,6 +62,10 @@ export interface Journal {
   checkpoint(): void
   /** Parks what is due for it before it returns. */
   gc(): GcReport
+  /** What `gc` would park now. */
+  gcPlan(): GcReport
+  /** The head of the newest verified checkpoint, 0 if there is none. */
+  readonly checkpointSeq: number
   /**
    * Does one slice of a few milliseconds of the work that follows a roll; true if there is more to do now. An
    * append does one too, so the work gets done even if nobody calls this; a host calls it when it is idle.
@@ -281,6 +285,14 @@ class OpenJournal implements Journal {
 
   gc(): GcReport {
     return this.#appender.guard(() => runToEnd(this.#upkeep.collect({ gzip: this.#gzip })))
+  }
+
+  gcPlan(): GcReport {
+    return runToEnd(this.#upkeep.plan())
+  }
+
+  get checkpointSeq(): number {
+    return this.#upkeep.base?.headSeq ?? 0
   }
 
   upkeep(): boolean {

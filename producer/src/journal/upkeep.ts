@@ -1,3 +1,4 @@
+import { basename } from 'node:path'
 import { invariant, KimError } from '@kim/manifest'
 import type { Appender } from './append.js'
 import type { Boundary } from './boundary.js'
@@ -170,5 +171,13 @@ export class Upkeep {
     const { store, projectId } = this.#start
     const plan = yield* planGc(store, projectId, this.#known)
     return yield* runGc(store, plan, options)
+  }
+
+  /** What a gc would park now. */
+  *plan(): Slices<GcReport> {
+    const { store, projectId } = this.#start
+    const { segments, checkpoints } = yield* planGc(store, projectId, this.#known)
+    const name = ({ path }: { readonly path: string }): string => basename(path)
+    return { segments: segments.map(name), checkpoints: checkpoints.map(name) }
   }
 }

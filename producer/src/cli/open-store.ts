@@ -1,0 +1,37 @@
+import { existsSync } from 'node:fs'
+import type { Input, Io } from '@kim/cli-kit'
+import { KimError, storePaths } from '@kim/manifest'
+import { type Journal, openJournal } from '../journal/journal.js'
+import type { Log } from '../journal/log.js'
+import type { JournalOptions } from '../journal/options.js'
+import { storeOf } from './store-flags.js'
+
+/** How a one-shot command opens the store it was given; refused where there is none, so that none is made. */
+export function storeOptions(input: Input, io: Io): JournalOptions {
+  const storeDir = storeOf(input, io)
+  if (!existsSync(storePaths(storeDir).events)) {
+    throw new KimError('no_store', `there is no store at ${storeDir}`, {
+      hint: 'name one with --store DIR; nothing was made',
+    })
+  }
+  return { storeDir, log: logTo(io) }
+}
+
+/** Opens the journal, lets the command work, and lets go of the store whatever happens. */
+export function withJournal<T>(options: JournalOptions, work: (journal: Journal) => T): T {
+  const journal = openJournal(options)
+  try {
+    return work(journal)
+  } finally {
+    journal.close()
+  }
+}
+
+/** What the journal noticed, as lines for the operator. */
+function logTo(io: Io): Log {
+  return ({ level, message, hint }) => {
+    if (level === 'info') return
+    io.stderr.write(`${level === 'warn' ? 'warning' : 'error'}: ${message}\n`)
+    if (hint !== undefined) io.stderr.write(`  ${hint}\n`)
+  }
+}

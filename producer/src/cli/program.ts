@@ -1,0 +1,21 @@
+import type { Program } from '@kim/cli-kit'
+import { journalCommands } from './journal/commands.js'
+import { version } from './version.js'
+
+/** `kim-producer`: the writer of a store, and the care of one. */
+export const program: Program = {
+  name: 'kim-producer',
+  version,
+  about: 'The only writer of a KIM journal, and the care of its store.',
+  commands: journalCommands,
+  exitCodes: [
+    [0, 'ok'],
+    [1, 'runtime error'],
+    [2, 'usage'],
+    [4, 'no journal there'],
+    [5, 'records are missing'],
+    [6, 'corrupt'],
+    [75, 'another process holds the store'],
+    [77, 'not permitted'],
+  ],
+}

@@ -1,0 +1,42 @@
+import { homedir } from 'node:os'
+import { resolve } from 'node:path'
+import { type Flag, type Input, type Io, usageError } from '@kim/cli-kit'
+import { defaultStore, storePaths } from '@kim/manifest'
+
+/** Which store: `--store`, else the variable, else the default one. */
+export const storeFlag: Flag = {
+  name: 'store',
+  kind: 'string',
+  value: 'DIR',
+  env: 'KIM_STORE',
+  about: "the store (default: the state directory's kim/stores/default)",
+}
+
+/** For commands that only read: the events directory itself, wherever it was copied to. */
+export const eventsFlag: Flag = {
+  name: 'events',
+  kind: 'string',
+  value: 'DIR',
+  about: 'an events directory, alone if that is all there is',
+}
+
+export const jsonFlag: Flag = { name: 'json', kind: 'boolean', about: 'print one JSON object' }
+
+export const dryRunFlag: Flag = {
+  name: 'dry-run',
+  kind: 'boolean',
+  about: 'say what would be done and change nothing',
+}
+
+/** The store a command works on, absolute. */
+export function storeOf(input: Input, io: Io): string {
+  return resolve(input.text('store') ?? defaultStore(io.env, homedir()))
+}
+
+/** The events directory a command reads. */
+export function eventsOf(input: Input, io: Io): string {
+  const events = input.text('events')
+  if (events === undefined) return storePaths(storeOf(input, io)).events
+  if (input.given('store')) throw usageError('--store and --events both name a journal', 'give one of them')
+  return resolve(events)
+}
