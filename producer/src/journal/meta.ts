@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { announcedLoss, encodeMeta, KimError, limits, parseMeta, segmentName, tempName } from '@kim/manifest'
 import type { Store } from './store.js'
 
@@ -64,7 +64,7 @@ export class MetaCache {
     this.#writtenSeq = nextSeq
     const text = encodeMeta({ project_id: this.#projectId, next_seq: nextSeq }, segmentName(segment))
     try {
-      disk.writeLoosely(join(paths.events, tempName('meta.json')), paths.meta, Buffer.from(text))
+      disk.writeLoosely(join(paths.events, tempName(basename(paths.meta))), paths.meta, Buffer.from(text))
     } catch (error) {
       if (!(error instanceof KimError)) throw error
       this.#store.log({ level: 'warn', code: 'meta_not_written', message: error.message, hint: error.hint })
