@@ -46,6 +46,9 @@ export class ChainCheck {
     if (kind === 'segment_sealed') this.#seal(entry, isFirst)
     else if (isFirst && this.#number > 1)
       this.#log.report('seal_missing', entry, `${entry.segment} begins without a seal`)
+    if (isFirst && this.#number === 1 && kind !== 'genesis') {
+      this.#log.report('schema', entry, 'a store that does not begin with its genesis note')
+    }
     if (isFirst && entry.seq < this.#number) {
       this.#log.report('chain_broken', entry, `${entry.segment} begins with seq ${entry.seq}, below its name`)
     }

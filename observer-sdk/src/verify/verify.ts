@@ -60,6 +60,7 @@ export async function verifyJournal(options: PassOptions): Promise<Verdict> {
   const isForeign = !judge.isNative && judge.lines > 0
   if (isForeign) {
     log.drop('seal_missing')
+    log.drop('schema')
     log.report('foreign', {}, 'nothing names a project: our writer did not write this journal')
   }
   const digest = await digestOf(table, pace)

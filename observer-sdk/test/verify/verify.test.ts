@@ -123,7 +123,7 @@ const cases: readonly Case[] = [
     make: journal => journal.line('{"action":"cre\n'),
   },
   {
-    title: 'a torn line that a note names',
+    title: 'a torn line that a note names (OB-66)',
     exit: 0,
     finds: { adjudicated: 2 },
     make: journal => {
@@ -187,7 +187,7 @@ const cases: readonly Case[] = [
     },
   },
   {
-    title: 'numbers that a repair explains',
+    title: 'numbers that a repair explains (OB-66)',
     exit: 0,
     finds: { hole_repaired: 1 },
     make: journal => {
@@ -289,7 +289,7 @@ const cases: readonly Case[] = [
     },
   },
   {
-    title: 'a revision that a hole explains',
+    title: 'a revision that a hole explains (OB-66)',
     exit: 5,
     finds: { seq_hole: 1 },
     make: journal => {
@@ -375,7 +375,7 @@ const cases: readonly Case[] = [
     make: journal => journal.run(3, 2),
   },
   {
-    title: 'a run that a note names as abandoned',
+    title: 'a run that a note names as abandoned (OB-66)',
     exit: 0,
     finds: { tx_abandoned: 1 },
     make: journal => {
@@ -446,7 +446,7 @@ const cases: readonly Case[] = [
     }),
   ),
   {
-    title: 'a segment without a seal of the one before',
+    title: 'a segment without a seal of the one before (JF-58)',
     exit: 6,
     finds: { seal_missing: 1 },
     make: journal => {
@@ -488,7 +488,7 @@ const cases: readonly Case[] = [
 
   // Redactions
   {
-    title: 'a redaction',
+    title: 'a redaction (OB-66, JF-59)',
     exit: 0,
     finds: { redacted: 2 },
     make: journal => {
@@ -732,7 +732,7 @@ const cases: readonly Case[] = [
 
   // History that is not all there
   {
-    title: 'history that begins late, with the checkpoint that covers what is gone',
+    title: 'history that begins late, with the checkpoint that covers what is gone (OB-67)',
     exit: 0,
     finds: { history_starts_at: 1 },
     make: journal => {
@@ -815,7 +815,7 @@ const cases: readonly Case[] = [
 
   // Foreign journals
   {
-    title: 'a foreign journal, whatever it holds',
+    title: 'a foreign journal, whatever it holds (OB-67)',
     exit: 0,
     finds: { foreign: 1, malformed_line: 1, seq_hole: 1, duplicate_seq: 1, tx_incomplete: 1, revision: 1 },
     begin: () => new JournalMaker({ native: false }),
@@ -867,6 +867,6 @@ for (const { title, exit, finds, make, damage, begin } of cases) {
   })
 }
 
-t.test('verify - every kind of finding was brought about', async t => {
+t.test('verify - every kind of finding was brought about (OB-65)', async t => {
   t.strictSame([...seen].sort(), Object.keys(findingWeights).sort())
 })

@@ -1,0 +1,530 @@
+import { execFileSync } from 'node:child_process'
+import {
+  cpSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import { archivedSegmentName, decodeLine, parseSegmentName, segmentName, sha256Hex } from '@kim/manifest'
+import { type FindingKind, type Verdict, verifyJournal } from '@kim/observer-sdk'
+import t from 'tap'
+import { fastTmpdir } from '../kit/scratch.js'
+import { makeRealStore, newestSegment } from './real-store.js'
+
+const root = mkdtempSync(join(fastTmpdir(), 'kim-verify-'))
+t.teardown(() => rmSync(root, { recursive: true, force: true }))
+const pristine = makeRealStore(join(root, 'store'))
+
+/** What a healthy store with a past of crashes shows. */
+const allowed: readonly FindingKind[] = ['adjudicated', 'tx_abandoned', 'hole_repaired']
+
+const kindsOf = ({ findings }: Verdict): string[] => Object.keys(findings).sort()
+const linesOf = (text: string): string[] => text.split('\n').slice(0, -1)
+const joined = (lines: readonly string[]): string => lines.map(line => `${line}\n`).join('')
+
+/** Names in a subdirectory, ascending. */
+const names = (events: string, folder: string, prefix: string): string[] =>
+  readdirSync(join(events, folder))
+    .filter(name => name.startsWith(prefix))
+    .sort()
+
+const live = (events: string): string[] => names(events, '.', 'seg-')
+const parked = (events: string): string[] => names(events, 'archive', 'seg-')
+const parkedCheckpoints = (events: string): string[] => names(events, 'archive', 'ckpt-')
+const liveCheckpoints = (events: string): string[] => names(events, 'checkpoints', 'ckpt-')
+
+function blobs(events: string): string[] {
+  return readdirSync(join(events, 'blobs'), { recursive: true })
+    .map(name => join('blobs', String(name)))
+    .filter(name => statSync(join(events, name)).isFile())
+    .sort()
+}
+
+/** Changes the content of a file, packed or not. */
+function edit(path: string, change: (text: string) => string): void {
+  const isPacked = path.endsWith('.gz')
+  const stored = readFileSync(path)
+  const before = (isPacked ? gunzipSync(stored) : stored).toString('latin1')
+  const after = change(before)
+  if (after === before) throw new Error(`${path} was not changed`)
+  const bytes = Buffer.from(after, 'latin1')
+  writeFileSync(path, isPacked ? gzipSync(bytes) : bytes)
+}
+
+const editLines = (path: string, change: (lines: string[]) => readonly string[]): void =>
+  edit(path, text => joined(change(linesOf(text))))
+
+/** Turns one bit of the file round. */
+function flip(path: string, at: number): void {
+  const bytes = readFileSync(path)
+  const place = at < 0 ? bytes.length + at : at
+  const byte = bytes[place]
+  if (byte === undefined) throw new Error(`${path} has no byte ${at}`)
+  bytes[place] = byte ^ 1
+  writeFileSync(path, bytes)
+}
+
+const withoutLine = (at: number) => (lines: string[]) => lines.toSpliced(at, 1)
+
+const swapped = (at: number) => (lines: string[]) =>
+  lines.toSpliced(at, 2, lines[at + 1] as string, lines[at] as string)
+
+/** Changes the first record that a test accepts. */
+function editRecord(
+  path: string,
+  accept: (record: Record<string, unknown>) => boolean,
+  change: (line: string) => string,
+): void {
+  editLines(path, lines => {
+    const at = lines.findIndex(line => accept(recordIn(line)))
+    return lines.with(at, change(lines[at] as string))
+  })
+}
+
+function recordIn(line: string): Record<string, unknown> {
+  const decoded = decodeLine(Buffer.from(line, 'latin1'))
+  return decoded.kind === 'record' ? decoded.record.raw : {}
+}
+
+const first = (list: readonly string[]): string => list[0] as string
+const last = (list: readonly string[]): string => list.at(-1) as string
+const middle = (list: readonly string[]): string => list[Math.floor(list.length / 2)] as string
+
+interface Damage {
+  readonly title: string
+  readonly exit: Verdict['exit']
+  /** Kinds that must be among the findings. */
+  readonly kinds: readonly FindingKind[]
+  readonly do: (events: string) => void
+}
+
+const newest = (events: string): string => join(events, newestSegment(events))
+const sealed = (events: string): string => join(events, first(live(events)))
+const oldest = (events: string): string => join(events, 'archive', first(parked(events)))
+const between = (events: string): string => join(events, 'archive', middle(parked(events)))
+const checkpoint = (events: string): string => join(events, 'checkpoints', last(liveCheckpoints(events)))
+const oldCheckpoint = (events: string): string => join(events, 'archive', first(parkedCheckpoints(events)))
+const blob = (events: string): string => join(events, first(blobs(events)))
+
+const damages: readonly Damage[] = [
+  // One bit
+  { title: 'a bit in a sealed segment', exit: 6, kinds: ['chain_broken'], do: e => flip(sealed(e), 700) },
+  {
+    title: 'a bit in a packed segment',
+    exit: 6,
+    kinds: ['unreadable', 'seq_hole'],
+    do: e => flip(between(e), 300),
+  },
+  {
+    title: 'a bit in a checkpoint',
+    exit: 6,
+    kinds: ['checkpoint_corrupt'],
+    do: e => flip(checkpoint(e), 900),
+  },
+  {
+    title: 'a bit in a parked checkpoint',
+    exit: 6,
+    kinds: ['checkpoint_corrupt'],
+    do: e => flip(oldCheckpoint(e), -9),
+  },
+  { title: 'a bit in a blob', exit: 6, kinds: ['blob_mismatch'], do: e => flip(blob(e), 50_000) },
+  {
+    title: 'a bit in the first byte of the newest',
+    exit: 6,
+    kinds: ['malformed_line', 'seal_missing', 'seq_hole'],
+    do: e => flip(newest(e), 0),
+  },
+  {
+    title: 'a bit in the last \\n of the newest',
+    exit: 0,
+    kinds: ['unterminated_tail'],
+    do: e => flip(newest(e), -1),
+  },
+
+  // Lines
+  {
+    title: 'a line missing from a sealed segment',
+    exit: 6,
+    kinds: ['chain_broken', 'seq_hole'],
+    do: e => editLines(sealed(e), withoutLine(5)),
+  },
+  {
+    title: 'a line missing from a parked segment',
+    exit: 6,
+    kinds: ['chain_broken', 'seq_hole'],
+    do: e => editLines(between(e), withoutLine(5)),
+  },
+  {
+    title: 'a line missing from the newest',
+    exit: 5,
+    kinds: ['seq_hole'],
+    do: e => editLines(newest(e), withoutLine(5)),
+  },
+  {
+    title: 'the genesis missing',
+    exit: 6,
+    kinds: ['chain_broken', 'seq_hole', 'schema'],
+    do: e => editLines(oldest(e), withoutLine(0)),
+  },
+  {
+    title: 'the newest seal missing',
+    exit: 6,
+    kinds: ['seal_missing', 'seq_hole'],
+    do: e => editLines(newest(e), withoutLine(0)),
+  },
+  {
+    title: 'lines swapped in the newest',
+    exit: 6,
+    kinds: ['seq_regressed', 'seq_hole'],
+    do: e => editLines(newest(e), swapped(5)),
+  },
+  {
+    title: 'lines swapped in a sealed segment',
+    exit: 6,
+    kinds: ['chain_broken', 'seq_regressed'],
+    do: e => editLines(sealed(e), swapped(5)),
+  },
+  {
+    title: 'a line twice in the newest',
+    exit: 6,
+    kinds: ['duplicate_seq'],
+    do: e => editLines(newest(e), lines => [...lines, last(lines)]),
+  },
+  {
+    title: 'a line of another segment in the newest',
+    exit: 6,
+    kinds: ['duplicate_seq'],
+    do: e =>
+      editLines(newest(e), lines => [...lines, linesOf(readFileSync(sealed(e), 'latin1'))[4] as string]),
+  },
+  {
+    title: 'a line that is no record in the newest',
+    exit: 6,
+    kinds: ['malformed_line'],
+    do: e => editLines(newest(e), lines => lines.toSpliced(4, 0, 'no record')),
+  },
+  {
+    title: 'line ends of another system',
+    exit: 6,
+    kinds: ['schema'],
+    do: e => edit(newest(e), text => text.replaceAll('\n', '\r\n')),
+  },
+  {
+    title: 'the middle record of a run missing',
+    exit: 6,
+    kinds: ['tx_incomplete', 'seq_hole'],
+    do: e =>
+      editLines(newest(e), lines =>
+        lines.filter(line => (recordIn(line)['tx'] as { i?: number } | undefined)?.i !== 2),
+      ),
+  },
+
+  // Records
+  {
+    title: 'a revision changed in the newest',
+    exit: 6,
+    kinds: ['revision'],
+    do: e =>
+      editRecord(
+        newest(e),
+        r => r['action'] === 'update',
+        line => line.replace(/"entity_rev":(\d+)/, (_, rev) => `"entity_rev":${Number(rev) + 5}`),
+      ),
+  },
+  {
+    title: 'a seq changed in the newest',
+    exit: 6,
+    kinds: ['seq_hole', 'seq_regressed'],
+    do: e =>
+      editRecord(
+        newest(e),
+        r => r['action'] === 'update',
+        line => line.replace(/"seq":(\d+)/, (_, seq) => `"seq":${Number(seq) + 5000}`),
+      ),
+  },
+  {
+    title: 'a record of another hand in the newest',
+    exit: 6,
+    kinds: ['schema'],
+    do: e =>
+      editLines(newest(e), lines => [
+        ...lines,
+        JSON.stringify({
+          v: 2,
+          seq: Number(recordIn(last(lines))['seq']) + 1,
+          action: 'create',
+          item_type: 'plan',
+          item_id: 'p',
+          payload: {},
+        }),
+      ]),
+  },
+  {
+    title: 'a payload that was cut out of the newest',
+    exit: 6,
+    kinds: ['schema'],
+    do: e =>
+      editRecord(
+        newest(e),
+        r => r['item_type'] === 'message',
+        line => line.replace('"schema_version":1', '"schema_version":"1"'),
+      ),
+  },
+  {
+    title: 'a payload changed in a parked segment',
+    exit: 6,
+    kinds: ['chain_broken', 'checkpoint_mismatch'],
+    do: e => edit(between(e), text => text.replaceAll('"from":"argus"', '"from":"argos"')),
+  },
+
+  // Seals
+  {
+    title: 'the newest seal with another hash',
+    exit: 6,
+    kinds: ['chain_broken'],
+    do: e =>
+      editRecord(
+        newest(e),
+        () => true,
+        line =>
+          line.replace(/"sha256":"./, '"sha256":"x'.replace('x', line.includes('"sha256":"0') ? '1' : '0')),
+      ),
+  },
+  {
+    title: 'the newest seal with another range',
+    exit: 6,
+    kinds: ['chain_broken'],
+    do: e =>
+      editRecord(
+        newest(e),
+        () => true,
+        line => line.replace(/"first_seq":\d+/, '"first_seq":1'),
+      ),
+  },
+  {
+    title: 'a seal of another project',
+    exit: 6,
+    kinds: ['chain_broken'],
+    do: e =>
+      editRecord(
+        newest(e),
+        () => true,
+        line => line.replace(/"project_id":"[0-9a-f]{32}/, `"project_id":"${'a'.repeat(32)}`),
+      ),
+  },
+  {
+    title: 'a sealed payload changed and its seal forged: the checkpoint tells',
+    exit: 6,
+    kinds: ['checkpoint_mismatch'],
+    do: events => {
+      edit(sealed(events), text => text.replaceAll('"from":"argus"', '"from":"argos"'))
+      const sha256 = sha256Hex(readFileSync(sealed(events)))
+      editRecord(
+        newest(events),
+        () => true,
+        line => line.replace(/"sha256":"[0-9a-f]{64}"/, `"sha256":"${sha256}"`),
+      )
+    },
+  },
+
+  // Cut short
+  {
+    title: 'a sealed segment cut',
+    exit: 6,
+    kinds: ['chain_broken', 'malformed_line', 'seq_hole'],
+    do: e => edit(sealed(e), text => text.slice(0, -40)),
+  },
+  {
+    title: 'a sealed segment cut to nothing',
+    exit: 6,
+    kinds: ['chain_broken', 'seq_hole'],
+    do: e => writeFileSync(sealed(e), ''),
+  },
+  {
+    title: 'a packed segment cut',
+    exit: 6,
+    kinds: ['unreadable', 'seq_hole'],
+    do: e => writeFileSync(between(e), readFileSync(between(e)).subarray(0, 400)),
+  },
+  {
+    title: 'the newest cut inside a line',
+    exit: 0,
+    kinds: ['unterminated_tail'],
+    do: e => edit(newest(e), text => text.slice(0, -40)),
+  },
+  {
+    title: 'a checkpoint cut',
+    exit: 6,
+    kinds: ['checkpoint_corrupt'],
+    do: e => edit(checkpoint(e), text => text.slice(0, -40)),
+  },
+  {
+    title: 'a blob cut',
+    exit: 6,
+    kinds: ['blob_mismatch'],
+    do: e => edit(blob(e), text => text.slice(0, -1)),
+  },
+
+  // Files
+  { title: 'a blob deleted', exit: 6, kinds: ['blob_missing'], do: e => rmSync(blob(e)) },
+  {
+    title: 'all blobs deleted',
+    exit: 6,
+    kinds: ['blob_missing'],
+    do: e => rmSync(join(e, 'blobs'), { recursive: true }),
+  },
+  {
+    title: 'the newest checkpoint deleted',
+    exit: 0,
+    kinds: ['checkpoint_absent'],
+    do: e => rmSync(checkpoint(e)),
+  },
+  {
+    title: 'a parked checkpoint deleted',
+    exit: 0,
+    kinds: ['checkpoint_absent'],
+    do: e => rmSync(oldCheckpoint(e)),
+  },
+  {
+    title: 'a checkpoint in the place of another',
+    exit: 6,
+    kinds: ['checkpoint_corrupt'],
+    do: e => cpSync(oldCheckpoint(e), checkpoint(e)),
+  },
+  {
+    title: 'a checkpoint and its ref forged',
+    exit: 6,
+    kinds: ['checkpoint_mismatch'],
+    do: events => {
+      const before = sha256Hex(readFileSync(checkpoint(events)))
+      edit(checkpoint(events), text => text.replaceAll('"from":"argus"', '"from":"argos"'))
+      edit(newest(events), text => text.replace(before, sha256Hex(readFileSync(checkpoint(events)))))
+    },
+  },
+  { title: 'the oldest segment deleted', exit: 0, kinds: ['history_starts_at'], do: e => rmSync(oldest(e)) },
+  {
+    title: 'the archive deleted',
+    exit: 0,
+    kinds: ['history_starts_at'],
+    do: e => rmSync(join(e, 'archive'), { recursive: true }),
+  },
+  { title: 'a segment in the middle deleted', exit: 5, kinds: ['seq_hole'], do: e => rmSync(between(e)) },
+  { title: 'the newest segment deleted', exit: 0, kinds: ['checkpoint_orphan'], do: e => rmSync(newest(e)) },
+  {
+    title: 'two segments in each other’s place',
+    exit: 6,
+    kinds: ['chain_broken', 'seq_regressed'],
+    do: events => {
+      const [one, two] = [
+        join(events, 'archive', parked(events)[3] as string),
+        join(events, 'archive', parked(events)[4] as string),
+      ]
+      renameSync(one, `${one}.aside`)
+      renameSync(two, one)
+      renameSync(`${one}.aside`, two)
+    },
+  },
+  {
+    title: 'the newest under a higher number',
+    exit: 6,
+    kinds: ['chain_broken'],
+    do: e => renameSync(newest(e), join(e, segmentName((parseSegmentName(newestSegment(e)) ?? 0) + 1))),
+  },
+  {
+    title: 'a segment under a name of another width',
+    exit: 0,
+    kinds: ['segment_misnamed', 'checkpoint_orphan'],
+    do: e => renameSync(newest(e), join(e, 'seg-9.jsonl')),
+  },
+  {
+    title: 'a packed segment that no packer made',
+    exit: 6,
+    kinds: ['unreadable'],
+    do: e =>
+      writeFileSync(join(e, 'archive', archivedSegmentName({ first: 99_999, gzipped: true })), 'plain'),
+  },
+  {
+    title: 'a FIFO in the place of a segment',
+    exit: 6,
+    kinds: ['unreadable', 'seq_hole'],
+    do: events => {
+      const path = sealed(events)
+      rmSync(path)
+      execFileSync('mkfifo', [path])
+    },
+  },
+]
+
+t.test('verify - a store that production code made is clean (OB-65)', async t => {
+  const verdict = await verifyJournal({ eventsDir: pristine })
+  t.equal(verdict.exit, 0)
+  t.strictSame(kindsOf(verdict), [...allowed].sort(), JSON.stringify(verdict.findings))
+  t.ok(
+    parked(pristine).length > 5 && live(pristine).length > 1 && blobs(pristine).length > 1,
+    'it holds enough',
+  )
+  t.ok(
+    liveCheckpoints(pristine).length === 2 && parkedCheckpoints(pristine).length > 2,
+    'and is checkpointed',
+  )
+})
+
+for (const { title, exit, kinds, do: damage } of damages) {
+  t.test(`verify - sees ${title}`, async t => {
+    const events = join(root, 'damaged')
+    rmSync(events, { recursive: true, force: true })
+    cpSync(pristine, events, { recursive: true })
+    damage(events)
+    const verdict = await verifyJournal({ eventsDir: events })
+    const found = kindsOf(verdict)
+    t.strictSame(
+      kinds.filter(kind => !found.includes(kind)),
+      [],
+      JSON.stringify(verdict.findings),
+    )
+    t.equal(verdict.exit, exit)
+    t.ok(
+      found.some(kind => !allowed.includes(kind as FindingKind)),
+      'it does not look healthy',
+    )
+  })
+}
+
+t.test('verify - no bit of a sealed segment, a checkpoint or a blob turns unseen', async t => {
+  const events = join(root, 'flipped')
+  cpSync(pristine, events, { recursive: true })
+  let turned = 0
+  for (const path of [sealed(events), checkpoint(events), oldCheckpoint(events), blob(events)]) {
+    const { size } = statSync(path)
+    for (let sample = 0; sample < 15; sample += 1) {
+      const at = Math.floor((size * (sample + 0.5)) / 15)
+      flip(path, at)
+      t.equal(
+        (await verifyJournal({ eventsDir: events })).exit,
+        6,
+        `byte ${at} of ${path.slice(events.length)}`,
+      )
+      flip(path, at)
+      turned += 1
+    }
+  }
+  t.equal((await verifyJournal({ eventsDir: events })).exit, 0, 'and turned back it is clean')
+  t.comment(`${damages.length} damages, ${turned} bits`)
+})
+
+t.test(
+  'verify - cannot see what nothing vouches for: whole lines missing at the end of the newest',
+  async t => {
+    const events = join(root, 'shorter')
+    cpSync(pristine, events, { recursive: true })
+    editLines(newest(events), lines => lines.slice(0, -1))
+    const verdict = await verifyJournal({ eventsDir: events })
+    t.strictSame(kindsOf(verdict), [...allowed].sort())
+  },
+)
