@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -24,6 +24,16 @@ function filesBelow(folder: string): string[] {
     )
 }
 
+/** Removes folders that no file of the tree stands in; nothing is left in them by then. */
+function removeEmptyFolders(folder: string, path: string): void {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    if (!entry.isDirectory()) continue
+    const inner = `${path}${entry.name}/`
+    removeEmptyFolders(join(folder, entry.name), inner)
+    if (![...tree.keys()].some(file => file.startsWith(inner))) rmdirSync(join(folder, entry.name))
+  }
+}
+
 const present = filesBelow(out)
 if (present.length > 0 && !present.includes('README.md')) {
   throw new Error(`${out} holds files and is no folder of vectors`)
@@ -34,6 +44,7 @@ for (const path of present) {
   rmSync(join(out, path))
   changed += 1
 }
+if (existsSync(out)) removeEmptyFolders(out, '')
 for (const [path, content] of tree) {
   const file = join(out, path)
   if (existsSync(file) && readFileSync(file).equals(content)) continue

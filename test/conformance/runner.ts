@@ -92,7 +92,9 @@ function run(
   args: readonly string[],
 ): Promise<{ code: number; stdout: string; stderr: string }> {
   return new Promise(resolve => {
-    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], timeout: callTimeoutMs })
+    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+    // Not spawn's own timeout: it keeps running for a command that is not there.
+    const timer = setTimeout(() => child.kill('SIGKILL'), callTimeoutMs)
     const out: Buffer[] = []
     const err: Buffer[] = []
     let size = 0
@@ -102,12 +104,14 @@ function run(
       else out.push(chunk)
     })
     child.stderr.on('data', (chunk: Buffer) => err.push(chunk))
-    const end = (code: number, note = ''): void =>
+    const end = (code: number, note = ''): void => {
+      clearTimeout(timer)
       resolve({
         code,
         stdout: Buffer.concat(out).toString('utf8'),
         stderr: `${note}${Buffer.concat(err).toString('utf8')}`,
       })
+    }
     child.on('error', error => end(-1, String(error)))
     child.on('close', (code, signal) => end(code ?? -1, signal === null ? '' : `ended by ${signal} `))
   })
