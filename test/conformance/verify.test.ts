@@ -1,29 +1,16 @@
-import { type Verdict, verifyJournal } from '@kim/observer-sdk'
+import { verifyJournal } from '@kim/observer-sdk'
 import t from 'tap'
 import { loadVectors } from './vectors.js'
 
 const vectors = loadVectors()
 
-/** What another judge of the same bytes needs to see of a verdict. */
-const shown = ({ findings }: Verdict): string =>
-  Object.entries(findings)
-    .map(([kind, { count, examples }]) => `${kind} ${count}: ${examples[0]?.detail}`)
-    .join('; ')
-
-t.test('verify - ends every vector as it states (OB-62)', async t => {
+t.test('verify - exits as every vector states (OB-65)', async t => {
+  const seen = new Set<unknown>()
   for (const { name, eventsDir, expect } of vectors) {
-    const verdict = await verifyJournal({ eventsDir })
-    t.equal(verdict.exit, expect['verify_exit'], `${name}: ${shown(verdict)}`)
+    const { exit, findings } = await verifyJournal({ eventsDir })
+    seen.add(exit)
+    t.equal(exit, expect['verify_exit'], `${name}: ${Object.keys(findings).join(' ') || 'nothing found'}`)
   }
-  t.comment(`${vectors.length} vectors`)
-  t.ok(vectors.length >= 70, 'there are enough of them')
-})
-
-t.test('verify - comes to head and digest of every vector by its own fold', async t => {
-  for (const { name, eventsDir, expect } of vectors) {
-    const verdict = await verifyJournal({ eventsDir })
-    if (verdict.digest === undefined) continue
-    t.equal(verdict.digest, expect['digest'], `${name}: digest`)
-    t.equal(verdict.head_seq, expect['head_seq'], `${name}: head`)
-  }
+  t.same([...seen].sort(), [0, 4, 5, 6], 'every exit code was met')
+  t.end()
 })
