@@ -67,13 +67,19 @@ interface Ran {
   readonly err: string
 }
 
+function drained(stream: PassThrough): string {
+  let text = ''
+  for (let chunk = stream.read(); chunk !== null; chunk = stream.read()) text += String(chunk)
+  return text
+}
+
 async function run(argv: string[], env: Record<string, string> = {}): Promise<Ran> {
   const stdout = new PassThrough()
   const stderr = new PassThrough()
   const io: Io = { stdout, stderr, env, signal: new AbortController().signal }
   seen = {}
   const code = await runProgram(program, argv, io)
-  return { code, out: String(stdout.read() ?? ''), err: String(stderr.read() ?? '') }
+  return { code, out: drained(stdout), err: drained(stderr) }
 }
 
 t.test('flags - every kind is read, in long, short and joined form', async t => {

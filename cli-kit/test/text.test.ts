@@ -94,7 +94,8 @@ t.test('progress - shows share, rate and time left on a terminal and nothing in 
   now = 1001
   shown.update(2, 2)
   shown.end()
-  const drawn = String(terminal.read())
+  let drawn = ''
+  for (let chunk = terminal.read(); chunk !== null; chunk = terminal.read()) drawn += String(chunk)
   t.match(drawn, /x 50%/)
   t.notMatch(drawn, /100%/, 'redraws are spaced')
   t.ok(drawn.endsWith('\r\u001b[K'), 'the line is cleared at the end')
