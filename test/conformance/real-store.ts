@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { encodeRecord, type JsonObject, storePaths } from '@kim/manifest'
 import { type Draft, type Journal, openJournal } from '@kim/producer/internal'
 
-const source = 'http://localhost:7474'
+/** Options that make a small store go through everything often. */
+export const smallStore = { source: 'http://localhost:7474', segmentBytes: 12_000, retainRead: 5, gzip: true }
 
 const message = (persona: string, id: number, read: boolean, body = ''): Draft => ({
   agent: persona,
@@ -66,8 +67,8 @@ const note = (kind: string, fields: JsonObject): Draft => ({
 })
 
 /** Opens the store with segments small enough to roll often. */
-export function openSmall(storeDir: string, segmentBytes = 12_000): Journal {
-  return openJournal({ storeDir, source, segmentBytes, retainRead: 5, gzip: true })
+export function openSmall(storeDir: string, segmentBytes: number = smallStore.segmentBytes): Journal {
+  return openJournal({ ...smallStore, storeDir, segmentBytes })
 }
 
 /** The newest segment, where damage and torn tails go. */

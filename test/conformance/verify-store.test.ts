@@ -11,11 +11,19 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { archivedSegmentName, decodeLine, parseSegmentName, segmentName, sha256Hex } from '@kim/manifest'
+import {
+  archivedSegmentName,
+  decodeLine,
+  parseSegmentName,
+  segmentName,
+  sha256Hex,
+  storePaths,
+} from '@kim/manifest'
 import { type FindingKind, type Verdict, verifyJournal } from '@kim/observer-sdk'
+import { redactStore, repairStore } from '@kim/producer/internal'
 import t from 'tap'
 import { fastTmpdir } from '../kit/scratch.js'
-import { makeRealStore, newestSegment } from './real-store.js'
+import { makeRealStore, newestSegment, smallStore } from './real-store.js'
 
 const root = mkdtempSync(join(fastTmpdir(), 'kim-verify-'))
 t.teardown(() => rmSync(root, { recursive: true, force: true }))
@@ -495,6 +503,47 @@ for (const { title, exit, kinds, do: damage } of damages) {
     )
   })
 }
+
+t.test('verify - a store that was redacted is clean, and holds nothing of it', async t => {
+  const storeDir = join(root, 'redacted')
+  cpSync(join(root, 'store'), storeDir, { recursive: true })
+  const { events } = storePaths(storeDir)
+  for (const item_id of ['river/1', 'river/1020', 'loom/70']) {
+    const { records } = redactStore({
+      ...smallStore,
+      storeDir,
+      target: { item_type: 'message', item_id },
+      reason: 'asked',
+    })
+    t.ok(records > 0, item_id)
+    const verdict = await verifyJournal({ eventsDir: events })
+    t.strictSame(kindsOf(verdict), [...allowed, 'redacted'].sort(), JSON.stringify(verdict.findings))
+    t.equal(verdict.exit, 0)
+  }
+  flip(join(events, 'archive', first(parked(events))), 300)
+  t.equal((await verifyJournal({ eventsDir: events })).exit, 6, 'a redaction excuses nothing else')
+})
+
+t.test('verify - what a repair set aside and named is clean', async t => {
+  const repairable: readonly [string, FindingKind][] = [
+    ['a line missing from the newest', 'hole_repaired'],
+    ['a line that is no record in the newest', 'adjudicated'],
+    ['a bit in a parked checkpoint', 'checkpoint_absent'],
+    ['a FIFO in the place of a segment', 'hole_repaired'],
+  ]
+  for (const [title, kind] of repairable) {
+    const storeDir = join(root, 'repaired')
+    rmSync(storeDir, { recursive: true, force: true })
+    cpSync(join(root, 'store'), storeDir, { recursive: true })
+    const { events } = storePaths(storeDir)
+    damages.find(damage => damage.title === title)?.do(events)
+    t.not((await verifyJournal({ eventsDir: events })).exit, 0, `${title} is seen`)
+    repairStore({ ...smallStore, storeDir })
+    const verdict = await verifyJournal({ eventsDir: events })
+    t.equal(verdict.exit, 0, `${title}: ${JSON.stringify(verdict.findings)}`)
+    t.ok(kind in verdict.findings, kind)
+  }
+})
 
 t.test('verify - no bit of a sealed segment, a checkpoint or a blob turns unseen', async t => {
   const events = join(root, 'flipped')
