@@ -64,7 +64,7 @@ t.test('runner - fails an implementation that ends badly, says nothing or says t
     ['', /^no JSON object on stdout/],
     ["process.stdout.write('null')", /^no object$/],
     ["process.stdout.write('{}')", /^not as expected$/],
-    ['process.kill(process.pid)', /^exit -1: ended by SIGTERM/],
+    ["process.kill(process.pid, 'SIGKILL')", /^exit -1: ended by SIGKILL/],
   ] as const) {
     const { status, verdict } = run('torn-one-byte', script(t, text))
     t.equal(status, 1)
