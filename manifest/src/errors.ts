@@ -13,6 +13,8 @@ export type ErrorCode =
   | 'store_held'
   | 'consumer_held'
   | 'not_permitted'
+  | 'cursor_invalid'
+  | 'observer_closed'
   | 'no_store'
   | 'no_persona'
   | 'no_record'
@@ -51,6 +53,8 @@ export const errorCodes: Readonly<Record<ErrorCode, CodeEntry>> = {
   store_held: { retry: 'later', exitCode: 75, hint: 'another producer holds this store' },
   consumer_held: { retry: 'later', exitCode: 75, hint: 'another process uses this consumer name' },
   not_permitted: { retry: 'operator', exitCode: 77, hint: 'check owner and mode of the file' },
+  cursor_invalid: { retry: 'operator', exitCode: 2, hint: 'remove the stored cursor to begin at the head' },
+  observer_closed: { retry: 'never', exitCode: 1, hint: 'open another observer' },
   no_store: { retry: 'operator', exitCode: 4, hint: 'no journal there; check the path' },
   no_persona: { retry: 'operator', exitCode: 4, hint: 'see: kim-tail personas' },
   no_record: { retry: 'never', exitCode: 4, hint: 'the journal holds no such record' },

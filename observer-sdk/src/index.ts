@@ -1,4 +1,17 @@
+/** Follow a journal without touching it. Everything a host needs; nothing here can write below the store. */
+export type { Cursor, CursorStore } from './cursors/cursor.js'
+export { fileCursors } from './cursors/file.js'
+export { type MementoLike, mementoCursors } from './cursors/memento.js'
+export { memoryCursors } from './cursors/memory.js'
+export type { Change } from './deliver/change.js'
+export { type Observer, type ObserverOptions, openObserver, type Status } from './observer.js'
+export type { Board, Count, SectionSummary, Seed } from './project/board.js'
+export type { Impact } from './project/impact.js'
+export type { Evidence, PersonaView } from './project/persona.js'
+export type { StateView } from './project/state.js'
+export type { EntityView } from './project/view.js'
 export type { Failure, Outcome } from './store/outcome.js'
+export type { Gap } from './tail/source.js'
 export type { Example, Finding, FindingKind, Findings, FindingWeight, Place } from './verify/findings.js'
 export type { PassOptions, Progress } from './verify/pace.js'
 export {

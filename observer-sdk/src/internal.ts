@@ -1,3 +1,6 @@
+export { type ObserverSeams, openObserverWith } from './observer.js'
+export { type ColdResult, coldStart } from './replay/digest.js'
+export { type FullResult, fullScan } from './replay/full-scan.js'
 export { type BlobMismatch, checkBlob, readBlob } from './store/blob-file.js'
 export {
   type Candidate,

@@ -82,6 +82,21 @@ export class FileContent {
     return this.#readStored(position, length)
   }
 
+  /** As `read`, into memory of the caller's; returns how many bytes there were. */
+  readInto(target: Uint8Array, offset: number, length: number, position: number): number {
+    if (this.candidate.gzip) {
+      const part = this.read(position, length)
+      target.set(part, offset)
+      return part.length
+    }
+    try {
+      return readAt(this.#file, target, offset, length, position)
+    } catch (error) {
+      this.#failure ??= failureOf(this.candidate.path, error)
+      return 0
+    }
+  }
+
   /** Releases the file. The object is of no use afterwards. */
   close(): void {
     this.#inflated = undefined

@@ -1,0 +1,314 @@
+/** Keeps the state level with the source: derives it, reads on at every ring, derives anew when the ground moved. */
+import {
+  type AnomalyKind,
+  effectOf,
+  entersActivity,
+  type Head,
+  isRegistryGenesis,
+  limits,
+  type ReadRecord,
+  Ring,
+} from '@kim/manifest'
+import { BoardMaker, type Seed } from '../project/board.js'
+import { type Impact, ImpactSet } from '../project/impact.js'
+import { Roster } from '../project/persona.js'
+import { SeqWatch } from '../project/seq-watch.js'
+import { State } from '../project/state.js'
+import type { Flaw } from '../tail/base.js'
+import type { Batch, News, RecordReader, RecordSource, Snapshot } from '../tail/source.js'
+import { inSlices, nextTurn } from './slices.js'
+
+/** Most bytes of lines read at a time. */
+export const BATCH_BYTES: number = 1024 * 1024
+
+/** What a follower is told at its making. */
+export interface FollowerOptions {
+  readonly source: RecordSource
+  readonly seed: Seed | undefined
+  readonly activityMax: number
+  readonly now: () => number
+  /** State changed: by the doing of records that were read, or by being derived anew. */
+  readonly onChange: (impact: Impact, by: 'records' | 'derivation') => void
+  /** A bug of ours: the observer is to close. */
+  readonly onBug: (bug: unknown) => void
+}
+
+type Idle = Batch['idle'][number]
+
+/** The state of one observer and everything counted on the way. */
+export class Follower {
+  readonly source: RecordSource
+  readonly counts: Map<AnomalyKind, number> = new Map()
+  readonly #options: FollowerOptions
+  #snapshot!: Snapshot
+  #state!: State
+  #roster!: Roster
+  #board!: BoardMaker
+  #seqs!: SeqWatch
+  #activity!: Ring<ReadRecord>
+  #reader!: RecordReader
+  #head!: Head
+  #registryAuthoritative = false
+  #exists = false
+  #readable = true
+  /** Holes of journals followed before the present one. */
+  #holesBefore = 0
+  #epoch = 0
+  #latest: Batch | undefined
+  #redaction = false
+  #flaws: readonly Flaw[] = []
+  #lost: News['lost'] | Batch['lost'] | 'redaction'
+  #busy = false
+  #again = false
+  #closed = false
+
+  constructor(options: FollowerOptions) {
+    this.#options = options
+    this.source = options.source
+  }
+
+  /** Derives the state for the first time. */
+  async open(): Promise<void> {
+    await this.#derive(true)
+    this.#busy = false
+  }
+
+  /** Nothing is read or told any more. */
+  close(): void {
+    this.#closed = true
+  }
+
+  get snapshot(): Snapshot {
+    return this.#snapshot
+  }
+
+  get state(): State {
+    return this.#state
+  }
+
+  get roster(): Roster {
+    return this.#roster
+  }
+
+  get board(): BoardMaker {
+    return this.#board
+  }
+
+  get head(): Head {
+    return this.#head
+  }
+
+  get registryAuthoritative(): boolean {
+    return this.#registryAuthoritative
+  }
+
+  /** The newest activity, oldest first. */
+  get activity(): readonly ReadRecord[] {
+    return this.#activity.toArray()
+  }
+
+  /** False if there is no journal. */
+  get exists(): boolean {
+    return this.#exists
+  }
+
+  /** Why the state is not all that it could be, sorted. */
+  get reasons(): string[] {
+    const reasons: string[] = []
+    if (this.#count('future') > 0) reasons.push('future')
+    if (this.#snapshot.historyGone) reasons.push('history')
+    if (!this.#readable || this.#count('unreadable') > 0) reasons.push('unreadable')
+    return reasons
+  }
+
+  /** Every anomaly counted so far. */
+  anomalies(): Partial<Record<AnomalyKind, number>> {
+    const counts = new Map(this.counts)
+    const holes = this.#holesBefore + this.#seqs.holes
+    if (holes > 0) counts.set('seq_hole', (counts.get('seq_hole') ?? 0) + holes)
+    return Object.fromEntries([...counts].filter(([, times]) => times > 0))
+  }
+
+  /** Grows whenever places change their meaning, because everything was derived anew. */
+  get epoch(): number {
+    return this.#epoch
+  }
+
+  /** What was read last: who stands where it begins need not read it again. */
+  get latest(): Batch | undefined {
+    return this.#latest
+  }
+
+  /** Where the state has come to. */
+  get reader(): RecordReader {
+    return this.#reader
+  }
+
+  /** Something may have changed. Reads what is at hand before it returns, unless it has to derive anew. */
+  onNews(news: News): void {
+    this.#guard(() => {
+      this.#readable = news.readable || !news.exists
+      if (news.lost !== undefined) this.#lost ??= news.lost
+      if (this.#busy) this.#again = true
+      else this.#advance()
+    })
+  }
+
+  /** A reader elsewhere found that what it had read is no longer what is there. */
+  onLost(reason: NonNullable<Batch['lost']>): void {
+    this.#lost ??= reason
+    if (!this.#busy) this.#guard(() => this.#advance())
+  }
+
+  #advance(): void {
+    if (this.#closed) return
+    if (this.#lost !== undefined) {
+      void this.#anew()
+      return
+    }
+    const batch = this.#reader.read(BATCH_BYTES)
+    this.#apply(batch)
+    if (this.#lost !== undefined || batch.more) void this.#continue()
+  }
+
+  async #continue(): Promise<void> {
+    this.#busy = true
+    await nextTurn()
+    this.#busy = false
+    this.#again = false
+    this.#guard(() => this.#advance())
+  }
+
+  async #anew(): Promise<void> {
+    this.#busy = true
+    const before = this.#impactOfAll()
+    const had = this.#exists
+    const reason = this.#lost
+    this.#lost = undefined
+    try {
+      await this.#derive(reason === 'store_replaced')
+    } catch (bug) {
+      this.#options.onBug(bug)
+      return
+    }
+    if (this.#closed) return
+    if (reason === 'store_replaced' ? had && this.#exists : reason !== 'redaction' && reason !== undefined) {
+      this.#tally(reason as AnomalyKind, 1)
+    }
+    const impact = new ImpactSet()
+    impact.addAll(before)
+    impact.addAll(this.#impactOfAll())
+    this.#busy = false
+    // What was reported meanwhile is looked at again, and is either still so or was seen.
+    this.#lost = undefined
+    this.#options.onChange(impact.toImpact(), 'derivation')
+    const again = this.#again
+    this.#again = false
+    if (again) this.onNews(this.source.look())
+  }
+
+  async #derive(isOther: boolean): Promise<void> {
+    this.#busy = true
+    const snapshot = await inSlices(this.source.derive(), () => this.#closed)
+    if (snapshot === undefined) return
+    const { seed, activityMax, now } = this.#options
+    if (this.#epoch > 0) this.#holesBefore += this.#seqs.holes
+    this.#epoch += 1
+    this.#exists = this.source.look().exists
+    this.#snapshot = snapshot
+    this.#head = snapshot.head
+    this.#registryAuthoritative = snapshot.registryAuthoritative
+    this.#latest = undefined
+    this.#redaction = false
+    this.#flaws = []
+    this.#state = new State(snapshot.base, {
+      blob: ref => this.source.blob(ref),
+      onBlob: kind => this.#tally(kind, 1),
+      onFlaws: flaws => this.#rebase(flaws),
+    })
+    this.#roster = new Roster(this.#state, now)
+    this.#board = new BoardMaker(this.#state, seed)
+    this.#seqs = new SeqWatch(snapshot.highest)
+    this.#activity = new Ring(activityMax)
+    for (const record of snapshot.activity) this.#activity.push(record)
+    this.#reader = this.source.reader(snapshot.end)
+    // What was counted before in the same store is not counted again.
+    if (isOther) for (const [kind, times] of snapshot.counts) this.#tally(kind, times)
+  }
+
+  /** Lines of the base were not what they seemed: the same place is derived without them. */
+  #rebase(flaws: readonly Flaw[]): Snapshot['base'] {
+    const all = [...this.#flaws, ...flaws]
+    this.#flaws = all
+    const rest = this.source.derive({ flaws: all, until: this.#snapshot.end })
+    let step = rest.next()
+    while (step.done !== true) step = rest.next()
+    for (const flaw of flaws) this.#tally('checkpoint' in flaw ? 'checkpoint_rejected' : 'malformed', 1)
+    // Told later: whoever reads an entity now must not be called back in the middle of it.
+    const impact = this.#impactOfAll()
+    void nextTurn().then(() => {
+      if (!this.#closed) this.#options.onChange(impact, 'derivation')
+    })
+    return step.value.base
+  }
+
+  #apply(batch: Batch): void {
+    for (const [kind, times] of batch.counts) this.#tally(kind, times)
+    const impact = new ImpactSet()
+    let idle = 0
+    batch.entries.forEach(({ record }, at) => {
+      for (; (batch.idle[idle]?.before ?? Infinity) <= at; idle++)
+        this.#seqs.pass((batch.idle[idle] as Idle).seq)
+      const effect = effectOf(record)
+      const odd = this.#seqs.see(record)
+      if (odd !== undefined) this.#tally(odd, 1)
+      if (this.#state.apply(record, effect)) this.#tally('entity_rev_jump', 1)
+      if (effect === 'meta') this.#note(record)
+      else this.#roster.see(record)
+      if (entersActivity(record)) this.#activity.push(record)
+      impact.addRecord(record)
+    })
+    for (const { seq } of batch.idle.slice(idle)) this.#seqs.pass(seq)
+    const { passed } = batch
+    if (passed !== undefined && passed.seq >= this.#head.seq) this.#head = passed
+    if (batch.lost !== undefined) this.#lost ??= batch.lost
+    this.#latest = batch
+    if (batch.entries.length === 0 && batch.passed === undefined && batch.counts.size === 0) return
+    const changed = impact.toImpact()
+    this.#board.touch(changed.itemTypes)
+    this.#options.onChange(changed, 'records')
+  }
+
+  #note(record: ReadRecord): void {
+    if (isRegistryGenesis(record)) this.#registryAuthoritative = true
+    // A redaction rewrites old lines, archived ones too, where no watch looks; its last act is a checkpoint.
+    if (record.action === 'journal_note' && record.payload?.['kind'] === 'redaction') this.#redaction = true
+    if (record.action === 'checkpoint_ref' && this.#redaction) this.#lost ??= 'redaction'
+  }
+
+  #impactOfAll(): Impact {
+    const impact = new ImpactSet()
+    for (const type of this.#state.counts.keys()) impact.addEntity(type, undefined)
+    const { itemTypes, sections } = impact.toImpact()
+    return { itemTypes, sections, personas: this.#roster.names() }
+  }
+
+  #tally(kind: AnomalyKind, times: number): void {
+    this.counts.set(kind, (this.counts.get(kind) ?? 0) + times)
+  }
+
+  #count(kind: AnomalyKind): number {
+    return this.counts.get(kind) ?? 0
+  }
+
+  #guard(step: () => void): void {
+    try {
+      step()
+    } catch (bug) {
+      this.#options.onBug(bug)
+    }
+  }
+}
+
+/** How much activity is kept unless the host asks for another number. */
+export const ACTIVITY_MAX: number = limits.activityRecordsMax

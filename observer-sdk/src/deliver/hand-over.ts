@@ -1,0 +1,217 @@
+/** What a consumer is handed: pulled from the source at its own pace, from where its cursor stands. */
+import { isNews, KimError, type ReadRecord } from '@kim/manifest'
+import { type Cursor, type CursorStore, parseCursor } from '../cursors/cursor.js'
+import { type Impact, ImpactSet } from '../project/impact.js'
+import { isSamePlace, ORIGIN } from '../tail/position.js'
+import type { Batch, Gap, RecordReader, Start } from '../tail/source.js'
+import type { Change } from './change.js'
+import { BATCH_BYTES, type Follower } from './follower.js'
+import { inSlices, nextTurn } from './slices.js'
+
+/** What hand-over needs to know of its observer. */
+export interface HandOverOptions {
+  readonly follower: Follower
+  readonly cursors: CursorStore
+  /** The id that cursors are stored under, as of now. */
+  readonly projectId: () => string
+  readonly from: 'head' | 'start'
+  /** True once the observer is closed. */
+  readonly isClosed: () => boolean
+  /** Resolves when there may be more, or when the observer is closed. */
+  readonly news: () => Promise<void>
+}
+
+const NOWHERE: Cursor = { seq: 0, checkpoint_seq: 0, writer: null }
+
+/** One consumer's place in the journal. */
+export class HandOver {
+  readonly #options: HandOverOptions
+  /** What the consumer has asked beyond. */
+  #committed: Cursor = NOWHERE
+  /** What it has been handed. */
+  #reached: Cursor = NOWHERE
+  #project: string | undefined
+  #epoch = 0
+  #reader: RecordReader | undefined
+  #since = 0
+  #sinceSegment = 0
+  #gap: Gap | undefined
+  #stale = new ImpactSet()
+  #isStored = false
+  #isTaken = false
+  /** True once a change was handed over that is not committed. */
+  #isAhead = false
+
+  constructor(options: HandOverOptions) {
+    this.#options = options
+  }
+
+  /** Finds the place once the state is derived for the first time. */
+  async open(): Promise<void> {
+    const { follower, cursors, projectId, from } = this.#options
+    this.#epoch = follower.epoch
+    if (!follower.exists) return
+    this.#project = projectId()
+    const stored = parseCursor(await cursors.load(this.#project))
+    this.#isStored = stored !== undefined
+    if (stored === undefined && from === 'head') {
+      const { head, end, checkpointSeq } = follower.snapshot
+      this.#stand(
+        { ...head, checkpoint_seq: checkpointSeq },
+        { position: end, since: end.offset, gap: undefined },
+      )
+      this.#committed = this.#reached
+      return
+    }
+    this.#committed = stored ?? NOWHERE
+    await this.#find(this.#committed)
+  }
+
+  /** Bytes the consumer has not been handed are gone, or its place in them is lost. */
+  get gap(): Gap | undefined {
+    return this.#gap
+  }
+
+  /** State changed by no record's doing. */
+  stale(impact: Impact): void {
+    this.#stale.addAll(impact)
+  }
+
+  /** The changes, one after another; a change counts as taken when the next one is asked for. */
+  async *changes(isStopped: () => boolean): AsyncGenerator<Change, void, undefined> {
+    if (this.#isTaken) {
+      throw new KimError(
+        'usage',
+        'the changes of this observer are being read already: one consumer at a time',
+      )
+    }
+    this.#isTaken = true
+    try {
+      if (this.#isAhead) await this.#find(this.#committed)
+      this.#isAhead = false
+      if (!this.#isStored) await this.#commit(this.#committed)
+      for (;;) {
+        const change = await this.#next(isStopped)
+        if (change === undefined) return
+        this.#isAhead = true
+        yield change
+        await this.#commit(change.cursor)
+      }
+    } finally {
+      this.#isTaken = false
+    }
+  }
+
+  async #commit(cursor: Cursor): Promise<void> {
+    this.#committed = cursor
+    this.#isAhead = false
+    if (this.#project === undefined) return
+    await this.#options.cursors.save(this.#project, cursor)
+    this.#isStored = true
+  }
+
+  async #next(isStopped: () => boolean): Promise<Change | undefined> {
+    const { follower, isClosed, news } = this.#options
+    while (!isClosed() && !isStopped()) {
+      // Asked for first: what happens while we look is not missed.
+      const more = news()
+      if (follower.epoch !== this.#epoch) await this.#moveOn()
+      if (isClosed() || isStopped()) break
+      const batch = this.#reader === undefined ? undefined : this.#pull(this.#reader)
+      const change = this.#changeOf(batch)
+      if (change !== undefined) return change
+      if (batch?.lost !== undefined) follower.onLost(batch.lost)
+      if (batch?.more === true) await nextTurn()
+      else await more
+    }
+    return undefined
+  }
+
+  #pull(reader: RecordReader): Batch {
+    const { latest } = this.#options.follower
+    if (latest === undefined || latest.lost !== undefined || !isSamePlace(latest.from, reader.position)) {
+      return reader.read(BATCH_BYTES)
+    }
+    // The state has read these very bytes.
+    reader.seek(latest.to)
+    return latest
+  }
+
+  #changeOf(batch: Batch | undefined): Change | undefined {
+    const { follower } = this.#options
+    const records = batch === undefined ? [] : this.#handedOver(batch)
+    const gap = this.#gap ?? this.#gapBefore(records, batch)
+    if (batch !== undefined) this.#reach(batch)
+    if (records.length === 0) {
+      if (batch?.more === true || (gap === undefined && this.#stale.isEmpty)) return undefined
+      if (!follower.exists && gap === undefined && this.#stale.isEmpty) return undefined
+    }
+    this.#gap = undefined
+    const impact = this.#stale
+    this.#stale = new ImpactSet()
+    for (const record of records) impact.addRecord(record)
+    return { ...impact.toImpact(), records, news: records.filter(isNews), gap, cursor: this.#reached }
+  }
+
+  #handedOver({ entries }: Batch): ReadRecord[] {
+    const records: ReadRecord[] = []
+    for (const { record, segment, offset } of entries) {
+      if (segment !== this.#sinceSegment || offset >= this.#since) records.push(record)
+    }
+    return records
+  }
+
+  /** A segment that went while it was being read took with it what stands between the cursor and what is left. */
+  #gapBefore(records: readonly ReadRecord[], batch: Batch | undefined): Gap | undefined {
+    const from = this.#reached.seq + 1
+    const to = (records[0]?.seq ?? 0) - 1
+    return batch?.skipped === true && to >= from ? { from, to, reason: 'archived' } : undefined
+  }
+
+  #reach({ passed, to }: Batch): void {
+    const { follower } = this.#options
+    const { seq, writer } = isSamePlace(to, follower.reader.position) ? follower.head : (passed ?? NOWHERE)
+    if (seq < this.#reached.seq || seq === 0) return
+    this.#reached = { seq, writer, checkpoint_seq: follower.snapshot.checkpointSeq }
+  }
+
+  /** Everything was derived anew: the place is found again from the cursor. */
+  async #moveOn(): Promise<void> {
+    const { follower, cursors, projectId } = this.#options
+    this.#epoch = follower.epoch
+    this.#reader = undefined
+    if (!follower.exists) return
+    const project = projectId()
+    if (project === this.#project) {
+      await this.#find(this.#reached)
+      return
+    }
+    const before = this.#project === undefined ? 0 : this.#reached.seq
+    this.#project = project
+    const stored = parseCursor(await cursors.load(project))
+    this.#isStored = stored !== undefined
+    this.#committed = stored ?? NOWHERE
+    await this.#find(this.#committed)
+    // Another store: what was not handed over of the old one is gone with it.
+    if (stored === undefined && before > 0) this.#gap = { from: 1, to: before, reason: 'rewound' }
+    if (!this.#isStored) await this.#commit(this.#committed)
+  }
+
+  async #find(cursor: Cursor): Promise<void> {
+    const { follower, isClosed } = this.#options
+    if (!follower.exists) return
+    const start = await inSlices(follower.source.locate(cursor, follower.snapshot), isClosed)
+    if (start === undefined) return
+    // After a rewind the seqs the consumer had come to mean nothing.
+    this.#stand(start.gap?.reason === 'rewound' ? NOWHERE : cursor, start)
+  }
+
+  #stand(cursor: Cursor, { position, since, gap }: Start): void {
+    const { follower } = this.#options
+    this.#reached = { ...cursor, checkpoint_seq: follower.snapshot.checkpointSeq }
+    this.#reader = follower.source.reader(position)
+    this.#since = since
+    this.#sinceSegment = position.segment === ORIGIN.segment ? -1 : position.segment
+    this.#gap = gap
+  }
+}

@@ -1,0 +1,59 @@
+import { effectOf, type ReadRecord, sectionsOf } from '@kim/manifest'
+
+/** What a change made stale: nothing more, and nothing less. Each list is sorted. */
+export interface Impact {
+  readonly itemTypes: readonly string[]
+  readonly sections: readonly string[]
+  readonly personas: readonly string[]
+}
+
+/** Gathers impacts until somebody takes them. */
+export class ImpactSet {
+  readonly #itemTypes = new Set<string>()
+  readonly #sections = new Set<string>()
+  readonly #personas = new Set<string>()
+
+  /** True if nothing was gathered. */
+  get isEmpty(): boolean {
+    return this.#itemTypes.size === 0 && this.#sections.size === 0 && this.#personas.size === 0
+  }
+
+  /** A record that applied. Notes of the journal about itself make nothing stale. */
+  addRecord(record: ReadRecord): void {
+    const effect = effectOf(record)
+    if (effect === 'meta') return
+    if (effect !== 'activity') this.#itemTypes.add(record.item_type)
+    for (const section of sectionsOf(record)) this.#sections.add(section)
+    if (record.agent !== undefined) this.#personas.add(record.agent)
+  }
+
+  /** An entity whose image changed without a record: one that was derived anew. */
+  addEntity(itemType: string, agent: string | undefined): void {
+    this.#itemTypes.add(itemType)
+    for (const section of sectionsOf({
+      action: 'update',
+      item_type: itemType,
+      item_id: 'any',
+      payload: {},
+    })) {
+      this.#sections.add(section)
+    }
+    if (agent !== undefined) this.#personas.add(agent)
+  }
+
+  /** Takes over what another has gathered. */
+  addAll({ itemTypes, sections, personas }: Impact): void {
+    for (const type of itemTypes) this.#itemTypes.add(type)
+    for (const section of sections) this.#sections.add(section)
+    for (const persona of personas) this.#personas.add(persona)
+  }
+
+  /** What was gathered. */
+  toImpact(): Impact {
+    return {
+      itemTypes: [...this.#itemTypes].sort(),
+      sections: [...this.#sections].sort(),
+      personas: [...this.#personas].sort(),
+    }
+  }
+}

@@ -1,0 +1,144 @@
+/** What one persona looks like from the journal: its inbox, its alerts, and whether anything shows that it lives. */
+import { isCount, type JsonObject, type ReadRecord } from '@kim/manifest'
+import type { State } from './state.js'
+import type { EntityView } from './view.js'
+
+/** With no evidence for this long, a persona that calls itself up is shown as stale. */
+const STALE_MS = 60 * 60 * 1000
+/** How many of its newest messages a view holds. */
+const NEWEST_MAX = 20
+
+/** The newest record about a persona. */
+export interface Evidence {
+  readonly seq: number
+  readonly ts: string | undefined
+  /** How long ago that was, by this machine's clock; absent if the record does not tell. */
+  readonly age_ms: number | undefined
+}
+
+/** One persona. */
+export interface PersonaView {
+  readonly persona: string
+  /** False if the journal holds nothing about it. */
+  readonly known: boolean
+  /** Its unread messages that are live. */
+  readonly unread: number
+  /** Its newest messages, newest first. */
+  readonly newest: readonly EntityView[]
+  readonly alerts: readonly EntityView[]
+  /** From evidence and its age, never from a status field alone. */
+  readonly liveness: 'up' | 'down' | 'stale' | 'unknown'
+  readonly evidence: Evidence | undefined
+  /** What of it waits for a person: open alerts and urgent unread mail. */
+  readonly attention: number
+}
+
+/** Personas as the state has them; views are kept until a change touches them. */
+export class Roster {
+  readonly #state: State
+  readonly #now: () => number
+  readonly #views = new Map<string, Omit<PersonaView, 'liveness' | 'evidence'> & { readonly seen: Seen }>()
+  /** The newest record of each persona since the open, activity included. */
+  readonly #heard = new Map<string, { readonly seq: number; readonly ts: string | undefined }>()
+
+  constructor(state: State, now: () => number) {
+    this.#state = state
+    this.#now = now
+  }
+
+  /** A record that applied. */
+  see({ agent, seq, ts }: ReadRecord): void {
+    if (agent === undefined) return
+    this.#heard.set(agent, { seq, ts })
+    this.#views.delete(agent)
+  }
+
+  /** Forgets what was derived from the state: it is another one now. */
+  reset(): void {
+    this.#views.clear()
+  }
+
+  /** Every persona that the journal has a record for. */
+  names(): string[] {
+    return Array.from(this.#state.values('persona'), ({ item_id }) => item_id).sort()
+  }
+
+  view(persona: string): PersonaView {
+    const view = this.#views.get(persona) ?? this.#build(persona)
+    this.#views.set(persona, view)
+    const { seen, ...rest } = view
+    const heard = this.#heard.get(persona)
+    const newest = heard !== undefined && heard.seq >= (seen.newest?.seq ?? 0) ? heard : seen.newest
+    const evidence = newest === undefined ? undefined : { ...newest, age_ms: this.#ageOf(newest.ts) }
+    return {
+      ...rest,
+      known: rest.known || heard !== undefined,
+      liveness: livenessOf(seen, evidence),
+      evidence,
+    }
+  }
+
+  #build(persona: string): Omit<PersonaView, 'liveness' | 'evidence'> & { readonly seen: Seen } {
+    const own = this.#state.get('persona', persona)
+    const messages = this.#prefixed('message', persona).toSorted(
+      (a, b) => numberOf(b, persona) - numberOf(a, persona),
+    )
+    const alerts = this.#prefixed('alert', persona).filter(({ payload }) => payload?.['status'] === 'open')
+    const urgent = own?.payload?.['unread_urgent']
+    const all = [...messages, ...alerts, ...(own === undefined ? [] : [own])]
+    return {
+      persona,
+      known: all.length > 0,
+      unread: messages.filter(({ payload }) => payload?.['read'] === false).length,
+      newest: messages.slice(0, NEWEST_MAX),
+      alerts,
+      attention: alerts.length + (isCount(urgent) ? urgent : 0),
+      seen: {
+        newest: newestOf(all),
+        state: own?.payload,
+        unreachable: alerts.some(({ payload }) => payload?.['kind'] === 'unreachable'),
+      },
+    }
+  }
+
+  /** The entities of a type whose id says that they are this persona's. */
+  #prefixed(itemType: string, persona: string): EntityView[] {
+    const prefix = `${persona}/`
+    const found: EntityView[] = []
+    for (const view of this.#state.values(itemType)) {
+      // A name may itself hold a slash: the payload decides.
+      if (view.item_id.startsWith(prefix) && (view.payload?.['persona'] ?? persona) === persona)
+        found.push(view)
+    }
+    return found
+  }
+
+  #ageOf(ts: string | undefined): number | undefined {
+    const time = ts === undefined ? Number.NaN : Date.parse(ts)
+    return Number.isNaN(time) ? undefined : Math.max(0, this.#now() - time)
+  }
+}
+
+interface Seen {
+  readonly newest: { readonly seq: number; readonly ts: string | undefined } | undefined
+  readonly state: JsonObject | undefined
+  readonly unreachable: boolean
+}
+
+function livenessOf({ state, unreachable }: Seen, evidence: Evidence | undefined): PersonaView['liveness'] {
+  if (evidence === undefined) return 'unknown'
+  if (unreachable || state?.['state'] === 'down') return 'down'
+  if (evidence.age_ms === undefined) return 'unknown'
+  if (evidence.age_ms > STALE_MS) return 'stale'
+  return state?.['state'] === 'up' ? 'up' : 'unknown'
+}
+
+function numberOf({ item_id }: EntityView, persona: string): number {
+  return Number(item_id.slice(persona.length + 1)) || 0
+}
+
+function newestOf(views: readonly EntityView[]): Seen['newest'] {
+  let newest: Seen['newest']
+  for (const { seq = 0, ts } of views) if (newest === undefined || seq > newest.seq) newest = { seq, ts }
+  return newest
+}

@@ -1,0 +1,49 @@
+/** What an implementation is judged by: the result of a full scan, and that of a cold start (OB-61). */
+import { type Cursor, parseCursor } from '../cursors/cursor.js'
+import { State } from '../project/state.js'
+import { JournalSource } from '../tail/journal-source.js'
+import type { Gap, Snapshot, Start } from '../tail/source.js'
+
+/** What a cold start comes to. */
+export interface ColdResult {
+  readonly cursor: Cursor
+  readonly digest: string
+  readonly entities: number
+  readonly gap: Gap | null
+  readonly head_seq: number
+  readonly registry_authoritative: boolean
+}
+
+/** Opens as an observer does, follows nothing, and says what it holds. */
+export function coldStart(eventsDir: string, storedCursor?: unknown): ColdResult {
+  const source = new JournalSource(eventsDir)
+  const snapshot = finish(source.derive())
+  const cursor = parseCursor(storedCursor)
+  const start = cursor === undefined ? undefined : startOf(source, cursor, snapshot)
+  const state = new State(snapshot.base, {
+    blob: ref => source.blob(ref),
+    onBlob: () => {},
+    onFlaws: flaws => finish(source.derive({ flaws, until: snapshot.end })).base,
+  })
+  // The digest first: it reads every payload, and so settles how many entities there are.
+  const digest = state.digest()
+  return {
+    cursor: { checkpoint_seq: snapshot.checkpointSeq, ...snapshot.head },
+    digest,
+    entities: state.size,
+    gap: start?.gap ?? null,
+    head_seq: snapshot.head.seq,
+    registry_authoritative: snapshot.registryAuthoritative,
+  }
+}
+
+function startOf(source: JournalSource, cursor: Cursor, snapshot: Snapshot): Start | undefined {
+  return source.look().exists ? finish(source.locate(cursor, snapshot)) : undefined
+}
+
+/** Runs work to its end without giving others their turn. */
+function finish<T>(work: Generator<void, T>): T {
+  let step = work.next()
+  while (step.done !== true) step = work.next()
+  return step.value
+}

@@ -1,0 +1,176 @@
+import {
+  type AnomalyKind,
+  attentionOf,
+  decodeLine,
+  type Entity,
+  entityHash,
+  Fold,
+  type FoldStart,
+  headOf,
+  isJsonObject,
+  type JsonObject,
+  parseCheckpointEntity,
+  projectionDigest,
+  registryCapability,
+} from '@kim/manifest'
+import { type Cursor, parseCursor } from '../cursors/cursor.js'
+import { readBlob } from '../store/blob-file.js'
+import type { FileContent } from '../store/file-content.js'
+import { segmentLines } from '../store/segment-lines.js'
+import { type CheckpointDocument, entityLines } from '../tail/checkpoint-document.js'
+import { searchCheckpoint } from '../tail/checkpoint-search.js'
+import { JournalDirectory } from '../tail/directory.js'
+import { History } from '../tail/history.js'
+import { statedProjectId } from '../tail/project-id.js'
+import { SegmentScanner } from '../tail/segment-scan.js'
+import type { Gap } from '../tail/source.js'
+import { verifyJournal } from '../verify/verify.js'
+import { HandedOver } from './handed-over.js'
+
+/** Everything that a full scan comes to; members as in OB-62. */
+export interface FullResult {
+  readonly activity: readonly number[]
+  readonly anomalies: Readonly<Partial<Record<AnomalyKind, number>>>
+  readonly attention_required: number
+  readonly cursor: Cursor
+  readonly digest: string
+  readonly entities: number
+  readonly gap: Gap | null
+  readonly head_seq: number
+  readonly news: readonly { readonly seq: number; readonly wake: string }[]
+  readonly registry_authoritative: boolean
+  readonly sections: Readonly<Record<string, readonly string[]>>
+  readonly status: { readonly kind: string; readonly reasons: readonly string[] }
+  readonly verify_exit: number
+}
+
+/** Reads a journal forward, every line parsed. */
+export async function fullScan(eventsDir: string, storedCursor?: unknown): Promise<FullResult> {
+  const directory = new JournalDirectory(eventsDir)
+  const { identity } = directory.look()
+  const history = new History(directory)
+  const cursor = parseCursor(storedCursor)
+  const { document, rejected } = search(history)
+  const first = history.first() ?? 1
+  const covered = document !== undefined && document.header.head_seq >= first - 1
+  const base = covered && first > 1 ? document : undefined
+  const all = new HandedOver()
+  const fold = new Fold(base === undefined ? { after: first - 1 } : startFrom(base), {
+    onRecord: record => all.take(record),
+  })
+  foldSegments(history, base, fold)
+  for (let i = 0; i < rejected; i++) fold.count('checkpoint_rejected')
+  for (let i = 0; i < directory.listing.misnamed.length; i++) fold.count('segment_misnamed')
+  const attention = attentionOf(attentive(eventsDir, fold))
+  const handed = cursor === undefined ? all : HandedOver.since(directory, cursor, fold.head.seq, first)
+  const { head, projection, anomalies } = fold
+  const reasons = [...(anomalies.future > 0 ? ['future'] : []), ...(first > 1 && !covered ? ['history'] : [])]
+  const verdict = await verifyJournal({ eventsDir })
+  return {
+    activity: fold.activity.map(({ seq }) => seq),
+    anomalies: Object.fromEntries(Object.entries(anomalies).filter(([, times]) => times > 0)),
+    attention_required: attention,
+    cursor: { checkpoint_seq: document?.header.head_seq ?? 0, seq: head.seq, writer: head.writer },
+    digest: projectionDigest(
+      [...projection.values()].map(entity => ({
+        ...entity,
+        entity_rev: entity.entity_rev,
+        hash: entityHash(entity),
+      })),
+    ),
+    entities: projection.size,
+    gap: handed.gap ?? null,
+    head_seq: head.seq,
+    news: cursor === undefined ? [] : handed.news,
+    registry_authoritative: fold.registryAuthoritative,
+    sections: handed.sections(),
+    status: {
+      kind: statusOf(identity !== undefined, reasons),
+      reasons: identity === undefined ? [] : reasons,
+    },
+    verify_exit: verdict.exit,
+  }
+}
+
+function statusOf(exists: boolean, reasons: readonly string[]): string {
+  if (!exists) return 'no_store'
+  if (reasons.length === 0) return 'live'
+  return reasons.includes('history') ? 'incomplete' : 'degraded'
+}
+
+function search(history: History): { document: CheckpointDocument | undefined; rejected: number } {
+  const work = searchCheckpoint(history, new SegmentScanner(), statedProjectId(history), new Set())
+  let step = work.next()
+  while (step.done !== true) step = work.next()
+  return step.value
+}
+
+function startFrom(document: CheckpointDocument): FoldStart {
+  const { header } = document
+  return {
+    head: headOf(header),
+    entities: entitiesOf(document),
+    revisions: header.revisions,
+    registryAuthoritative: header.capabilities.includes(registryCapability),
+  }
+}
+
+function* entitiesOf(document: CheckpointDocument): Generator<Entity> {
+  for (const { from, to } of entityLines(document)) {
+    const entity = parseCheckpointEntity(document.bytes.toString('utf8', from, to))
+    if (entity !== undefined) yield entity
+  }
+}
+
+function foldSegments(history: History, base: CheckpointDocument | undefined, fold: Fold): void {
+  const boundary = base === undefined ? 0 : history.holding(base.header.head_seq)
+  for (const { number } of history.segments) {
+    if (number < (boundary ?? 0)) continue
+    history.read(number, content => {
+      const from = base !== undefined && number === boundary ? tailFrom(content, base) : 0
+      fold.beginSegment()
+      for (const line of segmentLines(content)) {
+        if (line.offset < from) continue
+        if (line.kind === 'line') fold.line(line.bytes, line.atFileStart)
+        else fold.decoded({ kind: 'malformed', reason: 'too_long' }, new Uint8Array())
+      }
+    })
+  }
+}
+
+/** Offset after the last line with a checkpoint's head; beyond the content if it is not there. */
+function tailFrom(content: FileContent, { header }: CheckpointDocument): number {
+  let from = Infinity
+  for (const line of segmentLines(content)) {
+    if (line.kind !== 'line') continue
+    const decoded = decodeLine(line.bytes, line.atFileStart)
+    if (decoded.kind !== 'record') continue
+    const { seq, writer } = decoded.record
+    if (seq === header.head_seq && (writer ?? null) === header.head_writer)
+      from = line.offset + line.bytes.length + 1
+  }
+  return from
+}
+
+function* attentive(
+  eventsDir: string,
+  fold: Fold,
+): Generator<{ item_type: string; payload: JsonObject | undefined }> {
+  for (const { item_type, payload, payload_ref } of fold.projection.values()) {
+    if (payload_ref === undefined) yield { item_type, payload }
+    else {
+      const read = readBlob(eventsDir, payload_ref)
+      if (!read.ok) fold.count(read.reason === 'mismatch' ? 'blob_mismatch' : 'blob_missing')
+      yield { item_type, payload: read.ok ? parsed(read.value) : undefined }
+    }
+  }
+}
+
+function parsed(bytes: Buffer): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(bytes.toString('utf8'))
+    return isJsonObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,106 @@
+/** Which records a consumer is handed, decided by reading all of them: the long way that a cursor's search shortens. */
+import { isNews, type ReadRecord, sectionsOf, wakeClassOf } from '@kim/manifest'
+import type { Cursor } from '../cursors/cursor.js'
+import type { JournalDirectory } from '../tail/directory.js'
+import { JournalReader } from '../tail/journal-reader.js'
+import { ORIGIN } from '../tail/position.js'
+import type { Gap } from '../tail/source.js'
+
+const BATCH_BYTES = 1024 * 1024
+
+/** The records in scope, as far as anybody asks. */
+export class HandedOver {
+  readonly news: { seq: number; wake: string }[] = []
+  gap: Gap | undefined
+  readonly #sections = new Map<string, Set<string>>()
+
+  /** What a consumer with this cursor is handed of all that is available. */
+  static since(directory: JournalDirectory, cursor: Cursor, head: number, firstSegment: number): HandedOver {
+    const survey = new Survey(cursor)
+    for (const record of everyRecord(directory)) survey.take(record)
+    const from = survey.start(head)
+    const handed = new HandedOver()
+    let at = 0
+    let firstSeq: number | undefined
+    for (const record of everyRecord(directory)) {
+      if (at++ < from) continue
+      firstSeq ??= record.seq
+      handed.take(record)
+    }
+    handed.gap = survey.gap(head, firstSegment, firstSeq)
+    return handed
+  }
+
+  /** A record in scope. */
+  take(record: ReadRecord): void {
+    if (isNews(record)) this.news.push({ seq: record.seq, wake: wakeClassOf(record.event ?? '') })
+    const sections = sectionsOf(record)
+    if (sections.length === 0) return
+    const known = this.#sections.get(record.item_type) ?? new Set()
+    for (const section of sections) known.add(section)
+    this.#sections.set(record.item_type, known)
+  }
+
+  /** The sections made stale, by item type. */
+  sections(): Record<string, string[]> {
+    return Object.fromEntries([...this.#sections].map(([type, sections]) => [type, [...sections].sort()]))
+  }
+}
+
+function* everyRecord(directory: JournalDirectory): Generator<ReadRecord> {
+  const reader = new JournalReader(directory, ORIGIN)
+  for (;;) {
+    const { entries, more } = reader.read(BATCH_BYTES)
+    for (const { record } of entries) yield record
+    if (!more) return
+  }
+}
+
+/** What table U asks of the records, by their number in file order. */
+class Survey {
+  readonly #cursor: Cursor
+  #records = 0
+  #firstSeq = 0
+  #above: number | undefined
+  #afterWriter: number | undefined
+  #started: number | undefined
+  #ours = false
+  #others = false
+
+  constructor(cursor: Cursor) {
+    this.#cursor = cursor
+  }
+
+  take({ seq, writer, action, payload }: ReadRecord): void {
+    const cursor = this.#cursor
+    const at = this.#records++
+    if (at === 0) this.#firstSeq = seq
+    if (seq > cursor.seq) this.#above ??= at
+    const isOurs = cursor.writer !== null && writer === cursor.writer
+    if (isOurs) this.#afterWriter = at + 1
+    if (seq === cursor.seq) {
+      if (isOurs) this.#ours = true
+      else this.#others = true
+    }
+    if (action === 'journal_note' && payload?.['kind'] === 'producer_started') this.#started = at
+  }
+
+  start(head: number): number {
+    if (this.#isRewound(head)) return this.#afterWriter ?? this.#started ?? 0
+    return this.#above ?? this.#records
+  }
+
+  gap(head: number, firstSegment: number, firstHanded: number | undefined): Gap | undefined {
+    const { seq } = this.#cursor
+    if (this.#isRewound(head)) {
+      return { from: Math.min(firstHanded ?? head + 1, seq), to: seq, reason: 'rewound' }
+    }
+    if (firstSegment <= seq + 1 || this.#firstSeq <= seq + 1) return undefined
+    return { from: seq + 1, to: this.#firstSeq - 1, reason: 'archived' }
+  }
+
+  #isRewound(head: number): boolean {
+    const { seq, writer } = this.#cursor
+    return seq > head || (writer !== null && this.#others && !this.#ours)
+  }
+}

@@ -1,0 +1,112 @@
+/** The state a cold start found: where each entity's newest image stands, read when somebody asks. */
+import type { Buffer } from 'node:buffer'
+import { decodeLine, type Entity, parseCheckpointEntity, type ReadRecord } from '@kim/manifest'
+import { type EntityTable, entityKeyOf } from './entity-table.js'
+
+/** A stretch of memory that images stand in: lines of the journal, or entity lines of a checkpoint. */
+export interface Piece {
+  readonly kind: 'journal' | 'checkpoint'
+  readonly bytes: Buffer
+  /** Segment number, or head of the checkpoint: where the bytes came from. */
+  readonly origin: number
+}
+
+/** Entities by slot. A slot is a number that stands for one entity as long as the base lives. */
+export class Base {
+  readonly #table: EntityTable
+  readonly #pieces: readonly Piece[]
+  readonly #records: readonly ReadRecord[]
+  readonly #counts = new Map<string, number>()
+  #size = 0
+
+  constructor(table: EntityTable, pieces: readonly Piece[], records: readonly ReadRecord[]) {
+    this.#table = table
+    this.#pieces = pieces
+    this.#records = records
+    for (let slot = 0; slot < table.count; slot++) if (table.live[slot] === 1) this.#change(slot, 1)
+  }
+
+  /** How many entities are live. */
+  get size(): number {
+    return this.#size
+  }
+
+  /** How many are live, by item type. */
+  get counts(): ReadonlyMap<string, number> {
+    return this.#counts
+  }
+
+  /** The slot of a live entity, or -1. */
+  find(itemType: string, itemId: string): number {
+    if (this.#table.typeIndexOf(itemType) < 0) return -1
+    const slot = this.#table.find(entityKeyOf(itemType, itemId))
+    return slot >= 0 && this.#table.live[slot] === 1 ? slot : -1
+  }
+
+  /** The slots of all live entities, or of those of one type. */
+  *slots(itemType?: string): Generator<number> {
+    const table = this.#table
+    const type = itemType === undefined ? -1 : table.typeIndexOf(itemType)
+    if (itemType !== undefined && type < 0) return
+    for (let slot = 0; slot < table.count; slot++) {
+      if (table.live[slot] === 1 && (type < 0 || table.type[slot] === type)) yield slot
+    }
+  }
+
+  /** The names of a slot's entity. */
+  names(slot: number): { readonly itemType: string; readonly itemId: string } {
+    return this.#table.names(slot)
+  }
+
+  /** The `entity_rev` of a slot's image, if it has one. */
+  revision(slot: number): number | undefined {
+    const revision = this.#table.revision[slot] as number
+    return revision < 0 ? undefined : revision
+  }
+
+  /** A slot's entity, parsed; undefined if its bytes are not what their frame promised. */
+  read(slot: number): Entity | undefined {
+    const piece = this.#table.piece[slot] as number
+    if (piece < 0) return entityOf(this.#records[-piece - 1] as ReadRecord)
+    const { kind, bytes } = this.#pieces[piece] as Piece
+    const from = this.#table.offset[slot] as number
+    const line = bytes.subarray(from, from + (this.#table.length[slot] as number))
+    if (kind === 'checkpoint') return this.#readEntity(slot, line)
+    const decoded = decodeLine(line)
+    return decoded.kind === 'record' ? entityOf(decoded.record) : undefined
+  }
+
+  #readEntity(slot: number, line: Buffer): Entity | undefined {
+    const entity = parseCheckpointEntity(line.toString('utf8'))
+    const { itemType, itemId } = this.names(slot)
+    return entity?.item_type === itemType && entity.item_id === itemId ? entity : undefined
+  }
+
+  /** What to leave out when a slot's image could not be read: a line by its place, or a whole checkpoint. */
+  flaw(slot: number): Flaw {
+    const { kind, origin } = this.#pieces[this.#table.piece[slot] as number] as Piece
+    if (kind === 'checkpoint') return { checkpoint: origin }
+    return { segment: origin, offset: this.#table.place[slot] as number }
+  }
+
+  /** A newer record has taken the entity over, or removed it. */
+  drop(slot: number): void {
+    this.#table.live[slot] = 0
+    this.#change(slot, -1)
+  }
+
+  #change(slot: number, by: number): void {
+    const type = this.#table.types[this.#table.type[slot] as number] as string
+    this.#counts.set(type, (this.#counts.get(type) ?? 0) + by)
+    this.#size += by
+  }
+}
+
+/** Something that looked right and was not. */
+export type Flaw = { readonly segment: number; readonly offset: number } | { readonly checkpoint: number }
+
+/** The image that a record makes of its entity. */
+export function entityOf(record: ReadRecord): Entity {
+  const { item_type, item_id = '', agent, entity_rev, payload, payload_ref, seq, ts } = record
+  return { item_type, item_id, agent, entity_rev, payload, payload_ref, seq, ts }
+}

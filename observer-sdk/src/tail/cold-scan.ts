@@ -1,0 +1,176 @@
+/** What a cold start takes from the segments it reads, newest first: images, activity, head and counts. */
+import type { Buffer } from 'node:buffer'
+import {
+  type AnomalyKind,
+  decodeLine,
+  type Effect,
+  effectOf,
+  entersActivity,
+  type Head,
+  isRegistryGenesis,
+} from '@kim/manifest'
+import { ActionCatalogue } from './action-effects.js'
+import { ActivityTail } from './activity-tail.js'
+import type { FrameMatcher } from './frame.js'
+import { ImageClaims } from './image-claims.js'
+import type { JudgedLine } from './line-judge.js'
+import type { ScanVisitor } from './segment-scan.js'
+
+/** The line after which a checkpoint's tail begins. */
+export interface TailStart {
+  readonly seq: number
+  readonly writer: string | null
+}
+
+/** What one segment comes to. */
+class SegmentFacts {
+  readonly counts = new Map<AnomalyKind, number>()
+  head: Head | undefined
+  highest = 0
+  registry = false
+  /** The last unread line that could be the head, to be parsed before it is. */
+  top: { from: number; to: number; seq: number; offset: number } | undefined
+
+  count(kind: AnomalyKind, times = 1): void {
+    this.counts.set(kind, (this.counts.get(kind) ?? 0) + times)
+  }
+
+  see({ record: { seq, writer } }: JudgedLine): void {
+    this.highest = Math.max(this.highest, seq)
+    if (seq >= (this.head?.seq ?? 0)) this.head = { seq, writer: writer ?? null }
+  }
+}
+
+/** The visitor of a cold start. */
+export class ColdScan implements ScanVisitor {
+  readonly claims: ImageClaims = new ImageClaims()
+  readonly activity: ActivityTail = new ActivityTail()
+  readonly counts: Map<AnomalyKind, number> = new Map()
+  head: Head | undefined
+  /** The highest seq of any line that has one, future lines included. */
+  highest = 0
+  registryAuthoritative = false
+  /** Lines that are not what their frame promised, as `segment:offset`; met now, they make this scan void. */
+  readonly flawed: Set<string> = new Set()
+
+  readonly #known: ReadonlySet<string>
+  readonly #actions = new ActionCatalogue()
+  #facts = new SegmentFacts()
+  #segment = 0
+  #after: TailStart | undefined
+  #inTail = true
+
+  /** `known` are the flawed lines found before: they count as malformed. */
+  constructor(known: ReadonlySet<string>) {
+    this.#known = known
+  }
+
+  /** Begins a segment. With `after`, only what follows the last such line counts. */
+  begin(segment: number, after?: TailStart): void {
+    this.#segment = segment
+    this.#after = after
+    this.#inTail = after === undefined
+    this.claims.begin(segment)
+    this.#facts = new SegmentFacts()
+  }
+
+  /** Ends a segment. */
+  end(): void {
+    if (!this.#inTail) this.restart()
+    const { counts, head, highest, registry } = this.#facts
+    for (const [kind, times] of counts) this.counts.set(kind, (this.counts.get(kind) ?? 0) + times)
+    if (head !== undefined && head.seq > (this.head?.seq ?? 0)) this.head = head
+    this.highest = Math.max(this.highest, highest)
+    this.registryAuthoritative ||= registry
+    this.activity.endSegment()
+  }
+
+  framed(window: Buffer, from: number, to: number, offset: number, frame: FrameMatcher): void {
+    if (this.#known.size > 0 && this.#known.has(`${this.#segment}:${offset}`)) {
+      this.#facts.count('malformed')
+      return
+    }
+    const effects = this.#actions.effectsOf(window, frame.actionStart, frame.actionEnd)
+    const effect = frame.hasPayload ? effects.withPayload : effects.withoutPayload
+    if (effect === 'meta') {
+      this.#parse(window.subarray(from, to), offset)
+      return
+    }
+    const { seq } = frame
+    const facts = this.#facts
+    if (seq > facts.highest) facts.highest = seq
+    if (seq > (this.head?.seq ?? 0)) facts.top = { from, to, seq, offset }
+    if ((frame.hasEvent || effect === 'activity') && this.activity.wants) {
+      this.activity.line(window.subarray(from, to))
+    }
+    if (effect !== 'activity') this.claims.line(window, from, to, offset, frame, effect === 'upsert')
+    if (this.#after !== undefined && seq === this.#after.seq) {
+      this.#pass(seq, window.toString('utf8', frame.writerStart, frame.writerEnd))
+    }
+  }
+
+  released(line: JudgedLine): void {
+    const { record, defects } = line
+    this.#facts.see(line)
+    for (const kind of defects) this.#facts.count(kind)
+    const effect = effectOf(record)
+    if (effect === 'meta') this.#facts.registry ||= isRegistryGenesis(record)
+    if (this.activity.wants && entersActivity(record)) this.activity.record(record)
+    if (changesState(effect)) this.claims.record(record, effect === 'upsert')
+    this.#pass(record.seq, record.writer)
+  }
+
+  dropped(line: JudgedLine): void {
+    this.#facts.see(line)
+    for (const kind of line.defects) this.#facts.count(kind)
+    this.#facts.count('tx_incomplete')
+    this.#pass(line.record.seq, line.record.writer)
+  }
+
+  repeated(lines: number): void {
+    this.#facts.count('duplicate_line', lines)
+  }
+
+  odd(kind: 'malformed' | 'future', seq: number | undefined): void {
+    this.#facts.count(kind)
+    this.#facts.highest = Math.max(this.#facts.highest, seq ?? 0)
+  }
+
+  window(window: Buffer): boolean {
+    const { top } = this.#facts
+    this.#facts.top = undefined
+    if (top !== undefined && top.seq >= (this.#facts.head?.seq ?? 0)) {
+      const decoded = decodeLine(window.subarray(top.from, top.to))
+      if (decoded.kind !== 'record') this.flawed.add(`${this.#segment}:${top.offset}`)
+      else this.#facts.head = { seq: top.seq, writer: decoded.record.writer ?? null }
+    }
+    this.activity.settle()
+    return this.claims.settle(window)
+  }
+
+  restart(): void {
+    this.claims.forget()
+    this.activity.restart()
+    this.#facts = new SegmentFacts()
+    this.#inTail = this.#after === undefined
+  }
+
+  #parse(line: Buffer, offset: number): void {
+    const decoded = decodeLine(line)
+    if (decoded.kind === 'record') this.released({ ...decoded, offset, bytes: line })
+    else this.#facts.count('malformed')
+  }
+
+  /** The tail begins after the last line with its seq and writer: what came before is not part of it. */
+  #pass(seq: number, writer: string | undefined): void {
+    const after = this.#after
+    if (after === undefined || seq !== after.seq) return
+    if (after.writer !== null && writer !== after.writer) return
+    this.restart()
+    this.#inTail = true
+  }
+}
+
+function changesState(effect: Effect): boolean {
+  return effect === 'upsert' || effect === 'remove'
+}

@@ -1,0 +1,167 @@
+/**
+ * A hash table from an entity's key bytes to where its newest image stands. A cold start touches it once a
+ * line, so it is columns of numbers: no string and no object is made for a line that does not win.
+ */
+import { Buffer } from 'node:buffer'
+import { extendHash, finishHash, HASH_SEED } from './json-bytes.js'
+
+const SEPARATOR = '","item_type":"'
+const SEPARATOR_BYTES = Buffer.from(SEPARATOR)
+const FREE = -1
+const INITIAL = 4096
+
+/** The bytes under which an entity stands in the table: its id and type as our writer's frame holds them. */
+export interface EntityKey {
+  readonly bytes: Buffer
+  readonly typeStart: number
+  readonly hash: number
+}
+
+/** The key of an entity by its names; the same bytes as in a line, escapes included. */
+export function entityKeyOf(itemType: string, itemId: string): EntityKey {
+  const id = JSON.stringify(itemId).slice(1, -1)
+  const type = JSON.stringify(itemType).slice(1, -1)
+  const bytes = Buffer.from(`${id}${SEPARATOR}${type}`)
+  const idEnd = Buffer.byteLength(id)
+  const typeStart = idEnd + SEPARATOR.length
+  return { bytes, typeStart, hash: hashKey(bytes, idEnd, typeStart) }
+}
+
+function hashKey(bytes: Uint8Array, idEnd: number, typeStart: number): number {
+  let hash = HASH_SEED
+  for (let at = 0; at < bytes.length; at++) {
+    if (at < idEnd || at >= typeStart) hash = extendHash(hash, bytes[at] as number)
+  }
+  return finishHash(hash)
+}
+
+/** Slots by key. What an image is, is the caller's business: two numbers and a revision are kept for it. */
+export class EntityTable {
+  /** How many slots there are. */
+  count = 0
+  /** In which scan a slot was last claimed; 0 is none. */
+  claim: Int32Array = new Int32Array(INITIAL)
+  /** Where the image's bytes stand: number of the piece of memory, place and length in it. */
+  piece: Int32Array = new Int32Array(INITIAL)
+  offset: Int32Array = new Int32Array(INITIAL)
+  length: Int32Array = new Int32Array(INITIAL)
+  /** Offset of the image's line in its segment. */
+  place: Float64Array = new Float64Array(INITIAL)
+  /** The image's `entity_rev`, negative if it has none. */
+  revision: Float64Array = new Float64Array(INITIAL)
+  /** 1 while the newest image is a live one. */
+  live: Uint8Array = new Uint8Array(INITIAL)
+  /** Index of the slot's item type. */
+  type: Int32Array = new Int32Array(INITIAL)
+  /** Every item type met, by index. */
+  readonly types: string[] = []
+
+  #keyStart: Int32Array = new Int32Array(INITIAL)
+  #keyLength: Int32Array = new Int32Array(INITIAL)
+  #hash: Int32Array = new Int32Array(INITIAL)
+  #keys = Buffer.allocUnsafeSlow(INITIAL * 48)
+  #keysUsed = 0
+  #buckets = new Int32Array(INITIAL * 2).fill(FREE)
+  #mask = INITIAL * 2 - 1
+  readonly #typeIndex = new Map<string, number>()
+
+  /** The slot of a key, made if there is none. */
+  take(bytes: Uint8Array, start: number, typeStart: number, end: number, hash: number): number {
+    const at = this.#find(bytes, start, end, hash)
+    const slot = this.#buckets[at] as number
+    return slot === FREE ? this.#add(bytes, start, typeStart, end, hash, at) : slot
+  }
+
+  /** The slot of a key, or -1. */
+  find(key: EntityKey): number {
+    return this.#buckets[this.#find(key.bytes, 0, key.bytes.length, key.hash)] as number
+  }
+
+  /** The names that a slot stands for. */
+  names(slot: number): { readonly itemType: string; readonly itemId: string } {
+    const start = this.#keyStart[slot] as number
+    const bytes = this.#keys.subarray(start, start + (this.#keyLength[slot] as number))
+    const type = this.types[this.type[slot] as number] as string
+    const id = bytes.toString('utf8', 0, bytes.lastIndexOf(SEPARATOR_BYTES))
+    return { itemType: type, itemId: id.includes('\\') ? (JSON.parse(`"${id}"`) as string) : id }
+  }
+
+  /** The index of an item type, or -1 if none of its entities was met. */
+  typeIndexOf(itemType: string): number {
+    return this.#typeIndex.get(itemType) ?? -1
+  }
+
+  #find(bytes: Uint8Array, start: number, end: number, hash: number): number {
+    const length = end - start
+    const keys = this.#keys
+    for (let at = hash & this.#mask; ; at = (at + 1) & this.#mask) {
+      const slot = this.#buckets[at] as number
+      if (slot === FREE) return at
+      if (this.#hash[slot] !== hash || this.#keyLength[slot] !== length) continue
+      const key = this.#keyStart[slot] as number
+      let i = 0
+      while (i < length && keys[key + i] === bytes[start + i]) i += 1
+      if (i === length) return at
+    }
+  }
+
+  #add(bytes: Uint8Array, start: number, typeStart: number, end: number, hash: number, at: number): number {
+    const slot = this.count
+    if (slot === this.claim.length) this.#grow()
+    const length = end - start
+    while (this.#keysUsed + length > this.#keys.length) {
+      const keys = Buffer.allocUnsafeSlow(this.#keys.length * 2)
+      this.#keys.copy(keys)
+      this.#keys = keys
+    }
+    this.#keys.set(bytes.subarray(start, end), this.#keysUsed)
+    this.#keyStart[slot] = this.#keysUsed
+    this.#keyLength[slot] = length
+    this.#keysUsed += length
+    this.#hash[slot] = hash
+    this.type[slot] = this.#typeOf(Buffer.from(bytes.buffer, bytes.byteOffset + typeStart, end - typeStart))
+    this.#buckets[at] = slot
+    this.count += 1
+    if (this.count * 2 > this.#buckets.length) this.#rehash()
+    return slot
+  }
+
+  #typeOf(bytes: Buffer): number {
+    const text = bytes.toString('utf8')
+    const itemType = text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text
+    const known = this.#typeIndex.get(itemType)
+    if (known !== undefined) return known
+    this.#typeIndex.set(itemType, this.types.length)
+    return this.types.push(itemType) - 1
+  }
+
+  #grow(): void {
+    this.claim = twice(this.claim)
+    this.piece = twice(this.piece)
+    this.offset = twice(this.offset)
+    this.length = twice(this.length)
+    this.type = twice(this.type)
+    this.#keyStart = twice(this.#keyStart)
+    this.#keyLength = twice(this.#keyLength)
+    this.#hash = twice(this.#hash)
+    this.place = twice(this.place)
+    this.revision = twice(this.revision)
+    this.live = twice(this.live)
+  }
+
+  #rehash(): void {
+    this.#buckets = new Int32Array(this.#buckets.length * 2).fill(FREE)
+    this.#mask = this.#buckets.length - 1
+    for (let slot = 0; slot < this.count; slot++) {
+      let at = (this.#hash[slot] as number) & this.#mask
+      while (this.#buckets[at] !== FREE) at = (at + 1) & this.#mask
+      this.#buckets[at] = slot
+    }
+  }
+}
+
+function twice<T extends Int32Array | Float64Array | Uint8Array>(column: T): T {
+  const larger = new (column.constructor as new (length: number) => T)(column.length * 2)
+  larger.set(column)
+  return larger
+}

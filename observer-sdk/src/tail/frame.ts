@@ -1,0 +1,213 @@
+/**
+ * Recognises a line in our writer's exact frame without parsing it.
+ *
+ * The frame is matched from its first byte to its last: keys in their order, strings without escapes,
+ * plain numbers, the payload a single object. So if the line is JSON at all, its members are exactly what
+ * the match says; only the inside of the payload is left unread until somebody asks for it. Every other
+ * line (foreign key order, escapes in a name, a transaction, a blob reference) is no match, and is parsed.
+ */
+import type { Buffer } from 'node:buffer'
+import { limits } from '@kim/manifest'
+import {
+  BACKSLASH,
+  CLOSE,
+  COMMA,
+  escapedEnd,
+  extendHash,
+  finishHash,
+  HASH_SEED,
+  integerAt,
+  integerEnd,
+  literal,
+  namedMember,
+  OPEN,
+  plainEnd,
+  plainMember,
+  QUOTE,
+  readingEnd,
+  skip,
+} from './json-bytes.js'
+
+const ACTION = literal('{"action":"')
+const ACTOR = literal(',"actor":{"kind":"')
+const ACTOR_NAME = literal('","name":"')
+const AGENT = literal(',"agent":"')
+const CLOCK = literal(',"clock":{')
+const REVISION = literal(',"entity_rev":')
+const EVENT = literal(',"event":"')
+const ITEM_ID = literal(',"item_id":"')
+const ITEM_TYPE = literal(',"item_type":"')
+const KEY = literal(',"key":"')
+const PAYLOAD = literal(',"payload":{')
+const SEQ = literal(',"seq":')
+const SUMMARY = literal(',"summary":"')
+const TS = literal(',"ts":"')
+const WRITER = literal(',"v":2,"writer":"')
+const CLOCK_MEMBERS = ['"boot_ms":', '"mono_ms":', '"wait_ms":'].map(literal)
+
+/** One matcher, reused for every line: its fields describe the last match. */
+export class FrameMatcher {
+  actionStart = 0
+  actionEnd = 0
+  /** From the first byte of `item_id` to the last of `item_type`: the two strings and what stands between. */
+  keyStart = 0
+  typeStart = 0
+  keyEnd = 0
+  /** Hash of the key's bytes. */
+  hash = 0
+  revision = 0
+  seq = 0
+  hasEvent = false
+  hasPayload = false
+  writerStart = 0
+  writerEnd = 0
+
+  /** Whether `bytes[from, to)`, which ends before a line feed, is a line in the exact frame. */
+  match(bytes: Buffer, from: number, to: number): boolean {
+    if (to - from > limits.lineReadBytesMax) return false
+    let at = skip(bytes, from, ACTION)
+    if (at < 0) return false
+    this.actionStart = at
+    at = plainEnd(bytes, at)
+    if (at <= this.actionStart) return false
+    this.actionEnd = at
+    at = this.#matchHead(bytes, at + 1)
+    if (at < 0) return false
+    at = this.#matchEntity(bytes, at)
+    if (at < 0) return false
+    if (bytes[at + 2] === 0x6b /* k */) {
+      at = plainMember(bytes, at, KEY)
+      if (at < 0) return false
+    }
+    this.hasPayload = bytes[at + 2] === 0x70 /* p */
+    if (!this.hasPayload) return this.#matchTail(bytes, at, to)
+    const payload = skip(bytes, at, PAYLOAD)
+    return payload > 0 && this.#matchFromPayload(bytes, payload, to)
+  }
+
+  /** Actor, agent, clock, revision and event. */
+  #matchHead(bytes: Buffer, from: number): number {
+    let at = from
+    if (bytes[at + 3] === 0x63 /* the c of actor */) {
+      at = plainMember(bytes, at, ACTOR)
+      if (at < 0) return -1
+      at = plainMember(bytes, at - 1, ACTOR_NAME)
+      if (at < 0 || bytes[at] !== CLOSE) return -1
+      at += 1
+    }
+    at = plainMember(bytes, at, AGENT)
+    if (at < 0) return -1
+    if (bytes[at + 2] === 0x63 /* c */) {
+      at = matchClock(bytes, at)
+      if (at < 0) return -1
+    }
+    at = skip(bytes, at, REVISION)
+    if (at < 0) return -1
+    const end = integerEnd(bytes, at)
+    if (end < 0) return -1
+    this.revision = integerAt(bytes, at, end)
+    at = end
+    this.hasEvent = bytes[at + 3] === 0x76 /* the v of event */
+    return this.hasEvent ? namedMember(bytes, at, EVENT) : at
+  }
+
+  #matchEntity(bytes: Buffer, from: number): number {
+    let at = skip(bytes, from, ITEM_ID)
+    if (at < 0) return -1
+    this.keyStart = at
+    let hash = HASH_SEED
+    for (;;) {
+      const byte = bytes[at] as number
+      if (byte === QUOTE) break
+      if (byte === BACKSLASH || byte < 0x20) return -1
+      hash = extendHash(hash, byte)
+      at += 1
+    }
+    if (at === this.keyStart) return -1
+    at = skip(bytes, at + 1, ITEM_TYPE)
+    if (at < 0) return -1
+    this.typeStart = at
+    for (;;) {
+      const byte = bytes[at] as number
+      if (byte === QUOTE) break
+      if (byte === BACKSLASH || byte < 0x20) return -1
+      hash = extendHash(hash, byte)
+      at += 1
+    }
+    if (at === this.typeStart) return -1
+    this.keyEnd = at
+    this.hash = finishHash(hash)
+    return at + 1
+  }
+
+  /**
+   * The payload's end is the brace that the rest of the frame follows. With one closing brace there is no
+   * doubt; with more, a member of the line hidden behind an early end of the payload is looked for.
+   */
+  #matchFromPayload(bytes: Buffer, payload: number, to: number): boolean {
+    let doubtful = false
+    for (let at = bytes.indexOf(CLOSE, payload); at >= 0 && at < to; at = bytes.indexOf(CLOSE, at + 1)) {
+      if (this.#matchTail(bytes, at + 1, to)) return !doubtful || staysInside(bytes, payload, at)
+      const next = bytes[at + 1]
+      doubtful ||= next === COMMA || next === 0x20 || next === 0x09 || next === 0x0d
+    }
+    return false
+  }
+
+  /** Seq, summary, ts, version, writer and the end. */
+  #matchTail(bytes: Buffer, from: number, to: number): boolean {
+    let at = skip(bytes, from, SEQ)
+    if (at < 0) return false
+    const end = integerEnd(bytes, at)
+    if (end < 0) return false
+    const seq = integerAt(bytes, at, end)
+    if (seq === 0) return false
+    at = skip(bytes, end, SUMMARY)
+    if (at < 0) return false
+    at = escapedEnd(bytes, at)
+    if (at < 0) return false
+    at = plainMember(bytes, at + 1, TS)
+    if (at < 0) return false
+    at = skip(bytes, at, WRITER)
+    if (at < 0) return false
+    const writerEnd = plainEnd(bytes, at)
+    if (writerEnd < 0 || writerEnd + 2 !== to || bytes[writerEnd + 1] !== CLOSE) return false
+    this.seq = seq
+    this.writerStart = at
+    this.writerEnd = writerEnd
+    return true
+  }
+}
+
+function matchClock(bytes: Uint8Array, from: number): number {
+  let at = skip(bytes, from, CLOCK)
+  if (at < 0) return -1
+  let first = true
+  for (const name of CLOCK_MEMBERS) {
+    const start = skip(bytes, first ? at : at + 1, name)
+    if (start < 0 || (!first && bytes[at] !== COMMA)) continue
+    at = readingEnd(bytes, start)
+    if (at < 0) return -1
+    first = false
+  }
+  return bytes[at] === CLOSE ? at + 1 : -1
+}
+
+/** Whether the object opened before `from` is still open at `to`, where one of its closing braces stands. */
+function staysInside(bytes: Uint8Array, from: number, to: number): boolean {
+  let depth = 1
+  let inString = false
+  for (let at = from; at < to; at++) {
+    const byte = bytes[at]
+    if (inString) {
+      if (byte === BACKSLASH) at += 1
+      else if (byte === QUOTE) inString = false
+    } else if (byte === QUOTE) inString = true
+    else if (byte === OPEN) depth += 1
+    else if (byte === CLOSE) {
+      depth -= 1
+      if (depth === 0) return false
+    }
+  }
+  return true
+}

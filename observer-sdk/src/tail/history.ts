@@ -1,0 +1,81 @@
+import type { FileContent } from '../store/file-content.js'
+import type { SegmentEntry, StoreListing } from '../store/listing.js'
+import { openSegment } from '../store/store-files.js'
+import type { JournalDirectory } from './directory.js'
+
+/** The segments of one listing, opened wherever they stand by then. */
+export class History {
+  readonly eventsDir: string
+  readonly listing: StoreListing
+  /** How many files were there and could not be read. */
+  unreadable = 0
+  readonly #known: Map<number, string>
+  readonly #broken = new Set<number>()
+
+  constructor({ path, listing, known }: JournalDirectory) {
+    this.eventsDir = path
+    this.listing = listing
+    this.unreadable = listing.failures.length
+    this.#known = known
+  }
+
+  /** Every segment that exists, ascending. */
+  get segments(): readonly SegmentEntry[] {
+    return this.listing.segments
+  }
+
+  /** Number of the segment that is appended to, if there is one. */
+  get newest(): number | undefined {
+    return this.segments.at(-1)?.number
+  }
+
+  /** The first segment that can really be read: what cannot be read is not there. */
+  first(): number | undefined {
+    return this.segments.find(({ number }) => this.#isReadable(number))?.number
+  }
+
+  /** The highest-numbered segment whose number is not above `seq`. */
+  holding(seq: number): number | undefined {
+    let low = 0
+    let high = this.segments.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if ((this.segments[middle] as SegmentEntry).number <= seq) low = middle + 1
+      else high = middle
+    }
+    return this.segments[low - 1]?.number
+  }
+
+  /** Runs `use` over a segment's content; undefined if it cannot be read. */
+  read<T>(number: number, use: (content: FileContent) => T): T | undefined {
+    if (this.#broken.has(number)) return undefined
+    const opened = openSegment(this.eventsDir, number)
+    if (!opened.ok) {
+      this.#fail(number, opened.reason === 'unreadable')
+      return undefined
+    }
+    const content = opened.value
+    try {
+      // Nothing of a compressed copy that cannot be read to its end is taken.
+      if (content.candidate.gzip && content.bytes === 0 && content.failure !== undefined) {
+        this.#fail(number, true)
+        return undefined
+      }
+      if (!content.candidate.gzip) this.#known.set(number, content.identity)
+      const result = use(content)
+      if (content.failure !== undefined) this.unreadable += 1
+      return result
+    } finally {
+      content.close()
+    }
+  }
+
+  #isReadable(number: number): boolean {
+    return this.read(number, () => true) === true
+  }
+
+  #fail(number: number, counts: boolean): void {
+    if (counts) this.unreadable += 1
+    this.#broken.add(number)
+  }
+}

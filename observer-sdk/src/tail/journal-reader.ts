@@ -1,0 +1,219 @@
+import { Buffer } from 'node:buffer'
+import { type AnomalyKind, decodeLine, type Head, LineFramer, type ReadRecord } from '@kim/manifest'
+import type { FileContent } from '../store/file-content.js'
+import { segmentLines } from '../store/segment-lines.js'
+import { openSegment } from '../store/store-files.js'
+import type { JournalDirectory } from './directory.js'
+import { deepFreeze } from './freeze.js'
+import { type JudgedLine, LineJudge, type Verdict } from './line-judge.js'
+import { isSamePlace, type Position } from './position.js'
+import type { Batch, Entry, RecordReader } from './source.js'
+
+/** Most bytes read at a time. */
+const CHUNK_BYTES = 256 * 1024
+
+/** What one call of `read` gathers. */
+class Gathering {
+  readonly entries: Entry[] = []
+  readonly counts = new Map<AnomalyKind, number>()
+  readonly idle: { seq: number; before: number }[] = []
+  passed: Head | undefined
+  more = false
+  skipped = false
+  lost: Batch['lost']
+
+  count(kind: AnomalyKind, times = 1): void {
+    this.counts.set(kind, (this.counts.get(kind) ?? 0) + times)
+  }
+
+  sit(seq: number): void {
+    this.idle.push({ seq, before: this.entries.length })
+  }
+
+  pass({ seq, writer }: ReadRecord): void {
+    if (seq >= (this.passed?.seq ?? 0)) this.passed = { seq, writer: writer ?? null }
+  }
+}
+
+/** Follows segments from a place: each byte is read once, a torn line and an open transaction are waited for. */
+export class JournalReader implements RecordReader {
+  readonly #directory: JournalDirectory
+  #position: Position
+  /** The next byte to read; behind it, in the framer, stands at most one unterminated line. */
+  #at: number
+  #framer: LineFramer
+  #judge: LineJudge
+  /** Offset of the first byte of the line that is not terminated yet. */
+  #lineStart: number
+  /** A compressed segment while it is read: it can only be inflated whole. */
+  #inflated: { readonly segment: number; readonly bytes: Buffer } | undefined
+
+  /** The segment that could not be read at the last attempt: an occasion is counted once. */
+  #unreadable: number | undefined
+
+  constructor(directory: JournalDirectory, position: Position) {
+    this.#directory = directory
+    this.#position = position
+    this.#at = position.offset
+    this.#lineStart = position.offset
+    this.#framer = new LineFramer(position.offset)
+    this.#judge = this.#newJudge(position)
+  }
+
+  get position(): Position {
+    return this.#position
+  }
+
+  seek(position: Position): void {
+    if (isSamePlace(position, this.#position)) return
+    this.#inflated = position.segment === this.#inflated?.segment ? this.#inflated : undefined
+    this.#position = position
+    this.#at = position.offset
+    this.#lineStart = position.offset
+    this.#framer = new LineFramer(position.offset)
+    this.#judge = this.#newJudge(position)
+  }
+
+  read(bytesMax: number): Batch {
+    const from = this.#position
+    const found = new Gathering()
+    for (let left = bytesMax; ; ) {
+      if (left <= 0) {
+        found.more = true
+        break
+      }
+      // Before the bytes: what was appended here before the next segment came is still read.
+      const next = this.#directory.after(this.#position.segment)
+      const read = this.#position.segment === 0 ? 0 : this.#readSegment(left, found)
+      if (read === undefined) break
+      left -= read
+      if (read > 0) continue
+      if (next === undefined) break
+      this.#report(this.#judge.interrupt(), found)
+      this.seek({ segment: next, offset: 0, peak: 0 })
+    }
+    const { entries, counts, idle, passed, more, skipped, lost } = found
+    return { from, to: this.#position, entries, counts, idle, passed, more, skipped, lost }
+  }
+
+  /** How many bytes were read; undefined if nothing more can be now. */
+  #readSegment(bytesMax: number, found: Gathering): number | undefined {
+    const { segment } = this.#position
+    if (this.#inflated?.segment === segment) {
+      const part = this.#inflated.bytes.subarray(this.#at, this.#at + Math.min(bytesMax, CHUNK_BYTES))
+      this.#take(part, found)
+      return part.length
+    }
+    const opened = openSegment(this.#directory.path, segment)
+    if (!opened.ok) {
+      if (opened.reason === 'unreadable') this.#countUnreadable(found)
+      return this.#pass(found)
+    }
+    try {
+      return this.#readContent(opened.value, bytesMax, found)
+    } finally {
+      opened.value.close()
+    }
+  }
+
+  #readContent(content: FileContent, bytesMax: number, found: Gathering): number | undefined {
+    const { segment } = this.#position
+    const { known } = this.#directory
+    if (!content.candidate.gzip) {
+      const identity = known.get(segment)
+      if (identity !== undefined && identity !== content.identity) found.lost = 'segment_replaced'
+      else known.set(segment, content.identity)
+    }
+    if (found.lost === undefined && content.bytes < this.#at) found.lost = 'segment_shrunk'
+    if (found.lost !== undefined) return undefined
+    const wanted = Math.min(bytesMax, CHUNK_BYTES, content.bytes - this.#at)
+    const chunk = wanted > 0 ? content.read(this.#at, wanted) : Buffer.alloc(0)
+    if (content.failure !== undefined) {
+      this.#countUnreadable(found)
+      return content.candidate.gzip ? this.#pass(found) : undefined
+    }
+    if (content.candidate.gzip) this.#inflated = { segment, bytes: content.read(0, content.bytes) }
+    this.#take(chunk, found)
+    return chunk.length
+  }
+
+  /** Gone or unreadable, with whatever of it was not read: what comes after it is read, if anything does. */
+  #pass(found: Gathering): number | undefined {
+    if (this.#directory.after(this.#position.segment) === undefined) return undefined
+    found.skipped = true
+    return 0
+  }
+
+  #countUnreadable(found: Gathering): void {
+    const { segment } = this.#position
+    if (this.#unreadable !== segment) found.count('unreadable')
+    this.#unreadable = segment
+  }
+
+  #take(chunk: Buffer, found: Gathering): void {
+    this.#at += chunk.length
+    for (const line of this.#framer.push(chunk)) {
+      if (line.kind === 'too_long') {
+        this.#lineStart = line.offset + line.length + 1
+        this.#report(this.#judge.interrupt(), found)
+        found.count('malformed')
+      } else {
+        this.#lineStart = line.offset + line.bytes.length + 1
+        this.#line(line.bytes, line.offset, line.atFileStart, found)
+      }
+    }
+    const { segment } = this.#position
+    const offset = this.#judge.pending[0]?.offset ?? this.#lineStart
+    this.#position = { segment, offset, peak: this.#judge.peak }
+  }
+
+  #line(bytes: Uint8Array, offset: number, atFileStart: boolean, found: Gathering): void {
+    const decoded = decodeLine(bytes, atFileStart)
+    if (decoded.kind === 'blank') return
+    this.#report(this.#judge.judge(decoded, offset, bytes), found)
+    if (decoded.kind === 'record') return
+    found.count(decoded.kind)
+    if (decoded.kind === 'future' && decoded.seq !== undefined) found.sit(decoded.seq)
+  }
+
+  #report({ released, dropped, repeated }: Verdict, found: Gathering): void {
+    const { segment } = this.#position
+    for (const { record, defects } of dropped) {
+      for (const kind of defects) found.count(kind)
+      found.pass(record)
+      found.sit(record.seq)
+      found.count('tx_incomplete')
+    }
+    for (const { record, defects, offset } of released) {
+      found.pass(record)
+      for (const kind of defects) found.count(kind)
+      found.entries.push({ record: deepFreeze(record), segment, offset })
+    }
+    if (repeated > 0) found.count('duplicate_line', repeated)
+  }
+
+  #newJudge({ segment, peak }: Position): LineJudge {
+    return new LineJudge(peak, until => this.#earlierLines(segment, until))
+  }
+
+  /** The records before `until` that applied, read again: only a seq that does not ascend asks for them. */
+  *#earlierLines(segment: number, until: number): Generator<JudgedLine> {
+    const opened = openSegment(this.#directory.path, segment)
+    if (!opened.ok) return
+    const judge = new LineJudge(0, () => [])
+    judge.remember([])
+    try {
+      for (const line of segmentLines(opened.value)) {
+        if (line.offset >= until) return
+        if (line.kind === 'too_long') {
+          judge.interrupt()
+          continue
+        }
+        const decoded = decodeLine(line.bytes, line.atFileStart)
+        if (decoded.kind !== 'blank') yield* judge.judge(decoded, line.offset, line.bytes).released
+      }
+    } finally {
+      opened.value.close()
+    }
+  }
+}

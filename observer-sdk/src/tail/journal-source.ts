@@ -1,0 +1,82 @@
+import { resolve } from 'node:path'
+import { readBlob } from '../store/blob-file.js'
+import { openWatch, type Pace } from '../watch/watch.js'
+import { type DeriveLimits, derive, type Snapshot } from './derive.js'
+import { JournalDirectory } from './directory.js'
+import { History } from './history.js'
+import { JournalReader } from './journal-reader.js'
+import { locate, type Start } from './locate.js'
+import type { Position } from './position.js'
+import { directoryProjectId } from './project-id.js'
+import type { CursorLike, News, RecordReader, RecordSource } from './source.js'
+
+/** A journal directory as a source of records. */
+export class JournalSource implements RecordSource {
+  readonly #directory: JournalDirectory
+  readonly #pace: Pace
+  /** Identity of the directory that was derived from. */
+  #derived: string | undefined
+  #pending: News['lost']
+
+  constructor(eventsDir: string, pace: Pace = {}) {
+    this.#directory = new JournalDirectory(resolve(eventsDir))
+    this.#pace = pace
+  }
+
+  *derive(limits: DeriveLimits = {}): Generator<void, Snapshot> {
+    if (limits.until === undefined) {
+      this.#directory.known.clear()
+      this.look()
+      this.#derived = this.#directory.identity
+      this.#pending = undefined
+    }
+    const snapshot = yield* derive(this.#history(), limits)
+    return snapshot
+  }
+
+  *locate(cursor: CursorLike, snapshot: Snapshot): Generator<void, Start> {
+    return yield* locate(this.#history(), cursor, snapshot)
+  }
+
+  reader(position: Position): RecordReader {
+    return new JournalReader(this.#directory, position)
+  }
+
+  blob(ref: { readonly sha256: string; readonly bytes: number }): Uint8Array | 'missing' | 'mismatch' {
+    const read = readBlob(this.#directory.path, ref)
+    if (read.ok) return read.value
+    return read.reason === 'mismatch' ? 'mismatch' : 'missing'
+  }
+
+  fallbackProjectId(): string {
+    return directoryProjectId(this.#directory.path)
+  }
+
+  look(): News {
+    return this.#glance().news
+  }
+
+  watch(onNews: (news: News) => void): { ring(): void; close(): void } {
+    return openWatch(
+      this.#directory.path,
+      () => {
+        const { identity, changed, news } = this.#glance()
+        if (changed) onNews(news)
+        return { identity, grown: changed }
+      },
+      this.#pace,
+    )
+  }
+
+  #glance(): { readonly identity: string | undefined; readonly changed: boolean; readonly news: News } {
+    const { identity, readable, changed, replaced } = this.#directory.look()
+    if (identity !== this.#derived) this.#pending = 'store_replaced'
+    else if (replaced) this.#pending ??= 'segment_replaced'
+    const news = { exists: identity !== undefined, readable, lost: this.#pending }
+    return { identity, changed, news }
+  }
+
+  #history(): History {
+    return new History(this.#directory)
+  }
+}

@@ -1,0 +1,227 @@
+/** Where a cursor's hand-over begins, and what is missing before it: table U of the recovery page. */
+import type { Buffer } from 'node:buffer'
+import { decodeLine, type ReadRecord } from '@kim/manifest'
+import type { Snapshot } from './derive.js'
+import type { FrameMatcher } from './frame.js'
+import type { History } from './history.js'
+import type { JudgedLine } from './line-judge.js'
+import { ORIGIN, type Position } from './position.js'
+import { type ScanVisitor, SegmentScanner } from './segment-scan.js'
+import type { CursorLike } from './source.js'
+
+/** Records that a consumer was to be handed and that are gone, or whose place in the journal is lost. */
+export interface Gap {
+  readonly from: number
+  readonly to: number
+  /** `archived`: they are no longer available. `rewound`: the journal is another one than the cursor was made on. */
+  readonly reason: 'archived' | 'rewound'
+}
+
+/** Where hand-over begins. */
+export interface Start {
+  /** Where reading begins: at `since`, or before it at the first line of the transaction it stands in. */
+  readonly position: Position
+  /** Only records at or after this offset of that segment are handed over. */
+  readonly since: number
+  readonly gap: Gap | undefined
+}
+
+/** Finds the start; yields between segments. */
+export function* locate(
+  history: History,
+  cursor: CursorLike,
+  { head, end, peaks }: Snapshot,
+): Generator<void, Start> {
+  const search = new Search(history)
+  if (cursor.seq > head.seq || (yield* search.belongsToOthers(cursor)))
+    return yield* search.rewound(cursor, head.seq)
+  const holding = history.holding(cursor.seq) ?? 0
+  for (const { number } of history.segments) {
+    // Names are lower bounds, so earlier segments end below the cursor, unless a read one is known not to.
+    if (number < holding && (peaks.get(number) ?? 0) <= cursor.seq) continue
+    const above = search.first(number, { above: cursor.seq })
+    if (above !== undefined) return { ...above.place, gap: yield* search.archived(cursor) }
+    yield
+  }
+  return { position: end, since: end.offset, gap: undefined }
+}
+
+/** A record's place, before it and after it. */
+interface Found {
+  readonly record: ReadRecord
+  readonly place: Omit<Start, 'gap'>
+  readonly after: Omit<Start, 'gap'>
+}
+
+class Search {
+  readonly #history: History
+  readonly #scanner = new SegmentScanner()
+
+  constructor(history: History) {
+    this.#history = history
+  }
+
+  /** The first record of a segment that answers a query. */
+  first(segment: number, query: Query): Found | undefined {
+    return this.#find(segment, 'first', query)
+  }
+
+  /** Whether there are records with the cursor's seq and none of them is by its writer. */
+  *belongsToOthers({ seq, writer }: CursorLike): Generator<void, boolean> {
+    if (writer === null || seq === 0) return false
+    const holding = this.#history.holding(seq)
+    const usual = this.#history.segments.filter(({ number }) => number === holding)
+    const others = this.#history.segments.filter(({ number }) => number !== holding)
+    let any = false
+    for (const { number } of [...usual, ...others]) {
+      if (this.first(number, { seq, writer }) !== undefined) return false
+      any ||= this.first(number, { seq }) !== undefined
+      yield
+    }
+    return any
+  }
+
+  *rewound(cursor: CursorLike, head: number): Generator<void, Start> {
+    const { writer } = cursor
+    const last = writer === null ? undefined : yield* this.#last({ writer })
+    const started = last === undefined ? yield* this.#last(PRODUCER_STARTED) : undefined
+    const place = last?.after ?? started?.place ?? { position: ORIGIN, since: 0 }
+    const next = yield* this.#firstFrom(place)
+    const from = Math.min(next?.seq ?? head + 1, cursor.seq)
+    return { ...place, gap: { from, to: cursor.seq, reason: 'rewound' } }
+  }
+
+  *archived({ seq }: CursorLike): Generator<void, Gap | undefined> {
+    const from = seq + 1
+    // The usual case, in which no archived segment has to be opened to see whether it can be read.
+    const live = this.#history.segments.find(({ place }) => place === 'live')
+    if (live !== undefined && live.number <= from) return undefined
+    const first = this.#history.first()
+    if (first === undefined || first <= from) return undefined
+    const record = yield* this.#firstFrom({ position: ORIGIN, since: 0 })
+    if (record === undefined || record.seq <= from) return undefined
+    return { from, to: record.seq - 1, reason: 'archived' }
+  }
+
+  *#last(query: Query): Generator<void, Found | undefined> {
+    for (const { number } of this.#history.segments.toReversed()) {
+      const found = this.#find(number, 'last', query)
+      if (found !== undefined) return found
+      yield
+    }
+    return undefined
+  }
+
+  *#firstFrom({ position, since }: Omit<Start, 'gap'>): Generator<void, ReadRecord | undefined> {
+    for (const { number } of this.#history.segments) {
+      if (number < position.segment) continue
+      const from = number === position.segment ? since : 0
+      const found = this.#find(number, 'first', { from })
+      if (found !== undefined) return found.record
+      yield
+    }
+    return undefined
+  }
+
+  #find(segment: number, which: 'first' | 'last', query: Query): Found | undefined {
+    const finder = new RecordFinder(segment, which, query)
+    this.#history.read(segment, content => this.#scanner.scan(content, finder))
+    return finder.found
+  }
+}
+
+/** What a record must be to be found; a member that is absent asks for nothing. */
+interface Query {
+  readonly seq?: number
+  readonly above?: number
+  readonly writer?: string
+  readonly action?: string
+  /** `kind` in the payload. */
+  readonly kind?: string
+  /** Offset that the line stands at or after. */
+  readonly from?: number
+}
+
+const PRODUCER_STARTED: Query = { action: 'journal_note', kind: 'producer_started' }
+
+/** Finds one record of a segment. */
+class RecordFinder implements ScanVisitor {
+  found: Found | undefined
+  readonly #segment: number
+  readonly #first: boolean
+  readonly #query: Query
+  #peak = 0
+  /** Where the transaction of the present line begins, or the line itself. */
+  #run: Position = ORIGIN
+
+  constructor(segment: number, which: 'first' | 'last', query: Query) {
+    this.#segment = segment
+    this.#first = which === 'first'
+    this.#query = query
+  }
+
+  framed(window: Buffer, from: number, to: number, offset: number, frame: FrameMatcher): void {
+    if (this.#mayBe(offset, frame.seq) && this.#isFramed(window, frame)) {
+      const bytes = window.subarray(from, to)
+      const decoded = decodeLine(bytes)
+      if (decoded.kind === 'record') {
+        this.#run = { segment: this.#segment, offset, peak: this.#peak }
+        this.#offer({ ...decoded, offset, bytes })
+      }
+    }
+    this.#peak = Math.max(this.#peak, frame.seq)
+  }
+
+  released(line: JudgedLine): void {
+    const { offset, record } = line
+    const isInner = typeof record.tx === 'object' && record.tx.i > 1
+    if (!isInner) this.#run = { segment: this.#segment, offset, peak: this.#peak }
+    if (this.#mayBe(offset, record.seq)) this.#offer(line)
+    this.#peak = Math.max(this.#peak, record.seq)
+  }
+
+  dropped({ record }: JudgedLine): void {
+    this.#peak = Math.max(this.#peak, record.seq)
+  }
+
+  repeated(): void {}
+
+  odd(): void {}
+
+  window(): boolean {
+    return false
+  }
+
+  restart(): void {
+    this.found = undefined
+    this.#peak = 0
+  }
+
+  #mayBe(offset: number, seq: number): boolean {
+    if (this.#first && this.found !== undefined) return false
+    const { from = 0, above = 0, seq: wanted = seq } = this.#query
+    return offset >= from && seq > above && seq === wanted
+  }
+
+  /** Spares the parsing of lines whose frame says no. */
+  #isFramed(window: Buffer, frame: FrameMatcher): boolean {
+    const { writer, action } = this.#query
+    if (writer !== undefined && window.toString('utf8', frame.writerStart, frame.writerEnd) !== writer)
+      return false
+    return action === undefined || window.toString('utf8', frame.actionStart, frame.actionEnd) === action
+  }
+
+  #offer({ record, offset, bytes }: JudgedLine): void {
+    const { writer, action, kind } = this.#query
+    if (writer !== undefined && record.writer !== writer) return
+    if (action !== undefined && record.action !== action) return
+    if (kind !== undefined && record.payload?.['kind'] !== kind) return
+    const end = offset + bytes.length + 1
+    const after = { segment: this.#segment, offset: end, peak: Math.max(this.#peak, record.seq) }
+    this.found = {
+      record,
+      place: { position: this.#run, since: offset },
+      after: { position: after, since: end },
+    }
+  }
+}

@@ -1,0 +1,19 @@
+/**
+ * A place between two lines. Only a hint that lives in memory: a cursor names a seq and a writer, and is
+ * turned into a place by looking.
+ */
+export interface Position {
+  /** Number of the segment; 0 stands before every segment. */
+  readonly segment: number
+  readonly offset: number
+  /** The highest seq of the lines before it in its segment. */
+  readonly peak: number
+}
+
+/** Before everything there is. */
+export const ORIGIN: Position = { segment: 0, offset: 0, peak: 0 }
+
+/** Whether two positions are one place. */
+export function isSamePlace(a: Position, b: Position): boolean {
+  return a.segment === b.segment && a.offset === b.offset
+}

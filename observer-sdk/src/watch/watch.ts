@@ -1,0 +1,92 @@
+/**
+ * Says "look now" and nothing else. Rings are coalesced into one look per turn of the event loop; a
+ * slow timer looks in any case, so that a lost notification costs seconds, never a record.
+ */
+import { openDoorbell } from './doorbell.js'
+import { FAST_MS, notifies, SLOW_MS } from './pace.js'
+
+/** What a look found, told to the watch so that it can judge itself. */
+export interface Sighting {
+  /** Identity of the directory looked at; `undefined` when there is none. */
+  readonly identity: string | undefined
+  /** True when the look found something new. */
+  readonly grown: boolean
+}
+
+/** An armed watch. */
+export interface Watch {
+  /** Asks for a look without waiting for a notification. */
+  ring(): void
+  /** Leaves no handle and no timer; `look` is not called any more. */
+  close(): void
+}
+
+/** Intervals, replaceable by tests. */
+export interface Pace {
+  readonly slowMs?: number
+  readonly fastMs?: number
+}
+
+/** Calls `look` (synchronous, never throws) in a later turn, and then whenever the directory may have changed. */
+export function openWatch(directory: string, look: () => Sighting, pace: Pace = {}): Watch {
+  const slowMs = pace.slowMs ?? SLOW_MS
+  const fastMs = pace.fastMs ?? FAST_MS
+  let identity: string | undefined
+  let notified = false
+  let heard = 0
+  /** How much had been heard when the timer, not the bell, found something new. */
+  let foundAt: number | undefined
+  let deaf = false
+  let due: NodeJS.Immediate | undefined
+  let timer: NodeJS.Timeout | undefined
+  let closed = false
+
+  const bell = openDoorbell(directory, why => {
+    if (why === 'heard') {
+      heard += 1
+      deaf = false
+    }
+    ring()
+  })
+
+  function ring(): void {
+    if (closed) return
+    due ??= setImmediate(() => {
+      due = undefined
+      settle(look())
+    })
+  }
+
+  function tick(): void {
+    timer = undefined
+    // A change the timer found and no ring has followed until now: this watch will never say anything.
+    const nowDeaf = foundAt === heard
+    const sighting = look()
+    foundAt = sighting.grown ? heard : undefined
+    if (nowDeaf && !deaf) bell.renew()
+    deaf = nowDeaf || deaf
+    settle(sighting)
+  }
+
+  function settle(sighting: Sighting): void {
+    if (closed) return
+    if (sighting.identity !== identity) {
+      identity = sighting.identity
+      notified = identity !== undefined && notifies(directory)
+      deaf = false
+      bell.aim(identity)
+    }
+    timer ??= setTimeout(tick, notified && bell.works && !deaf ? slowMs : fastMs)
+  }
+
+  ring()
+  return {
+    ring,
+    close() {
+      closed = true
+      bell.close()
+      clearImmediate(due)
+      clearTimeout(timer)
+    },
+  }
+}
