@@ -23,7 +23,7 @@ import { type FindingKind, type Verdict, verifyJournal } from '@kim/observer-sdk
 import { redactStore, repairStore } from '@kim/producer/internal'
 import t from 'tap'
 import { fastTmpdir } from '../kit/scratch.js'
-import { makeRealStore, newestSegment, smallStore } from './real-store.js'
+import { makeRealStore, newestSegment, openSmall, smallStore } from './real-store.js'
 
 const root = mkdtempSync(join(fastTmpdir(), 'kim-verify-'))
 t.teardown(() => rmSync(root, { recursive: true, force: true }))
@@ -577,3 +577,44 @@ t.test(
     t.strictSame(kindsOf(verdict), [...allowed].sort())
   },
 )
+
+t.test('verify - is clean while the writer appends, rolls, checkpoints and parks under it', async t => {
+  const storeDir = join(root, 'busy')
+  const journal = openSmall(storeDir, 40_000)
+  const content = 'x'.repeat(2000)
+  let id = 0
+  const write = (records: number): void => {
+    for (let count = 0; count < records; count += 1) {
+      id += 1
+      const payload = { schema_version: 1, id, content }
+      const plan = {
+        agent: 'river',
+        action: 'update',
+        item_type: 'plan',
+        item_id: `p${id % 50}`,
+        summary: 'x',
+        payload,
+      }
+      journal.append([plan, { ...plan, item_id: `q${id % 7}` }], { tx: id % 3 === 0 })
+      journal.upkeep()
+    }
+  }
+  write(300)
+  let passes = 0
+  let slices = 0
+  const onProgress = (): void => {
+    slices += 1
+    write(6)
+  }
+  for (; passes < 3; passes += 1) {
+    const verdict = await verifyJournal({ eventsDir: storePaths(storeDir).events, onProgress })
+    t.equal(verdict.exit, 0, JSON.stringify(verdict.findings))
+    t.strictSame(
+      kindsOf(verdict).filter(kind => kind !== 'checkpoint_orphan'),
+      [],
+      'and a checkpoint whose ref was yet to come is all there is to say',
+    )
+  }
+  journal.close()
+  t.ok(slices > 3 * passes, `${slices} slices in ${passes} passes`)
+})

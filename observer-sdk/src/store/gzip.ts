@@ -2,7 +2,7 @@ import { pipeline, Readable } from 'node:stream'
 import { createGunzip, gunzipSync } from 'node:zlib'
 
 /** Most bytes that a compressed file may hold for a caller that needs it whole. */
-export const inflatedBytesMax: number = 1024 * 1024 * 1024
+const inflatedBytesMax = 1024 * 1024 * 1024
 
 /** Inflates chunk by chunk in bounded memory. Throws on damage, after all bytes before it were yielded. */
 export async function* gunzipStream(

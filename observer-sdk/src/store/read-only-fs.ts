@@ -65,21 +65,6 @@ export function readAt(
   return done
 }
 
-/** Present length in bytes of an open file: it may have grown since it was opened. */
-export function sizeNow(file: OpenFile): number {
-  return fstatSync(file.fd).size
-}
-
-/** Length in bytes of the regular file at `path`, without opening it. */
-export function sizeOf(path: string): Outcome<number> {
-  try {
-    const stat = lstatSync(path)
-    return stat.isFile() ? found(stat.size) : unreadable(path, 'not_regular')
-  } catch (error) {
-    return failureOf(path, error)
-  }
-}
-
 /** Names in a directory, in byte order. */
 export function listNames(path: string): Outcome<readonly string[]> {
   try {
