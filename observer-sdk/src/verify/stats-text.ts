@@ -1,3 +1,4 @@
+import { safeText } from '@kim/cli-kit'
 import type { Counts, JournalStats } from './stats.js'
 
 /** The rows of a table that a person reads at once. */
@@ -8,7 +9,7 @@ export function statsText(stats: JournalStats, eventsDir: string): string {
   const number = (amount: number): string => amount.toLocaleString('en-US')
   const largest = stats.largest_record
   return [
-    eventsDir,
+    safeText(eventsDir),
     `  records      ${number(stats.records)} (seq ${stats.first_seq ?? '–'} to ${stats.head_seq ?? '–'})`,
     `  time         ${stats.first_ts ?? '–'} to ${stats.last_ts ?? '–'}`,
     `  segments     ${number(stats.live_segments)} live, ${number(stats.archived_segments)} archived`,
@@ -30,7 +31,7 @@ function table(title: string, counts: Counts): string[] {
     `  ${title}`,
     ...rows
       .slice(0, ROWS_MAX)
-      .map(([name, amount]) => `    ${amount.toLocaleString('en-US').padStart(10)}  ${name}`),
+      .map(([name, amount]) => `    ${amount.toLocaleString('en-US').padStart(10)}  ${safeText(name)}`),
     ...more,
   ]
 }

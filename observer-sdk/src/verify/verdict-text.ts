@@ -1,3 +1,4 @@
+import { safeText } from '@kim/cli-kit'
 import type { Finding, FindingKind } from './findings.js'
 import type { Verdict } from './verdict.js'
 
@@ -11,7 +12,7 @@ const meaning: Readonly<Record<Verdict['exit'], string>> = {
 /** A verdict for a person: what it is, how much was read, and each finding with where it stands. */
 export function verdictText(verdict: Verdict, eventsDir: string): string {
   const { exit, findings, verified_from, records, segments, bytes, head_seq } = verdict
-  const lines = [`${meaning[exit]}: ${eventsDir}`]
+  const lines = [`${meaning[exit]}: ${safeText(eventsDir)}`]
   if (exit !== 4) {
     const size = bytes.toLocaleString('en-US')
     lines.push(
@@ -30,7 +31,7 @@ export function verdictText(verdict: Verdict, eventsDir: string): string {
         seq === undefined ? '' : `seq ${seq}`,
       ]
       const where = place.filter(part => part !== undefined && part !== '').join(', ')
-      lines.push(`        ${where === '' ? '' : `${where}: `}${detail}`)
+      lines.push(`        ${where === '' ? '' : `${where}: `}${safeText(detail)}`)
     }
   }
   return lines.join('\n')

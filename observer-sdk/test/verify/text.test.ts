@@ -1,0 +1,36 @@
+import { join } from 'node:path'
+import { statsJournal, statsText, verdictText, verifyJournal } from '@kim/observer-sdk'
+import t from 'tap'
+import { JournalMaker } from './journal-maker.js'
+
+t.test('text - what a record calls itself begins no line and moves no cursor', async t => {
+  const journal = new JournalMaker()
+  const forged = 'a\nclean: everything\u001b[2J\u202e'
+  journal.add({ item_id: forged, item_type: forged, agent: forged, entity_rev: 7 })
+  const dir = journal.write(join(t.testdir(), 'events'))
+  const stats = await statsJournal({ eventsDir: dir })
+  if (!stats.ok) throw new Error(stats.code)
+  const verdict = await verifyJournal({ eventsDir: dir })
+  t.equal(verdict.exit, 6)
+  for (const text of [verdictText(verdict, dir), statsText(stats.value, dir)]) {
+    t.notMatch(text, /^ *clean/m)
+    t.notMatch(text, /[\u001b\u202e]/)
+    t.match(text, 'a\\nclean: everything\\x1b[2J\\u202e')
+  }
+})
+
+t.test('text - says what was found, the heaviest first', async t => {
+  const journal = new JournalMaker()
+  journal.add({ entity_rev: 7 })
+  journal.next += 1
+  journal.add()
+  journal.line('{"torn')
+  const dir = journal.write(join(t.testdir(), 'events'))
+  const text = verdictText(await verifyJournal({ eventsDir: dir }), '/somewhere')
+  t.match(text, /^corrupt: \/somewhere\n {2}3 records in 1 segments \([\d,]+ bytes\), seq 1 to 4\n/)
+  t.match(text, /ERROR revision × 1\n.*HOLE {2}seq_hole × 1\n.*note {2}unterminated_tail × 1\n/s)
+  t.match(
+    verdictText(await verifyJournal({ eventsDir: join(dir, 'none') }), 'none'),
+    'no journal there: none',
+  )
+})
