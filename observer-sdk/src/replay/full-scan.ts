@@ -123,14 +123,13 @@ function* entitiesOf(document: CheckpointDocument): Generator<Entity> {
 }
 
 function foldSegments(history: History, base: CheckpointDocument | undefined, fold: Fold): void {
-  const boundary = base === undefined ? 0 : history.holding(base.header.head_seq)
+  const begin = base === undefined ? { segment: 0, offset: 0 } : tailStart(history, base)
   for (const { number } of history.segments) {
-    if (number < (boundary ?? 0)) continue
+    if (number < begin.segment) continue
     history.read(number, content => {
-      const from = base !== undefined && number === boundary ? tailFrom(content, base) : 0
       fold.beginSegment()
       for (const line of segmentLines(content)) {
-        if (line.offset < from) continue
+        if (number === begin.segment && line.offset < begin.offset) continue
         if (line.kind === 'line') fold.line(line.bytes, line.atFileStart)
         else fold.decoded({ kind: 'malformed', reason: 'too_long' }, new Uint8Array())
       }
@@ -138,18 +137,29 @@ function foldSegments(history: History, base: CheckpointDocument | undefined, fo
   }
 }
 
-/** Offset after the last line with a checkpoint's head; beyond the content if it is not there. */
-function tailFrom(content: FileContent, { header }: CheckpointDocument): number {
-  let from = Infinity
+/** The place after the last line with a checkpoint's head; if there is none, the first segment above it. */
+function tailStart(history: History, document: CheckpointDocument): { segment: number; offset: number } {
+  const { head_seq } = document.header
+  const boundary = history.holding(head_seq) ?? 0
+  for (const { number } of history.segments.toReversed()) {
+    if (number < boundary) break
+    const offset = history.read(number, content => afterHead(content, document))
+    if (offset !== undefined) return { segment: number, offset }
+  }
+  return { segment: head_seq + 1, offset: 0 }
+}
+
+function afterHead(content: FileContent, { header }: CheckpointDocument): number | undefined {
+  let after: number | undefined
   for (const line of segmentLines(content)) {
     if (line.kind !== 'line') continue
     const decoded = decodeLine(line.bytes, line.atFileStart)
     if (decoded.kind !== 'record') continue
     const { seq, writer } = decoded.record
     if (seq === header.head_seq && (writer ?? null) === header.head_writer)
-      from = line.offset + line.bytes.length + 1
+      after = line.offset + line.bytes.length + 1
   }
-  return from
+  return after
 }
 
 function* attentive(

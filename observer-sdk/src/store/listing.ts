@@ -31,6 +31,8 @@ export interface CheckpointEntry {
 export interface StoreListing {
   readonly segments: readonly SegmentEntry[]
   readonly checkpoints: readonly CheckpointEntry[]
+  /** Archived checkpoints whose number stands live too, ascending: candidates of their own. */
+  readonly shadowed: readonly CheckpointEntry[]
   /** Files beside the live segments that look like one but have no legal name. */
   readonly misnamed: readonly string[]
   /** Subdirectories that exist but cannot be listed. */
@@ -50,6 +52,7 @@ export function listStore(eventsDir: string): Outcome<StoreListing> {
 
   const segments = new Map<number, SegmentEntry>()
   const checkpoints = new Map<number, CheckpointEntry>()
+  const shadowed: CheckpointEntry[] = []
   for (const name of namesIn(archiveNames)) {
     const number = parseArchivedSegmentName(name)?.first
     if (number !== undefined) segments.set(number, { number, name: segmentName(number), place: 'archive' })
@@ -62,11 +65,15 @@ export function listStore(eventsDir: string): Outcome<StoreListing> {
   }
   for (const name of namesIn(checkpointNames)) {
     const headSeq = parseCheckpointName(name)
-    if (headSeq !== undefined) checkpoints.set(headSeq, { headSeq, name, place: 'live' })
+    if (headSeq === undefined) continue
+    const archived = checkpoints.get(headSeq)
+    if (archived !== undefined) shadowed.push(archived)
+    checkpoints.set(headSeq, { headSeq, name, place: 'live' })
   }
   return found({
     segments: [...segments.values()].sort((a, b) => a.number - b.number),
     checkpoints: [...checkpoints.values()].sort((a, b) => a.headSeq - b.headSeq),
+    shadowed: shadowed.sort((a, b) => a.headSeq - b.headSeq),
     misnamed: liveNames.value.filter(isMisnamedSegment),
     failures: [checkpointNames, archiveNames].filter(isDamage),
   })

@@ -15,11 +15,12 @@ export function openSegment(eventsDir: string, number: number): Outcome<FileCont
   ])
 }
 
-/** Opens a checkpoint wherever it stands: live, else archived. */
-export function openCheckpoint(eventsDir: string, headSeq: number): Outcome<FileContent> {
+/** Opens a checkpoint wherever it stands: live, else archived; or only the archived one. */
+export function openCheckpoint(eventsDir: string, headSeq: number, place?: 'archive'): Outcome<FileContent> {
   const { archive, checkpoints } = eventsPaths(eventsDir)
   const name = checkpointName(headSeq)
-  return openFirst([candidate(join(checkpoints, name), 'live'), candidate(join(archive, name), 'archive')])
+  const archived = candidate(join(archive, name), 'archive')
+  return openFirst(place === 'archive' ? [archived] : [candidate(join(checkpoints, name), 'live'), archived])
 }
 
 /** Opens the blob with this hash. */

@@ -27,7 +27,7 @@ export interface CheckpointDocument {
 
 /** Reads a candidate; undefined if it is no checkpoint of this version under its right name. */
 export function readCheckpoint(eventsDir: string, entry: CheckpointEntry): CheckpointDocument | undefined {
-  const opened = openCheckpoint(eventsDir, entry.headSeq)
+  const opened = openCheckpoint(eventsDir, entry.headSeq, entry.place === 'archive' ? 'archive' : undefined)
   if (!opened.ok) return undefined
   const content = opened.value
   try {

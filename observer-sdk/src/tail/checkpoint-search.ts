@@ -1,7 +1,7 @@
 /** Which checkpoint is the verified one: table C of the recovery page, candidates newest first. */
 import type { Buffer } from 'node:buffer'
 import { type CheckpointRef, decodeLine, parseCheckpointRef, type ReadRecord } from '@kim/manifest'
-import type { CheckpointEntry } from '../store/listing.js'
+import type { CheckpointEntry, StoreListing } from '../store/listing.js'
 import { type CheckpointDocument, readCheckpoint, vouches } from './checkpoint-document.js'
 import type { FrameMatcher } from './frame.js'
 import type { History } from './history.js'
@@ -34,7 +34,7 @@ export function* searchCheckpoint(
   const refs = new RefCollector()
   let next = history.segments.length - 1
   let rejected = 0
-  for (const candidate of candidates(history.listing.checkpoints)) {
+  for (const candidate of candidates(history.listing)) {
     const document = refused.has(candidate.headSeq) ? undefined : readCheckpoint(history.eventsDir, candidate)
     if (document !== undefined) {
       const lowest = history.holding(candidate.headSeq) ?? 0
@@ -54,9 +54,10 @@ export function* searchCheckpoint(
 }
 
 /** Live ones first, then the archived ones, each from the newest down. */
-function candidates(checkpoints: readonly CheckpointEntry[]): CheckpointEntry[] {
-  const descending = checkpoints.toReversed()
-  return ['live', 'archive'].flatMap(place => descending.filter(entry => entry.place === place))
+function candidates({ checkpoints, shadowed }: StoreListing): CheckpointEntry[] {
+  const live = checkpoints.filter(({ place }) => place === 'live')
+  const archived = checkpoints.filter(({ place }) => place === 'archive')
+  return [live, [...archived, ...shadowed]].flatMap(each => each.sort((a, b) => b.headSeq - a.headSeq))
 }
 
 function isVouched(

@@ -58,31 +58,39 @@ export class ColdScan implements ScanVisitor {
   #facts = new SegmentFacts()
   #segment = 0
   #after: TailStart | undefined
-  #inTail = true
+  /** Whether a segment without that line is wholly in the tail. */
+  #isAbove = true
+  #isHeadSeen = false
 
   /** `known` are the flawed lines found before: they count as malformed. */
   constructor(known: ReadonlySet<string>) {
     this.#known = known
   }
 
-  /** Begins a segment. With `after`, only what follows the last such line counts. */
-  begin(segment: number, after?: TailStart): void {
+  /**
+   * Begins a segment. With `after`, only what follows the last such line counts; a segment that does not hold it
+   * counts wholly if `isAbove`, else not at all.
+   */
+  begin(segment: number, after?: TailStart, isAbove = true): void {
     this.#segment = segment
     this.#after = after
-    this.#inTail = after === undefined
+    this.#isAbove = isAbove
+    this.#isHeadSeen = false
     this.claims.begin(segment)
     this.#facts = new SegmentFacts()
   }
 
-  /** Ends a segment. */
-  end(): void {
-    if (!this.#inTail) this.restart()
+  /** Ends a segment; true if the tail begins in it. */
+  end(): boolean {
+    const isFirst = this.#isHeadSeen
+    if (!isFirst && !this.#isAbove) this.restart()
     const { counts, head, highest, registry } = this.#facts
     for (const [kind, times] of counts) this.counts.set(kind, (this.counts.get(kind) ?? 0) + times)
     if (head !== undefined && head.seq > (this.head?.seq ?? 0)) this.head = head
     this.highest = Math.max(this.highest, highest)
     this.registryAuthoritative ||= registry
     this.activity.endSegment()
+    return isFirst
   }
 
   framed(window: Buffer, from: number, to: number, offset: number, frame: FrameMatcher): void {
@@ -152,7 +160,7 @@ export class ColdScan implements ScanVisitor {
     this.claims.forget()
     this.activity.restart()
     this.#facts = new SegmentFacts()
-    this.#inTail = this.#after === undefined
+    this.#isHeadSeen = false
   }
 
   #parse(line: Buffer, offset: number): void {
@@ -167,7 +175,7 @@ export class ColdScan implements ScanVisitor {
     if (after === undefined || seq !== after.seq) return
     if (after.writer !== null && writer !== after.writer) return
     this.restart()
-    this.#inTail = true
+    this.#isHeadSeen = true
   }
 }
 

@@ -54,11 +54,12 @@ export function* derive(
   }
   const scanner = new SegmentScanner()
   const projectId = statedProjectId(history)
-  for (;;) {
+  for (let mayShorten = true; ; ) {
     const search: CheckpointSearch = yield* searchCheckpoint(history, scanner, projectId, refused)
-    const attempt = new Attempt(history, scanner, search, lines, until)
+    const attempt = new Attempt(history, scanner, search, lines, until, mayShorten)
     const outcome = yield* attempt.run()
     if (outcome === 'refused') refused.add(attempt.checkpointSeq)
+    else if (outcome === 'ambiguous') mayShorten = false
     else if (outcome === 'flawed') for (const line of attempt.scan.flawed) lines.add(line)
     else return attempt.snapshot(projectId)
   }
@@ -82,6 +83,7 @@ class Attempt {
     search: CheckpointSearch,
     flawed: ReadonlySet<string>,
     until: Position | undefined,
+    mayShorten: boolean,
   ) {
     this.scan = new ColdScan(flawed)
     this.#history = history
@@ -91,7 +93,7 @@ class Attempt {
     const first = firstToMatter(history, search.document)
     const covered = search.document !== undefined && search.document.header.head_seq >= first - 1
     this.#gone = first > 1 && !covered
-    this.#base = covered ? search.document : undefined
+    this.#base = covered && (mayShorten || !this.#isWhole()) ? search.document : undefined
     this.#end = until ?? ORIGIN
   }
 
@@ -99,17 +101,22 @@ class Attempt {
     return this.#search.document?.header.head_seq ?? 0
   }
 
-  *run(): Generator<void, 'whole' | 'flawed' | 'refused'> {
+  *run(): Generator<void, 'whole' | 'flawed' | 'refused' | 'ambiguous'> {
     const header = this.#base?.header
     const boundary = header === undefined ? undefined : this.#history.holding(header.head_seq)
     const after = header === undefined ? undefined : { seq: header.head_seq, writer: header.head_writer }
     for (const { number } of this.#history.segments.toReversed()) {
       if (boundary !== undefined && number < boundary) break
       if (this.#until !== undefined && number > this.#until.segment) continue
-      this.scan.begin(number, number === boundary ? after : undefined)
+      this.scan.begin(number, after, boundary === undefined || number > boundary)
       this.#read(number)
-      this.scan.end()
+      const isFirst = this.scan.end()
       if (this.scan.flawed.size > 0) return 'flawed'
+      if (isFirst && number !== boundary) {
+        // The head's seq and writer stand again above it. Without need of the checkpoint, all lines decide.
+        if (this.#isWhole()) return 'ambiguous'
+        break
+      }
       yield
     }
     if (this.#base !== undefined && !this.scan.claims.adopt(this.#base)) return 'refused'
@@ -137,6 +144,11 @@ class Attempt {
       end: this.#end,
       peaks: this.#peaks,
     }
+  }
+
+  /** True if all history is there, so that a checkpoint only shortens the way. */
+  #isWhole(): boolean {
+    return (this.#history.first() ?? 1) === 1
   }
 
   #read(number: number): void {

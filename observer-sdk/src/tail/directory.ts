@@ -10,7 +10,7 @@ import { listStore, type StoreListing } from '../store/listing.js'
  */
 const SETTLED_MS = 3_000
 
-const NOTHING: StoreListing = { segments: [], checkpoints: [], misnamed: [], failures: [] }
+const NOTHING: StoreListing = { segments: [], checkpoints: [], shadowed: [], misnamed: [], failures: [] }
 
 /** The newest segment as a look found it. */
 interface Tip {

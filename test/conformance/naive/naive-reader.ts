@@ -122,6 +122,41 @@ export function readNaively(eventsDir: string, cursorFile: unknown, rules: Rules
   }
 }
 
+/** What a writer would put into a checkpoint of everything in a directory. */
+export interface NaiveFold {
+  readonly head: { readonly seq: number; readonly writer: string | null }
+  /** The last record in file order, whatever its seq. */
+  readonly last: { readonly seq: number } | undefined
+  readonly registryAuthoritative: boolean
+  /** Entity lines as objects, keys sorted. */
+  readonly entities: readonly object[]
+  readonly revisions: readonly (readonly [string, string, number])[]
+}
+
+/** Folds a directory of whole segments, for those who make journals to test readers with. */
+export function foldNaively(eventsDir: string, rules: Rules): NaiveFold {
+  const entries = readEntries(listSegments(eventsDir, rules.classes.segment_pad), rules)
+  const scan = new Scan(rules, undefined, 0)
+  for (const entry of entries) scan.take(entry)
+  const last = entries.findLast(({ line }) => line.kind === 'record')
+  return {
+    head: scan.head,
+    last: last === undefined ? undefined : recordOf(last),
+    registryAuthoritative: scan.applied.some(
+      record => noteKind(record) === rules.classes.registry.genesis_note,
+    ),
+    entities: [...scan.state.values()].map(({ itemType, itemId, rev, payload, payloadRef }) => ({
+      entity_rev: rev,
+      item_id: itemId,
+      item_type: itemType,
+      payload,
+      payload_ref: payloadRef,
+      seq: scan.head.seq,
+    })),
+    revisions: scan.goneRevisions(),
+  }
+}
+
 /** Every terminated line there is, decoded, with what becomes of it as a member of a run. */
 function readEntries(segments: readonly SegmentFile[], rules: Rules): Entry[] {
   const newest = segments.at(-1)?.number
@@ -184,6 +219,12 @@ class Scan {
       this.pass(line.record)
       this.apply(line.record)
     }
+  }
+
+  goneRevisions(): (readonly [string, string, number])[] {
+    return [...this.revisions]
+      .filter(([key]) => !this.state.has(key))
+      .map(([key, rev]) => [...(JSON.parse(key) as [string, string]), rev] as const)
   }
 
   countHoles(): void {
