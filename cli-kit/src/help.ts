@@ -1,3 +1,4 @@
+import type { Argv } from 'yargs'
 import type { Command, Flag, Program } from './flag-table.js'
 import { COMMON_FLAGS } from './parse.js'
 
@@ -13,38 +14,39 @@ export async function helpText(
 }
 
 async function programHelp(program: Program, columns: number): Promise<string> {
-  const { default: yargs } = await import('yargs')
-  const parser = yargs([])
-    .version(false)
-    .help(false)
-    .scriptName(program.name)
-    .usage(`${program.about}\n\nUsage: $0 <command> [flags]`)
+  const parser = await parserOf(program, `${program.about}\n\nUsage: $0 <command> [flags]`)
   for (const command of program.commands) parser.command(command.name || '$0', command.about)
-  addFlags(parser, COMMON_FLAGS)
   return `${await parser.epilogue(exitCodes(program)).wrap(columns).getHelp()}\n`
 }
 
 async function commandHelp(program: Program, command: Command, columns: number): Promise<string> {
-  const { default: yargs } = await import('yargs')
   const words = (command.positionals ?? []).map(word => {
     const name = word.many === true ? `${word.name}...` : word.name
     return word.optional === true ? `[${name}]` : `<${name}>`
   })
   const line = [program.name, command.name, ...words, '[flags]'].filter(Boolean).join(' ')
   const about = (command.positionals ?? []).map(word => `  ${word.name}  ${word.about}`)
-  const parser = yargs([])
-    .scriptName(program.name)
-    .usage([`${command.about}\n\nUsage: ${line}`, ...about].join('\n'))
-  addFlags(parser, [...command.flags, ...COMMON_FLAGS])
+  const parser = await parserOf(program, [`${command.about}\n\nUsage: ${line}`, ...about].join('\n'))
+  addFlags(parser, command.flags)
   for (const [example, meaning] of command.examples ?? []) parser.example(example, meaning)
   const others = command.name === '' ? program.commands.filter(other => other.name !== '') : []
   const more = others.length === 0 ? '' : `Commands: ${others.map(other => other.name).join(', ')}\n\n`
   return `${await parser
     .epilogue(more + exitCodes(program))
-    .version(false)
-    .help(false)
     .wrap(columns)
     .getHelp()}\n`
+}
+
+/** yargs, told of the common flags in the way that it reserves for them. */
+async function parserOf(program: Program, usage: string): Promise<Argv> {
+  const { default: yargs } = await import('yargs')
+  const parser = yargs([]).scriptName(program.name).usage(usage)
+  for (const { name, short, about } of COMMON_FLAGS) {
+    if (name === 'version') parser.version(name, about, program.version)
+    else parser.help(name, about)
+    if (short !== undefined) parser.alias(short, name)
+  }
+  return parser
 }
 
 interface Options {

@@ -1,0 +1,36 @@
+import { readFileSync } from 'node:fs'
+import { type Input, type Io, usageError } from '@kim/cli-kit'
+import { jcs } from '@kim/manifest'
+import { coldStart } from '../../replay/digest.js'
+import { eventsOf } from './events-of.js'
+
+/** OB-61: what an implementation of the reader is judged by. */
+export async function run(input: Input, io: Io): Promise<number> {
+  if (input.bool('full') && input.bool('cold'))
+    throw usageError('--full and --cold exclude each other', 'give one of them')
+  const file = input.text('cursor')
+  const cursor: unknown = file === undefined ? undefined : storedCursor(file)
+  io.stdout.write(`${jcs(await result(input, eventsOf(input), cursor))}\n`)
+  return 0
+}
+
+async function result(input: Input, eventsDir: string, cursor: unknown): Promise<object> {
+  if (input.bool('full')) {
+    // Verify is loaded for those who ask for it.
+    const { fullScan } = await import('../../replay/full-scan.js')
+    return await fullScan(eventsDir, cursor)
+  }
+  const all = coldStart(eventsDir, cursor)
+  if (input.bool('cold')) return all
+  const { digest, entities, head_seq } = all
+  return { digest, entities, head_seq }
+}
+
+function storedCursor(file: string): unknown {
+  const text = readFileSync(file, 'utf8')
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw usageError(`${file} is not JSON`, 'a cursor file holds {"checkpoint_seq":…,"seq":…,"writer":…}')
+  }
+}

@@ -1,0 +1,60 @@
+import { spawnSync } from 'node:child_process'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+
+const root = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))))
+const bin = join(root, 'observer-sdk', 'bin', 'kim-replay.js')
+
+function run(...args: string[]): { code: number | null; out: string; err: string } {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [bin, ...args], { encoding: 'utf8' })
+  return { code: status, out: stdout, err: stderr }
+}
+
+function events(vector: string): string {
+  return join(root, 'spec', 'vectors', vector, 'events')
+}
+
+t.test('digest - one line, whose digest is that of the full scan', t => {
+  const brief = JSON.parse(run('digest', '--events', events('inbox-story')).out) as Record<string, unknown>
+  t.same(Object.keys(brief), ['digest', 'entities', 'head_seq'])
+  const full = JSON.parse(run('digest', '--full', '--events', events('inbox-story')).out) as Record<
+    string,
+    unknown
+  >
+  t.equal(brief['digest'], full['digest'])
+  t.equal(full['verify_exit'], 0)
+  t.end()
+})
+
+t.test('verify - has the verdict as its exit code', t => {
+  t.equal(run('verify', '--events', events('inbox-story')).code, 0)
+  t.equal(run('verify', '--events', events('hole-between-segments')).code, 5)
+  t.equal(run('verify', '--events', events('garbage-in-our-journal')).code, 6)
+  t.equal(run('verify', '--events', events('no-directory')).code, 4)
+  t.end()
+})
+
+t.test('stats - counts, and says when there is nothing to count', t => {
+  t.match(JSON.parse(run('stats', '--json', '--events', events('inbox-story')).out), { malformed: 0 })
+  const absent = run('stats', '--events', events('no-directory'))
+  t.equal(absent.code, 4)
+  t.match(absent.err, /there is no journal at/)
+  t.end()
+})
+
+t.test('usage - a missing directory, contradictory flags and a cursor that is none are refused', t => {
+  t.equal(run('digest').code, 2)
+  t.equal(run('digest', '--full', '--cold', '--events', events('inbox-story')).code, 2)
+  const cursor = run(
+    'digest',
+    '--cold',
+    '--events',
+    events('inbox-story'),
+    '--cursor',
+    join(root, 'README.md'),
+  )
+  t.equal(cursor.code, 2)
+  t.match(cursor.err, /is not JSON/)
+  t.end()
+})
