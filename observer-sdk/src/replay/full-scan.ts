@@ -62,7 +62,10 @@ export async function fullScan(eventsDir: string, storedCursor?: unknown): Promi
   for (let i = 0; i < rejected; i++) fold.count('checkpoint_rejected')
   for (let i = 0; i < directory.listing.misnamed.length; i++) fold.count('segment_misnamed')
   const attention = attentionOf(attentive(eventsDir, fold))
-  const handed = cursor === undefined ? all : HandedOver.since(directory, cursor, fold.head.seq, first)
+  const handed =
+    cursor === undefined || identity === undefined
+      ? all
+      : HandedOver.since(directory, cursor, fold.head.seq, first)
   const { head, projection, anomalies } = fold
   const reasons = [...(anomalies.future > 0 ? ['future'] : []), ...(first > 1 && !covered ? ['history'] : [])]
   const verdict = await verifyJournal({ eventsDir })

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import {
   eventsPaths,
   isMisnamedSegment,
@@ -6,8 +7,8 @@ import {
   parseSegmentName,
   segmentName,
 } from '@kim/manifest'
-import { type Failure, found, type Outcome } from './outcome.js'
-import { listNames } from './read-only-fs.js'
+import { type Failure, found, type Outcome, unreadable } from './outcome.js'
+import { listEntries, type NamedEntry } from './read-only-fs.js'
 
 /** A segment that exists somewhere. */
 export interface SegmentEntry {
@@ -35,7 +36,7 @@ export interface StoreListing {
   readonly shadowed: readonly CheckpointEntry[]
   /** Files beside the live segments that look like one but have no legal name. */
   readonly misnamed: readonly string[]
-  /** Subdirectories that exist but cannot be listed. */
+  /** Subdirectories that cannot be listed, and what stands under a segment's name and is no regular file. */
   readonly failures: readonly Failure[]
 }
 
@@ -45,25 +46,38 @@ export interface StoreListing {
  */
 export function listStore(eventsDir: string): Outcome<StoreListing> {
   const paths = eventsPaths(eventsDir)
-  const checkpointNames = listNames(paths.checkpoints)
-  const liveNames = listNames(eventsDir)
-  if (!liveNames.ok) return liveNames
-  const archiveNames = listNames(paths.archive)
+  const checkpointEntries = listEntries(paths.checkpoints)
+  const liveEntries = listEntries(eventsDir)
+  if (!liveEntries.ok) return liveEntries
+  const archiveEntries = listEntries(paths.archive)
 
+  const failures = [checkpointEntries, archiveEntries].filter(isDamage)
   const segments = new Map<number, SegmentEntry>()
   const checkpoints = new Map<number, CheckpointEntry>()
   const shadowed: CheckpointEntry[] = []
-  for (const name of namesIn(archiveNames)) {
+  /** What is no regular file holds no history, whatever it is called: it takes part in nothing. */
+  const isSegment = (folder: string, { name, kind }: NamedEntry): boolean => {
+    if (kind !== 'file')
+      failures.push(unreadable(join(folder, name), kind === 'symlink' ? kind : 'not_regular'))
+    return kind === 'file'
+  }
+  for (const entry of entriesIn(archiveEntries)) {
+    const { name } = entry
     const number = parseArchivedSegmentName(name)?.first
-    if (number !== undefined) segments.set(number, { number, name: segmentName(number), place: 'archive' })
+    if (number !== undefined && isSegment(paths.archive, entry))
+      segments.set(number, { number, name: segmentName(number), place: 'archive' })
     const headSeq = parseCheckpointName(name)
     if (headSeq !== undefined) checkpoints.set(headSeq, { headSeq, name, place: 'archive' })
   }
-  for (const name of liveNames.value) {
+  for (const entry of liveEntries.value) {
+    const { name } = entry
     const number = parseSegmentName(name)
-    if (number !== undefined) segments.set(number, { number, name, place: 'live' })
+    if (number === undefined) continue
+    // Where something live cannot be read, no other copy takes its place.
+    if (isSegment(eventsDir, entry)) segments.set(number, { number, name, place: 'live' })
+    else segments.delete(number)
   }
-  for (const name of namesIn(checkpointNames)) {
+  for (const { name } of entriesIn(checkpointEntries)) {
     const headSeq = parseCheckpointName(name)
     if (headSeq === undefined) continue
     const archived = checkpoints.get(headSeq)
@@ -74,15 +88,15 @@ export function listStore(eventsDir: string): Outcome<StoreListing> {
     segments: [...segments.values()].sort((a, b) => a.number - b.number),
     checkpoints: [...checkpoints.values()].sort((a, b) => a.headSeq - b.headSeq),
     shadowed: shadowed.sort((a, b) => a.headSeq - b.headSeq),
-    misnamed: liveNames.value.filter(isMisnamedSegment),
-    failures: [checkpointNames, archiveNames].filter(isDamage),
+    misnamed: liveEntries.value.map(({ name }) => name).filter(isMisnamedSegment),
+    failures,
   })
 }
 
-function namesIn(outcome: Outcome<readonly string[]>): readonly string[] {
+function entriesIn(outcome: Outcome<readonly NamedEntry[]>): readonly NamedEntry[] {
   return outcome.ok ? outcome.value : []
 }
 
-function isDamage(outcome: Outcome<readonly string[]>): outcome is Failure {
+function isDamage(outcome: Outcome<readonly NamedEntry[]>): outcome is Failure {
   return !outcome.ok && outcome.reason === 'unreadable'
 }

@@ -65,10 +65,22 @@ export function readAt(
   return done
 }
 
-/** Names in a directory, in byte order. */
-export function listNames(path: string): Outcome<readonly string[]> {
+/** An entry of a directory: only a regular file is ever opened. */
+export interface NamedEntry {
+  readonly name: string
+  readonly kind: 'file' | 'symlink' | 'other'
+}
+
+/** The entries of a directory, by name in byte order. */
+export function listEntries(path: string): Outcome<readonly NamedEntry[]> {
   try {
-    return found(readdirSync(path).sort())
+    const entries = readdirSync(path, { withFileTypes: true }).map(
+      (entry): NamedEntry => ({
+        name: entry.name,
+        kind: entry.isFile() ? 'file' : entry.isSymbolicLink() ? 'symlink' : 'other',
+      }),
+    )
+    return found(entries.sort((a, b) => (a.name < b.name ? -1 : 1)))
   } catch (error) {
     return failureOf(path, error)
   }

@@ -77,6 +77,21 @@ t.test('listing - an absent directory is an answer, a file in its place another'
   t.match(listStore(join(dir, 'file')), { ok: false, reason: 'unreadable', code: 'ENOTDIR' })
 })
 
+t.test('listing - a link or a directory under the name of a segment is none, and is named', async t => {
+  const names = { plain: segmentName(1), linked: segmentName(2), folder: segmentName(3) }
+  const events = t.testdir({ [names.plain]: '', [names.folder]: {}, archive: { [names.folder]: '' } })
+  symlinkSync(names.plain, join(events, names.linked))
+  const listing = listed(events)
+  t.strictSame(
+    listing.segments.map(segment => segment.number),
+    [1],
+  )
+  t.match(listing.failures, [
+    { path: join(events, names.linked), code: 'symlink' },
+    { path: join(events, names.folder), code: 'not_regular' },
+  ])
+})
+
 t.test('listing - a subdirectory that is a file is named, and the rest is still listed', async t => {
   const events = t.testdir({ archive: 'not a directory', [segmentName(1)]: '' })
   const listing = listed(events)

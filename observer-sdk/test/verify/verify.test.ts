@@ -694,7 +694,7 @@ const cases: readonly Case[] = [
   {
     title: 'a segment that is a directory',
     exit: 6,
-    finds: { unreadable: 1, seq_hole: 1 },
+    finds: { unreadable: 1, history_starts_at: 1 },
     make: ordinary,
     damage: dir => {
       rmSync(join(dir, segmentName(1)))
