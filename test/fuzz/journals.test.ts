@@ -13,7 +13,7 @@ import { fastTmpdir, isSoak, Prng, seedsToRun } from '../kit/index.js'
 import { writeRandomJournal } from './random-journal.js'
 
 const rules = loadRules(join(repositoryRoot, 'manifest'))
-const seeds = seedsToRun(isSoak() ? 20_000 : 2_000)
+const seeds = seedsToRun(isSoak() ? 5_000 : 500)
 const root = mkdtempSync(join(fastTmpdir(), 'kim-fuzz-'))
 t.teardown(() => rmSync(root, { recursive: true, force: true }))
 
