@@ -7,6 +7,7 @@ import type { Change } from './deliver/change.js'
 import { ACTIVITY_MAX, Follower } from './deliver/follower.js'
 import { HandOver } from './deliver/hand-over.js'
 import { Invalidations } from './deliver/invalidations.js'
+import { nextTurn } from './deliver/slices.js'
 import { SeqWaiters } from './deliver/waiters.js'
 import type { Board, Seed } from './project/board.js'
 import type { Impact } from './project/impact.js'
@@ -229,6 +230,9 @@ class JournalObserver implements Observer {
     this.#invalidations.close()
     this.#waiters.close()
     this.#wake()
+    // A closed watch is let go at the end of a turn: in the one after it nothing is left.
+    await nextTurn()
+    await nextTurn()
   }
 
   #onChange(impact: Impact, by: 'records' | 'derivation'): void {

@@ -21,7 +21,16 @@ export function writeRandomJournal(
 ): { readonly seq: number; readonly checkpoint_seq: number; readonly writer: string | null } | undefined {
   rmSync(eventsDir, { recursive: true, force: true })
   mkdirSync(eventsDir, { recursive: true })
-  const world: World = { rng, seq: 0, writer: 'w_1-aa', project: rng.hex(16), blobs: new Map(), refs: [] }
+  const world: World = {
+    rng,
+    seq: 0,
+    writer: 'w_1-aa',
+    project: rng.hex(16),
+    blobs: new Map(),
+    refs: [],
+    floor: 0,
+    floor: 0,
+  }
   const isOurs = rng.chance(0.6)
   const segments: Segment[] = []
   const count = rng.weighted({ 1: 3, 2: 3, 4: 2 })
@@ -157,6 +166,7 @@ function checkpoint(world: World, eventsDir: string, segments: readonly Segment[
     join(folder, name),
     isFalse && rng.chance(0.5) ? Buffer.concat([document, Buffer.from(' ')]) : document,
   )
+  world.floor = state.head.seq
   world.refs.push({
     file: name,
     sha256,

@@ -14,6 +14,8 @@ export interface World {
   readonly blobs: Map<string, Buffer | undefined>
   /** Checkpoints that the next segment is to vouch for. */
   readonly refs: Json[]
+  /** Head of the newest checkpoint: its line stands once, or nobody could say where its tail begins. */
+  floor: number
 }
 
 const WRITERS = ['w_1-aa', 'w_2-bb', 'w_3-cc']
@@ -93,9 +95,9 @@ function seqOf(world: World): number {
       world.seq += rng.between(2, 5)
       return world.seq
     case 'back':
-      return Math.max(1, world.seq - rng.between(1, 6))
+      return Math.max(world.floor + 1, world.seq - rng.between(1, 6))
     case 'same':
-      return Math.max(1, world.seq)
+      return Math.max(world.floor + 1, world.seq)
     default:
       world.seq += 1
       return world.seq

@@ -100,7 +100,8 @@ export class ColdScan implements ScanVisitor {
     }
     const effects = this.#actions.effectsOf(window, frame.actionStart, frame.actionEnd)
     const effect = frame.hasPayload ? effects.withPayload : effects.withoutPayload
-    if (effect === 'meta') {
+    // Nobody ever reads what a tombstone carries, so nobody would find out that its line is none.
+    if (effect === 'meta' || (effect === 'remove' && frame.hasPayload)) {
       this.#parse(window.subarray(from, to), offset)
       return
     }
