@@ -29,7 +29,6 @@ export function writeRandomJournal(
     blobs: new Map(),
     refs: [],
     floor: 0,
-    floor: 0,
   }
   const isOurs = rng.chance(0.6)
   const segments: Segment[] = []
