@@ -18,6 +18,7 @@ export type ErrorCode =
   | 'no_store'
   | 'no_persona'
   | 'no_record'
+  | 'no_cursor'
   | 'gap_found'
   | 'record_corrupt'
   | 'exec_failed'
@@ -58,6 +59,7 @@ export const errorCodes: Readonly<Record<ErrorCode, CodeEntry>> = {
   no_store: { retry: 'operator', exitCode: 4, hint: 'no journal there; check the path' },
   no_persona: { retry: 'operator', exitCode: 4, hint: 'see: kim-tail personas' },
   no_record: { retry: 'never', exitCode: 4, hint: 'the journal holds no such record' },
+  no_cursor: { retry: 'operator', exitCode: 1, hint: 'begin with --start new or --start earliest' },
   gap_found: { retry: 'operator', exitCode: 5, hint: 'records are gone; go on without --on-gap fail' },
   record_corrupt: { retry: 'operator', exitCode: 6, hint: 'see: kim-replay verify' },
   exec_failed: { retry: 'later', exitCode: 1, hint: 'the event is kept and comes again; mend the command' },

@@ -12,6 +12,9 @@ import type { Batch, Entry, RecordReader } from './source.js'
 /** Most bytes read at a time. */
 const CHUNK_BYTES = 256 * 1024
 
+/** Told the bytes of each record's line, which are valid during the call. */
+export type KeepLine = (record: ReadRecord, line: Uint8Array) => void
+
 /** What one call of `read` gathers. */
 class Gathering {
   readonly entries: Entry[] = []
@@ -38,6 +41,7 @@ class Gathering {
 /** Follows segments from a place: each byte is read once, a torn line and an open transaction are waited for. */
 export class JournalReader implements RecordReader {
   readonly #directory: JournalDirectory
+  readonly #keep: KeepLine | undefined
   #position: Position
   /** The next byte to read; behind it, in the framer, stands at most one unterminated line. */
   #at: number
@@ -51,8 +55,9 @@ export class JournalReader implements RecordReader {
   /** The segment that could not be read at the last attempt: an occasion is counted once. */
   #unreadable: number | undefined
 
-  constructor(directory: JournalDirectory, position: Position) {
+  constructor(directory: JournalDirectory, position: Position, keep?: KeepLine) {
     this.#directory = directory
+    this.#keep = keep
     this.#position = position
     this.#at = position.offset
     this.#lineStart = position.offset
@@ -184,8 +189,9 @@ export class JournalReader implements RecordReader {
       found.sit(record.seq)
       found.count('tx_incomplete')
     }
-    for (const { record, defects, offset } of released) {
+    for (const { record, defects, offset, bytes } of released) {
       found.pass(record)
+      this.#keep?.(record, bytes)
       for (const kind of defects) found.count(kind)
       found.entries.push({ record: deepFreeze(record), segment, offset })
     }

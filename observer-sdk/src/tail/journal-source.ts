@@ -4,7 +4,7 @@ import { openWatch, type Pace } from '../watch/watch.js'
 import { type DeriveLimits, derive, type Snapshot } from './derive.js'
 import { JournalDirectory } from './directory.js'
 import { History } from './history.js'
-import { JournalReader } from './journal-reader.js'
+import { JournalReader, type KeepLine } from './journal-reader.js'
 import { locate, type Start } from './locate.js'
 import type { Position } from './position.js'
 import { directoryProjectId } from './project-id.js'
@@ -14,13 +14,16 @@ import type { CursorLike, News, RecordReader, RecordSource } from './source.js'
 export class JournalSource implements RecordSource {
   readonly #directory: JournalDirectory
   readonly #pace: Pace
+  readonly #keep: KeepLine | undefined
   /** Identity of the directory that was derived from. */
   #derived: string | undefined
   #pending: News['lost']
 
-  constructor(eventsDir: string, pace: Pace = {}) {
+  /** `keep` is told the stored bytes of every record that is read, for those who pass them on. */
+  constructor(eventsDir: string, pace: Pace = {}, keep?: KeepLine) {
     this.#directory = new JournalDirectory(resolve(eventsDir))
     this.#pace = pace
+    this.#keep = keep
   }
 
   *derive(limits: DeriveLimits = {}): Generator<void, Snapshot> {
@@ -39,7 +42,7 @@ export class JournalSource implements RecordSource {
   }
 
   reader(position: Position): RecordReader {
-    return new JournalReader(this.#directory, position)
+    return new JournalReader(this.#directory, position, this.#keep)
   }
 
   blob(ref: { readonly sha256: string; readonly bytes: number }): Uint8Array | 'missing' | 'mismatch' {
