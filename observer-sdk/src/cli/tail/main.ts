@@ -1,1 +1,4 @@
-process.stdout.write('0.1.0\n')
+import { runProcess } from '@kim/cli-kit'
+import { program } from './program.js'
+
+await runProcess(program)

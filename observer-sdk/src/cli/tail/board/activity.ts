@@ -1,0 +1,61 @@
+import { type BoardEntity, countIn, textIn } from './entity.js'
+
+/** What can be said about whether somebody has written. */
+export interface Activity {
+  readonly answer: 'yes' | 'no' | 'unknown'
+  /** The highest id of a message by that author that stands. */
+  readonly lastId: number | undefined
+  /** Below it not every message can be known. */
+  readonly floor: number | undefined
+  readonly why: string
+}
+
+/**
+ * Has this author written a message with an id above `sinceId`? Only messages that stand are evidence: read marks and
+ * presence can be caused by others. A "no" takes that every id above `sinceId` would be known.
+ */
+export function judgeActivity(author: string, sinceId: number, entities: Iterable<BoardEntity>): Activity {
+  let lastId: number | undefined
+  let floor: number | undefined
+  let pin: number | undefined
+  let unfinished: string | undefined
+  const inboxes = new Set<string>()
+  const settled = new Set<string>()
+  for (const { item_id, item_type, payload } of entities) {
+    const inbox = textIn(payload, 'persona') ?? item_id
+    if (item_type === 'message') {
+      inboxes.add(inbox)
+      const id = countIn(payload, 'id')
+      if (id !== undefined && textIn(payload, 'from') === author) lastId = Math.max(lastId ?? 0, id)
+    } else if (item_type === 'persona') {
+      inboxes.add(inbox)
+      const own = floorOf(payload)
+      if (own === undefined) unfinished = inbox
+      else {
+        settled.add(inbox)
+        floor = Math.max(floor ?? 0, own)
+      }
+    } else if (isPin(item_type, payload)) {
+      pin = Math.min(pin ?? Number.POSITIVE_INFINITY, countIn(payload, 'cursor_at') ?? 0)
+    }
+  }
+  unfinished ??= [...inboxes].find(inbox => !settled.has(inbox))
+  const tell = (answer: Activity['answer'], why: string): Activity => ({ answer, lastId, floor, why })
+  if (lastId !== undefined && lastId > sinceId) return tell('yes', `message ${lastId} stands`)
+  if (floor === undefined) return tell('unknown', 'no inbox was observed')
+  if (unfinished !== undefined) return tell('unknown', 'first contact with an inbox is not finished')
+  if (sinceId < floor) return tell('unknown', `ids below ${floor} are not all known`)
+  // Whatever `sinceId` is, the question reaches beyond the pin.
+  if (pin !== undefined) return tell('unknown', `ids above ${pin} are not all known yet`)
+  return tell('no', `no message above ${sinceId} stands, and every id from ${floor} on is known`)
+}
+
+/** The lowest id from which on an inbox is wholly known. */
+function floorOf(payload: BoardEntity['payload']): number | undefined {
+  const floor = countIn(payload, 'floor')
+  return floor === undefined ? undefined : Math.max(floor, countIn(payload, 'known_from') ?? 0)
+}
+
+function isPin(itemType: string, payload: BoardEntity['payload']): boolean {
+  return itemType === 'alert' && payload?.['kind'] === 'bounded-window' && payload['status'] === 'open'
+}

@@ -1,0 +1,75 @@
+import { type BoardEntity, countIn, textIn } from './entity.js'
+
+/** What a list of personas says about one. */
+export interface PersonaRow {
+  readonly persona: string
+  readonly unread: number
+  readonly unread_urgent: number
+  /** Id of the newest message that stands; null without any. */
+  readonly newest_id: number | null
+  readonly newest_from: string | null
+  /** As the journal says: `up`, `down`, or `unknown` before first contact is finished. */
+  readonly state: 'up' | 'down' | 'unknown'
+  readonly open_alerts: readonly string[]
+}
+
+/** One row a persona, by name. */
+export function personaRows(entities: Iterable<BoardEntity>): PersonaRow[] {
+  const rows = new Map<string, Draft>()
+  const rowOf = (persona: string): Draft => {
+    const row = rows.get(persona) ?? {
+      unread: 0,
+      urgent: 0,
+      newestId: undefined,
+      newestFrom: undefined,
+      state: 'unknown' as const,
+      alerts: [],
+    }
+    rows.set(persona, row)
+    return row
+  }
+  for (const { item_id, item_type, payload } of entities) {
+    const slash = item_id.lastIndexOf('/')
+    const persona =
+      textIn(payload, 'persona') ?? (slash > 0 && item_type !== 'persona' ? item_id.slice(0, slash) : item_id)
+    if (item_type === 'message') addMessage(rowOf(persona), payload)
+    else if (item_type === 'persona') addPersona(rowOf(persona), payload)
+    else if (item_type === 'alert' && payload?.['status'] === 'open')
+      rowOf(persona).alerts.push(textIn(payload, 'kind') ?? 'alert')
+  }
+  return [...rows]
+    .map(([persona, { alerts, newestFrom, newestId, state, unread, urgent }]) => ({
+      persona,
+      unread,
+      unread_urgent: urgent,
+      newest_id: newestId ?? null,
+      newest_from: newestFrom ?? null,
+      state,
+      open_alerts: alerts.sort(),
+    }))
+    .sort((a, b) => (a.persona < b.persona ? -1 : 1))
+}
+
+interface Draft {
+  unread: number
+  urgent: number
+  newestId: number | undefined
+  newestFrom: string | undefined
+  state: PersonaRow['state']
+  readonly alerts: string[]
+}
+
+function addMessage(row: Draft, payload: BoardEntity['payload']): void {
+  if (payload?.['read'] === false) row.unread += 1
+  const id = countIn(payload, 'id')
+  if (id !== undefined && id > (row.newestId ?? -1)) {
+    row.newestId = id
+    row.newestFrom = textIn(payload, 'from')
+  }
+}
+
+function addPersona(row: Draft, payload: BoardEntity['payload']): void {
+  row.urgent = countIn(payload, 'unread_urgent') ?? 0
+  const state = payload?.['state']
+  row.state = state === 'up' || state === 'down' ? state : 'unknown'
+}

@@ -1,0 +1,102 @@
+import { readdirSync, readFileSync, unlinkSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { usageError } from '@kim/cli-kit'
+import { clientState, isCount, isJsonObject, KimError } from '@kim/manifest'
+import type { Place } from './place.js'
+import { replaceFile } from './replace-file.js'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Names of consumers are file names on every system. */
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/
+const SUFFIX = '.json'
+
+/** Where the durable cursors of named consumers stand: this client's own state, never a store. */
+export function consumersDirectory(env: Environment): string {
+  return join(clientState(env, homedir(), 'kim-tail'), 'cursors')
+}
+
+/** The file of one consumer. */
+export function consumerPath(env: Environment, name: string): string {
+  if (!NAME.test(name)) {
+    throw usageError(
+      `"${name}" cannot name a consumer`,
+      'letters, digits, ".", "_" and "-", at most 100 of them',
+    )
+  }
+  return join(consumersDirectory(env), `${name}${SUFFIX}`)
+}
+
+/** The names that have a cursor, sorted. */
+export function listConsumers(env: Environment): string[] {
+  try {
+    return readdirSync(consumersDirectory(env))
+      .filter(file => file.endsWith(SUFFIX) && NAME.test(file.slice(0, -SUFFIX.length)))
+      .map(file => file.slice(0, -SUFFIX.length))
+      .sort()
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return []
+    throw error
+  }
+}
+
+/**
+ * The place in a consumer's file, undefined if it has none. What is no place is refused: taking it for "none" would
+ * pass over everything that was not yet handed over.
+ */
+export function readConsumer(path: string): Place | undefined {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined
+    throw error
+  }
+  const place = parsePlace(text)
+  if (place === undefined) {
+    throw new KimError('cursor_invalid', `${path} holds no cursor`, {
+      hint: 'remove it to begin anew: kim-tail cursors rm NAME',
+    })
+  }
+  return place
+}
+
+/** Makes a place durable. */
+export function writeConsumer(path: string, place: Place): void {
+  const { checkpointSeq, projectId, seq, writer } = place
+  replaceFile(
+    path,
+    `${JSON.stringify({ checkpoint_seq: checkpointSeq, project_id: projectId, seq, writer })}\n`,
+  )
+}
+
+/** Forgets a consumer; false if there was none. */
+export function removeConsumer(path: string): boolean {
+  try {
+    unlinkSync(path)
+    return true
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return false
+    throw error
+  }
+}
+
+function parsePlace(text: string): Place | undefined {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  if (!isJsonObject(value)) return undefined
+  const { project_id: projectId, seq, writer = null, checkpoint_seq: checkpointSeq = 0 } = value
+  if (typeof projectId !== 'string' || projectId === '' || !isCount(seq) || !isCount(checkpointSeq))
+    return undefined
+  if (writer !== null && typeof writer !== 'string') return undefined
+  return { projectId, seq, writer, checkpointSeq }
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined
+}

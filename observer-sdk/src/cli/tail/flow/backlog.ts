@@ -1,0 +1,51 @@
+import { type Entry, isNote } from '../entry.js'
+import { noPersona } from '../missing.js'
+import type { Plan } from '../plan.js'
+import type { PastRecords } from '../read/history.js'
+import { type Acquaintance, allEntries, lastEntries } from '../read/last.js'
+import { age, timeOf } from '../render/clock.js'
+
+/** What a plan without a cursor selects of what stands there, up to a seq, in file order. */
+export function pastEntries(
+  past: PastRecords,
+  plan: Plan,
+  selects: (entry: Entry) => boolean,
+  met: Acquaintance,
+  toSeq: number = Number.POSITIVE_INFINITY,
+): Iterable<Entry> {
+  const { position } = plan
+  const lines = position.kind === 'last' || position.kind === 'since' ? position.lines : 0
+  const wanted = {
+    selects: (entry: Entry) => entry.record.seq <= toSeq && selects(entry),
+    personas: plan.selection.personas,
+    lines,
+    sinceMs: position.kind === 'since' ? position.ms : undefined,
+  }
+  return Number.isFinite(lines) ? lastEntries(past, wanted, met) : allEntries(past, wanted, met)
+}
+
+/** Everyone that some record is about. */
+export function knownPersonas(past: PastRecords): Set<string> {
+  const names = new Set<string>()
+  for (const { record } of past.forwards()) {
+    if (record.agent !== undefined && !isNote(record)) names.add(record.agent)
+  }
+  return names
+}
+
+/** Refuses a name that no record is about; the look may have ended before it came to the records that are. */
+export function requireKnown(past: PastRecords, met: Acquaintance): void {
+  if (met.unmet.length === 0) return
+  const known = knownPersonas(past)
+  const stranger = met.unmet.find(name => !known.has(name))
+  if (stranger !== undefined) throw noPersona(stranger, known)
+}
+
+/** How much waits, and since when. */
+export function backlogOf(
+  entries: readonly Entry[],
+  nowMs: number,
+): { readonly backlog: number; readonly oldest: string | undefined } {
+  const oldest = timeOf(entries[0]?.record.ts)
+  return { backlog: entries.length, oldest: oldest === undefined ? undefined : age(oldest, nowMs) }
+}

@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs'
+import { type Io, usageError } from '@kim/cli-kit'
+import { KimError } from '@kim/manifest'
+import { consumerPath, readConsumer, writeConsumer } from '../consume/consumer-file.js'
+import type { ConsumerLock } from '../consume/consumer-lock.js'
+import type { Place } from '../consume/place.js'
+import { replaceFile } from '../consume/replace-file.js'
+import type { Plan } from '../plan.js'
+import { refuseInside, type StoreLocation } from '../store-location.js'
+import { formatToken, parseToken } from '../where/cursor-token.js'
+import type { Reporter } from './reporter.js'
+
+/** Where a command keeps how far it came, if it does. */
+export interface Claim {
+  readonly stored: Place | undefined
+  readonly save: ((place: Place) => void) | undefined
+  release(): Promise<void>
+}
+
+const NOTHING: Claim = { stored: undefined, save: undefined, release: async () => {} }
+
+/** Takes the consumer's name, or opens the cursor file, that a plan names. */
+export async function claimCursor(
+  plan: Plan,
+  location: StoreLocation,
+  io: Io,
+  report: Reporter,
+  onLost: () => void,
+): Promise<Claim> {
+  const { position } = plan
+  if (position.kind === 'consumer')
+    return await claimConsumer(plan, position.name, location, io, report, onLost)
+  if (position.kind !== 'cursor-file') return NOTHING
+  refuseInside(location, position.path, '--cursor-file')
+  return {
+    stored: readCursorFile(position.path),
+    save: place => replaceFile(position.path, `${formatToken(place)}\n`),
+    release: async () => {},
+  }
+}
+
+async function claimConsumer(
+  plan: Plan,
+  name: string,
+  location: StoreLocation,
+  io: Io,
+  report: Reporter,
+  onLost: () => void,
+): Promise<Claim> {
+  const path = consumerPath(io.env, name)
+  refuseInside(location, path, '--consumer')
+  const { lockConsumer } = await import('../consume/consumer-lock.js')
+  const lock: ConsumerLock = await lockConsumer(path, {
+    onWait: () =>
+      report.say('waiting', `another process is the consumer "${name}"; waiting for it`, {
+        reason: 'consumer_held',
+      }),
+    onLost,
+    signal: io.signal,
+  })
+  try {
+    const save = plan.commit === 'emit' ? (place: Place) => writeConsumer(path, place) : undefined
+    return { stored: readConsumer(path), save, release: () => lock.release() }
+  } catch (error) {
+    await lock.release()
+    throw error
+  }
+}
+
+function readCursorFile(path: string): Place | undefined {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8').trim()
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    throw new KimError('not_permitted', `cannot read ${path}`, { cause: error })
+  }
+  if (text === '') return undefined
+  const token = parseToken(text)
+  if (token === undefined) throw usageError(`${path} holds no cursor`, 'remove it to begin anew')
+  return { ...token, checkpointSeq: 0 }
+}

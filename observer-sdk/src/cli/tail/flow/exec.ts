@@ -1,0 +1,28 @@
+import type { Io } from '@kim/cli-kit'
+import { type Delivery, deliver } from '../consume/deliver.js'
+import { execEnvironment } from '../consume/exec-env.js'
+import { runExec } from '../consume/exec-runner.js'
+import type { Entry, JournalFacts } from '../entry.js'
+import type { Plan } from '../plan.js'
+import { monitorEvent } from '../render/monitor-event.js'
+
+/** What handing an event to the command needs. */
+export interface ExecParts {
+  readonly plan: Plan
+  readonly facts: JournalFacts
+  readonly io: Io
+  readonly warn: (text: string) => void
+}
+
+/** Runs the command of `--exec` for a record; `none` if the record announces nothing. */
+export async function deliverEntry(
+  entry: Entry,
+  { facts, io, plan, warn }: ExecParts,
+): Promise<Delivery | 'none'> {
+  const { bodyChars, exec, follow } = plan
+  const event = monitorEvent(entry.record, { facts, contentChars: bodyChars, platform: process.platform })
+  if (exec === undefined || event === undefined) return 'none'
+  const { signal } = io
+  const run = (): ReturnType<typeof runExec> => runExec(exec.command, execEnvironment(event, io.env), signal)
+  return await deliver(event, { run, policy: exec.policy, follow, signal, warn })
+}

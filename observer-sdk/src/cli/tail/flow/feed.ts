@@ -1,0 +1,46 @@
+import type { Entry } from '../entry.js'
+import type { Gap } from './reporter.js'
+
+/** What came, in file order. */
+export interface FeedBatch {
+  /** Stands before the entries. */
+  readonly gap: Gap | undefined
+  readonly entries: readonly Entry[]
+}
+
+/** The newest record there was when a feed was opened. */
+export interface FeedHead {
+  readonly seq: number
+  readonly writer: string | null
+  /** Head of the newest verified checkpoint; 0 if there is none. */
+  readonly checkpointSeq: number
+}
+
+/** Records after a cursor, at the pace at which they are asked for. */
+export interface Feed {
+  /** Whose journal it is; undefined while there is none. */
+  readonly projectId: string | undefined
+  /** False while there is no journal. */
+  readonly exists: boolean
+  /** When it was opened. */
+  readonly head: FeedHead
+  /** Resolves with what comes next, undefined once it is closed. One call at a time. */
+  next(): Promise<FeedBatch | undefined>
+  /** The cursor that a persona's record has now. */
+  cursorOf(persona: string): number | undefined
+  /** The personas that have a record now. */
+  personas(): readonly string[]
+  close(): Promise<void>
+}
+
+/** Where a feed begins. */
+export type FeedStart =
+  /** After what stands there. */
+  | { readonly kind: 'head' }
+  /** After a record of the journal with this id; in any other journal, at the first record. */
+  | {
+      readonly kind: 'after'
+      readonly projectId: string | undefined
+      readonly seq: number
+      readonly writer: string | null
+    }

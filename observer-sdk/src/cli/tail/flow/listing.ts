@@ -1,0 +1,47 @@
+import type { Io } from '@kim/cli-kit'
+import { noStore } from '../missing.js'
+import type { Plan } from '../plan.js'
+import { createFacts } from '../read/facts.js'
+import { PastRecords } from '../read/history.js'
+import { Acquaintance } from '../read/last.js'
+import type { StoreLocation } from '../store-location.js'
+import { formatToken } from '../where/cursor-token.js'
+import { backlogOf, pastEntries, requireKnown } from './backlog.js'
+import { producerState } from './health.js'
+import { Printer } from './printer.js'
+
+/** Prints what stands there and is done: the way every quick look takes, so it loads and reads little. */
+export async function listPast(plan: Plan, location: StoreLocation, io: Io): Promise<number> {
+  const past = PastRecords.open(location.eventsDir)
+  if (past === undefined) throw noStore(location)
+  const facts = createFacts(location.eventsDir)
+  const printer = await Printer.create(plan, facts, io)
+  const { out, report } = printer
+  const met = new Acquaintance(plan.selection.personas)
+  const isAgent = plan.mode === 'agent'
+  const newest = isAgent || plan.showCursor || plan.sayCaughtUp ? past.newest()?.record : undefined
+  const headSeq = newest?.seq ?? 0
+  const selected = pastEntries(past, plan, printer.selects, met)
+  // Held whole only where the first line already says how many there are.
+  const entries = isAgent ? [...selected] : selected
+  if (Array.isArray(entries)) {
+    requireKnown(past, met)
+    report.ready({ seq: headSeq, ...backlogOf(entries, Date.now()), producer: producerState(location).state })
+  }
+  let isDone = printer.stop.isDone
+  for (const entry of entries) {
+    if (isDone || io.signal.aborted) break
+    isDone = printer.print(entry)
+    if (out.isFull) await out.flush()
+  }
+  if (!isDone && !io.signal.aborted) requireKnown(past, met)
+  printer.settleRate(true)
+  if (plan.sayCaughtUp) report.caughtUp(headSeq)
+  if (plan.showCursor) {
+    report.cursor(formatToken({ projectId: facts.projectId(), seq: headSeq, writer: newest?.writer ?? null }))
+  }
+  report.end(io.signal.aborted ? String(io.signal.reason).toLowerCase() : 'done', `--after-seq ${headSeq}`)
+  await out.flush()
+  if (io.signal.aborted && !isAgent) return io.signal.reason === 'SIGINT' ? 130 : 143
+  return isDone || plan.untilMatch === undefined ? 0 : 3
+}

@@ -1,0 +1,59 @@
+import type { ReadRecord } from '@kim/manifest'
+import type { CursorStore } from '../../../cursors/cursor.js'
+import { type Observer, openObserverWith } from '../../../observer.js'
+import { JournalSource } from '../../../tail/journal-source.js'
+import { cursorIn } from '../render/monitor-event.js'
+import type { Feed, FeedStart } from './feed.js'
+
+/** For modes that do not print the stored line. */
+const NO_LINE = new Uint8Array()
+
+/** Opens a feed over the files of a journal, which need not be there yet. Stored lines cost a copy each. */
+export async function openFeed(eventsDir: string, start: FeedStart, keepsLines: boolean): Promise<Feed> {
+  const lines = new WeakMap<ReadRecord, Uint8Array>()
+  const keep = (record: ReadRecord, line: Uint8Array): void => void lines.set(record, Uint8Array.from(line))
+  const source = new JournalSource(eventsDir, {}, keepsLines ? keep : undefined)
+  const observer = await openObserverWith({ eventsDir, cursors: cursorsOf(start), from: 'head' }, { source })
+  const changes = observer.changes()
+  const { head } = observer
+  return {
+    get projectId() {
+      return observer.status.kind === 'no_store' ? undefined : observer.projectId
+    },
+    get exists() {
+      return observer.status.kind !== 'no_store'
+    },
+    head: { seq: head.seq, writer: head.writer, checkpointSeq: head.checkpoint_seq },
+    async next() {
+      const { value } = await changes.next()
+      if (value === undefined) return undefined
+      return {
+        gap: value.gap,
+        entries: value.records.map(record => ({ record, line: lines.get(record) ?? NO_LINE })),
+      }
+    },
+    cursorOf: persona => cursorOf(observer, persona),
+    personas: () => observer.personas(),
+    close: () => observer.close(),
+  }
+}
+
+/**
+ * A cursor for the journal it was made on. Any other journal that comes to stand in its place is handed over from
+ * its first record: everything in it is new to whoever was following.
+ */
+function cursorsOf(start: FeedStart): CursorStore {
+  return {
+    load: projectId => {
+      if (start.kind === 'head' || (start.projectId !== undefined && start.projectId !== projectId))
+        return undefined
+      return { seq: start.seq, checkpoint_seq: 0, writer: start.writer }
+    },
+    save: () => {},
+  }
+}
+
+function cursorOf(observer: Observer, persona: string): number | undefined {
+  const payload = observer.state.get('persona', persona)?.payload
+  return payload === undefined || payload === null ? undefined : cursorIn(payload)
+}

@@ -1,0 +1,68 @@
+import type { Io } from '@kim/cli-kit'
+import type { Entry, JournalFacts } from '../entry.js'
+import type { Plan } from '../plan.js'
+import type { Renderer } from '../render/renderer.js'
+import { createFilter, searchText } from '../select/filter.js'
+import { LineOutput } from './output.js'
+import { RateGate } from './rate.js'
+import { Reporter } from './reporter.js'
+import { rendererOf } from './setup.js'
+import { StopWatch } from './stop.js'
+
+/** From a record to a line on stdout: selection, mode, rate and the conditions under which it was the last one. */
+export class Printer {
+  readonly out: LineOutput
+  readonly report: Reporter
+  readonly stop: StopWatch
+  readonly gate: RateGate | undefined
+  readonly selects: (entry: Entry) => boolean
+  readonly #facts: JournalFacts
+  readonly #render: Renderer
+
+  private constructor(plan: Plan, facts: JournalFacts, io: Io, render: Renderer) {
+    this.out = new LineOutput(io.stdout)
+    this.report = new Reporter(plan.mode, plan.quiet, this.out, io.stderr)
+    this.gate = plan.rate === undefined ? undefined : new RateGate(plan.rate)
+    this.#facts = facts
+    this.#render = render
+    const { untilMatch } = plan
+    this.stop = new StopWatch(
+      {
+        count: plan.count,
+        matches: untilMatch === undefined ? undefined : text => untilMatch.test(text),
+        timeoutMs: plan.timeoutMs,
+        deadlineMs: plan.deadlineMs,
+      },
+      performance.now(),
+    )
+    const filter = createFilter(plan.selection, facts.payloadOf)
+    this.selects = ({ record }) => filter(record)
+  }
+
+  /** The printer of a plan, for the streams of a command. */
+  static async create(plan: Plan, facts: JournalFacts, io: Io): Promise<Printer> {
+    return new Printer(plan, facts, io, await rendererOf(plan, facts, io))
+  }
+
+  /** Prints a record that is selected; true if it was the last one wanted. */
+  print(entry: Entry): boolean {
+    const line = this.#render(entry)
+    if (line === undefined) return false
+    const { record } = entry
+    const nowMs = performance.now()
+    if (this.gate?.admits(record.seq, nowMs) === false) return false
+    this.out.line(line)
+    return this.count(entry)
+  }
+
+  /** Counts a record that reached its reader; true if it was the last one wanted. */
+  count({ record }: Entry): boolean {
+    return this.stop.onPrinted(() => searchText(record, this.#facts.payloadOf(record)), performance.now())
+  }
+
+  /** Tells what the rate held back, if its time has come or this is the end. */
+  settleRate(atEnd: boolean): void {
+    const held = this.gate?.take(performance.now(), atEnd)
+    if (held !== undefined) this.report.suppressed(held)
+  }
+}

@@ -1,0 +1,64 @@
+import type { Place } from '../consume/place.js'
+import type { Entry } from '../entry.js'
+import type { FeedHead } from './feed.js'
+
+/**
+ * How far reading came, before filtering: the highest seq passed and its writer. What was flushed is kept apart from
+ * what was read, because only the former may be committed.
+ */
+export class Progress {
+  #seq: number
+  #writer: string | null
+  #flushedSeq: number
+  #flushedWriter: string | null
+  readonly #checkpointSeq: number
+
+  constructor(seq: number, writer: string | null, checkpointSeq: number) {
+    this.#seq = seq
+    this.#writer = writer
+    this.#flushedSeq = seq
+    this.#flushedWriter = writer
+    this.#checkpointSeq = checkpointSeq
+  }
+
+  /** The highest seq passed. */
+  get seq(): number {
+    return this.#seq
+  }
+
+  /** A record was passed. */
+  pass({ record }: Entry): void {
+    if (record.seq >= this.#seq) {
+      this.#seq = record.seq
+      this.#writer = record.writer ?? null
+    }
+  }
+
+  /** The journal is another one than it was: what is passed from now on counts from the beginning. */
+  rewind(): void {
+    this.#seq = 0
+    this.#writer = null
+  }
+
+  /** Nothing that stood there is left to come. */
+  reach(head: FeedHead): void {
+    this.#seq = head.seq
+    this.#writer = head.writer
+  }
+
+  /** Everything passed so far is with its reader. */
+  flushed(): void {
+    this.#flushedSeq = this.#seq
+    this.#flushedWriter = this.#writer
+  }
+
+  /** What may be committed. */
+  place(projectId: string): Place {
+    return {
+      projectId,
+      seq: this.#flushedSeq,
+      writer: this.#flushedWriter,
+      checkpointSeq: this.#checkpointSeq,
+    }
+  }
+}

@@ -1,0 +1,119 @@
+import type { Io } from '@kim/cli-kit'
+import type { KimError } from '@kim/manifest'
+import type { Mode } from '../render/choose.js'
+import { controlLine } from '../render/control-line.js'
+import type { LineOutput } from './output.js'
+import type { Suppressed } from './rate.js'
+
+/** Records that are gone. */
+export interface Gap {
+  readonly from: number
+  readonly to: number
+  readonly reason: string
+}
+
+/** What an agent is told first. */
+export interface Readiness {
+  readonly seq: number
+  readonly backlog: number
+  readonly oldest: string | undefined
+  readonly producer: string
+}
+
+/**
+ * Says what is no record. An agent sees nothing but stdout, so it is told there, in lines no record can forge;
+ * everybody else reads stderr, so that stdout stays data.
+ */
+export class Reporter {
+  readonly #agent: boolean
+  readonly #inline: boolean
+  readonly #quiet: boolean
+  readonly #out: LineOutput
+  readonly #stderr: Io['stderr']
+
+  constructor(mode: Mode, quiet: boolean, out: LineOutput, stderr: Io['stderr']) {
+    this.#agent = mode === 'agent'
+    this.#inline = mode === 'short' || mode === 'short-iso'
+    this.#quiet = quiet
+    this.#out = out
+    this.#stderr = stderr
+  }
+
+  /** Once, before anything else. */
+  ready(facts: Readiness): void {
+    if (this.#agent) this.#control('ready', { ...facts })
+  }
+
+  /** Everything that stood there is printed. */
+  caughtUp(seq: number): void {
+    if (this.#agent) this.#control('caught_up', { seq })
+    else this.#note(`caught up at ${seq}`)
+  }
+
+  /** Stands where the gap is. */
+  gap(gap: Gap): void {
+    if (this.#agent) this.#control('gap', { ...gap })
+    else {
+      const text = `records ${gap.from} to ${gap.to} are gone (${gap.reason})`
+      if (this.#inline) this.#out.line(`-- ${text}`)
+      else this.#stderr.write(`kim-tail: ${text}\n`)
+    }
+  }
+
+  /** In place of what a rate held back. */
+  suppressed(held: Suppressed): void {
+    if (this.#agent) this.#control('suppressed', { ...held })
+    else this.#note(`${held.n} records not shown, ${held.first} to ${held.last} (--max-rate)`)
+  }
+
+  /** The producer began or ceased to give signs of life. */
+  producer(state: 'up' | 'down', since: string | undefined): void {
+    if (this.#agent) this.#control(`producer_${state}`, { since })
+    else this.#note(`the producer is ${state}`)
+  }
+
+  /** A sign of life of this process. */
+  heartbeat(seq: number): void {
+    if (this.#agent) this.#control('heartbeat', { seq })
+    else if (this.#inline) this.#out.line(`-- heartbeat at ${seq}`)
+    // A blank line is nothing to whoever reads records, and a real write all the same.
+    else this.#out.line('')
+  }
+
+  /** Something a person should know. Agents get it as a control line of that name. */
+  say(name: string, text: string, facts: Readonly<Record<string, string | number | undefined>> = {}): void {
+    if (this.#agent) this.#control(name, facts)
+    else this.#note(text)
+  }
+
+  /** Something nobody may miss: on stderr in any case. */
+  warn(text: string): void {
+    this.#stderr.write(`kim-tail: ${text}\n`)
+    if (this.#agent) this.#control('warning', { text })
+  }
+
+  /** An error, where the agent can see it. What ends the command says it on stderr too. */
+  error(error: Pick<KimError, 'code' | 'hint' | 'message'>): void {
+    if (this.#agent) this.#control('error', { code: error.code, message: error.message, hint: error.hint })
+  }
+
+  /** A token for what was read. */
+  cursor(token: string): void {
+    if (this.#agent) this.#control('cursor', { token })
+    else if (this.#inline) this.#out.line(`-- cursor: ${token}`)
+    else this.#stderr.write(`cursor: ${token}\n`)
+  }
+
+  /** Last, with the way to go on. */
+  end(reason: string, resume?: string): void {
+    if (this.#agent) this.#control('end', { reason, resume })
+  }
+
+  #note(text: string): void {
+    if (!this.#quiet) this.#stderr.write(`kim-tail: ${text}\n`)
+  }
+
+  #control(name: string, facts: Readonly<Record<string, string | number | undefined>>): void {
+    this.#out.line(controlLine(name, facts))
+  }
+}

@@ -1,0 +1,369 @@
+import type { Io } from '@kim/cli-kit'
+import { KimError } from '@kim/manifest'
+import type { Entry, JournalFacts } from '../entry.js'
+import { noStore } from '../missing.js'
+import type { Plan } from '../plan.js'
+import { createFacts } from '../read/facts.js'
+import { PastRecords } from '../read/history.js'
+import { Acquaintance } from '../read/last.js'
+import type { StoreLocation } from '../store-location.js'
+import { formatToken } from '../where/cursor-token.js'
+import { backlogOf, pastEntries, requireKnown } from './backlog.js'
+import { type Claim, claimCursor } from './claim.js'
+import { Committer } from './commit.js'
+import type { Feed, FeedBatch } from './feed.js'
+import { producerState } from './health.js'
+import { Heartbeat } from './heartbeat.js'
+import { openFeed } from './observer-feed.js'
+import { Printer } from './printer.js'
+import { Progress } from './progress.js'
+import { type Beginning, beginningOf } from './start.js'
+import { Every, Wake } from './wake.js'
+
+/** Between two looks at whether the parent is still there: rare enough that idling costs nothing. */
+const PARENT_MS = 5_000
+/** Between two looks at the producer's sign of life. */
+const PRODUCER_MS = 60_000
+
+/** Why following ended. */
+type End =
+  | 'met'
+  | 'timeout'
+  | 'deadline'
+  | 'caught_up'
+  | 'parent_gone'
+  | 'consumer_lost'
+  | 'sigterm'
+  | 'sigint'
+
+/** Prints from a place on, to the end of what stands there or for as long as it is wanted. */
+export async function follow(plan: Plan, location: StoreLocation, io: Io): Promise<number> {
+  let lose: () => void = () => {}
+  const lost = (): void => lose()
+  let feed: Feed | undefined
+  const facts = createFacts(location.eventsDir, () => feed?.projectId)
+  const printer = await Printer.create(plan, facts, io)
+  const claim = await claimCursor(plan, location, io, printer.report, lost)
+  try {
+    const past = PastRecords.open(location.eventsDir)
+    if (past === undefined && !plan.follow) throw noStore(location)
+    const beginning = beginningOf(plan, claim.stored, past, facts)
+    feed = await openFeed(location.eventsDir, beginning.start, plan.mode === 'json')
+    const session = new Session({ plan, location, io, facts, printer, claim, beginning, feed, past })
+    lose = () => session.end('consumer_lost')
+    return await session.run()
+  } finally {
+    await feed?.close()
+    await claim.release()
+  }
+}
+
+interface Parts {
+  readonly plan: Plan
+  readonly location: StoreLocation
+  readonly io: Io
+  readonly facts: JournalFacts
+  readonly printer: Printer
+  readonly claim: Claim
+  readonly beginning: Beginning
+  readonly feed: Feed
+  readonly past: PastRecords | undefined
+}
+
+class Session {
+  readonly #parts: Parts
+  readonly #wake = new Wake()
+  readonly #progress: Progress
+  readonly #committer: Committer
+  readonly #heartbeat: Heartbeat | undefined
+  readonly #beats: Every | undefined
+  readonly #parents: Every | undefined
+  readonly #producers: Every | undefined
+  readonly #parent = process.ppid
+  #producer: string
+  #end: End | undefined
+  #arrived: { readonly batch: FeedBatch | undefined } | { readonly error: unknown } | undefined
+  #isCaughtUp = false
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+    const { beginning, claim, feed, location, plan } = parts
+    const { start } = beginning
+    const from = start.kind === 'head' ? feed.head : start
+    this.#progress = new Progress(from.seq, from.writer, feed.head.checkpointSeq)
+    this.#committer = new Committer(claim.save, () => this.#place(), claim.stored)
+    const nowMs = performance.now()
+    this.#heartbeat = plan.heartbeatMs === undefined ? undefined : new Heartbeat()
+    this.#beats = plan.heartbeatMs === undefined ? undefined : new Every(plan.heartbeatMs, nowMs)
+    this.#parents = plan.exitWithParent ? new Every(PARENT_MS, nowMs) : undefined
+    this.#producers = plan.mode === 'agent' && plan.follow ? new Every(PRODUCER_MS, nowMs) : undefined
+    this.#producer = plan.mode === 'agent' ? producerState(location).state : 'unknown'
+  }
+
+  /** Ends following from outside; the first reason counts. */
+  end(reason: End): void {
+    this.#end ??= reason
+    this.#wake.ring()
+  }
+
+  async run(): Promise<number> {
+    const { io } = this.#parts
+    const onAbort = (): void => this.end(io.signal.reason === 'SIGINT' ? 'sigint' : 'sigterm')
+    io.signal.addEventListener('abort', onAbort, { once: true })
+    if (io.signal.aborted) onAbort()
+    try {
+      await this.#begin()
+      await this.#loop()
+      return await this.#finish()
+    } finally {
+      io.signal.removeEventListener('abort', onAbort)
+      this.#committer.commit()
+      this.#committer.close()
+    }
+  }
+
+  /** Says how things stand, and prints what is selected of what stands there. */
+  async #begin(): Promise<void> {
+    const { beginning, feed, location, plan, printer } = this.#parts
+    const { report } = printer
+    if (printer.stop.isDone) this.end('met')
+    const met = new Acquaintance(plan.selection.personas)
+    const entries = this.#pastEntries(met)
+    if (plan.mode === 'agent') {
+      const backlog = beginning.isNew ? [] : (entries ?? this.#waiting())
+      report.ready({ seq: feed.head.seq, ...backlogOf(backlog, Date.now()), producer: this.#producer })
+    }
+    if (!feed.exists)
+      report.say('waiting', `no journal at ${location.eventsDir} yet; waiting for it`, { reason: 'no_store' })
+    else this.#checkPersonas(met)
+    if (beginning.isNew) {
+      const passed = this.#countPassed()
+      const text = `the consumer begins at ${feed.head.seq}; ${passed} entries that stand there are passed over`
+      report.say('started', text, { seq: feed.head.seq, skipped: passed })
+    }
+    for (const entry of entries ?? []) {
+      if (this.#end !== undefined) break
+      if (printer.print(entry)) this.end('met')
+      if (printer.out.isFull) await printer.out.flush()
+    }
+    this.#checkCaughtUp()
+    await this.#flush()
+  }
+
+  /** What was asked for by number or time, as far as it stood there when the feed was opened. */
+  #pastEntries(met: Acquaintance): Entry[] | undefined {
+    const { beginning, feed, past, plan, printer } = this.#parts
+    if (!beginning.printsPast || past === undefined) return undefined
+    return [...pastEntries(past, plan, printer.selects, met, feed.head.seq)]
+  }
+
+  /** What waits behind a cursor. */
+  #waiting(): Entry[] {
+    const { feed, past, printer } = this.#parts
+    const from = this.#progress.seq
+    if (past === undefined || from >= feed.head.seq) return []
+    const home = past.segmentOf(from + 1)
+    const found: Entry[] = []
+    for (const entry of past.forwards(home?.number)) {
+      if (entry.record.seq > from && printer.selects(entry)) found.push(entry)
+    }
+    return found
+  }
+
+  #countPassed(): number {
+    const { past, printer } = this.#parts
+    let passed = 0
+    for (const entry of past?.forwards() ?? []) if (printer.selects(entry)) passed += 1
+    return passed
+  }
+
+  /** A name that nobody has is refused, or said and waited for. */
+  #checkPersonas(met: Acquaintance): void {
+    const { feed, past, plan, printer } = this.#parts
+    const known = new Set(feed.personas())
+    if (past === undefined || met.unmet.every(name => known.has(name))) return
+    try {
+      requireKnown(past, met)
+    } catch (error) {
+      if (!plan.follow || !(error instanceof KimError)) throw error
+      printer.report.say('waiting', `${error.message}; waiting for it`, {
+        reason: error.code,
+        text: error.message,
+      })
+    }
+  }
+
+  async #loop(): Promise<void> {
+    const { printer } = this.#parts
+    const dues = [printer.stop, this.#beats, this.#parents, this.#producers].filter(due => due !== undefined)
+    const gate = printer.gate === undefined ? [] : [printer.gate]
+    this.#pull()
+    while (this.#end === undefined) {
+      await this.#wake.sleep([...dues, ...gate], () => performance.now())
+      const arrived = this.#arrived
+      if (arrived !== undefined) {
+        this.#arrived = undefined
+        if ('error' in arrived) throw arrived.error
+        if (arrived.batch === undefined) return
+        await this.#take(arrived.batch)
+        if (this.#end === undefined) this.#pull()
+      }
+      await this.#onTime()
+    }
+  }
+
+  #pull(): void {
+    this.#parts.feed.next().then(
+      batch => {
+        this.#arrived = { batch }
+        this.#wake.ring()
+      },
+      (error: unknown) => {
+        this.#arrived = { error }
+        this.#wake.ring()
+      },
+    )
+  }
+
+  async #take({ entries, gap }: FeedBatch): Promise<void> {
+    const { feed, plan, printer } = this.#parts
+    if (gap !== undefined) {
+      if (plan.onGap === 'fail') {
+        throw new KimError('gap_found', `records ${gap.from} to ${gap.to} are gone (${gap.reason})`)
+      }
+      if (plan.onGap === 'report') printer.report.gap(gap)
+      if (entries.length === 0) this.#progress.reach(feed.head)
+      else if (gap.reason === 'rewound') this.#progress.rewind()
+    }
+    for (const entry of entries) {
+      if (this.#end !== undefined) break
+      await this.#handle(entry)
+      if (printer.out.isFull) await this.#flush()
+    }
+    this.#checkCaughtUp()
+    await this.#flush()
+  }
+
+  async #handle(entry: Entry): Promise<void> {
+    const { plan, printer } = this.#parts
+    const selected = printer.selects(entry)
+    if (selected && plan.exec !== undefined) {
+      if (!(await this.#deliver(entry))) return
+    }
+    this.#progress.pass(entry)
+    if (selected && plan.exec === undefined && printer.print(entry)) this.end('met')
+    if (plan.selection.toSeq !== undefined && this.#progress.seq >= plan.selection.toSeq) this.end('met')
+  }
+
+  /** Hands an event to the command; false if it must come again. */
+  async #deliver(entry: Entry): Promise<boolean> {
+    const { facts, io, plan, printer } = this.#parts
+    const { deliverEntry } = await import('./exec.js')
+    const delivery = await deliverEntry(entry, { plan, facts, io, warn: text => printer.report.warn(text) })
+    if (delivery === 'interrupted') return false
+    if (delivery === 'acknowledged' && printer.count(entry)) this.end('met')
+    if (delivery !== 'none') {
+      this.#progress.pass(entry)
+      await this.#flush()
+    }
+    return true
+  }
+
+  #checkCaughtUp(): void {
+    const { beginning, feed, plan, printer } = this.#parts
+    if (this.#isCaughtUp || this.#end !== undefined || !feed.exists) return
+    const { start } = beginning
+    const there = this.#progress.seq
+    // A cursor beyond the head, or by another writer, is answered by a gap first.
+    if (there < feed.head.seq || (start.kind === 'after' && isAstray(start, feed) && this.#isAt(start)))
+      return
+    this.#isCaughtUp = true
+    if (plan.sayCaughtUp) printer.report.caughtUp(there)
+    if (!plan.follow) this.end('caught_up')
+  }
+
+  #isAt({ seq }: { readonly seq: number }): boolean {
+    return this.#progress.seq === seq
+  }
+
+  /** What is due by the clock. */
+  async #onTime(): Promise<void> {
+    const { feed, location, plan, printer } = this.#parts
+    const nowMs = performance.now()
+    printer.settleRate(false)
+    if (this.#beats?.take(nowMs) === true) this.#heartbeat?.beat(plan, feed, printer, this.#progress)
+    if (this.#parents?.take(nowMs) === true && process.ppid !== this.#parent) this.end('parent_gone')
+    if (this.#producers?.take(nowMs) === true) this.#watchProducer(location)
+    const due = printer.stop.due(nowMs)
+    if (due !== undefined) this.end(due)
+    await printer.out.flush()
+  }
+
+  #watchProducer(location: StoreLocation): void {
+    const { state, seenMs } = producerState(location)
+    const before = this.#producer
+    this.#producer = state
+    const since = seenMs === undefined ? undefined : new Date(seenMs).toISOString()
+    if (before === 'up' && (state === 'down' || state === 'stale'))
+      this.#parts.printer.report.producer('down', since)
+    if (before !== 'up' && state === 'up') this.#parts.printer.report.producer('up', since)
+  }
+
+  async #flush(): Promise<void> {
+    await this.#parts.printer.out.flush()
+    this.#progress.flushed()
+    this.#committer.commit()
+  }
+
+  #place(): ReturnType<Progress['place']> | undefined {
+    const { projectId } = this.#parts.feed
+    return projectId === undefined ? undefined : this.#progress.place(projectId)
+  }
+
+  async #finish(): Promise<number> {
+    const { plan, printer } = this.#parts
+    const reason = this.#end ?? 'caught_up'
+    if (reason === 'consumer_lost') {
+      // The cursor is another's now.
+      this.#committer.close()
+      throw new KimError('consumer_held', 'another process took this consumer over')
+    }
+    printer.settleRate(true)
+    await this.#flush()
+    const place = this.#place()
+    if (plan.showCursor && place !== undefined) printer.report.cursor(formatToken(place))
+    const { position } = plan
+    const resume =
+      position.kind === 'consumer' ? `--consumer ${position.name}` : `--after-seq ${this.#progress.seq}`
+    printer.report.end(reason, resume)
+    await this.#flush()
+    return this.#exitCode(reason)
+  }
+
+  #exitCode(reason: Exclude<End, 'consumer_lost'>): number {
+    const { plan, printer } = this.#parts
+    switch (reason) {
+      case 'sigint':
+      case 'sigterm':
+        // A harness that ends its child shows anything but 0 as a failure.
+        if (plan.mode === 'agent') return 0
+        return reason === 'sigint' ? 130 : 143
+      case 'met':
+      case 'timeout':
+      case 'deadline':
+        return printer.stop.exitCode(reason)
+      case 'caught_up':
+        return plan.untilMatch === undefined ? 0 : 3
+      case 'parent_gone':
+        return 0
+      default:
+        return reason satisfies never
+    }
+  }
+}
+
+function isAstray(start: { readonly seq: number; readonly writer: string | null }, { head }: Feed): boolean {
+  return (
+    start.seq > head.seq || (start.seq === head.seq && start.writer !== null && start.writer !== head.writer)
+  )
+}

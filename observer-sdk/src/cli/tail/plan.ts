@@ -1,0 +1,191 @@
+import type { Input } from '@kim/cli-kit'
+import { didYouMean, usageError } from '@kim/cli-kit'
+import { limits } from '@kim/manifest'
+import { type PoisonPolicy, parsePolicy } from './consume/poison.js'
+import { parseRate, type Rate } from './flow/rate.js'
+import type { Mode } from './render/choose.js'
+import type { Selection } from './select/filter.js'
+import { compilePattern } from './select/grep.js'
+import { type Position, positionOf, timeOf } from './where/position.js'
+
+/** Everything the command line asked of `kim-tail`, checked before anything is opened. */
+export interface Plan {
+  readonly mode: Mode
+  readonly follow: boolean
+  readonly selection: Selection
+  readonly position: Position
+  readonly commit: 'emit' | 'ack' | 'never'
+  readonly start: 'new' | 'earliest' | 'fail'
+  readonly onGap: 'report' | 'fail' | 'ignore'
+  readonly count: number | undefined
+  readonly untilMatch: RegExp | undefined
+  readonly timeoutMs: number | undefined
+  readonly deadlineMs: number | undefined
+  readonly rate: Rate | undefined
+  readonly heartbeatMs: number | undefined
+  readonly exitWithParent: boolean
+  readonly sayCaughtUp: boolean
+  readonly showCursor: boolean
+  readonly quiet: boolean
+  readonly fields: readonly string[]
+  readonly template: string | undefined
+  readonly maxLine: number
+  /** Code points of a body that are shown; undefined for all (in `monitor`: for none). */
+  readonly bodyChars: number | undefined
+  readonly prefix: boolean
+  readonly utc: boolean
+  readonly color: string | undefined
+  readonly exec: { readonly command: string; readonly policy: PoisonPolicy } | undefined
+}
+
+/** What the process brings to the decision. */
+export interface Surroundings {
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly isTerminal: boolean
+  readonly nowMs: number
+}
+
+/** Reads a plan from the flags; a command line that can never work is refused here. */
+export function planOf(input: Input, verbs: readonly string[], around: Surroundings): Plan {
+  const policy = policyOf(input, verbs)
+  const mode = modeOf(input, around)
+  const follow = input.bool('follow') || input.bool('retry') || input.bool('wait')
+  const personas = input.bool('all-personas') ? [] : [...new Set(input.list('persona'))]
+  if (input.bool('all-personas') && input.given('persona')) {
+    throw usageError('--persona and --all-personas contradict each other', 'give one of them')
+  }
+  const position = positionOf(input, personas, around.nowMs)
+  const exec = input.text('exec')
+  if (exec !== undefined && position.kind !== 'consumer') {
+    throw usageError('--exec needs --consumer NAME', 'its cursor remembers what was acknowledged')
+  }
+  for (const flag of ['commit', 'start']) {
+    if (input.given(flag) && position.kind !== 'consumer') {
+      throw usageError(`--${flag} says something about a consumer, and there is none`, 'give --consumer NAME')
+    }
+  }
+  if (exec !== undefined && input.given('commit')) {
+    throw usageError(
+      '--commit and --exec contradict each other',
+      'with --exec, exit 0 of the command commits',
+    )
+  }
+  for (const flag of ['heartbeat', 'timeout'] as const) {
+    if (input.given(flag) && !follow)
+      throw usageError(`--${flag} needs --follow`, 'without -f nothing is waited for')
+  }
+  checkOutput(input, mode)
+  return {
+    mode,
+    follow,
+    selection: selectionOf(input, personas, position, mode, follow, around),
+    position,
+    commit: input.text('commit') as Plan['commit'],
+    start: input.text('start') as Plan['start'],
+    onGap: input.text('on-gap') as Plan['onGap'],
+    count: input.number('count') ?? (input.bool('wait') ? 1 : undefined),
+    untilMatch: patternOf(input, 'until-match'),
+    timeoutMs: input.number('timeout'),
+    deadlineMs: input.number('deadline'),
+    rate: input.text('max-rate') === undefined ? undefined : parseRate(input.text('max-rate') ?? ''),
+    heartbeatMs: input.number('heartbeat'),
+    exitWithParent: follow && (mode === 'agent' || input.bool('exit-with-parent')),
+    sayCaughtUp: input.bool('caught-up'),
+    showCursor: input.bool('show-cursor'),
+    quiet: input.bool('quiet'),
+    fields: input.list('fields'),
+    template: input.text('template'),
+    maxLine: input.number('max-line') ?? limits.agentLineCharactersMax,
+    bodyChars: bodyChars(input, mode),
+    prefix: input.bool('prefix'),
+    utc: input.bool('utc'),
+    color: input.bool('no-color') ? 'never' : input.text('color'),
+    exec: exec === undefined ? undefined : { command: exec, policy },
+  }
+}
+
+function policyOf(input: Input, verbs: readonly string[]): PoisonPolicy {
+  const policy = input.text('on-poison') ?? 'hold'
+  const tries = input.positional('tries')
+  if (tries === undefined) return parsePolicy(policy)
+  if (verbs.includes(tries)) throw usageError(`the command "${tries}" comes first`, `kim-tail ${tries} …`)
+  if (policy !== 'skip-after') {
+    throw usageError(
+      `kim-tail has no command "${tries}"${didYouMean(tries, verbs)}`,
+      `the commands are: ${verbs.join(', ')}`,
+    )
+  }
+  return parsePolicy(`skip-after ${tries}`)
+}
+
+function modeOf(input: Input, { env, isTerminal }: Surroundings): Mode {
+  const asked = input.text('output') as Mode | undefined
+  if (asked !== undefined) return asked
+  if (env['KIM_AGENT'] === '1') return 'agent'
+  return isTerminal ? 'short' : 'json'
+}
+
+function checkOutput(input: Input, mode: Mode): void {
+  if (input.given('fields') && input.given('template')) {
+    throw usageError('--fields and --template contradict each other', 'give one of them')
+  }
+  for (const flag of ['fields', 'template'] as const) {
+    if (input.given(flag) && mode !== 'short' && mode !== 'json') {
+      throw usageError(
+        `--${flag} does not go with -o ${mode}`,
+        'it is an output of its own; leave out --output',
+      )
+    }
+  }
+  if (input.given('no-body') && input.given('body-chars')) {
+    throw usageError('--no-body and --body-chars contradict each other', 'give one of them')
+  }
+  if (mode === 'json' && !input.given('fields') && (input.given('no-body') || input.given('body-chars'))) {
+    throw usageError(
+      '-o json prints the stored line, which is never cut',
+      'choose another --output, or --fields',
+    )
+  }
+}
+
+function bodyChars(input: Input, mode: Mode): number | undefined {
+  if (mode === 'monitor' || input.given('exec')) {
+    return input.bool('no-body')
+      ? undefined
+      : (input.number('body-chars') ?? limits.monitorContentCodePointsMax)
+  }
+  return input.bool('no-body') ? 0 : input.number('body-chars')
+}
+
+function patternOf(input: Input, flag: 'grep' | 'until-match'): RegExp | undefined {
+  const source = input.text(flag)
+  return source === undefined ? undefined : compilePattern(source, `--${flag}`, input.bool('case-sensitive'))
+}
+
+function selectionOf(
+  input: Input,
+  personas: readonly string[],
+  position: Position,
+  mode: Mode,
+  follow: boolean,
+  { nowMs }: Surroundings,
+): Selection {
+  const grep = patternOf(input, 'grep')
+  const untilMs = timeOf(input, 'until', nowMs)
+  const toSeq = input.number('to-seq')
+  const news = mode === 'monitor' || input.given('exec') || (mode === 'agent' && follow)
+  return {
+    personas,
+    // Each line wakes an agent that follows, and nothing may wake it for old mail.
+    records: input.bool('all-records') ? 'all' : news ? 'news' : 'entries',
+    wake: input.bool('wake'),
+    urgent: input.bool('urgent'),
+    ...(input.given('type') ? { types: input.list('type') } : {}),
+    ...(input.given('exclude-type') ? { notTypes: input.list('exclude-type') } : {}),
+    ...(input.given('from') ? { senders: input.list('from') } : {}),
+    ...(grep === undefined ? {} : { grep }),
+    ...(position.kind === 'since' ? { sinceMs: position.ms } : {}),
+    ...(untilMs === undefined ? {} : { untilMs }),
+    ...(toSeq === undefined ? {} : { toSeq }),
+  }
+}

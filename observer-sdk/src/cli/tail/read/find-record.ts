@@ -1,0 +1,82 @@
+import { decodeLine } from '@kim/manifest'
+import { segmentLines } from '../../../store/segment-lines.js'
+import { openSegment } from '../../../store/store-files.js'
+import { type Entry, idOf, type JournalFacts } from '../entry.js'
+import type { EventRef } from '../where/event-ref.js'
+import type { PastRecords } from './history.js'
+
+/** What was found under a name. */
+export type Found =
+  | { readonly kind: 'record'; readonly entry: Entry; readonly others: number }
+  /** A line that seems to be the record, but is none. */
+  | { readonly kind: 'corrupt'; readonly segment: string; readonly offset: number; readonly reason: string }
+  | { readonly kind: 'absent' }
+
+/** Looks a record up by seq or event id. Several records with one seq: the last one, which is the one that counts. */
+export function findRecord(past: PastRecords, ref: EventRef, facts: JournalFacts): Found {
+  return ref.kind === 'message' ? findMessage(past, ref, facts) : findSeq(past, ref, facts)
+}
+
+function findSeq(past: PastRecords, ref: Extract<EventRef, { seq: number }>, facts: JournalFacts): Found {
+  const home = past.segmentOf(ref.seq)
+  // Beyond its home a record stands only where numbers do not ascend, which no writer of ours does.
+  const homes = home === undefined ? past.segments : [home, ...past.segments.filter(other => other !== home)]
+  for (const segment of homes) {
+    const matches: Entry[] = []
+    for (const entry of past.segment(segment)) {
+      if (entry.record.seq === ref.seq && (ref.kind === 'seq' || idOf(entry.record, facts) === ref.text))
+        matches.push(entry)
+    }
+    const last = matches.at(-1)
+    if (last !== undefined) return { kind: 'record', entry: last, others: matches.length - 1 }
+    if (segment === home) {
+      const corrupt = findCorrupt(past, segment.number, ref.seq)
+      if (corrupt !== undefined) return corrupt
+    }
+  }
+  return { kind: 'absent' }
+}
+
+function findMessage(
+  past: PastRecords,
+  ref: Extract<EventRef, { kind: 'message' }>,
+  facts: JournalFacts,
+): Found {
+  const needle = Buffer.from(`/${ref.id}"`)
+  // In JSON the slash may be escaped; then any line may be the one.
+  const seems = (line: Buffer): boolean =>
+    line.includes(needle) || line.includes('\\') || line.includes('"tx"')
+  for (const entry of past.backwards(seems)) {
+    const { record } = entry
+    if (record.item_type !== 'message' || record.item_id !== `${ref.persona}/${ref.id}`) continue
+    const announced = record.event === 'new' && idOf(record, facts) === ref.text
+    if (announced || record.action === 'create' || record.action === 'backfill')
+      return { kind: 'record', entry, others: 0 }
+  }
+  return { kind: 'absent' }
+}
+
+/** A damaged line that carries this seq, as far as can be seen without being able to read it. */
+function findCorrupt(past: PastRecords, segment: number, seq: number): Found | undefined {
+  const opened = openSegment(past.eventsDir, segment)
+  if (!opened.ok) return undefined
+  try {
+    for (const line of segmentLines(opened.value)) {
+      if (line.kind !== 'line') continue
+      const decoded = decodeLine(line.bytes, line.atFileStart)
+      if (decoded.kind !== 'malformed') continue
+      const text = Buffer.from(line.bytes.buffer, line.bytes.byteOffset, line.bytes.length).toString('latin1')
+      if (new RegExp(`"seq"\\s*:\\s*${seq}\\b`).test(text)) {
+        return {
+          kind: 'corrupt',
+          segment: opened.value.candidate.path,
+          offset: line.offset,
+          reason: decoded.reason,
+        }
+      }
+    }
+    return undefined
+  } finally {
+    opened.value.close()
+  }
+}

@@ -1,0 +1,105 @@
+import { DuplicateFinder, decodeLine, effectOf, KimError, lineMark, TxTracker } from '@kim/manifest'
+import type { FileContent } from '../../../store/file-content.js'
+import { listStore, type SegmentEntry } from '../../../store/listing.js'
+import { segmentLines } from '../../../store/segment-lines.js'
+import { openSegment } from '../../../store/store-files.js'
+import type { Entry } from '../entry.js'
+import { linesBackwards } from './lines-backwards.js'
+import { releaseBackwards } from './release-backwards.js'
+
+/**
+ * What stands in a journal now, read from either end without building any state: for commands that print and
+ * are done. Live and archived segments alike.
+ */
+export class PastRecords {
+  readonly eventsDir: string
+  readonly segments: readonly SegmentEntry[]
+
+  private constructor(eventsDir: string, segments: readonly SegmentEntry[]) {
+    this.eventsDir = eventsDir
+    this.segments = segments
+  }
+
+  /** Lists the journal; undefined if there is none. */
+  static open(eventsDir: string): PastRecords | undefined {
+    const listing = listStore(eventsDir)
+    if (listing.ok) return new PastRecords(eventsDir, listing.value.segments)
+    if (listing.reason === 'absent') return undefined
+    const code = listing.code === 'EACCES' || listing.code === 'EPERM' ? 'not_permitted' : 'store_failed'
+    throw new KimError(code, `cannot read ${listing.path}: ${listing.code}`)
+  }
+
+  /** Records that have an effect, newest first. */
+  *backwards(
+    wanted?: (line: Buffer) => boolean,
+    stop?: (segment: SegmentEntry) => boolean,
+  ): Generator<Entry> {
+    for (const segment of this.segments.toReversed()) {
+      yield* this.#read(segment, content => releaseBackwards(linesBackwards(content), wanted))
+      if (stop?.(segment) === true) return
+    }
+  }
+
+  /** Records that have an effect, in file order, from the segment with this number on. */
+  *forwards(fromSegment = 0): Generator<Entry> {
+    const duplicates = new DuplicateFinder()
+    for (const segment of this.segments) {
+      if (segment.number >= fromSegment) {
+        duplicates.beginSegment()
+        yield* this.#read(segment, content => releaseForwards(content, duplicates))
+      }
+    }
+  }
+
+  /** Records of one segment that have an effect, in file order. */
+  segment(segment: SegmentEntry): Generator<Entry> {
+    return this.#read(segment, content => releaseForwards(content, new DuplicateFinder()))
+  }
+
+  /** The last record that stands there. */
+  newest(): Entry | undefined {
+    for (const entry of this.backwards()) return entry
+    return undefined
+  }
+
+  /** The segment that holds a seq if any does: the one with the highest number not above it. */
+  segmentOf(seq: number): SegmentEntry | undefined {
+    return this.segments.findLast(segment => segment.number <= seq)
+  }
+
+  /** The first record of a segment, whatever it is. */
+  firstOf(segment: SegmentEntry): Entry | undefined {
+    for (const entry of this.segment(segment)) return entry
+    return undefined
+  }
+
+  *#read(segment: SegmentEntry, use: (content: FileContent) => Iterable<Entry>): Generator<Entry> {
+    const opened = openSegment(this.eventsDir, segment.number)
+    // What cannot be opened is not available; following counts it, and verify names it.
+    if (!opened.ok) return
+    try {
+      yield* use(opened.value)
+    } finally {
+      opened.value.close()
+    }
+  }
+}
+
+function* releaseForwards(content: FileContent, duplicates: DuplicateFinder): Generator<Entry> {
+  const transactions = new TxTracker<Entry>()
+  for (const framed of segmentLines(content)) {
+    const decoded =
+      framed.kind === 'line' ? decodeLine(framed.bytes, framed.atFileStart) : { kind: framed.kind }
+    if (decoded.kind === 'blank') continue
+    if (decoded.kind !== 'record' || framed.kind !== 'line') {
+      transactions.interrupt()
+      continue
+    }
+    const { released } = transactions.record(decoded.record, { record: decoded.record, line: framed.bytes })
+    for (const entry of released) {
+      const repeated =
+        duplicates.see(entry.record, effectOf(entry.record), lineMark(entry.line)) === 'duplicate_line'
+      if (!repeated) yield entry
+    }
+  }
+}

@@ -1,0 +1,70 @@
+import type { ReadRecord } from '@kim/manifest'
+import type { Entry } from '../entry.js'
+import { timeOf } from '../render/clock.js'
+import { isOf } from '../select/filter.js'
+import type { PastRecords } from './history.js'
+import { lineWanted } from './wanted.js'
+
+/** What is looked for in what stands there. */
+export interface Wanted {
+  readonly selects: (entry: Entry) => boolean
+  readonly personas: readonly string[]
+  /** At most so many, the newest of them; `Infinity` for all. */
+  readonly lines: number
+  readonly sinceMs: number | undefined
+}
+
+/** `ts` orders nothing, and clocks step; a segment this much older than what is wanted is not looked into. */
+const CLOCK_STEP_MS = 3_600_000
+
+/** Says which personas are met on the way, so that a name nobody has can be told from one without news. */
+export class Acquaintance {
+  readonly #unmet: Set<string>
+
+  constructor(personas: readonly string[]) {
+    this.#unmet = new Set(personas)
+  }
+
+  /** Notes whom a record is about. */
+  meet(record: ReadRecord): void {
+    if (record.agent !== undefined && this.#unmet.size > 0 && isOf([record.agent], record)) {
+      this.#unmet.delete(record.agent)
+    }
+  }
+
+  /** The names that no record was about. */
+  get unmet(): readonly string[] {
+    return [...this.#unmet]
+  }
+}
+
+/** The newest entries that are wanted, in file order. Reads from the end, and no more than it needs. */
+export function lastEntries(past: PastRecords, wanted: Wanted, met: Acquaintance): Entry[] {
+  const { lines, personas, selects, sinceMs } = wanted
+  const found: Entry[] = []
+  const tooOld = sinceMs === undefined ? undefined : older(past, sinceMs)
+  for (const entry of past.backwards(lineWanted(personas), tooOld)) {
+    met.meet(entry.record)
+    if (found.length < lines && selects(entry)) found.push(entry)
+    if (found.length >= lines && met.unmet.length === 0) break
+  }
+  return found.reverse()
+}
+
+/** Every entry that is wanted, in file order, one after the other. */
+export function* allEntries(past: PastRecords, wanted: Wanted, met: Acquaintance): Generator<Entry> {
+  const { selects, sinceMs } = wanted
+  const tooOld = sinceMs === undefined ? undefined : older(past, sinceMs)
+  const from = tooOld === undefined ? undefined : past.segments.findLast(tooOld)
+  for (const entry of past.forwards(from?.number)) {
+    met.meet(entry.record)
+    if (selects(entry)) yield entry
+  }
+}
+
+function older(past: PastRecords, sinceMs: number): (segment: PastRecords['segments'][number]) => boolean {
+  return segment => {
+    const first = timeOf(past.firstOf(segment)?.record.ts)
+    return first !== undefined && first < sinceMs - CLOCK_STEP_MS
+  }
+}

@@ -1,0 +1,62 @@
+import type { ReadRecord } from '@kim/manifest'
+import { bodyOf, idOf, isUrgent, type JournalFacts, senderOf, typeOf } from '../entry.js'
+import { age, timeOf } from './clock.js'
+import type { Renderer } from './renderer.js'
+import { countCodePoints, firstCodePoints, fitSafe, word } from './words.js'
+
+/** Names in the head of a line are cut to this, so that a hostile one leaves room for the rest. */
+const NAME_CHARACTERS = 64
+/** News that is older when it is printed says how old: days-old mail must not be taken for new. */
+const FRESH_MS = 60_000
+
+/** Options of agent lines. */
+export interface AgentLook {
+  readonly facts: JournalFacts
+  readonly nowMs: () => number
+  /** Characters a line may have; harnesses cut what is longer. */
+  readonly maxLine: number
+  /** Code points of a body that are shown; undefined for as many as fit. */
+  readonly bodyChars: number | undefined
+}
+
+/**
+ * One line a record for an agent: facts first, then as much of the body as fits, then how to get the rest.
+ * Everything is escaped, so a body can never begin a line or forge a fact.
+ */
+export function createAgent(look: AgentLook): Renderer {
+  return ({ record }) => {
+    const payload = look.facts.payloadOf(record)
+    const head = headOf(record, look)
+    const sender = senderOf(payload)
+    if (sender !== undefined) head.splice(2, 0, `from=${word(sender, NAME_CHARACTERS)}`)
+    head.push(`urgent=${isUrgent(payload) ? 1 : 0}`)
+    const at = timeOf(record.ts)
+    if (at !== undefined && look.nowMs() - at >= FRESH_MS) head.push(`age=${age(at, look.nowMs())}`)
+    return compose(`${head.join(' ')} | `, bodyOf(record, payload), record.seq, look)
+  }
+}
+
+function headOf(record: ReadRecord, look: AgentLook): string[] {
+  const id = idOf(record, look.facts)
+  return [
+    `seq=${record.seq}`,
+    `id=${word(id, NAME_CHARACTERS * 2)}`,
+    `type=${word(typeOf(record), NAME_CHARACTERS)}`,
+  ]
+}
+
+function compose(head: string, body: string, seq: number, look: AgentLook): string {
+  const allowed = look.bodyChars === undefined ? body : firstCodePoints(body, look.bodyChars)
+  const cutBefore = countCodePoints(body) - countCodePoints(allowed)
+  const room = Math.max(0, look.maxLine - head.length)
+  const whole = fitSafe(allowed, room)
+  if (whole.omitted === 0 && cutBefore === 0) return head + whole.shown
+  // The number of omitted characters has at most as many digits as the body's length.
+  const longest = suffix(countCodePoints(body), seq).length
+  const part = fitSafe(allowed, Math.max(0, room - longest))
+  return head + part.shown + suffix(part.omitted + cutBefore, seq)
+}
+
+function suffix(omitted: number, seq: number): string {
+  return `… (+${omitted} chars: kim-tail show ${seq})`
+}

@@ -1,0 +1,37 @@
+import { eventIdOf, isNews, nonceOf } from '@kim/manifest'
+import { type JournalFacts, typeOf } from '../entry.js'
+import { timeOf } from './clock.js'
+import type { Renderer } from './renderer.js'
+import { safeJson } from './safe-json.js'
+
+/** CloudEvents sort `sequence` as text. */
+const SEQUENCE_DIGITS = 20
+
+/** One CloudEvents 1.0 object a line, for pipelines that speak it. */
+export function createCloudEvents(facts: JournalFacts): Renderer {
+  return ({ record }) => {
+    const projectId = facts.projectId()
+    // A record that announces nothing has no event id; its identity in the journal serves.
+    const id = isNews(record) ? eventIdOf(projectId, record) : `${record.writer ?? '_'}-${record.seq}`
+    const at = timeOf(record.ts)
+    const { mono_ms: monotonic, boot_ms: boottime } = record.clock ?? {}
+    const emitted =
+      record.clock === undefined ? undefined : { boottime_ms: boottime, monotonic_ms: monotonic }
+    return safeJson(
+      JSON.stringify({
+        specversion: '1.0',
+        id,
+        source: `urn:kim:${projectId}`,
+        type: `ai.kijito.${typeOf(record)}.v2`,
+        ...(at === undefined ? {} : { time: new Date(at).toISOString() }),
+        subject: record.agent ?? '_',
+        partitionkey: record.agent ?? '_',
+        sequence: String(record.seq).padStart(SEQUENCE_DIGITS, '0'),
+        kimnonce: nonceOf(id),
+        dataschema: 'urn:kim:schema:record:2',
+        datacontenttype: 'application/json',
+        data: { ...facts.payloadOf(record), ...(emitted === undefined ? {} : { emitted }) },
+      }),
+    )
+  }
+}

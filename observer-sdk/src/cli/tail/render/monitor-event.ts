@@ -1,0 +1,150 @@
+import { isNews, type JsonObject, type JsonValue, nonceOf, type ReadRecord, wakeClassOf } from '@kim/manifest'
+import { idOf, type JournalFacts } from '../entry.js'
+import { type Emitted, emittedOf, type Moment, momentOf } from './moment.js'
+import { firstCodePoints } from './words.js'
+
+/** The `source` of every event line. */
+export const SOURCE = 'kijito-inbox'
+
+/** An event as the older monitor announced it; members in the order in which they are printed. */
+export interface MonitorEvent {
+  readonly event: string
+  readonly source: string
+  readonly ts: string
+  readonly [member: string]: JsonValue | Emitted | undefined
+  readonly event_id: string
+  readonly nonce: string
+  readonly emitted: Emitted
+  readonly wake_class: string
+}
+
+/** Members of each kind, in order; `alert` has those of all its variants. */
+const MEMBERS: Readonly<Record<string, readonly string[]>> = {
+  seed_ahead: ['seeded', 'current_max'],
+  replay_capped: ['capped_to', 'dropped'],
+  state_corrupt: ['armed_at', 'reason'],
+  baseline_skipped: ['armed_at', 'skipped', 'id_range', 'unread_held', 'reason'],
+  persona_added: [],
+  alert: [
+    'reason',
+    'consecutive_failures',
+    'seconds',
+    'omitted',
+    'unread_not_shown',
+    'window_floor',
+    'current_max',
+    'cursor_at',
+    'above_watermark',
+    'reconciled',
+    'forgot',
+    'pinned',
+    'evidence_lost',
+    'stranded_inboxes',
+    'dormant_inboxes',
+    'urgent_unanswered',
+    'urgent_unanswered_write_only',
+  ],
+}
+
+/** What a kind that nobody has classified yet is printed with. */
+const UNKNOWN_MEMBERS: readonly string[] = ['reason']
+
+/** What the lines say beyond their record. */
+export interface MonitorLook {
+  readonly facts: JournalFacts
+  /** Code points of a body; undefined to leave bodies out. */
+  readonly contentChars: number | undefined
+  /** Names the clocks behind `emitted`. */
+  readonly platform: NodeJS.Platform
+}
+
+/** The event that a record announces, or undefined if it announces none. */
+export function monitorEvent(record: ReadRecord, look: MonitorLook): MonitorEvent | undefined {
+  if (record.event === undefined || !isNews(record)) return undefined
+  const payload = look.facts.payloadOf(record) ?? {}
+  const id = idOf(record, look.facts)
+  return stamp(record.event, members(record, payload, look.contentChars), id, momentOf(record), look.platform)
+}
+
+/** A heartbeat: the one event that the printing process makes itself. */
+export function heartbeatEvent(
+  persona: string,
+  cursor: number | undefined,
+  id: string,
+  moment: Moment,
+  platform: NodeJS.Platform,
+): MonitorEvent {
+  return stamp('heartbeat', { cursor: cursor ?? null, persona }, id, moment, platform)
+}
+
+function stamp(
+  event: string,
+  own: Readonly<Record<string, JsonValue | undefined>>,
+  id: string,
+  moment: Moment,
+  platform: NodeJS.Platform,
+): MonitorEvent {
+  return {
+    event,
+    source: SOURCE,
+    ts: moment.ts,
+    ...own,
+    event_id: id,
+    nonce: nonceOf(id),
+    emitted: emittedOf(moment, platform),
+    wake_class: wakeClassOf(event),
+  }
+}
+
+function members(
+  record: ReadRecord,
+  payload: JsonObject,
+  contentChars: number | undefined,
+): Record<string, JsonValue | undefined> {
+  const persona = record.agent ?? text(payload['persona'])
+  switch (record.event) {
+    case 'new':
+      return {
+        id: payload['id'] ?? idIn(record),
+        from: payload['from'] ?? null,
+        created: payload['created'] ?? null,
+        persona,
+        content: contentOf(payload, contentChars),
+      }
+    case 'armed':
+    case 'recovered':
+    case 'heartbeat':
+      return { cursor: cursorIn(payload) ?? null, persona }
+    default:
+      return { ...chosen(payload, MEMBERS[record.event ?? ''] ?? UNKNOWN_MEMBERS), persona }
+  }
+}
+
+function chosen(payload: JsonObject, names: readonly string[]): Record<string, JsonValue | undefined> {
+  return Object.fromEntries(
+    names.filter(name => Object.hasOwn(payload, name)).map(name => [name, payload[name]]),
+  )
+}
+
+/** The larger of the watermark and a seed that lies ahead of it: what a person understands by "cursor". */
+export function cursorIn(payload: JsonObject): number | undefined {
+  const known = [payload['cursor'], payload['silent_to']].filter(value => typeof value === 'number')
+  return known.length === 0 ? undefined : Math.max(...known)
+}
+
+/** Bodies were kept out of the store or are kept out of the output: then there is no member at all. */
+function contentOf(payload: JsonObject, chars: number | undefined): string | undefined {
+  if (chars === undefined || !Object.hasOwn(payload, 'content')) return undefined
+  const content = payload['content'] ?? ''
+  return firstCodePoints(typeof content === 'string' ? content : JSON.stringify(content), chars)
+}
+
+/** The message's number stands in its entity's id too. */
+function idIn(record: ReadRecord): number | null {
+  const id = Number(/\/(\d+)$/.exec(record.item_id ?? '')?.[1])
+  return Number.isSafeInteger(id) ? id : null
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}

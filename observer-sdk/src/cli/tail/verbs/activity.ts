@@ -1,0 +1,42 @@
+import { type Input, type Io, safeText, usageError } from '@kim/cli-kit'
+import { type Activity, judgeActivity } from '../board/activity.js'
+import { withObserver } from '../board/with-observer.js'
+import { locateStore, type StoreLocation } from '../store-location.js'
+
+/** Exit codes of this command alone: everything that is no answer is 2. */
+const EXIT: Readonly<Record<Activity['answer'], number>> = { yes: 0, no: 1, unknown: 2 }
+
+/** `kim-tail activity`: has this author written since? */
+export async function run(input: Input, io: Io): Promise<number> {
+  const author = input.positional('persona') ?? ''
+  const sinceId = input.number('since-id')
+  if (sinceId === undefined) throw usageError('activity needs --since-id N', 'the id after which to look')
+  const found = await judge(locateStore(input, io.env), author, sinceId)
+  const code = EXIT[found.answer]
+  // Should nobody read the answer, the code is still the answer and not "fine".
+  process.once('exit', () => {
+    process.exitCode = code
+  })
+  io.stdout.write(
+    input.bool('json')
+      ? `${JSON.stringify({ answer: found.answer, floor: found.floor ?? null, last_id: found.lastId ?? null, persona: author, since_id: sinceId, why: found.why })}\n`
+      : `${found.answer}: ${safeText(author)} since ${sinceId}: ${found.why}\n`,
+  )
+  return code
+}
+
+/** The answer, or that there is none: a journal that cannot be read whole is no evidence of silence. */
+async function judge(location: StoreLocation, author: string, sinceId: number): Promise<Activity> {
+  const unknown = (why: string): Activity => ({ answer: 'unknown', lastId: undefined, floor: undefined, why })
+  try {
+    return await withObserver(location, observer => {
+      const found = judgeActivity(author, sinceId, observer.state.values())
+      const { kind, reasons } = observer.status
+      if (found.answer === 'no' && kind !== 'live')
+        return unknown(`the journal is ${kind} (${reasons.join(', ')})`)
+      return found
+    })
+  } catch (error) {
+    return unknown(error instanceof Error ? error.message : String(error))
+  }
+}

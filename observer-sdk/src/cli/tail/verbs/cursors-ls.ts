@@ -1,0 +1,31 @@
+import type { Input, Io } from '@kim/cli-kit'
+import { consumerPath, listConsumers, readConsumer } from '../consume/consumer-file.js'
+import type { Place } from '../consume/place.js'
+
+/** `kim-tail cursors ls`: the durable cursors of this user. */
+export function run(input: Input, io: Io): number {
+  for (const name of listConsumers(io.env)) {
+    const place = placeOf(io, name)
+    if (input.bool('json')) io.stdout.write(`${JSON.stringify(jsonOf(name, place))}\n`)
+    else io.stdout.write(`${name}\t${place === undefined ? 'damaged' : `${place.seq}\t${place.projectId}`}\n`)
+  }
+  return 0
+}
+
+/** A cursor as JSON shows it; `seq` null says that its file is damaged. */
+function jsonOf(name: string, place: Place | undefined): Record<string, string | number | null> {
+  return {
+    consumer: name,
+    project_id: place?.projectId ?? null,
+    seq: place?.seq ?? null,
+    writer: place?.writer ?? null,
+  }
+}
+
+function placeOf(io: Io, name: string): Place | undefined {
+  try {
+    return readConsumer(consumerPath(io.env, name))
+  } catch {
+    return undefined
+  }
+}

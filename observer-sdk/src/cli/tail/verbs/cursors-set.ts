@@ -1,0 +1,33 @@
+import { type Input, type Io, usageError } from '@kim/cli-kit'
+import { consumerPath, writeConsumer } from '../consume/consumer-file.js'
+import { placeAtHead, placeAtSeq } from '../consume/find-place.js'
+import { withConsumer } from '../consume/with-consumer.js'
+import { noStore } from '../missing.js'
+import { createFacts } from '../read/facts.js'
+import { PastRecords } from '../read/history.js'
+import { locateStore, refuseInside } from '../store-location.js'
+
+/** `kim-tail cursors set`: puts a cursor somewhere else, also backwards. */
+export async function run(input: Input, io: Io): Promise<number> {
+  const name = input.positional('name') ?? ''
+  const seq = input.number('seq')
+  if ((seq === undefined) === !input.bool('head')) {
+    throw usageError('cursors set needs one place', 'give --seq N (0 for the beginning), or --head')
+  }
+  const path = consumerPath(io.env, name)
+  const location = locateStore(input, io.env)
+  refuseInside(location, path, 'a cursor')
+  const past = PastRecords.open(location.eventsDir)
+  if (past === undefined) throw noStore(location)
+  const facts = createFacts(location.eventsDir)
+  const place = seq === undefined ? placeAtHead(past, facts) : placeAtSeq(past, facts, seq)
+  const dry = input.bool('dry-run')
+  if (!dry) await withConsumer(path, io, () => writeConsumer(path, place))
+  const said = { consumer: name, dry_run: dry, ok: true, seq: place.seq }
+  io.stdout.write(
+    input.bool('json')
+      ? `${JSON.stringify(said)}\n`
+      : `${name} ${dry ? 'would stand' : 'stands'} after ${place.seq}\n`,
+  )
+  return 0
+}

@@ -1,0 +1,133 @@
+import { mkdirSync, utimesSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { JsonObject } from '@kim/manifest'
+import t from 'tap'
+import { judgeActivity } from '../../dist/cli/tail/board/activity.js'
+import { consumerRows } from '../../dist/cli/tail/board/consumers.js'
+import type { BoardEntity } from '../../dist/cli/tail/board/entity.js'
+import { personaRows } from '../../dist/cli/tail/board/persona-rows.js'
+import { consumerPath, writeConsumer } from '../../dist/cli/tail/consume/consumer-file.js'
+
+const message = (persona: string, id: number, from: string, more: JsonObject = {}): BoardEntity => ({
+  item_type: 'message',
+  item_id: `${persona}/${id}`,
+  payload: { persona, id, from, read: false, ...more },
+})
+const persona = (name: string, more: JsonObject = {}): BoardEntity => ({
+  item_type: 'persona',
+  item_id: name,
+  payload: { persona: name, cursor: 0, floor: 0, state: 'up', unread_urgent: 0, ...more },
+})
+const pin = (name: string, at: number, status = 'open'): BoardEntity => ({
+  item_type: 'alert',
+  item_id: `${name}/bounded-window`,
+  payload: { persona: name, kind: 'bounded-window', status, cursor_at: at },
+})
+
+t.test('activity - KS-71 yes, no and not known, about a covered span', t => {
+  const entities = [
+    persona('argus', { floor: 100 }),
+    message('argus', 200, 'river'),
+    message('argus', 210, 'loom'),
+  ]
+  const since = (author: string, id: number): string => judgeActivity(author, id, entities).answer
+  t.equal(since('river', 150), 'yes')
+  t.equal(since('river', 200), 'no')
+  t.equal(since('nobody', 150), 'no')
+  t.equal(since('nobody', 50), 'unknown', 'below the floor')
+  t.equal(since('river', 50), 'yes', 'evidence needs no coverage')
+  t.equal(since('River', 150), 'no', 'exact case')
+  t.equal(since('nobody', 100), 'no', 'at the floor')
+  t.end()
+})
+
+t.test('activity - KS-71 the floor is the largest over inboxes, known_from included', t => {
+  const entities = [persona('argus', { floor: 10, known_from: 300 }), persona('loom', { floor: 90 })]
+  t.match(judgeActivity('river', 299, entities), { answer: 'unknown', floor: 300 })
+  t.match(judgeActivity('river', 300, entities), { answer: 'no', floor: 300 })
+  t.end()
+})
+
+t.test('activity - KS-71 an open pin leaves what lies above it unknown', t => {
+  const entities = [persona('argus', { floor: 1 }), pin('argus', 500), message('argus', 600, 'river')]
+  t.equal(judgeActivity('loom', 700, entities).answer, 'unknown')
+  t.equal(judgeActivity('loom', 100, entities).answer, 'unknown')
+  t.equal(judgeActivity('river', 550, entities).answer, 'yes', 'a later message by that author is recorded')
+  t.equal(
+    judgeActivity('loom', 700, [persona('argus', { floor: 1 }), pin('argus', 500, 'cleared')]).answer,
+    'no',
+  )
+  t.end()
+})
+
+t.test('activity - without a finished first contact nothing is known', t => {
+  t.equal(judgeActivity('river', 5, []).answer, 'unknown')
+  t.equal(judgeActivity('river', 5, [message('argus', 3, 'loom')]).answer, 'unknown')
+  t.equal(judgeActivity('river', 5, [persona('argus'), message('loom', 3, 'loom')]).answer, 'unknown')
+  t.equal(judgeActivity('river', 5, [persona('argus', { floor: null })]).answer, 'unknown')
+  t.equal(judgeActivity('river', 5, [persona('argus')]).answer, 'no')
+  t.end()
+})
+
+t.test('personas - unread, newest, state and alerts, by name', t => {
+  const rows = personaRows([
+    message('river', 7, 'argus'),
+    message('river', 9, 'loom', { read: true }),
+    persona('river', { unread_urgent: 2 }),
+    pin('river', 4),
+    pin('loom', 4, 'cleared'),
+    { item_type: 'message', item_id: 'a/b/3', payload: undefined },
+    persona('loom', { state: 'down' }),
+    { item_type: 'plan', item_id: 'x', payload: {} },
+  ])
+  t.same(rows, [
+    {
+      persona: 'a/b',
+      unread: 0,
+      unread_urgent: 0,
+      newest_id: null,
+      newest_from: null,
+      state: 'unknown',
+      open_alerts: [],
+    },
+    {
+      persona: 'loom',
+      unread: 0,
+      unread_urgent: 0,
+      newest_id: null,
+      newest_from: null,
+      state: 'down',
+      open_alerts: [],
+    },
+    {
+      persona: 'river',
+      unread: 1,
+      unread_urgent: 2,
+      newest_id: 9,
+      newest_from: 'loom',
+      state: 'up',
+      open_alerts: ['bounded-window'],
+    },
+  ])
+  t.end()
+})
+
+t.test('consumers - those of this journal, how far behind, and whether in use', t => {
+  const env = { XDG_STATE_HOME: t.testdir() }
+  const place = { projectId: 'p', seq: 7, writer: null, checkpointSeq: 0 }
+  writeConsumer(consumerPath(env, 'mine'), place)
+  writeConsumer(consumerPath(env, 'other'), { ...place, projectId: 'q' })
+  const broken = consumerPath(env, 'broken')
+  mkdirSync(dirname(broken), { recursive: true })
+  writeFileSync(broken, '{')
+  mkdirSync(`${consumerPath(env, 'mine')}.lock`)
+  t.same(consumerRows(env, undefined, 'p', 10), [{ consumer: 'mine', seq: 7, behind: 3, in_use: true }])
+  const old = new Date(Date.now() - 60_000)
+  utimesSync(join(`${consumerPath(env, 'mine')}.lock`), old, old)
+  t.same(consumerRows(env, 'mine', 'p', 5), [{ consumer: 'mine', seq: 7, behind: 0, in_use: false }])
+  t.same(consumerRows(env, 'other', 'p', 10), [{ consumer: 'other', seq: 7, behind: null, in_use: false }])
+  t.same(consumerRows(env, 'broken', 'p', 10), [
+    { consumer: 'broken', seq: null, behind: null, in_use: false },
+  ])
+  t.end()
+})

@@ -1,0 +1,274 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import {
+  consumerPath,
+  consumersDirectory,
+  listConsumers,
+  readConsumer,
+  removeConsumer,
+  writeConsumer,
+} from '../../dist/cli/tail/consume/consumer-file.js'
+import { lockConsumer } from '../../dist/cli/tail/consume/consumer-lock.js'
+import { execEnvironment } from '../../dist/cli/tail/consume/exec-env.js'
+import { runExec } from '../../dist/cli/tail/consume/exec-runner.js'
+import { afterFailure, parsePolicy } from '../../dist/cli/tail/consume/poison.js'
+import { monitorEvent } from '../../dist/cli/tail/render/monitor-event.js'
+import { facts, message, record } from './records.js'
+
+const never = new AbortController().signal
+const place = { projectId: 'p', seq: 7, writer: 'w_1-aa', checkpointSeq: 3 }
+
+t.test('consumer file - CL-24 is private, whole, and comes back as it was', t => {
+  const env = { XDG_STATE_HOME: t.testdir() }
+  const path = consumerPath(env, 'session')
+  t.equal(path, join(env.XDG_STATE_HOME, 'kim/clients/kim-tail/cursors/session.json'))
+  t.equal(readConsumer(path), undefined)
+  t.same(listConsumers(env), [])
+  writeConsumer(path, place)
+  t.same(readConsumer(path), place)
+  t.equal(statSync(path).mode & 0o777, 0o600)
+  t.equal(statSync(consumersDirectory(env)).mode & 0o777, 0o700)
+  t.equal(readFileSync(path, 'utf8'), '{"checkpoint_seq":3,"project_id":"p","seq":7,"writer":"w_1-aa"}\n')
+  writeConsumer(path, { ...place, seq: 8, writer: null })
+  t.same(readConsumer(path), { ...place, seq: 8, writer: null })
+  writeFileSync(join(consumersDirectory(env), '.session.json.1.tmp'), '')
+  mkdirSync(`${path}.lock`)
+  t.same(listConsumers(env), ['session'], 'locks and drafts are no consumers')
+  t.ok(removeConsumer(path))
+  t.notOk(removeConsumer(path))
+  t.end()
+})
+
+t.test('consumer file - what is no cursor is refused, never taken for none', t => {
+  const path = join(t.testdir(), 'c.json')
+  for (const text of [
+    '',
+    '{',
+    '[]',
+    '{}',
+    '{"project_id":"p","seq":-1}',
+    '{"project_id":"","seq":1}',
+    '{"project_id":"p","seq":1,"writer":5}',
+  ]) {
+    writeFileSync(path, text)
+    t.throws(() => readConsumer(path), { code: 'cursor_invalid', exitCode: 2 }, text)
+  }
+  t.end()
+})
+
+t.test('consumer name - is a plain file name', t => {
+  for (const name of ['', '.', '..', '../x', 'a/b', 'a b', '-x', 'x'.repeat(101), 'é']) {
+    t.throws(() => consumerPath({}, name), { code: 'usage' }, name)
+  }
+  t.end()
+})
+
+t.test('consumer lock - one holder, free again when let go', async t => {
+  const path = join(t.testdir(), 'c.json')
+  const options = { onWait: () => {}, onLost: () => {}, signal: never }
+  const first = await lockConsumer(path, options)
+  t.ok(existsSync(`${path}.lock`))
+  let waits = 0
+  const abort = new AbortController()
+  const waiting = lockConsumer(path, { ...options, onWait: () => waits++, signal: abort.signal })
+  await new Promise(resolve => setTimeout(resolve, 450))
+  await first.release()
+  const second = await waiting
+  t.equal(waits, 1, 'said once')
+  await t.rejects(
+    lockConsumer(path, { ...options, onWait: () => abort.abort('SIGTERM'), signal: abort.signal }),
+    { name: 'AbortError' },
+    'a wait can be ended',
+  )
+  await second.release()
+  await second.release()
+})
+
+t.test('consumer lock - CL-25 a live holder is not waited for beyond its stale time', async t => {
+  const path = join(t.testdir(), 'c.json')
+  const held = await lockConsumer(path, { onWait: () => {}, onLost: () => {}, signal: never })
+  await t.rejects(lockConsumer(path, { onWait: () => {}, onLost: () => {}, signal: never }), {
+    code: 'consumer_held',
+    exitCode: 75,
+    message: /consumer "c"/,
+  })
+  await held.release()
+})
+
+t.test('consumer lock - CL-25 a dead holder is succeeded', async t => {
+  const path = join(t.testdir(), 'c.json')
+  mkdirSync(`${path}.lock`)
+  const past = new Date(Date.now() - 60_000)
+  utimesSync(`${path}.lock`, past, past)
+  const lock = await lockConsumer(path, { onWait: () => t.fail('no wait'), onLost: () => {}, signal: never })
+  await lock.release()
+})
+
+const look = { facts, contentChars: 220, platform: 'linux' } as const
+
+t.test('exec environment - exactly the variables of the event, nothing stale, no credential', t => {
+  const parent = {
+    PATH: '/bin',
+    KIJITOMON_ID: '999',
+    KIJITOMON_TOKEN: 't',
+    KIM_TOKEN: 't',
+    kijito_api_key: 't',
+    KIM_STORE: '/s',
+    GONE: undefined,
+  }
+  const event = monitorEvent(
+    message(7, { payload: { ...message(7).payload, content: 'a\0b\ud800', from: 'ar gus' } }),
+    look,
+  )
+  if (event === undefined) throw new Error('no event')
+  t.same(execEnvironment(event, parent), {
+    PATH: '/bin',
+    KIM_STORE: '/s',
+    KIJITOMON_EVENT: 'new',
+    KIJITOMON_SOURCE: 'kijito-inbox',
+    KIJITOMON_TS: event.ts,
+    KIJITOMON_EVENT_ID: 'river:new:246',
+    KIJITOMON_NONCE: event.nonce,
+    KIJITOMON_PERSONA: 'river',
+    KIJITOMON_ID: '246',
+    KIJITOMON_FROM: 'ar gus',
+    KIJITOMON_CONTENT: 'ab\ufffd',
+    KIJITOMON_CREATED: '2026-06-10T14:03:21Z',
+  })
+  t.end()
+})
+
+t.test('exec environment - numbers, lists and absent members', t => {
+  const of = (
+    event: string,
+    payload: Record<string, string | number | boolean | string[] | null>,
+  ): Record<string, string> => {
+    const made = monitorEvent(record(1, { action: 'update', event, item_type: 'alert', payload }), look)
+    const env = made === undefined ? {} : execEnvironment(made, {})
+    return Object.fromEntries(
+      Object.entries(env).filter(([name]) => !/_(EVENT|SOURCE|TS|EVENT_ID|NONCE|PERSONA)$/.test(name)),
+    )
+  }
+  t.same(
+    of('alert', {
+      reason: 'stranded-mail: x',
+      stranded_inboxes: ['a', 'b'],
+      dormant_inboxes: ['c'],
+      window_floor: 1,
+    }),
+    {
+      KIJITOMON_REASON: 'stranded-mail: x',
+      KIJITOMON_STRANDED: 'a,b',
+      KIJITOMON_DORMANT: 'c',
+    },
+  )
+  t.same(of('alert', { reason: 'unreachable', consecutive_failures: 3, seconds: 9 }), {
+    KIJITOMON_REASON: 'unreachable',
+    KIJITOMON_FAILURES: '3',
+  })
+  t.same(of('alert', { reason: 'id-regressed: x', current_max: 3 }), { KIJITOMON_REASON: 'id-regressed: x' })
+  t.same(of('seed_ahead', { seeded: 9, current_max: 5 }), {
+    KIJITOMON_SEEDED: '9',
+    KIJITOMON_CURRENT_MAX: '5',
+  })
+  t.same(of('replay_capped', { capped_to: 9, dropped: 5 }), {
+    KIJITOMON_CAPPED_TO: '9',
+    KIJITOMON_DROPPED: '5',
+  })
+  t.same(of('armed', { cursor: 4 }), { KIJITOMON_CURSOR: '4' })
+  t.same(of('armed', {}), {}, 'null is unset')
+  t.end()
+})
+
+t.test('exec - exit status is the acknowledgement', async t => {
+  const env = { PATH: process.env['PATH'] ?? '' }
+  t.same(await runExec('true', env, never), { kind: 'acknowledged' })
+  t.same(await runExec('exit 3', env, never), { kind: 'refused', why: 'exited with 3' })
+  t.match(await runExec('/nonexistent/command', env, never), { kind: 'refused', why: 'exited with 127' })
+  t.match(await runExec('kill -9 $$', env, never), { kind: 'refused', why: /SIGKILL/ })
+  t.same(await runExec('test "$X" = "a b"', { ...env, X: 'a b' }, never), { kind: 'acknowledged' })
+  const ended = new AbortController()
+  ended.abort()
+  t.same(await runExec('true', env, ended.signal), { kind: 'interrupted' })
+})
+
+t.test('exec - a command whose time is up leaves no process behind', async t => {
+  const directory = t.testdir()
+  const pidFile = join(directory, 'pid')
+  // The grandchild ignores the polite request.
+  const command = `sh -c 'trap "" TERM; echo $$ > ${pidFile}; while :; do sleep 0.1; done' & wait`
+  const outcome = await runExec(command, { PATH: process.env['PATH'] ?? '' }, never, 1000)
+  t.match(outcome, { kind: 'refused', why: 'took longer than 1 s' })
+  const pid = Number(readFileSync(pidFile, 'utf8'))
+  t.ok(pid > 0)
+  t.ok(await isGone(pid), `process ${pid} is gone`)
+})
+
+t.test('exec - an end of this process ends the command and says nothing about the event', async t => {
+  const abort = new AbortController()
+  const running = runExec('sleep 60', { PATH: process.env['PATH'] ?? '' }, abort.signal)
+  setTimeout(() => abort.abort('SIGTERM'), 100)
+  t.same(await running, { kind: 'interrupted' })
+})
+
+t.test('exec - what the command prints is not data of ours', t => {
+  const script = `
+    import { runExec } from ${JSON.stringify(new URL('../../dist/cli/tail/consume/exec-runner.js', import.meta.url).href)}
+    await runExec('echo said', { PATH: process.env.PATH }, new AbortController().signal)
+  `
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let out = ''
+  let err = ''
+  child.stdout.on('data', chunk => {
+    out += String(chunk)
+  })
+  child.stderr.on('data', chunk => {
+    err += String(chunk)
+  })
+  child.on('close', () => {
+    t.equal(out, '')
+    t.match(err, 'said')
+    t.end()
+  })
+})
+
+t.test('poison - CL-31 CL-32 waits double to a minute; skip passes after so many tries', t => {
+  const hold = parsePolicy('hold')
+  const delays = [1, 2, 3, 4, 5, 6, 7, 8, 100].map(failures => afterFailure(hold, failures))
+  t.same(
+    delays.map(after => (after.step === 'retry' ? after.delayMs / 1000 : 'skip')),
+    [1, 2, 4, 8, 16, 32, 60, 60, 60],
+  )
+  t.same(
+    delays.map(after => after.step === 'retry' && after.say),
+    [true, false, false, false, false, false, true, true, true],
+  )
+  for (const text of ['skip-after 3', 'skip-after=3', 'skip-after:3']) {
+    t.same(
+      [1, 2, 3].map(failures => afterFailure(parsePolicy(text), failures).step),
+      ['retry', 'retry', 'skip'],
+    )
+  }
+  for (const text of ['', 'skip', 'skip-after', 'skip-after 0', 'skip-after x', 'holds']) {
+    t.throws(() => parsePolicy(text), { code: 'usage' }, text)
+  }
+  t.end()
+})
+
+/** A killed process may still be listed until it is reaped. */
+async function isGone(pid: number): Promise<boolean> {
+  for (let i = 0; i < 100; i++) {
+    try {
+      const state = execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' })
+      if (state.trim().startsWith('Z')) return true
+    } catch {
+      return true
+    }
+    await new Promise(resolve => setTimeout(resolve, 50))
+  }
+  return false
+}

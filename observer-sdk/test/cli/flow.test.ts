@@ -1,0 +1,123 @@
+import type { JsonObject } from '@kim/manifest'
+import t from 'tap'
+import { judgeHealth } from '../../dist/cli/tail/flow/health.js'
+import { LineOutput } from '../../dist/cli/tail/flow/output.js'
+import { parseRate, RateGate } from '../../dist/cli/tail/flow/rate.js'
+import { StopWatch } from '../../dist/cli/tail/flow/stop.js'
+import { Every, Wake } from '../../dist/cli/tail/flow/wake.js'
+
+const none = { count: undefined, matches: undefined, timeoutMs: undefined, deadlineMs: undefined }
+
+t.test('stop - count, match, idle and total time', t => {
+  const count = new StopWatch({ ...none, count: 2 }, 0)
+  t.same([count.onPrinted(() => '', 1), count.onPrinted(() => '', 2)], [false, true])
+  t.ok(new StopWatch({ ...none, count: 0 }, 0).isDone)
+  const match = new StopWatch({ ...none, matches: text => text === 'x' }, 0)
+  t.same([match.onPrinted(() => 'a', 1), match.onPrinted(() => 'x', 2)], [false, true])
+  const timed = new StopWatch({ ...none, timeoutMs: 10, deadlineMs: 25 }, 0)
+  t.equal(timed.dueAtMs, 10)
+  t.equal(timed.due(9), undefined)
+  t.equal(timed.due(10), 'timeout')
+  timed.onPrinted(() => '', 12)
+  t.equal(timed.due(20), undefined, 'a record begins the wait anew')
+  t.equal(timed.dueAtMs, 22)
+  t.equal(timed.due(25), 'deadline')
+  t.equal(new StopWatch(none, 0).dueAtMs, undefined)
+  t.end()
+})
+
+t.test('stop - CL-5 3 says that what was waited for did not come', t => {
+  const quiet = new StopWatch({ ...none, timeoutMs: 1 }, 0)
+  t.equal(quiet.exitCode('timeout'), 3)
+  quiet.onPrinted(() => '', 0)
+  t.equal(quiet.exitCode('timeout'), 0)
+  t.equal(quiet.exitCode('met'), 0)
+  const wanting = new StopWatch({ ...none, count: 2, timeoutMs: 1 }, 0)
+  wanting.onPrinted(() => '', 0)
+  t.equal(wanting.exitCode('deadline'), 3, 'one of two is not what was asked for')
+  t.end()
+})
+
+t.test('rate - lets so many pass, counts the rest, and tells them in a line that counts too', t => {
+  const gate = new RateGate(parseRate('2/1s'))
+  t.same(
+    [gate.admits(1, 0), gate.admits(2, 10), gate.admits(3, 20), gate.admits(4, 900)],
+    [true, true, false, false],
+  )
+  t.equal(gate.dueAtMs, 1000)
+  t.equal(gate.take(999), undefined)
+  t.same(gate.take(1000), { n: 2, first: 3, last: 4 })
+  t.same(
+    [gate.admits(5, 1001), gate.admits(6, 1002)],
+    [true, false],
+    'the telling was the first line of the window',
+  )
+  t.same(gate.take(1003, true), { n: 1, first: 6, last: 6 }, 'at the end at once')
+  t.equal(gate.dueAtMs, undefined)
+  t.ok(gate.admits(7, 9000))
+  t.end()
+})
+
+t.test('rate - what is none is refused', t => {
+  t.same(parseRate('10/1m'), { lines: 10, perMs: 60_000 })
+  for (const text of ['', '10', '0/1s', '10/', '10/0s', 'x/1s'])
+    t.throws(() => parseRate(text), { code: 'usage' }, text)
+  t.end()
+})
+
+t.test('output - one write a turn, resolved when the stream took it', async t => {
+  const writes: string[] = []
+  const waiting: (() => void)[] = []
+  const out = new LineOutput({
+    write(chunk: unknown, done?: unknown) {
+      writes.push(String(chunk))
+      waiting.push(done as () => void)
+      return true
+    },
+  })
+  out.line('a')
+  out.line(Buffer.from('b'))
+  let flushed = false
+  const flush = out.flush().then(() => {
+    flushed = true
+  })
+  t.same(writes, ['a\nb\n'])
+  await Promise.resolve()
+  t.notOk(flushed)
+  waiting[0]?.()
+  await flush
+  await out.flush()
+  t.equal(writes.length, 1, 'nothing to write is no write')
+  t.notOk(out.isFull)
+  out.line('x'.repeat(70_000))
+  t.ok(out.isFull)
+})
+
+t.test('wake - sleeps until it is rung or something is due; a ring is kept', async t => {
+  const now = (): number => performance.now()
+  const wake = new Wake()
+  wake.ring()
+  await wake.sleep([], now)
+  t.pass('rung before the sleep')
+  await wake.sleep([{ dueAtMs: undefined }, { dueAtMs: now() - 5 }], now)
+  await wake.sleep([{ dueAtMs: now() + 5 }], now)
+  t.pass('due')
+  setTimeout(() => wake.ring(), 5)
+  await wake.sleep([{ dueAtMs: now() + 600_000 }], now)
+  t.pass('rung during the sleep')
+  const every = new Every(10, 0)
+  t.same([every.take(9), every.take(10), every.take(11), every.dueAtMs], [false, true, false, 20])
+})
+
+t.test('health - CL-30 up, stale, down, by what the file says', t => {
+  const judge = (health: JsonObject, ageMs: number, alive = true): string =>
+    judgeHealth(health, 1_000_000 - ageMs, 1_000_000, () => alive).state
+  t.equal(judge({ pid: 5 }, 29_000), 'up')
+  t.equal(judge({ pid: 5 }, 31_000), 'stale')
+  t.equal(judge({ pid: 5 }, 100, false), 'down')
+  t.equal(judge({ state: 'stopped' }, 100), 'down')
+  t.equal(judge({ interval_ms: 1000 }, 2900), 'up')
+  t.equal(judge({ interval_ms: 1000 }, 3100), 'stale')
+  t.equal(judge({ pid: 'x', interval_ms: -1 }, 100), 'up', 'odd values count for nothing')
+  t.end()
+})

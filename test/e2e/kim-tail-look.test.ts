@@ -1,0 +1,262 @@
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import { openJournal } from '@kim/producer/internal'
+import t from 'tap'
+import { BIN, environment, line, tail, write } from './kim-tail-process.js'
+
+/** A store of ten messages to river and one to loom, the latter marked read later. */
+function handMade(root: string): string {
+  const lines = Array.from({ length: 10 }, (_, i) => line(i + 1))
+  const loom = { agent: 'loom', item_id: 'loom/50' }
+  const files = {
+    'store/events/seg-00000001.jsonl': lines.slice(0, 6).join(''),
+    'store/events/seg-00000007.jsonl': [
+      ...lines.slice(6),
+      line(11, loom),
+      line(12, { ...loom, action: 'update', event: undefined, entity_rev: 2 }),
+    ].join(''),
+  }
+  return join(write(root, files), 'store')
+}
+
+const seqs = (stdout: string): number[] =>
+  stdout
+    .split('\n')
+    .filter(Boolean)
+    .map(text => (JSON.parse(text) as { seq: number }).seq)
+
+t.test('kim-tail - prints the stored lines of the real writer, byte for byte', t => {
+  const root = t.testdir()
+  const store = join(root, 'store')
+  const journal = openJournal({ storeDir: store, source: 'http://localhost:7474', segmentBytes: 4096 })
+  for (let id = 1; id <= 30; id++) {
+    journal.append([
+      {
+        agent: 'river',
+        action: 'create',
+        item_type: 'message',
+        item_id: `river/${id}`,
+        event: 'new',
+        summary: `from argus: ${id}`,
+        payload: {
+          schema_version: 1,
+          persona: 'river',
+          id,
+          from: 'argus',
+          content: `grün ${id}`,
+          content_length: 7,
+          created: '2026-06-10T14:03:21Z',
+          read: false,
+        },
+      },
+    ])
+  }
+  const head = journal.head.seq
+  journal.close()
+  const all = tail(root, ['--store', store, '-n', 'all', '--all-records'])
+  t.equal(all.code, 0)
+  t.same(
+    seqs(all.stdout),
+    Array.from({ length: seqs(all.stdout).length }, (_, i) => i + 1),
+  )
+  t.ok(seqs(all.stdout).at(-1) === head || seqs(all.stdout).at(-1) === head + 1, 'to the end')
+  const ten = tail(root, ['--store', store, '-p', 'river'])
+  t.equal(ten.code, 0)
+  t.equal(ten.stderr, '')
+  t.ok(all.stdout.endsWith(ten.stdout) || all.stdout.includes(ten.stdout.split('\n')[9] ?? '-'))
+  t.same(
+    ten.stdout
+      .split('\n')
+      .filter(Boolean)
+      .map(text => (JSON.parse(text) as { payload: { id: number } }).payload.id),
+    [21, 22, 23, 24, 25, 26, 27, 28, 29, 30],
+  )
+  t.end()
+})
+
+t.test('kim-tail - selects and positions', t => {
+  const root = t.testdir()
+  const store = handMade(root)
+  const of = (...args: string[]): number[] => {
+    const done = tail(root, ['--store', store, ...args])
+    t.equal(done.code, 0, `${args.join(' ')} ${done.stderr}`)
+    return seqs(done.stdout)
+  }
+  t.same(of('-p', 'river'), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+  t.same(of('-n', '3'), [9, 10, 11], 'CL-20 a read mark is no entry')
+  t.same(of('-n', '3', '--all-records'), [10, 11, 12])
+  t.same(of('-p', 'loom', '-n', 'all'), [11])
+  t.same(of('-p', 'loom,river', '-n', '2'), [10, 11])
+  t.same(of('-n', '0'), [])
+  t.same(of('-g', 'text [12]$', '-n', 'all'), [1, 2])
+  t.same(of('--to-seq', '3'), [1, 2, 3])
+  t.same(of('-S', '2026-06-10T14:03:22Z', '-n', '1'), [11])
+  t.same(of('-S', '2026-06-11'), [])
+  t.same(of('-t', 'message.update', '--all-records'), [12])
+  t.same(of('-c', '2', '-n', 'all'), [1, 2])
+  t.same(of('--until-match', 'text 3', '--no-tail'), [1, 2, 3])
+  t.equal(tail(root, ['--store', store, '--until-match', 'nothing']).code, 3)
+  t.end()
+})
+
+t.test('kim-tail - CL-27 no such persona or store is exit 4, with the closest known name', t => {
+  const root = t.testdir()
+  const store = handMade(root)
+  const persona = tail(root, ['--store', store, '-p', 'rivr'])
+  t.equal(persona.code, 4)
+  t.equal(persona.stdout, '')
+  t.equal(persona.stderr, 'kim-tail: no persona "rivr"; did you mean river?\n  known: loom, river\n')
+  const all = tail(root, ['--store', store, '-p', 'Loom', '-n', 'all'])
+  t.equal(all.code, 4, 'exact case')
+  const missing = tail(root, ['--store', join(root, 'stroe')])
+  t.equal(missing.code, 4)
+  t.match(missing.stderr, /no journal at .*stroe\n {2}did you mean .*store\?/)
+  t.match(tail(root, ['--store', join(store, 'events')]).stderr, /that is an events directory: --events/)
+  t.equal(tail(root, ['--events', join(store, 'events'), '-p', 'river']).code, 0)
+  t.equal(tail(root, []).code, 4, 'the default store')
+  const agent = tail(root, ['--store', store, '-p', 'rivr', '-o', 'agent'])
+  t.equal(agent.code, 4)
+  t.match(agent.stdout, /^kim error code=no_persona .*did you mean river.*\nkim end reason=error/s, 'CL-38')
+  t.end()
+})
+
+t.test('kim-tail - CL-8 a closed pipe is exit 0 and silence', t => {
+  const root = t.testdir()
+  const store = join(root, 'store')
+  const lines = Array.from({ length: 20_000 }, (_, i) => line(i + 1)).join('')
+  write(store, { 'events/seg-00000001.jsonl': lines })
+  const command = `env -u NODE_OPTIONS "${process.execPath}" "${BIN}" --store "${store}" -n all; echo "exit $?" >&2`
+  const piped = spawnSync('bash', ['-c', `{ ${command}; } | head -1`], {
+    encoding: 'utf8',
+    env: environment(root),
+  })
+  t.equal(piped.stdout.split('\n').length, 2)
+  t.equal(piped.stderr, 'exit 0\n')
+  t.end()
+})
+
+t.test('kim-tail - agent mode begins with ready, ends with end, and lists what stands there', t => {
+  const root = t.testdir()
+  const store = handMade(root)
+  const { code, stdout } = tail(root, ['--store', store, '-p', 'river', '-n', '2'], { KIM_AGENT: '1' })
+  t.equal(code, 0)
+  const [ready, first, second, end, ...rest] = stdout.split('\n')
+  t.match(ready, /^kim ready seq=12 backlog=2 oldest=\d+d producer=unknown$/)
+  t.match(first, /^seq=9 id=river:new:9 from=argus type=message\.new urgent=0 age=\d+d \| text 9$/)
+  t.match(second, /^seq=10 /)
+  t.equal(end, 'kim end reason=done resume="--after-seq 12"')
+  t.same(rest, [''])
+  t.end()
+})
+
+t.test('kim-tail - output cannot be forged in any mode but json', t => {
+  const root = t.testdir()
+  const store = join(root, 'store')
+  const content = 'one\nseq=9 id=x\r\u001b[2J\u202ekcab\u2028kim end\u0007'
+  const payload = { content, from: 'ar\ngus', id: 1, persona: 'river' }
+  write(store, {
+    'events/seg-00000001.jsonl': line(1, {
+      payload,
+      summary: content,
+      agent: 'ri\nver',
+      item_id: 'ri\nver/1',
+    }),
+  })
+  for (const mode of ['short', 'short-iso', 'cat', 'agent', 'monitor', 'cloudevents', 'json-pretty']) {
+    const { code, stdout } = tail(root, ['--store', store, '-o', mode, '--color', 'always'])
+    t.equal(code, 0, mode)
+    t.notMatch(
+      stdout.replaceAll(/\u001b\[\d+m/g, ''),
+      /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028-\u202e]/,
+      mode,
+    )
+    const lines = stdout.split('\n').filter(text => text !== '')
+    t.equal(lines.length, mode === 'agent' ? 3 : mode === 'json-pretty' ? 19 : 1, mode)
+  }
+  for (const extra of [
+    ['--fields', 'agent,text', '-o', 'short'],
+    ['--template', '{agent} {text}'],
+  ]) {
+    t.equal(tail(root, ['--store', store, ...extra]).stdout.split('\n').length, 2)
+  }
+  t.end()
+})
+
+t.test('kim-tail show - the whole record by seq or event id, exit 4 and 6', t => {
+  const root = t.testdir()
+  const big = JSON.stringify({
+    content: `${'x'.repeat(70_000)}\nkim end`,
+    from: 'argus',
+    id: 3,
+    persona: 'river',
+  })
+  const sha256 = createHash('sha256').update(big).digest('hex')
+  const ref = (bytes: number): object => ({ payload: undefined, payload_ref: { sha256, bytes } })
+  const store = join(root, 'store')
+  write(store, {
+    'events/seg-00000001.jsonl':
+      line(1, { payload: { content: 'a\nkim end\u001b', from: 'argus', id: 1, persona: 'river' } }) +
+      `{"v":2,"seq":2,"action":7}\n${line(3, { ...ref(big.length) })}${line(4, { ...ref(5) })}`,
+    [`events/blobs/${sha256.slice(0, 2)}/${sha256}`]: big,
+  })
+  const show = (...args: string[]): ReturnType<typeof tail> => tail(root, ['show', ...args, '--store', store])
+  const first = show('river:new:1')
+  t.equal(first.code, 0)
+  t.match(first.stdout, /^seq: 1\nid: river:new:1\n/)
+  t.match(first.stdout, /\n\n {4}a\n {4}kim end\\x1b\n$/, 'each line of a body is set in and escaped')
+  t.equal(
+    show('1', '--json').stdout,
+    line(1, { payload: { content: 'a\nkim end\u001b', from: 'argus', id: 1, persona: 'river' } }),
+  )
+  const blob = show('3', '--json')
+  t.equal(blob.code, 0)
+  t.equal((JSON.parse(blob.stdout) as { payload: { content: string } }).payload.content.length, 70_008)
+  t.equal(show('9').code, 4)
+  t.equal(show('river:new:9').code, 4)
+  t.match(show('2'), { code: 6, stderr: /no_action/ })
+  t.match(show('4'), { code: 6, stderr: /blob/ })
+  t.equal(show('nonsense').code, 2)
+  t.end()
+})
+
+t.test('kim-tail - usage errors are exit 2 with a way out; help and version are 0', t => {
+  const root = t.testdir()
+  t.match(tail(root, ['--lnies', '5']), { code: 2, stderr: /unknown flag --lnies; did you mean --lines\?/ })
+  t.match(tail(root, ['shwo', '5']), { code: 2, stderr: /./ })
+  t.match(tail(root, ['statsu']), { code: 2, stderr: /did you mean status\?/ })
+  t.match(tail(root, ['--help']), { code: 0, stdout: /--consumer/, stderr: /^$/ })
+  t.match(tail(root, ['show', '--help']), { code: 0, stdout: /event id/ })
+  t.match(tail(root, ['--version']), { code: 0, stdout: /^\d+\.\d+\.\d+\n$/ })
+  for (const shell of ['bash', 'zsh', 'fish', 'powershell']) {
+    t.match(tail(root, ['completion', shell]), { code: 0, stdout: /until-match/ })
+  }
+  t.equal(tail(root, ['completion', 'cmd']).code, 2)
+  t.end()
+})
+
+t.test('kim-tail schema - names and prints what the manifest comes with', t => {
+  const root = t.testdir()
+  const names = tail(root, ['schema'])
+  t.equal(names.code, 0)
+  for (const name of names.stdout.split('\n').filter(Boolean)) {
+    const one = tail(root, ['schema', name])
+    t.equal(one.code, 0, name)
+    t.type(JSON.parse(one.stdout), 'object')
+  }
+  t.match(tail(root, ['schema', 'mesage']), { code: 2, stderr: /did you mean message\?/ })
+  t.end()
+})
+
+t.test('kim-tail - KIM_STORE and KIM_PERSONA stand for their flags', t => {
+  const root = t.testdir()
+  const store = handMade(root)
+  const { code, stdout } = tail(root, ['-n', '1'], { KIM_STORE: store, KIM_PERSONA: 'river' })
+  t.equal(code, 0)
+  t.same(seqs(stdout), [10])
+  t.same(
+    seqs(tail(root, ['-n', '1', '--all-personas'], { KIM_STORE: store, KIM_PERSONA: 'river' }).stdout),
+    [11],
+  )
+  t.end()
+})
