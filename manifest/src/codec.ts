@@ -13,6 +13,7 @@ import {
   textIn,
 } from './envelope.js'
 import { KimError } from './errors.js'
+import { frameOf } from './frame.js'
 import { actionClasses } from './generated/action-classes.js'
 import { exceedsNesting, exceedsNumberRange } from './json-bounds.js'
 import type { AnomalyKind } from './kinds.js'
@@ -125,10 +126,10 @@ export function encodeRecord(record: EventRecord): string {
   if (fault !== undefined) throw new KimError('record_invalid', `a record breaks the rule of ${fault}`)
   if (record.seq > limits.seqMax) throw new KimError('seq_exhausted', `no seq above ${limits.seqMax}`)
   let written = record
-  let line: string = stringify(written)
+  let line = frameOf(written)
   if (mayBeIllFormed.test(line)) {
     written = toWellFormed(record)
-    line = stringify(written)
+    line = frameOf(written)
   }
   if (exceedsNesting(line) || exceedsNumberRange(written)) {
     throw new KimError('record_invalid', 'a record holds what no reader takes')

@@ -51,8 +51,7 @@ interface Mark {
   readonly nextSeq: number
 }
 
-/** One entity as a key of a map: the length in front keeps any two pairs apart. */
-const entityMark = (itemType: string, itemId: string): string => `${itemType.length}:${itemType}${itemId}`
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
 
 /**
  * Turns drafts into the bytes of one commit. It sees the state and the records built before, and changes
@@ -64,7 +63,8 @@ export class CommitBuilder {
   readonly #writer: string
   readonly #scratch: Buffer
   readonly #instant: Instant
-  readonly #revisions: Map<string, number> = new Map()
+  /** The ids built so far: only one of them can have a revision that the state does not know yet. */
+  readonly #ids: Set<string> = new Set()
   readonly #keys: Map<string, number> = new Map()
   readonly #built: BuiltRecord[] = []
   #bytes = 0
@@ -102,7 +102,7 @@ export class CommitBuilder {
 
   #addAll(drafts: readonly Draft[], asRun: boolean): Receipt {
     const known = drafts.map(draft => this.#knownSeq(draft))
-    const fresh = known.filter(seq => seq === undefined).length
+    const fresh = known.reduce<number>((count, seq) => (seq === undefined ? count + 1 : count), 0)
     if (asRun && fresh > 0 && fresh < drafts.length) {
       throw failure(
         'record_invalid',
@@ -136,9 +136,7 @@ export class CommitBuilder {
     const length = this.#scratch.write(line, this.#bytes, 'utf8')
     const effect = effectOf(record)
     this.#built.push({ record, effect, offset: this.#bytes, length: length - 1 })
-    if (effect === 'upsert' || effect === 'remove') {
-      this.#revisions.set(entityMark(record.item_type, record.item_id), record.entity_rev)
-    }
+    this.#ids.add(record.item_id)
     if (record.key !== undefined) this.#keys.set(record.key, seq)
     this.#bytes += length
     this.#nextSeq++
@@ -146,44 +144,52 @@ export class CommitBuilder {
   }
 
   #describe(draft: Draft, seq: number, tx: Tx | undefined): EventRecord {
-    const { agent, action, item_type, item_id, payload, event, key, actor } = draft
-    return {
+    const record: Mutable<EventRecord> = {
       v: 2,
       seq,
       ts: this.#instant.ts,
       writer: this.#writer,
-      agent,
-      action,
-      item_type,
-      item_id,
+      agent: draft.agent,
+      action: draft.action,
+      item_type: draft.item_type,
+      item_id: draft.item_id,
       entity_rev: this.#revision(draft),
       summary: typeof draft.summary === 'string' ? clipSummary(draft.summary) : draft.summary,
       clock: this.#clock(draft.wait_ms),
-      ...(payload === undefined ? {} : { payload }),
-      ...(event === undefined ? {} : { event }),
-      ...(key === undefined ? {} : { key }),
-      ...(actor === undefined ? {} : { actor }),
-      ...(tx === undefined ? {} : { tx }),
     }
+    if (draft.payload !== undefined) record.payload = draft.payload
+    if (draft.event !== undefined) record.event = draft.event
+    if (draft.key !== undefined) record.key = draft.key
+    if (draft.actor !== undefined) record.actor = draft.actor
+    if (tx !== undefined) record.tx = tx
+    return record
   }
 
   /** One more than the last for a change of state, the last for anything else about the entity; notes have none. */
   #revision(draft: Draft): number {
-    const { item_type, item_id, action, payload } = draft
-    if (item_type === NOTE_TYPE) return 0
-    const last =
-      this.#revisions.get(entityMark(item_type, item_id)) ?? this.#state.revisionOf(item_type, item_id) ?? 0
-    const effect = effectOf({ action, item_type, item_id, payload })
+    if (draft.item_type === NOTE_TYPE) return 0
+    const last = this.#lastRevision(draft.item_type, draft.item_id)
+    const effect = effectOf(draft)
     return effect === 'upsert' || effect === 'remove' ? last + 1 : last
+  }
+
+  #lastRevision(itemType: string, itemId: string): number {
+    if (this.#ids.has(itemId)) {
+      for (let at = this.#built.length - 1; at >= 0; at--) {
+        const built = this.#built[at]
+        if (built?.record.item_id !== itemId || built.record.item_type !== itemType) continue
+        if (built.effect === 'upsert' || built.effect === 'remove') return built.record.entity_rev
+      }
+    }
+    return this.#state.revisionOf(itemType, itemId) ?? 0
   }
 
   #clock(wait: number | undefined): ClockReading {
     const { mono_ms, boot_ms } = this.#instant
-    return {
-      mono_ms,
-      ...(boot_ms === undefined ? {} : { boot_ms }),
-      ...(wait === undefined ? {} : { wait_ms: wait }),
-    }
+    const clock: Mutable<ClockReading> = { mono_ms }
+    if (boot_ms !== undefined) clock.boot_ms = boot_ms
+    if (wait !== undefined) clock.wait_ms = wait
+    return clock
   }
 
   /** The line of a record; a payload that is too large for one goes into a blob first. */
@@ -218,13 +224,8 @@ export class CommitBuilder {
     this.#bytes = mark.bytes
     this.#nextSeq = mark.nextSeq
     this.#built.length = mark.count
-    this.#revisions.clear()
+    // Ids that are no longer built only cost a look that finds nothing.
     this.#keys.clear()
-    for (const { record, effect } of this.#built) {
-      if (effect === 'upsert' || effect === 'remove') {
-        this.#revisions.set(entityMark(record.item_type, record.item_id), record.entity_rev)
-      }
-      if (record.key !== undefined) this.#keys.set(record.key, record.seq)
-    }
+    for (const { record } of this.#built) if (record.key !== undefined) this.#keys.set(record.key, record.seq)
   }
 }

@@ -136,9 +136,11 @@ export class JournalState {
   put(image: EntityImage, place: Place): void {
     const { item_type, item_id, entity_rev, seq } = image
     if (item_id === undefined) return
+    const { file, offset, length } = place
     const map = inner(this.#live, item_type)
-    if (!map.has(item_id)) this.#size++
-    map.set(item_id, { item_type, item_id, entity_rev, seq, read: isRead(image), ...place })
+    const before = map.size
+    map.set(item_id, { item_type, item_id, entity_rev, seq, read: isRead(image), file, offset, length })
+    this.#size += map.size - before
     this.#removed.get(item_type)?.delete(item_id)
   }
 
