@@ -88,6 +88,11 @@ export class Recovery {
     return this.#adopted
   }
 
+  /** What was adopted so far is known to whoever asks: only what is found from now on is news. */
+  told(): void {
+    this.#adopted.length = 0
+  }
+
   /** True if the file ends inside a line. */
   get isTorn(): boolean {
     return this.#scan.fragmentAt !== undefined

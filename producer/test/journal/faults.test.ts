@@ -1,0 +1,253 @@
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { KimError } from '@kim/manifest'
+import { retryDelayMs } from '@kim/producer/internal'
+import t from 'tap'
+import { codeOf, message, messages, TestStore } from '../kit/store.js'
+
+for (const code of ['ENOSPC', 'EDQUOT'] as const) {
+  t.test(
+    `full disk - ${code} gives no receipt, and the journal goes on when space returns (JF-86)`,
+    async t => {
+      const store = new TestStore(t)
+      const journal = store.open()
+      journal.append([message(1)])
+      store.fs.break('writeSync', '.jsonl', code)
+      t.equal(
+        codeOf(() => journal.append([message(2)])),
+        'store_full',
+      )
+      t.equal(journal.isSettled, false)
+      t.equal(
+        codeOf(() => journal.append([message(2)])),
+        'store_full',
+        'as long as it lasts',
+      )
+      store.fs.heal()
+      t.same(journal.append([message(2)]).seqs, [3], 'nothing was left standing')
+      t.equal(journal.isSettled, true)
+      journal.close()
+      await store.verified(t)
+    },
+  )
+}
+
+t.test(
+  'full disk - a line cut off is ended and adjudicated, and nothing of it is appended twice (RC-10)',
+  async t => {
+    const store = new TestStore(t)
+    const journal = store.open()
+    journal.append([message(1)])
+    store.fs.break('writeSync', '.jsonl', 100)
+    t.equal(
+      codeOf(() => journal.append([message(2)])),
+      'store_full',
+    )
+    store.fs.heal()
+    t.same(journal.append([message(2)]).seqs, [4], 'the note comes first')
+    journal.close()
+    t.match(store.notes('torn_tail_adjudicated'), [{ seq: 3, payload: { segment: 'seg-00000001.jsonl' } }])
+    t.same(await store.verified(t), ['adjudicated'])
+  },
+)
+
+t.test(
+  'full disk - whole lines that reached the file are records, and the caller is told once (RC-10)',
+  async t => {
+    const store = new TestStore(t)
+    const journal = store.open()
+    journal.append([message(1)])
+    const line = readFileSync(store.segment(), 'utf8').split('\n').at(-2)?.length ?? 0
+    store.fs.break('writeSync', '.jsonl', 2 * line + 20)
+    t.equal(
+      codeOf(() => journal.append(messages(2, 5))),
+      'store_full',
+    )
+    store.fs.heal()
+    t.equal(
+      codeOf(() => journal.append(messages(2, 5))),
+      'journal_moved',
+    )
+    t.match(
+      journal.state.get('message', 'river/3'),
+      { seq: 4, payload: { id: 3 } },
+      'state is derived with them',
+    )
+    t.equal(journal.state.get('message', 'river/4'), undefined)
+    t.same(journal.append(messages(4, 5)).seqs, [6, 7])
+    journal.close()
+    const ids = store.lines().filter(({ item_type }) => item_type === 'message')
+    t.same(
+      ids.map(({ item_id }) => item_id),
+      ['river/1', 'river/2', 'river/3', 'river/4', 'river/5'],
+    )
+    await store.verified(t)
+  },
+)
+
+t.test('full disk - settle says what stands, and keyed drafts need not be derived anew', async t => {
+  const store = new TestStore(t)
+  const journal = store.open()
+  journal.append([message(1)])
+  const keyed = [message(2, { key: 'a' }), message(3, { key: 'b' })]
+  const cutBehindFirst = (): void => {
+    store.fs.fault = ({ name, path }) => (name === 'writeSync' && path.endsWith('.jsonl') ? 420 : undefined)
+  }
+  cutBehindFirst()
+  t.equal(
+    codeOf(() => journal.append(keyed)),
+    'store_full',
+  )
+  store.fs.heal()
+  t.same(journal.append(keyed).deduped, [true, false])
+  cutBehindFirst()
+  t.equal(
+    codeOf(() => journal.append(messages(10, 11))),
+    'store_full',
+  )
+  store.fs.heal()
+  t.equal(journal.settle().length, 1)
+  t.same(journal.settle(), [])
+  t.equal(
+    codeOf(() => journal.append([message(12)])),
+    undefined,
+  )
+  journal.close()
+  await store.verified(t)
+})
+
+t.test('full disk - a transaction cut off has no effect and is named (T4 to T6)', async t => {
+  const store = new TestStore(t)
+  const journal = store.open()
+  journal.append([message(1)])
+  store.fs.break('writeSync', '.jsonl', 900)
+  t.equal(
+    codeOf(() => journal.append(messages(2, 5), { tx: true })),
+    'store_full',
+  )
+  store.fs.heal()
+  t.same(journal.settle(), [])
+  t.equal(journal.state.size, 1)
+  t.equal(
+    codeOf(() => journal.append(messages(2, 5), { tx: true })),
+    undefined,
+  )
+  journal.close()
+  t.equal(store.notes('tx_abandoned').length, 1)
+  t.equal(store.notes('torn_tail_adjudicated').length, 1)
+  await store.verified(t)
+})
+
+t.test('full disk - an open succeeds and appends when it can (RC-8)', async t => {
+  const store = new TestStore(t)
+  store.with(journal => journal.append([message(1)]))
+  store.scribble('{"action":"cre')
+  store.fs.break('writeSync', '', 'ENOSPC')
+  const journal = store.open()
+  t.equal(journal.isSettled, false)
+  t.equal(journal.state.size, 1)
+  t.ok(store.logged.some(({ code }) => code === 'opened_full'))
+  t.equal(
+    codeOf(() => journal.append([message(2)])),
+    'store_full',
+  )
+  store.fs.heal()
+  t.same(journal.append([message(2)]).seqs, [4])
+  journal.close()
+  await store.verified(t)
+})
+
+t.test('full disk - a roll and a checkpoint wait, an append does not', async t => {
+  const store = new TestStore(t)
+  const journal = store.open({ segmentBytes: 1200 })
+  store.fs.fault = ({ name, path }) =>
+    name === 'openSync' && /seg-0*[2-9]/.test(path) ? 'ENOSPC' : undefined
+  for (let n = 1; n <= 4; n++) t.same(journal.append([message(n)]).seqs, [n + 1])
+  t.equal(store.segments().length, 1)
+  store.fs.fault = ({ path }) => (path.includes('ckpt-') ? 'ENOSPC' : undefined)
+  t.same(journal.append([message(5)]).seqs, [6])
+  t.equal(store.segments().length, 2)
+  while (journal.upkeep()) t.equal(journal.failure, undefined)
+  t.ok(store.logged.some(({ code }) => code === 'checkpoint_put_off'))
+  store.fs.heal()
+  t.equal(journal.upkeep(), false, 'not again at once')
+  store.clock.mono += 30_000
+  while (journal.upkeep()) t.equal(journal.failure, undefined)
+  t.equal(store.checkpoints().length, 1)
+  journal.close()
+  await store.verified(t)
+})
+
+const fatal: { name: 'writeSync' | 'fdatasyncSync'; code: string; as: string }[] = [
+  { name: 'writeSync', code: 'EIO', as: 'store_failed' },
+  { name: 'writeSync', code: 'EROFS', as: 'store_failed' },
+  { name: 'fdatasyncSync', code: 'EIO', as: 'store_failed' },
+  { name: 'fdatasyncSync', code: 'ENOSPC', as: 'store_failed' },
+]
+for (const { name, code, as } of fatal) {
+  t.test(`fault - ${code} from ${name} is the end of this process's journal (JF-86)`, async t => {
+    const store = new TestStore(t)
+    const journal = store.open()
+    journal.append([message(1)])
+    store.fs.break(name, '.jsonl', code)
+    t.throws(() => journal.append([message(2)]), { code: as, exitCode: 1 })
+    store.fs.heal()
+    t.equal(
+      codeOf(() => journal.append([message(2)])),
+      'journal_closed',
+      'it refuses everything afterwards',
+    )
+    t.equal(
+      codeOf(() => journal.roll()),
+      'journal_closed',
+    )
+    t.ok(journal.failure instanceof KimError)
+    journal.close()
+    store.with(next => t.ok(next.state.get('message', 'river/1'), 'what was acknowledged is there'))
+    await store.verified(t)
+  })
+}
+
+const intruders: { what: string; meddle: (store: TestStore) => void }[] = [
+  { what: 'longer', meddle: store => store.scribble('\n') },
+  {
+    what: 'shorter',
+    meddle: store => writeFileSync(store.segment(), readFileSync(store.segment()).subarray(0, -5)),
+  },
+  { what: 'gone', meddle: store => rmSync(store.segment()) },
+  {
+    what: 'replaced',
+    meddle: store => {
+      const bytes = readFileSync(store.segment())
+      renameSync(store.segment(), `${store.segment()}~`)
+      writeFileSync(store.segment(), bytes)
+    },
+  },
+  { what: 'without its lock', meddle: store => rmSync(store.paths.lock) },
+]
+for (const { what, meddle } of intruders) {
+  t.test(`fence - a store that is ${what} is not written to (JF-85)`, t => {
+    const store = new TestStore(t)
+    const journal = store.open()
+    journal.append([message(1)])
+    meddle(store)
+    t.equal(
+      codeOf(() => journal.append([message(2)])),
+      'store_fenced',
+    )
+    t.equal(
+      codeOf(() => journal.append([message(2)])),
+      'journal_closed',
+    )
+    t.notMatch(
+      store.lines().map(({ item_id }) => item_id),
+      ['river/2'],
+    )
+    journal.close()
+    t.end()
+  })
+}
+
+t.test('retry - from one second to thirty', t => {
+  t.same([1, 2, 3, 5, 6, 60].map(retryDelayMs), [1000, 2000, 4000, 16_000, 30_000, 30_000])
+  t.end()
+})

@@ -1,0 +1,467 @@
+import { execFileSync } from 'node:child_process'
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { sha256Hex } from '@kim/manifest'
+import { currentHost } from '@kim/producer/internal'
+import t from 'tap'
+import { codeOf, message, messages, TestStore } from '../kit/store.js'
+
+t.test('open - a new store begins with its genesis (R1, JF-9, JF-91)', async t => {
+  const store = new TestStore(t)
+  const umask = process.umask(0)
+  t.teardown(() => process.umask(umask))
+  const journal = store.open({ source: 'HTTP://127.0.0.1:7474/' })
+  t.match(journal.projectId, /^[0-9a-f]{32}$/)
+  t.same(journal.history, { isWhole: true, from: 1, holes: [] })
+  journal.append([message(1)])
+  journal.close()
+  t.match(store.lines()[0], {
+    seq: 1,
+    action: 'journal_note',
+    item_id: 'genesis',
+    payload: { project_id: journal.projectId, source: 'http://localhost:7474' },
+  })
+  for (const path of [
+    store.dir,
+    store.paths.events,
+    store.paths.run,
+    store.paths.blobs,
+    store.paths.archive,
+  ]) {
+    t.equal(statSync(path).mode & 0o777, 0o700, path)
+  }
+  for (const path of [store.segment(), store.paths.meta, store.paths.lock]) {
+    t.equal(statSync(path).mode & 0o777, 0o600, path)
+  }
+  t.same(JSON.parse(readFileSync(store.paths.meta, 'utf8')), {
+    active_segment: 'seg-00000001.jsonl',
+    entity_revs: {},
+    next_seq: 3,
+    project_id: journal.projectId,
+  })
+  await store.verified(t)
+})
+
+t.test('open - without a source nothing is made, and what is there is opened', t => {
+  const store = new TestStore(t)
+  t.equal(
+    codeOf(() => store.open({ source: undefined })),
+    'no_store',
+  )
+  store.with(journal => journal.append([message(1)]))
+  store.with(journal => t.equal(journal.state.size, 1), { source: undefined })
+  t.end()
+})
+
+t.test('open - another source is refused, naming both (JF-10)', t => {
+  const store = new TestStore(t)
+  store.with(() => undefined)
+  for (const same of ['http://127.0.0.1:7474', 'http://[::1]:7474/', 'http://LOCALHOST:7474']) {
+    t.equal(
+      codeOf(() => store.open({ source: same }).close()),
+      undefined,
+      same,
+    )
+  }
+  t.throws(() => store.open({ source: 'https://kijito.example' }), {
+    code: 'source_mismatch',
+    exitCode: 2,
+    message: /localhost:7474.*kijito\.example/,
+    hint: /--store/,
+  })
+  t.equal(
+    codeOf(() => store.open().close()),
+    undefined,
+    'and the lock was let go',
+  )
+  t.end()
+})
+
+t.test('open - a second writer is told who holds the store (JF-89)', t => {
+  const store = new TestStore(t)
+  const journal = store.open()
+  t.throws(() => store.open(), {
+    code: 'store_held',
+    exitCode: 75,
+    message: new RegExp(
+      `process ${process.pid}, which started 2026-06-10T14:00:00.000Z, holds the store ${store.dir}`,
+    ),
+  })
+  journal.close()
+  store.with(() => t.pass('released'))
+  t.end()
+})
+
+const whole = (seq: number): string =>
+  `{"action":"create","agent":"river","entity_rev":1,"item_id":"river/${seq}","item_type":"message","payload":{"schema_version":1},"seq":${seq},"summary":"","ts":"2026-06-10T14:03:22.114Z","v":2,"writer":"w_1-aa"}`
+const run = (seq: number, i: number, n: number): string =>
+  whole(seq).replace('"v":2', `"tx":{"i":${i},"id":"run","n":${n}},"v":2`)
+
+interface Tail {
+  readonly row: string
+  readonly bytes: string | Uint8Array
+  readonly notes: readonly string[]
+  readonly live: number
+}
+const tails: readonly Tail[] = [
+  { row: 'T1', bytes: `${whole(3)}\n`, notes: [], live: 2 },
+  { row: 'T1 (a blank line)', bytes: ' \r\n', notes: [], live: 1 },
+  { row: 'T2', bytes: whole(3), notes: [], live: 2 },
+  { row: 'T3 (malformed)', bytes: '{"action":"cr', notes: ['torn_tail_adjudicated'], live: 1 },
+  { row: 'T3 (blank)', bytes: '  ', notes: ['torn_tail_adjudicated'], live: 1 },
+  { row: 'T3 (future)', bytes: '{"v":3,"seq":3}', notes: ['torn_tail_adjudicated'], live: 1 },
+  {
+    row: 'T3 (no UTF-8)',
+    bytes: Uint8Array.from([0x7b, 0xff, 0xfe]),
+    notes: ['torn_tail_adjudicated'],
+    live: 1,
+  },
+  { row: 'T4', bytes: `${run(3, 1, 3)}\n${run(4, 2, 3)}\n`, notes: ['tx_abandoned'], live: 1 },
+  { row: 'T5 (goes on)', bytes: `${run(3, 1, 3)}\n${run(4, 2, 3)}`, notes: ['tx_abandoned'], live: 1 },
+  { row: 'T5 (completes)', bytes: `${run(3, 1, 2)}\n${run(4, 2, 2)}`, notes: [], live: 3 },
+  { row: 'T6', bytes: `${run(3, 1, 2)}\n{"act`, notes: ['torn_tail_adjudicated', 'tx_abandoned'], live: 1 },
+  { row: 'X8 in the zone', bytes: `${run(3, 1, 2)}\n\n${whole(4)}`, notes: [], live: 2 },
+  { row: 'RC-7 (a line nobody named)', bytes: 'junk\n', notes: ['torn_tail_adjudicated'], live: 1 },
+  { row: 'RC-7 (a hole)', bytes: '{"v":3,"seq":9}\n', notes: ['seq_repair'], live: 1 },
+]
+for (const { row, bytes, notes, live } of tails) {
+  t.test(`tail - ${row}`, async t => {
+    const store = new TestStore(t)
+    store.with(journal => journal.append([message(1)]))
+    rmSync(store.paths.meta)
+    const before = readFileSync(store.segment())
+    store.scribble(bytes)
+    store.with(journal => {
+      t.equal(journal.state.size, live)
+      t.equal(journal.isSettled, true)
+    })
+    const after = readFileSync(store.segment())
+    t.ok(after.subarray(0, before.length).equals(before), 'what stood there stands (RC-6)')
+    const paid = store.lines().filter(({ item_type }) => item_type === 'journal')
+    t.same(
+      paid.slice(1).map(({ item_id }) => item_id),
+      notes,
+    )
+    for (const note of store.notes('torn_tail_adjudicated')) {
+      const { from, to, sha256 } = note.payload as { from: number; to: number; sha256: string }
+      t.equal(sha256Hex(after.subarray(from, to)), sha256, 'JF-36')
+      t.equal(after[to], 0x0a)
+    }
+    const length = statSync(store.segment()).size
+    store.with(journal => t.equal(journal.state.size, live))
+    t.equal(statSync(store.segment()).size, length, 'a second open owes nothing')
+  })
+}
+
+t.test('tail - a whole segment of nothing is an unfinished roll (T7 to T9, R2)', async t => {
+  for (const [what, bytes] of [
+    ['empty', ''],
+    ['torn', '{"action":"jour'],
+    ['junk', 'junk\n'],
+  ] as const) {
+    const store = new TestStore(t)
+    store.with(journal => journal.append(messages(1, 3)))
+    writeFileSync(join(store.paths.events, 'seg-00000005.jsonl'), bytes)
+    store.with(journal => journal.append([message(4)]))
+    t.match(store.notes('segment_sealed'), [
+      { seq: 5, payload: { segment: 'seg-00000001.jsonl', first_seq: 1, last_seq: 4 } },
+    ])
+    t.equal(store.notes('torn_tail_adjudicated').length, what === 'empty' ? 0 : 1)
+    await store.verified(t)
+  }
+})
+
+t.test('tail - a seal whose line was never ended is the seal (T8)', async t => {
+  const store = new TestStore(t)
+  store.with(journal => {
+    journal.append(messages(1, 3))
+    journal.roll()
+  })
+  const bytes = readFileSync(store.segment())
+  writeFileSync(store.segment(), bytes.subarray(0, bytes.indexOf(0x0a)))
+  store.with(journal => journal.append([message(4)]))
+  t.equal(store.notes('segment_sealed').length, 1)
+  await store.verified(t)
+})
+
+t.test('tail - a store whose genesis was torn is born again', async t => {
+  for (const keep of [0, 20, -1]) {
+    const store = new TestStore(t)
+    const first = store.with(journal => journal.projectId)
+    rmSync(store.paths.meta)
+    const bytes = readFileSync(store.segment())
+    writeFileSync(store.segment(), bytes.subarray(0, keep))
+    const second = store.with(journal => journal.projectId)
+    t.equal(first === second, keep === -1, 'a genesis that only lacked its end is the genesis')
+    t.equal(store.notes('genesis').length, 1)
+    await store.verified(t)
+  }
+})
+
+t.test('meta - announced numbers that the disk lost are skipped and named (M5)', async t => {
+  const store = new TestStore(t)
+  const projectId = store.with(journal => {
+    journal.append([message(1)])
+    return journal.projectId
+  })
+  const meta = (next: number, project = projectId): void =>
+    writeFileSync(
+      store.paths.meta,
+      JSON.stringify({ project_id: project, next_seq: next, active_segment: 'x' }),
+    )
+  meta(8)
+  store.with(journal => {
+    t.equal(journal.head.seq, 8)
+    t.same(journal.append([message(2)]).seqs, [9])
+  })
+  t.match(store.notes('seq_repair'), [{ seq: 8, payload: { from: 3, to: 7 } }])
+  for (const [what, write] of [
+    ['M2', () => writeFileSync(store.paths.meta, '{')],
+    ['M3', () => meta(12, 'another')],
+    ['M4', () => meta(3)],
+    ['M6', () => meta(50_000)],
+    ['M1', () => rmSync(store.paths.meta)],
+  ] as const) {
+    write()
+    store.with(journal => t.equal(journal.append([message(3, { action: 'update' })]).seqs.length, 1, what))
+  }
+  t.equal(store.notes('seq_repair').length, 1)
+  t.same(await store.verified(t), ['hole_repaired'])
+})
+
+t.test('meta - numbers lost behind an open run are told apart from it', async t => {
+  const store = new TestStore(t)
+  const projectId = store.with(journal => {
+    journal.append([message(1)])
+    return journal.projectId
+  })
+  store.scribble(`${run(3, 1, 3)}\n${run(4, 2, 3)}\n`)
+  writeFileSync(store.paths.meta, JSON.stringify({ project_id: projectId, next_seq: 7 }))
+  store.with(() => undefined)
+  t.match(store.notes('seq_repair'), [{ payload: { from: 5, to: 6 } }])
+  t.equal(store.notes('tx_abandoned').length, 1)
+  await store.verified(t)
+})
+
+t.test('open - a journal of another writer is never continued (R8, R9)', t => {
+  const store = new TestStore(t)
+  store.with(journal => journal.append([message(1)]))
+  const genesis = readFileSync(store.segment())
+  writeFileSync(join(store.paths.events, 'seg-00000003.jsonl'), `${whole(3)}\n`)
+  t.equal(
+    codeOf(() => store.open()),
+    'journal_foreign',
+  )
+  writeFileSync(join(store.paths.events, 'seg-00000003.jsonl'), genesis)
+  t.equal(
+    codeOf(() => store.open()),
+    'journal_foreign',
+  )
+  t.ok(readFileSync(join(store.paths.events, 'seg-00000003.jsonl')).equals(genesis), 'nothing was appended')
+  t.end()
+})
+
+t.test('open - history that is gone is said, and no checkpoint pretends otherwise (R7)', async t => {
+  const store = new TestStore(t)
+  store.with(
+    journal => {
+      for (let n = 1; n <= 4; n++) {
+        journal.append([message(n)])
+        journal.roll()
+      }
+    },
+    { gc: false },
+  )
+  for (const name of store.segments().slice(0, 3)) rmSync(join(store.paths.events, name))
+  for (const name of store.checkpoints()) rmSync(join(store.paths.checkpoints, name))
+  store.with(journal => {
+    t.match(journal.history, { isWhole: false })
+    t.ok(store.logged.some(({ code }) => code === 'history_incomplete'))
+    t.ok(store.logged.some(({ code }) => code === 'source_unknown'))
+    journal.append([message(9)])
+    journal.checkpoint()
+    t.same(store.checkpoints(), [])
+  })
+})
+
+t.test('open - holes in what was read are told to whoever opens', t => {
+  const store = new TestStore(t)
+  store.with(journal => journal.append(messages(1, 3)))
+  const lines = readFileSync(store.segment(), 'utf8').split('\n')
+  writeFileSync(store.segment(), [lines[0], lines[1], ...lines.slice(3)].join('\n'))
+  store.with(journal => t.same(journal.history.holes, [{ from: 3, to: 3 }]))
+  t.ok(store.logged.some(({ code }) => code === 'history_holes'))
+  t.end()
+})
+
+t.test('open - reads the newest checkpoint and the tail, not history', t => {
+  const store = new TestStore(t)
+  store.with(
+    journal => {
+      for (let n = 1; n <= 40; n++) journal.append([message(n)])
+      journal.checkpoint()
+      journal.append([message(41)])
+    },
+    { segmentBytes: 2000, gc: false },
+  )
+  store.fs.calls.length = 0
+  store.with(journal => t.equal(journal.state.size, 41), { gc: false })
+  const opened = new Set(
+    store.fs.calls
+      .filter(({ name, path }) => name === 'readSync' && /seg-\d{8}/.test(path))
+      .map(({ path }) => path),
+  )
+  t.ok(store.segments().length > 5)
+  t.equal(opened.size, 2, 'the genesis and the newest segment')
+  t.end()
+})
+
+t.test('open - a bad checkpoint gives way to the one before, then to the segments (C1 to C6)', async t => {
+  const store = new TestStore(t)
+  store.with(
+    journal => {
+      for (let n = 1; n <= 3; n++) {
+        journal.append(messages(n * 10, n * 10 + 5))
+        journal.checkpoint()
+      }
+      journal.append([message(1, { key: 'k' })])
+    },
+    { gc: false },
+  )
+  const [first, second, third] = store.checkpoints().map(name => join(store.paths.checkpoints, name))
+  const state = (): unknown =>
+    store.with(j => [...j.state.values()].map(e => [e.item_id, e.seq, e.payload]).sort(), { gc: false })
+  const expected = state()
+  for (const path of [third, second, first]) {
+    writeFileSync(
+      path ?? '',
+      readFileSync(path ?? '').map(byte => (byte === 0x72 ? 0x71 : byte)),
+    )
+    t.same(state(), expected)
+  }
+  t.ok(store.logged.filter(({ code }) => code === 'checkpoint_rejected').length >= 3)
+  store.with(journal => t.equal(journal.append([message(1, { key: 'k' })]).deduped[0], true), { gc: false })
+})
+
+t.test('safety - what an attacker or an accident puts into a store is refused and left alone (JF-91)', t => {
+  const home = mkdtempSync(join(tmpdir(), 'kim-victim-'))
+  t.teardown(() => rmSync(home, { recursive: true, force: true }))
+  const victim = join(home, 'victim')
+  writeFileSync(victim, 'precious')
+  const plant: Record<string, (store: TestStore) => void> = {
+    'a linked store': store => {
+      renameSync(store.dir, `${store.dir}-real`)
+      symlinkSync(`${store.dir}-real`, store.dir)
+    },
+    'a linked events directory': store => {
+      renameSync(store.paths.events, `${store.paths.run}/events`)
+      symlinkSync(`${store.paths.run}/events`, store.paths.events)
+    },
+    'a shared store': store => chmodSync(store.dir, 0o770),
+    'a shared archive': store => chmodSync(store.paths.archive, 0o702),
+    'a linked quarantine': store => symlinkSync(home, store.paths.quarantine),
+    'a file for a directory': store => {
+      rmSync(store.paths.blobs, { recursive: true })
+      writeFileSync(store.paths.blobs, '')
+    },
+    'a linked segment': store => {
+      rmSync(store.segment())
+      symlinkSync(victim, store.segment('seg-00000001.jsonl'))
+    },
+    'a FIFO for a segment': store => {
+      rmSync(store.segment())
+      execFileSync('mkfifo', [store.segment('seg-00000001.jsonl')])
+    },
+    'a directory for a segment': store => {
+      rmSync(store.segment())
+      mkdirSync(store.segment('seg-00000001.jsonl'))
+    },
+    'a linked lock': store => {
+      rmSync(store.paths.lock)
+      symlinkSync(victim, store.paths.lock)
+    },
+  }
+  for (const [what, act] of Object.entries(plant)) {
+    const store = new TestStore(t)
+    store.with(journal => journal.append([message(1)]))
+    act(store)
+    t.throws(() => store.open(), { code: 'not_permitted', exitCode: 77 }, what)
+  }
+  t.equal(readFileSync(victim, 'utf8'), 'precious')
+  t.end()
+})
+
+t.test('safety - a store of somebody else is refused', t => {
+  const store = new TestStore(t)
+  store.with(() => undefined)
+  const host = currentHost()
+  t.throws(() => store.open({ host: { ...host, uid: (host.uid ?? 0) + 1 } }), { code: 'not_permitted' })
+  t.end()
+})
+
+t.test('safety - what others may only read is closed to them and said once', t => {
+  const store = new TestStore(t)
+  store.with(() => undefined)
+  chmodSync(store.paths.events, 0o755)
+  chmodSync(store.segment(), 0o644)
+  store.with(() => undefined)
+  t.equal(statSync(store.paths.events).mode & 0o777, 0o700)
+  t.equal(statSync(store.segment()).mode & 0o777, 0o600)
+  t.equal(store.logged.filter(({ code }) => code === 'tightened').length, 2)
+  t.end()
+})
+
+t.test('safety - an ancestor that others control is one warning that names it', t => {
+  const store = new TestStore(t)
+  chmodSync(dirname(store.dir), 0o777)
+  store.with(journal => journal.append([message(1)]))
+  const warnings = store.logged.filter(({ code }) => code === 'unsafe_ancestor')
+  t.equal(warnings.length, 1)
+  t.ok(warnings[0]?.message.startsWith(dirname(store.dir)))
+  t.end()
+})
+
+t.test('open - leftover temporary files are removed, misnamed segments are left alone (RC-16, F5)', t => {
+  const store = new TestStore(t)
+  store.with(journal => journal.append([message(1)]))
+  const temps = [store.paths.events, store.paths.checkpoints, store.paths.archive].map(path =>
+    join(path, '.x.tmp'),
+  )
+  for (const path of temps) writeFileSync(path, 'half')
+  const misnamed = join(store.paths.events, 'seg-1.jsonl')
+  copyFileSync(store.segment(), misnamed)
+  store.with(() => undefined)
+  for (const path of temps) t.notOk(existsSync(path))
+  t.ok(existsSync(misnamed))
+  t.ok(store.logged.some(({ code }) => code === 'segment_misnamed'))
+  t.notOk(readdirSync(store.paths.events).some(name => name.endsWith('.tmp')))
+  t.end()
+})
+
+t.test('open - every descriptor is given back, also when it fails', t => {
+  const store = new TestStore(t)
+  store.with(journal => journal.checkpoint())
+  const balance = (): number => store.fs.count('openSync') - store.fs.count('closeSync')
+  t.equal(balance(), 0)
+  writeFileSync(store.segment(), `${whole(9)}\n`)
+  t.equal(
+    codeOf(() => store.open()),
+    'journal_foreign',
+  )
+  t.equal(balance(), 0)
+  t.end()
+})
