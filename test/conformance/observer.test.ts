@@ -1,11 +1,9 @@
-import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { type Change, memoryCursors, type Observer, openObserver } from '@kim/observer-sdk'
 import { coldStart, fullScan } from '@kim/observer-sdk/internal'
 import t from 'tap'
 import { coldMembers, differencesOf, pick } from './compare.js'
-import { loadVectors, repositoryRoot, type VectorOnDisk } from './vectors.js'
+import { loadVectors, type VectorOnDisk } from './vectors.js'
 
 const vectors = loadVectors()
 
@@ -88,19 +86,3 @@ t.test(
     }
   },
 )
-
-t.test('kim-replay digest - says of every vector what it states, twice (OB-61)', t => {
-  const runner = join(repositoryRoot, 'test/dist-test/conformance/runner.js')
-  const command = [process.execPath, join(repositoryRoot, 'observer-sdk/bin/kim-replay.js'), 'digest']
-  const { status, stdout } = spawnSync(process.execPath, [runner, '--json', '--', ...command], {
-    encoding: 'utf8',
-    maxBuffer: 1 << 26,
-    // The test runner's hooks would double the time of every one of these many small processes.
-    env: { ...process.env, NODE_OPTIONS: '' },
-  })
-  const verdict = JSON.parse(stdout)
-  t.same(verdict.failures, [])
-  t.equal(verdict.agree, vectors.length)
-  t.equal(status, 0)
-  t.end()
-})

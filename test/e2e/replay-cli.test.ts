@@ -58,3 +58,15 @@ t.test('usage - a missing directory, contradictory flags and a cursor that is no
   t.match(cursor.err, /is not JSON/)
   t.end()
 })
+
+t.test('OB-61 digest - says of every vector what it states, twice', t => {
+  const runner = join(root, 'test', 'dist-test', 'conformance', 'runner.js')
+  const args = [runner, '--json', '--', process.execPath, bin, 'digest']
+  const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8', maxBuffer: 1 << 26 })
+  const verdict = JSON.parse(stdout) as { failures: unknown[]; agree: number }
+  t.same(verdict.failures, [])
+  t.equal(status, 0)
+  t.ok(verdict.agree >= 70)
+  t.comment(`${verdict.agree} vectors, twice each, through the command`)
+  t.end()
+})
