@@ -69,11 +69,13 @@ export interface Observer extends AsyncDisposable {
   close(): Promise<void>
 }
 
-/** Seams that only tests use. */
+/** Seams for tests, and for commands of this package that are done when nothing more is at hand. */
 export interface ObserverSeams {
   readonly pace?: Pace
   readonly source?: RecordSource
   readonly now?: () => number
+  /** Called whenever everything at hand was handed over and a pull waits for more. */
+  readonly onIdle?: () => void
 }
 
 /**
@@ -111,7 +113,7 @@ class JournalObserver implements Observer {
   #closed: Promise<void> | undefined
   #bug: unknown
 
-  constructor(options: ObserverOptions, { pace = {}, source, now = Date.now }: ObserverSeams) {
+  constructor(options: ObserverOptions, { pace = {}, source, now = Date.now, onIdle }: ObserverSeams) {
     this.#options = options
     const fail = (bug: unknown): void => this.#fail(bug)
     this.#invalidations = new Invalidations(fail)
@@ -131,6 +133,7 @@ class JournalObserver implements Observer {
       from: options.from ?? 'head',
       isClosed: () => this.#closed !== undefined,
       news: () => new Promise(wake => this.#wakers.push(wake)),
+      onIdle,
     })
   }
 

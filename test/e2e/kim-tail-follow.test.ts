@@ -289,6 +289,24 @@ t.test('kim-tail - CL-26 a gap is said where it stands, refused, or passed over'
   t.end()
 })
 
+t.test('kim-tail - what stands at the end without effect is passed, not waited for', t => {
+  const root = t.testdir()
+  const tx = { tx: { id: 'a', i: 2, n: 2 } }
+  const store = write(join(root, 'store'), {
+    'events/seg-00000001.jsonl': line(1) + line(2) + line(3, tx) + line(4, tx),
+    'events/seg-00000005.jsonl': 'garbage\n',
+  })
+  const run = (...args: string[]): ReturnType<typeof tail> => tail(root, ['--store', store, ...args])
+  t.same(ids(run('--after-seq', '1').stdout.split('\n')), [2])
+  t.match(run('--after-seq', '2'), { code: 0, stdout: '' })
+  t.match(run('--consumer', 'c', '--start', 'earliest', '-o', 'cat'), { code: 0, stdout: 'text 1\ntext 2\n' })
+  t.match(run('--consumer', 'c', '-f', '--caught-up', '--deadline', '300ms'), {
+    code: 3,
+    stderr: /caught up at 4/,
+  })
+  t.end()
+})
+
 t.test('kim-tail - a cursor token and a cursor file go on without repeats', t => {
   const root = t.testdir()
   const store = write(join(root, 'store'), { 'events/seg-00000001.jsonl': line(1) + line(2) })

@@ -19,6 +19,8 @@ export interface HandOverOptions {
   readonly isClosed: () => boolean
   /** Resolves when there may be more, or when the observer is closed. */
   readonly news: () => Promise<void>
+  /** Called whenever everything at hand was handed over and a pull waits for more. */
+  readonly onIdle?: (() => void) | undefined
 }
 
 const NOWHERE: Cursor = { seq: 0, checkpoint_seq: 0, writer: null }
@@ -111,7 +113,7 @@ export class HandOver {
   }
 
   async #next(isStopped: () => boolean): Promise<Change | undefined> {
-    const { follower, isClosed, news } = this.#options
+    const { follower, isClosed, news, onIdle } = this.#options
     while (!isClosed() && !isStopped()) {
       // Asked for first: what happens while we look is not missed.
       const more = news()
@@ -121,8 +123,12 @@ export class HandOver {
       const change = this.#changeOf(batch)
       if (change !== undefined) return change
       if (batch?.lost !== undefined) follower.onLost(batch.lost)
-      if (batch?.more === true) await nextTurn()
-      else await more
+      if (batch?.more === true) {
+        await nextTurn()
+        continue
+      }
+      if (batch?.lost === undefined) onIdle?.()
+      await more
     }
     return undefined
   }

@@ -6,6 +6,8 @@ export interface FeedBatch {
   /** Stands before the entries. */
   readonly gap: Gap | undefined
   readonly entries: readonly Entry[]
+  /** Where reading stands after it: also past what had no effect and is not among the entries. */
+  readonly reached: { readonly seq: number; readonly writer: string | null }
 }
 
 /** The newest record there was when a feed was opened. */
@@ -24,6 +26,8 @@ export interface Feed {
   readonly exists: boolean
   /** When it was opened. */
   readonly head: FeedHead
+  /** True once everything that stood there was given out, and a call waits for more. */
+  readonly isDrained: boolean
   /** Resolves with what comes next, undefined once it is closed. One call at a time. */
   next(): Promise<FeedBatch | undefined>
   /** The cursor that a persona's record has now. */

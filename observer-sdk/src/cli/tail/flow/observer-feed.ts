@@ -8,12 +8,28 @@ import type { Feed, FeedStart } from './feed.js'
 /** For modes that do not print the stored line. */
 const NO_LINE = new Uint8Array()
 
-/** Opens a feed over the files of a journal, which need not be there yet. Stored lines cost a copy each. */
-export async function openFeed(eventsDir: string, start: FeedStart, keepsLines: boolean): Promise<Feed> {
+/** What a feed is asked for besides. */
+export interface FeedOptions {
+  /** Stored lines are printed, and cost a copy each. */
+  readonly keepsLines: boolean
+  /** Called whenever everything that stood there was given out, and a call waits for more. */
+  readonly onDrained: () => void
+}
+
+/** Opens a feed over the files of a journal, which need not be there yet. */
+export async function openFeed(eventsDir: string, start: FeedStart, options: FeedOptions): Promise<Feed> {
   const lines = new WeakMap<ReadRecord, Uint8Array>()
   const keep = (record: ReadRecord, line: Uint8Array): void => void lines.set(record, Uint8Array.from(line))
-  const source = new JournalSource(eventsDir, {}, keepsLines ? keep : undefined)
-  const observer = await openObserverWith({ eventsDir, cursors: cursorsOf(start), from: 'head' }, { source })
+  const source = new JournalSource(eventsDir, {}, options.keepsLines ? keep : undefined)
+  let isDrained = false
+  const onIdle = (): void => {
+    isDrained = true
+    options.onDrained()
+  }
+  const observer = await openObserverWith(
+    { eventsDir, cursors: cursorsOf(start), from: 'head' },
+    { source, onIdle },
+  )
   const changes = observer.changes()
   const { head } = observer
   return {
@@ -23,12 +39,16 @@ export async function openFeed(eventsDir: string, start: FeedStart, keepsLines: 
     get exists() {
       return observer.status.kind !== 'no_store'
     },
+    get isDrained() {
+      return isDrained
+    },
     head: { seq: head.seq, writer: head.writer, checkpointSeq: head.checkpoint_seq },
     async next() {
       const { value } = await changes.next()
       if (value === undefined) return undefined
       return {
         gap: value.gap,
+        reached: value.cursor,
         entries: value.records.map(record => ({ record, line: lines.get(record) ?? NO_LINE })),
       }
     },

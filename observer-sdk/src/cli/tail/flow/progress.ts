@@ -1,6 +1,5 @@
 import type { Place } from '../consume/place.js'
 import type { Entry } from '../entry.js'
-import type { FeedHead } from './feed.js'
 
 /**
  * How far reading came, before filtering: the highest seq passed and its writer. What was flushed is kept apart from
@@ -40,10 +39,10 @@ export class Progress {
     this.#writer = null
   }
 
-  /** Nothing that stood there is left to come. */
-  reach(head: FeedHead): void {
-    this.#seq = head.seq
-    this.#writer = head.writer
+  /** A batch was passed whole, also what of it had no effect. */
+  reach({ seq, writer }: { readonly seq: number; readonly writer: string | null }): void {
+    this.#seq = seq
+    this.#writer = writer
   }
 
   /** Everything passed so far is with its reader. */

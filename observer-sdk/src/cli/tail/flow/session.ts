@@ -38,19 +38,20 @@ type End =
 
 /** Prints from a place on, to the end of what stands there or for as long as it is wanted. */
 export async function follow(plan: Plan, location: StoreLocation, io: Io): Promise<number> {
-  let lose: () => void = () => {}
-  const lost = (): void => lose()
+  let session: Session | undefined
   let feed: Feed | undefined
   const facts = createFacts(location.eventsDir, () => feed?.projectId)
   const printer = await Printer.create(plan, facts, io)
-  const claim = await claimCursor(plan, location, io, printer.report, lost)
+  const claim = await claimCursor(plan, location, io, printer.report, () => session?.end('consumer_lost'))
   try {
     const past = PastRecords.open(location.eventsDir)
     if (past === undefined && !plan.follow) throw noStore(location)
     const beginning = beginningOf(plan, claim.stored, past, facts)
-    feed = await openFeed(location.eventsDir, beginning.start, plan.mode === 'json')
-    const session = new Session({ plan, location, io, facts, printer, claim, beginning, feed, past })
-    lose = () => session.end('consumer_lost')
+    feed = await openFeed(location.eventsDir, beginning.start, {
+      keepsLines: plan.mode === 'json',
+      onDrained: () => session?.look(),
+    })
+    session = new Session({ plan, location, io, facts, printer, claim, beginning, feed, past })
     return await session.run()
   } finally {
     await feed?.close()
@@ -106,6 +107,11 @@ class Session {
     this.#wake.ring()
   }
 
+  /** Something may be different now. */
+  look(): void {
+    this.#wake.ring()
+  }
+
   async run(): Promise<number> {
     const { io } = this.#parts
     const onAbort = (): void => this.end(io.signal.reason === 'SIGINT' ? 'sigint' : 'sigterm')
@@ -146,7 +152,6 @@ class Session {
       if (printer.print(entry)) this.end('met')
       if (printer.out.isFull) await printer.out.flush()
     }
-    this.#checkCaughtUp()
     await this.#flush()
   }
 
@@ -207,6 +212,8 @@ class Session {
         if (arrived.batch === undefined) return
         await this.#take(arrived.batch)
         if (this.#end === undefined) this.#pull()
+      } else if (this.#parts.feed.isDrained) {
+        this.#catchUp()
       }
       await this.#onTime()
     }
@@ -225,22 +232,21 @@ class Session {
     )
   }
 
-  async #take({ entries, gap }: FeedBatch): Promise<void> {
-    const { feed, plan, printer } = this.#parts
+  async #take({ entries, gap, reached }: FeedBatch): Promise<void> {
+    const { plan, printer } = this.#parts
     if (gap !== undefined) {
       if (plan.onGap === 'fail') {
         throw new KimError('gap_found', `records ${gap.from} to ${gap.to} are gone (${gap.reason})`)
       }
       if (plan.onGap === 'report') printer.report.gap(gap)
-      if (entries.length === 0) this.#progress.reach(feed.head)
-      else if (gap.reason === 'rewound') this.#progress.rewind()
+      if (gap.reason === 'rewound') this.#progress.rewind()
     }
     for (const entry of entries) {
       if (this.#end !== undefined) break
       await this.#handle(entry)
       if (printer.out.isFull) await this.#flush()
     }
-    this.#checkCaughtUp()
+    if (this.#end === undefined) this.#progress.reach(reached)
     await this.#flush()
   }
 
@@ -269,21 +275,13 @@ class Session {
     return true
   }
 
-  #checkCaughtUp(): void {
-    const { beginning, feed, plan, printer } = this.#parts
-    if (this.#isCaughtUp || this.#end !== undefined || !feed.exists) return
-    const { start } = beginning
-    const there = this.#progress.seq
-    // A cursor beyond the head, or by another writer, is answered by a gap first.
-    if (there < feed.head.seq || (start.kind === 'after' && isAstray(start, feed) && this.#isAt(start)))
-      return
+  /** Everything that stood there was given out. */
+  #catchUp(): void {
+    const { feed, plan, printer } = this.#parts
+    if (this.#isCaughtUp || (!feed.exists && plan.follow)) return
     this.#isCaughtUp = true
-    if (plan.sayCaughtUp) printer.report.caughtUp(there)
+    if (plan.sayCaughtUp) printer.report.caughtUp(this.#progress.seq)
     if (!plan.follow) this.end('caught_up')
-  }
-
-  #isAt({ seq }: { readonly seq: number }): boolean {
-    return this.#progress.seq === seq
   }
 
   /** What is due by the clock. */
@@ -360,10 +358,4 @@ class Session {
         return reason satisfies never
     }
   }
-}
-
-function isAstray(start: { readonly seq: number; readonly writer: string | null }, { head }: Feed): boolean {
-  return (
-    start.seq > head.seq || (start.seq === head.seq && start.writer !== null && start.writer !== head.writer)
-  )
 }
