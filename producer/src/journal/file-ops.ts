@@ -65,7 +65,7 @@ export class Disk {
       try {
         this.#fs.fchmodSync(fd, DIRECTORY_MODE)
       } finally {
-        this.#fs.closeSync(fd)
+        this.close(fd)
       }
     } catch (error) {
       throw toFailure(error, `set the mode of ${path}`)
@@ -87,7 +87,7 @@ export class Disk {
     } catch (error) {
       throw failedSync(error, path)
     } finally {
-      this.#fs.closeSync(fd)
+      this.close(fd)
     }
   }
 
@@ -119,7 +119,7 @@ export class Disk {
       if (this.#uid !== undefined && (stat.mode & 0o777) !== FILE_MODE) this.#tighten(fd, stat, path)
       return { fd, stat }
     } catch (error) {
-      this.#fs.closeSync(fd)
+      this.close(fd)
       throw toFailure(error, `open ${path}`)
     }
   }
@@ -130,8 +130,16 @@ export class Disk {
     this.#log({ level: 'warn', code: 'tightened', message: `${path} was open to others; it is 0600 now` })
   }
 
+  /**
+   * Gives a descriptor back. Whatever had to be durable was synced before, and the system takes the descriptor
+   * even when it reports an error, so there is nothing that such an error could still tell.
+   */
   close(fd: number): void {
-    this.#fs.closeSync(fd)
+    try {
+      this.#fs.closeSync(fd)
+    } catch (error) {
+      if (systemCode(error) === undefined) throw error
+    }
   }
 
   /** One write of all the bytes. Fewer taken is the disk saying that it is full. */
@@ -204,7 +212,7 @@ export class Disk {
     try {
       yield* this.chunks(fd, path)
     } finally {
-      this.#fs.closeSync(fd)
+      this.close(fd)
     }
   }
 
@@ -233,7 +241,7 @@ export class Disk {
       for (const chunk of chunks) this.write(fd, chunk, temp)
       this.syncFile(fd, temp)
     } finally {
-      this.#fs.closeSync(fd)
+      this.close(fd)
     }
     this.publish(temp, target)
   }
@@ -244,7 +252,7 @@ export class Disk {
     try {
       this.write(fd, bytes, temp)
     } finally {
-      this.#fs.closeSync(fd)
+      this.close(fd)
     }
     this.rename(temp, target)
   }

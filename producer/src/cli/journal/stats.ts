@@ -1,4 +1,4 @@
-import { type Input, type Io, printReport, withProgress } from '@kim/cli-kit'
+import { type Input, type Io, safeText, startProgress } from '@kim/cli-kit'
 import { KimError } from '@kim/manifest'
 import { statsJournal, statsText } from '@kim/observer-sdk'
 import { eventsOf } from '../store-flags.js'
@@ -6,11 +6,17 @@ import { eventsOf } from '../store-flags.js'
 /** Counts what a journal holds. */
 export async function run(input: Input, io: Io): Promise<number> {
   const eventsDir = eventsOf(input, io)
-  const counted = await withProgress(io, 'stats', control => statsJournal({ eventsDir, ...control }))
+  const progress = startProgress({ label: 'stats', unit: 'bytes', stream: io.stderr })
+  const onProgress = ({ done, total }: { done: number; total: number }): void => progress.update(done, total)
+  const counted = await statsJournal({ eventsDir, signal: io.signal, onProgress }).finally(progress.end)
   if (!counted.ok) {
     if (counted.reason === 'absent') throw new KimError('no_store', `there is no journal at ${eventsDir}`)
     throw new KimError('not_permitted', `${eventsDir} cannot be read (${counted.code})`)
   }
-  printReport(io, input.bool('json'), counted.value, statsText(counted.value, eventsDir))
-  return counted.value.unreadable.length > 0 ? 6 : 0
+  const stats = counted.value
+  const lines = input.bool('json')
+    ? [JSON.stringify(stats)]
+    : statsText(stats, eventsDir).split('\n').map(safeText)
+  io.stdout.write(`${lines.join('\n')}\n`)
+  return stats.unreadable.length > 0 ? 6 : 0
 }

@@ -1,11 +1,16 @@
-import { type Input, type Io, printReport, withProgress } from '@kim/cli-kit'
+import { type Input, type Io, safeText, startProgress } from '@kim/cli-kit'
 import { verdictText, verifyJournal } from '@kim/observer-sdk'
 import { eventsOf } from '../store-flags.js'
 
 /** Judges a journal and exits with its verdict. */
 export async function run(input: Input, io: Io): Promise<number> {
   const eventsDir = eventsOf(input, io)
-  const verdict = await withProgress(io, 'verify', control => verifyJournal({ eventsDir, ...control }))
-  printReport(io, input.bool('json'), verdict, verdictText(verdict, eventsDir))
+  const progress = startProgress({ label: 'verify', unit: 'bytes', stream: io.stderr })
+  const onProgress = ({ done, total }: { done: number; total: number }): void => progress.update(done, total)
+  const verdict = await verifyJournal({ eventsDir, signal: io.signal, onProgress }).finally(progress.end)
+  const lines = input.bool('json')
+    ? [JSON.stringify(verdict)]
+    : verdictText(verdict, eventsDir).split('\n').map(safeText)
+  io.stdout.write(`${lines.join('\n')}\n`)
   return verdict.exit
 }
