@@ -102,11 +102,12 @@ export class CommitBuilder {
 
   #addAll(drafts: readonly Draft[], asRun: boolean): Receipt {
     const known = drafts.map(draft => this.#knownSeq(draft))
-    const fresh = known.reduce<number>((count, seq) => (seq === undefined ? count + 1 : count), 0)
-    if (asRun && fresh > 0 && fresh < drafts.length) {
+    const answered = known.reduce<number>((count, seq) => (seq === undefined ? count : count + 1), 0)
+    const fresh = drafts.length - answered - this.#repeats(drafts, known)
+    if (asRun && fresh > 0 && answered > 0) {
       throw failure(
         'record_invalid',
-        `${drafts.length - fresh} of the ${drafts.length} keys of a transaction are known`,
+        `${answered} of the ${drafts.length} keys of a transaction are known`,
         'nothing was appended; a transaction is asked for again with exactly its own keys',
       )
     }
@@ -114,13 +115,21 @@ export class CommitBuilder {
     const run = asRun && fresh > 1 ? { id: this.#store.random.hex(8), n: fresh } : undefined
     const seqs: number[] = []
     const deduped: boolean[] = []
+    let i = 0
     for (const [at, draft] of drafts.entries()) {
-      // A key may also repeat within the batch.
       const seq = known[at] ?? this.#knownSeq(draft)
       deduped.push(seq !== undefined)
-      seqs.push(seq ?? this.#append(draft, run === undefined ? undefined : { ...run, i: at + 1 }))
+      if (seq === undefined) i++
+      seqs.push(seq ?? this.#append(draft, run === undefined ? undefined : { ...run, i }))
     }
     return { seqs, deduped }
+  }
+
+  /** Drafts whose key an earlier draft of the same batch bears: they are one record with it. */
+  #repeats(drafts: readonly Draft[], known: readonly (number | undefined)[]): number {
+    if (this.#store.switches.skipKeyLookup === true) return 0
+    const keys = drafts.flatMap(({ key }, at) => (key === undefined || known[at] !== undefined ? [] : [key]))
+    return keys.length - new Set(keys).size
   }
 
   #knownSeq({ key }: Draft): number | undefined {
