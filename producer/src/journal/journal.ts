@@ -223,7 +223,6 @@ class OpenJournal implements Journal {
     try {
       if (this.#retain(RETENTION_COMMITS)) this.#roll()
     } catch (error) {
-      this.#retention = undefined
       if (!isNoSpace(error)) throw error
     }
   }
@@ -236,7 +235,8 @@ class OpenJournal implements Journal {
       this.#retainRead,
     )
     for (let n = 0; n < commits; n++) {
-      const next = this.#retention.next()
+      const retention = this.#retention
+      const next = this.#appender.guard(() => retention.next())
       if (next.done === true) {
         this.#retention = undefined
         return true
@@ -245,8 +245,14 @@ class OpenJournal implements Journal {
       const drafts = next.value.filter(({ action, item_type, item_id }) => {
         return action !== 'delete' || state.find(item_type, item_id)?.read === true
       })
-      for (const outcome of this.#appender.append([{ drafts, options: {} }])) {
-        if ('refused' in outcome) throw outcome.refused
+      try {
+        for (const outcome of this.#appender.append([{ drafts, options: {} }])) {
+          if ('refused' in outcome) throw outcome.refused
+        }
+      } catch (error) {
+        // What was not appended is not done: the next roll finds it again.
+        this.#retention = undefined
+        throw error
       }
     }
     return false
