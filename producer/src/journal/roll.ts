@@ -12,9 +12,11 @@ import type { Store } from './store.js'
  * it is owed, and nothing else is appended.
  */
 export function roll(store: Store, appender: Appender, state: JournalState, projectId: string): Boundary {
-  const { disk, paths, clock } = store
+  const { disk, paths, clock, switches } = store
   const boundary = appender.guard(() => {
     const old = appender.segment
+    // What is sealed must be what this process knows of it.
+    old.fence(switches.skipLengthCheck !== true)
     old.sync()
     const sealed = sealOf(old)
     const number = appender.nextSeq
