@@ -169,6 +169,8 @@ export class Upkeep {
   /** Collects now, whether or not gc is held. */
   *collect(options: GcOptions): Slices<GcReport> {
     const { store, projectId } = this.#start
+    // What is under way planned with files that are about to move.
+    this.abandon()
     const plan = yield* planGc(store, projectId, this.#known)
     return yield* runGc(store, plan, options)
   }
