@@ -1,0 +1,141 @@
+import { Buffer } from 'node:buffer'
+import { constants } from 'node:fs'
+import { type Fault, type Prng, SimClock, SimFs, SimLock } from '../kit/index.js'
+import type { Tally } from './tally.js'
+import { expect } from './violation.js'
+
+const dayMs = 24 * 3600 * 1000
+
+/** The machine a simulated process runs on, and what goes wrong with it. */
+export class Machine {
+  readonly clock: SimClock = new SimClock()
+  readonly lock: SimLock = new SimLock()
+  fs: SimFs = new SimFs()
+  /** Everything that happened here. */
+  readonly log: string[] = []
+  readonly #random: Prng
+  readonly #tally: Tally
+  #isTroubled = false
+  #latestWallMs: number = this.clock.wallMs()
+  #isMonthLater = false
+
+  constructor(random: Prng, tally: Tally) {
+    this.#random = random
+    this.#tally = tally
+    this.fs.plantDir('/kim')
+  }
+
+  /** True while a call may fail for no fault of the code. */
+  get isTroubled(): boolean {
+    return this.#isTroubled
+  }
+
+  get isFull(): boolean {
+    return this.fs.freeBytes !== Number.POSITIVE_INFINITY
+  }
+
+  /** The latest wall clock that anybody saw here. */
+  get latestWallMs(): number {
+    return this.#latestWallMs
+  }
+
+  note(what: string): void {
+    this.log.push(`${String(this.fs.calls).padStart(5)} ${what}`)
+  }
+
+  /** One of the next calls goes wrong. */
+  #arm(fault: Fault): void {
+    const at = this.fs.calls + this.#random.between(1, 40)
+    this.note(`call ${at}: ${JSON.stringify(fault)}`)
+    this.fs.failWhen(({ n }) => (n === at ? fault : undefined))
+  }
+
+  doom(): void {
+    this.#arm({ kind: 'die', when: this.#random.pick(['before', 'after'] as const) })
+  }
+
+  trouble(): void {
+    this.#isTroubled = true
+    const fault: Fault = { kind: 'error', code: 'EIO', after: this.#random.chance(0.3) }
+    if (this.#random.chance(0.6)) {
+      this.#arm(fault)
+      return
+    }
+    this.note('the next sync fails')
+    let isDone = false
+    this.fs.failWhen(({ name }) => {
+      if (isDone || (name !== 'fdatasync' && name !== 'fsync')) return undefined
+      isDone = true
+      return fault
+    })
+  }
+
+  /** From here on nothing goes wrong by itself. */
+  calm(): void {
+    this.fs.failWhen(undefined)
+    this.fs.freeBytes = Number.POSITIVE_INFINITY
+    this.#isTroubled = false
+  }
+
+  full(): void {
+    if (this.isFull) {
+      this.fs.freeBytes = Number.POSITIVE_INFINITY
+      this.note('there is room again')
+      return
+    }
+    this.fs.freeBytes = this.#random.pick([0, this.#random.int(300), this.#random.int(3000)])
+    this.note(`${this.fs.freeBytes} bytes left on the disk`)
+  }
+
+  passTime(): void {
+    // A clock that is set back over the age at which keys are forgotten forgets some too early.
+    const how = this.#random.weighted({ pass: 4, back: this.#isMonthLater ? 0 : 1, month: 1 })
+    this.#isMonthLater ||= how === 'month'
+    if (how === 'pass') this.clock.advance(this.#random.int(60_000))
+    else this.clock.jumpWall(how === 'back' ? -this.#random.int(dayMs) : this.#random.between(20, 40) * dayMs)
+    this.#latestWallMs = Math.max(this.#latestWallMs, this.clock.wallMs())
+    this.note(`time: ${how}`)
+  }
+
+  /** Somebody who heeds no lock appends to a file. */
+  intrude(path: string): void {
+    this.fs.failWhen(undefined)
+    const fd = this.fs.openSync(path, constants.O_WRONLY | constants.O_APPEND)
+    this.fs.writeSync(fd, Buffer.from('{"v":2,"intr'))
+    this.fs.closeSync(fd)
+    this.note(`an intruder writes to ${path}`)
+    this.#isTroubled = true
+  }
+
+  /** The power is lost, and everything that is not durable. */
+  loseAll(): void {
+    this.note('all is lost that is not durable')
+    this.fs = this.fs.crash({ names: 0, units: new Map() })
+    this.lock.freeAll()
+  }
+
+  /** The process is dead. The machine goes on, or loses power and with it any part of what was not durable. */
+  die(): void {
+    const random = this.#random
+    const before = this.fs
+    expect(before.misuse.length === 0, () => before.misuse.join('; '))
+    const how = random.weighted({ restart: 2, nothing: 3, everything: 1, some: 4 })
+    this.#tally.count(`crash: ${how}`)
+    if (how === 'restart') this.fs = before.restart()
+    else {
+      const names = before.disk.names.length
+      const units = new Map<number, number>()
+      for (const file of before.disk.unsyncedFiles()) {
+        const part = random.weighted({ none: 1, all: 1, some: 2 })
+        if (how === 'everything' || (how === 'some' && part === 'all')) units.set(file.ino, file.units)
+        else if (how === 'some' && part === 'some') units.set(file.ino, random.int(file.units + 1))
+      }
+      const kept = how === 'everything' ? names : how === 'nothing' ? 0 : random.between(0, names)
+      this.fs = before.crash({ names: kept, units })
+    }
+    this.fs.freeBytes = before.freeBytes
+    this.note(`down (${how})`)
+    this.#isTroubled = false
+    this.lock.freeAll()
+  }
+}

@@ -1,0 +1,3 @@
+/** Where the simulated store stands. */
+export const storeDir = '/kim/store'
+export const eventsDir = `${storeDir}/events`
