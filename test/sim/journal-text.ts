@@ -23,6 +23,10 @@ export class JournalText {
       const known = this.#parsed.get(name)
       if (known?.data === data) return known.records
       const records = readNaively(new Map([[path, data]]))
+      // What stands where it stood is the very same record.
+      if (known !== undefined && data.subarray(0, known.data.length).equals(known.data)) {
+        for (const [at, record] of known.records.entries()) records[at] = record
+      }
       this.#parsed.set(name, { data, records })
       return records
     })
