@@ -12,7 +12,7 @@ import {
 import type { Store } from './store.js'
 
 /** Where a blob stands. */
-export function blobFile(store: Store, sha256: string): string {
+function blobFile(store: Store, sha256: string): string {
   return join(store.paths.blobs, blobPath(sha256))
 }
 

@@ -5,7 +5,7 @@ import type { Log } from './log.js'
 import type { Switches } from './switches.js'
 
 /** Bytes of one read. */
-export const READ_CHUNK_BYTES: number = 256 * 1024
+const READ_CHUNK_BYTES: number = 256 * 1024
 
 const FILE_MODE = 0o600
 const DIRECTORY_MODE = 0o700

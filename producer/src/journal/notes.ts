@@ -2,7 +2,7 @@ import type { JsonObject } from '@kim/manifest'
 import type { Draft } from './draft.js'
 
 /** The agent of everything the journal says about itself. */
-export const NOTE_AGENT = 'kim'
+const NOTE_AGENT = 'kim'
 
 /** The item type of everything the journal says about itself. */
 export const NOTE_TYPE = 'journal'

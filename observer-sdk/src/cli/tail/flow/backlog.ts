@@ -25,7 +25,7 @@ export function pastEntries(
 }
 
 /** Everyone that some record is about. */
-export function knownPersonas(past: PastRecords): Set<string> {
+function knownPersonas(past: PastRecords): Set<string> {
   const names = new Set<string>()
   for (const { record } of past.forwards()) {
     if (record.agent !== undefined && !isNote(record)) names.add(record.agent)

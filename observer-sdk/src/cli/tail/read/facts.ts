@@ -20,7 +20,7 @@ export function createFacts(eventsDir: string, knownProjectId?: () => string | u
 }
 
 /** A payload that stands in a blob; undefined if the blob is missing, damaged or no object. */
-export function blobPayload(eventsDir: string, record: ReadRecord): JsonObject | undefined {
+function blobPayload(eventsDir: string, record: ReadRecord): JsonObject | undefined {
   if (record.payload_ref === undefined) return undefined
   const blob = readBlob(eventsDir, record.payload_ref)
   if (!blob.ok) return undefined

@@ -4,7 +4,7 @@ import { type Emitted, emittedOf, type Moment, momentOf } from './moment.js'
 import { firstCodePoints } from './words.js'
 
 /** The `source` of every event line. */
-export const SOURCE = 'kijito-inbox'
+const SOURCE = 'kijito-inbox'
 
 /** An event as the older monitor announced it; members in the order in which they are printed. */
 export interface MonitorEvent {
