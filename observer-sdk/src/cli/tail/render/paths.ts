@@ -1,9 +1,6 @@
 import { type JsonValue, nonceOf } from '@kim/manifest'
 import { bodyOf, type Entry, idOf, type JournalFacts, senderOf, typeOf, wakeOf } from '../entry.js'
 
-/** Names that `--fields` and `--template` know beside those of the record itself. */
-const DERIVED_NAMES = ['id', 'type', 'persona', 'from', 'text', 'wake', 'nonce'] as const
-
 /** Reads `payload.from` or a derived name from a record; undefined where there is nothing. */
 export function valueAt(path: string, { record }: Entry, facts: JournalFacts): JsonValue | undefined {
   switch (path) {
