@@ -38,15 +38,33 @@ const native = createRequire(import.meta.url)('fs-native-extensions') as NativeE
 
 const LOCK_FILE_BYTES_MAX = 4096
 
+/** How long a holder may take between getting the lock and saying who it is, on a machine with much to do. */
+const NAMING_MS_MAX = 1000
+const NAMING_STEP_MS = 5
+
+const sleeper = new Int32Array(new SharedArrayBuffer(4))
+
 function readHolder(fd: number): LockHolder | undefined {
   const buffer = Buffer.alloc(LOCK_FILE_BYTES_MAX)
   const length = fs.readSync(fd, buffer, 0, buffer.length, 0)
   try {
-    const value = JSON.parse(buffer.toString('utf8', 0, length)) as Partial<LockHolder> | null
+    // The text of an earlier holder may have been longer and stand behind the first line for a moment.
+    const [line = ''] = buffer.toString('utf8', 0, length).split('\n', 1)
+    const value = JSON.parse(line) as Partial<LockHolder> | null
     if (typeof value?.pid !== 'number' || typeof value.started !== 'string') return undefined
     return { pid: value.pid, start_key: String(value.start_key), started: value.started }
   } catch {
     return undefined
+  }
+}
+
+/** False for what an earlier holder left: a process that this system does not have. */
+function isAlive({ pid }: LockHolder): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
 
@@ -59,15 +77,18 @@ function isAt(path: string, own: fs.Stats): boolean {
   }
 }
 
-/** A full disk may cost the text for people, never the lock. */
+/**
+ * A full disk may cost the text for people, never the lock. The file is cut after the write, not before, so that
+ * nobody finds it empty.
+ */
 function writeHolder(fd: number, holder: LockHolder): void {
   fs.fchmodSync(fd, 0o600)
-  fs.ftruncateSync(fd, 0)
   try {
-    fs.writeSync(fd, `${JSON.stringify(holder)}\n`, 0)
+    fs.ftruncateSync(fd, fs.writeSync(fd, `${JSON.stringify(holder)}\n`, 0))
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code
     if (code !== 'ENOSPC' && code !== 'EDQUOT') throw error
+    fs.ftruncateSync(fd, 0)
   }
 }
 
@@ -79,15 +100,22 @@ function writeHolder(fd: number, holder: LockHolder): void {
 export const kernelLock: StoreLock = {
   acquire(path, holder) {
     const flags = fs.constants.O_RDWR | openFlags.create | openFlags.noFollow | openFlags.nonBlock
+    const deadline = performance.now() + NAMING_MS_MAX
     for (;;) {
       const fd = fs.openSync(path, flags, 0o600)
       const own = fs.fstatSync(fd)
       try {
         if (!own.isFile()) throw Object.assign(new Error(`${path} is not a regular file`), { code: 'EFTYPE' })
         if (!native.tryLock(fd)) {
-          const refused: LockRefused = { held: false, holder: readHolder(fd) }
+          const found = readHolder(fd)
           fs.closeSync(fd)
-          return refused
+          // Between its lock and its name a holder is nobody, or the one before it. At the deadline whoever is named
+          // there is the best there is: a holder in another container has a pid that means nothing here.
+          if ((found !== undefined && isAlive(found)) || performance.now() > deadline) {
+            return { held: false, holder: found }
+          }
+          Atomics.wait(sleeper, 0, 0, NAMING_STEP_MS)
+          continue
         }
         if (!isAt(path, own)) {
           fs.closeSync(fd)
@@ -102,6 +130,8 @@ export const kernelLock: StoreLock = {
         held: true,
         intact: () => isAt(path, own),
         release: () => {
+          // A process may live on after it let go; it must not be taken for the next holder.
+          fs.ftruncateSync(fd, 0)
           native.unlock(fd)
           fs.closeSync(fd)
         },
