@@ -1,7 +1,8 @@
-import { listSegments, segmentChunks } from './listing.js'
+import { listSegments, type SegmentSource, segmentChunks } from './listing.js'
 import type { JournalOptions } from './options.js'
 import { SegmentScan } from './segment-scan.js'
 import { makeStore } from './session.js'
+import type { Store } from './store.js'
 
 /** Which records are exported. */
 export interface ExportOptions extends Pick<JournalOptions, 'storeDir' | 'fs' | 'host' | 'log'> {
@@ -36,9 +37,15 @@ export function* exportRecords(options: ExportOptions): Generator<Buffer> {
         lines.push(Buffer.concat([bytes, Buffer.from('\n')]))
       },
     })
-    for (const chunk of segmentChunks(store, source)) {
+    for (const chunk of segmentChunks(store, wherever(store, source))) {
       scan.push(chunk)
       yield* lines.splice(0)
     }
   }
+}
+
+/** Where a segment stands now: a running producer may have parked it since it was listed. */
+function wherever(store: Store, source: SegmentSource): SegmentSource {
+  if (store.disk.look(source.path) !== undefined) return source
+  return listSegments(store).find(({ number }) => number === source.number) ?? source
 }

@@ -57,6 +57,8 @@ export function repairStore(options: RepairOptions): RepairReport {
     const isDry = options.dryRun === true
     const irregular = findIrregular(store)
     if (!isDry) for (const path of irregular) quarantine(store, path)
+    // As long as they stand there the store cannot be opened, so a dry run can tell no more.
+    else if (irregular.length > 0) return { irregular, checkpoints: [], lines: [], runs: [], holes: [] }
     session = enterStore(store, lock, options)
     const checkpoints = findUnverified(session)
     const damage = findDamage(store)
