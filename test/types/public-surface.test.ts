@@ -17,7 +17,7 @@ async function compile(t: Test, text: string): Promise<string> {
   const compilerOptions = { noEmit: true, composite: false, incremental: false, skipLibCheck: true }
   const config = { extends: join(root, 'tsconfig.base.json'), compilerOptions, include: ['*.ts'] }
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
-  const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
+  const compiler = join(root, 'node_modules', 'typescript', 'lib', 'tsc.js')
   return await new Promise(resolve => {
     execFile(process.execPath, [compiler, '-p', folder], (error, stdout, stderr) => {
       resolve(error === null ? '' : stdout + stderr)
