@@ -96,6 +96,8 @@ export class Simulation {
       this.#open()
       return
     }
+    // Most of a life on a full disk is the same refusal again and again.
+    if (this.#machine.isFull && this.#random.chance(0.12)) this.#machine.full()
     const operation = this.#random.weighted(operations)
     this.tally.count(operation)
     await this.#do(operation, this.#journal)
