@@ -40,6 +40,7 @@ export const checkSteps: readonly Step[] = [
   suite('sim'),
   suite('fuzz'),
   suite('kills'),
+  suite('bench'),
   suite('e2e'),
 ]
 
