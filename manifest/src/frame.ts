@@ -1,7 +1,16 @@
 import stringify from 'fast-json-stable-stringify'
-import type { EventRecord } from './envelope.js'
+import type { Clock, EventRecord } from './envelope.js'
 
 const text = (value: string): string => JSON.stringify(value)
+
+/** Its members are numbers, and every record has one. */
+function clockText({ boot_ms, mono_ms, wait_ms }: Clock): string {
+  let json = ''
+  if (boot_ms !== undefined) json += `,"boot_ms":${boot_ms}`
+  if (mono_ms !== undefined) json += `,"mono_ms":${mono_ms}`
+  if (wait_ms !== undefined) json += `,"wait_ms":${wait_ms}`
+  return `{${json.slice(1)}}`
+}
 
 /**
  * The JSON text of a record, byte for byte what `fast-json-stable-stringify` makes of it. The names of a record's
@@ -11,7 +20,7 @@ export function frameOf(r: EventRecord): string {
   let json = `{"action":${text(r.action)}`
   if (r.actor !== undefined) json += `,"actor":${stringify(r.actor)}`
   json += `,"agent":${text(r.agent)}`
-  if (r.clock !== undefined) json += `,"clock":${stringify(r.clock)}`
+  if (r.clock !== undefined) json += `,"clock":${clockText(r.clock)}`
   json += `,"entity_rev":${r.entity_rev}`
   if (r.event !== undefined) json += `,"event":${text(r.event)}`
   json += `,"item_id":${text(r.item_id)},"item_type":${text(r.item_type)}`

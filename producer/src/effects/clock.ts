@@ -10,12 +10,29 @@ export interface Clock {
   bootMs?(): number | undefined
 }
 
-/** The machine's clocks. */
-export const systemClock: Clock = {
-  wallMs: () => Date.now(),
-  monoMs: () => {
-    const [seconds, nanoseconds] = process.hrtime()
-    return seconds * 1000 + Math.floor(nanoseconds / 1e6)
-  },
-  bootMs: () => Math.round(os.uptime() * 1000),
+function monoMs(): number {
+  const [seconds, nanoseconds] = process.hrtime()
+  return seconds * 1000 + Math.floor(nanoseconds / 1e6)
 }
+
+/** How far two clocks may drift apart before one is read again: what the boot clock is exact to, in ms. */
+const BOOT_STEP_MS = 10
+
+/** What has to be added to the monotonic clock to have the time since boot, and when that was so. */
+let boot: { readonly wallLessMono: number; readonly bootLessMono: number } | undefined
+
+/**
+ * Reading it means opening a file, which is a good part of what a commit of one record costs. It goes as the
+ * monotonic clock does but for sleep, and sleep shows as a step of the wall clock: then it is read again.
+ */
+function bootMs(): number {
+  const mono = monoMs()
+  const wallLessMono = Date.now() - mono
+  if (boot === undefined || Math.abs(wallLessMono - boot.wallLessMono) >= BOOT_STEP_MS) {
+    boot = { wallLessMono, bootLessMono: Math.round(os.uptime() * 1000) - mono }
+  }
+  return Math.max(0, mono + boot.bootLessMono)
+}
+
+/** The machine's clocks. */
+export const systemClock: Clock = { wallMs: () => Date.now(), monoMs, bootMs }

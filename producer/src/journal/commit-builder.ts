@@ -51,6 +51,9 @@ interface Mark {
   readonly nextSeq: number
 }
 
+/** Bytes that one UTF-16 code unit may take. */
+const UTF8_BYTES_MAX = 3
+
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
 
 /**
@@ -141,7 +144,8 @@ export class CommitBuilder {
     const seq = this.#nextSeq
     const { record, line } = this.#encode(this.#describe(draft, seq, tx))
     const room = this.#scratch.length - this.#bytes
-    if (line.length > room || Buffer.byteLength(line) > room) throw this.#tooLarge()
+    // No character takes more than three bytes, so few lines have to be measured.
+    if (line.length * UTF8_BYTES_MAX > room && Buffer.byteLength(line) > room) throw this.#tooLarge()
     const length = this.#scratch.write(line, this.#bytes, 'utf8')
     const effect = effectOf(record)
     this.#built.push({ record, effect, offset: this.#bytes, length: length - 1 })
