@@ -88,7 +88,8 @@ export function* buildCheckpoint(
   const path = join(store.paths.checkpoints, name)
   const temp = join(store.paths.checkpoints, tempName(name))
   const file: StoreFile = { path }
-  const moved: { entity: LiveEntity; offset: number; length: number }[] = []
+  const moved: LiveEntity[] = []
+  const places: number[] = []
   const header = headerOf(plan)
   const readBack = new ReadBack(store)
   const writer = new DocumentWriter(store, temp)
@@ -102,7 +103,10 @@ export function* buildCheckpoint(
       const live = state.find(entity.item_type, entity.item_id)
       const offset = writer.offset
       writer.put(text)
-      if (live?.seq === entity.seq) moved.push({ entity: live, offset, length: writer.offset - offset })
+      if (live?.seq === entity.seq) {
+        moved.push(live)
+        places.push(offset, writer.offset - offset)
+      }
       if (count % SLICE_ENTITIES === 0) {
         writer.flush()
         yield
@@ -128,10 +132,10 @@ export function* buildCheckpoint(
     entities: header.entity_count,
   }
   const adopt = (): void => {
-    for (const { entity, offset, length } of moved) {
+    for (const [at, entity] of moved.entries()) {
       entity.file = file
-      entity.offset = offset
-      entity.length = length
+      entity.offset = places[2 * at] ?? 0
+      entity.length = places[2 * at + 1] ?? 0
     }
   }
   return { ref, header, file, adopt }
