@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
 import { exportRecords, type Journal, redactStore, repairStore } from '@kim/producer/internal'
 import t, { type Test } from 'tap'
 import { codeOf, message, messages, persona, TestStore } from '../kit/store.js'
@@ -13,7 +14,7 @@ function holding(directory: string, text: string): string[] {
     .filter(entry => entry.isFile())
     .map(entry => join(entry.parentPath, entry.name))
     .filter(path => {
-      const plain = path.endsWith('.gz') ? execFileSync('zcat', [path]) : readFileSync(path)
+      const plain = path.endsWith('.gz') ? gunzipSync(readFileSync(path)) : readFileSync(path)
       return plain.includes(text)
     })
 }
