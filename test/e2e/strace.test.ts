@@ -3,10 +3,13 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { isSoak } from '../kit/index.js'
 import { breachOf, readCalls, type SystemCall } from './strace-log.js'
 import { ended, scriptPath, write } from './writer-process.js'
+
+const kimTail = fileURLToPath(new URL('../../../observer-sdk/bin/kim-tail.js', import.meta.url))
 
 /** How long nothing happens, and the calls that a minute of nothing may cost. */
 const IDLE_SECONDS = isSoak() ? 60 : 20
@@ -57,7 +60,7 @@ async function trace(t: Test, command: (store: string) => readonly string[]): Pr
     const deadline = performance.now() + 120_000
     while (!what() && performance.now() < deadline) await sleep(20)
   }
-  await until(() => stdout.includes(`${messages}\n`) || stdout.includes(`"last":${head}}`))
+  await until(() => stdout.includes(`/${messages}"`) || stdout.includes(`"last":${head}}`))
   await sleep(SETTLED_MS)
   const from = Date.now() / 1000
   await sleep(IDLE_SECONDS * 1000)
@@ -116,4 +119,11 @@ t.test('strace - the judge knows a writer when it sees one', { skip: cannot }, a
 t.test('strace - an embedded observer only reads the store (OB-1, OB-26)', { skip: cannot }, async t => {
   const script = scriptPath('observer-child.js')
   judge(t, await trace(t, store => [script, '--events', join(store, 'events'), '--follow']))
+})
+
+t.test('strace - kim-tail that follows only reads the store (OB-1, OB-26)', { skip: cannot }, async t => {
+  judge(
+    t,
+    await trace(t, store => [kimTail, '--store', store, '--all-personas', '-f', '-n', 'all', '-o', 'json']),
+  )
 })

@@ -4,7 +4,8 @@ import { testFiles } from './sources.js'
 import type { Step } from './step.js'
 import { tapSuite } from './tap-suite.js'
 
-const PACKAGES = ['manifest', 'cli-kit', 'observer-sdk', 'producer', 'examples']
+const EXAMPLES = ['examples/tail-to-stdout', 'examples/extension-host']
+const PACKAGES = ['manifest', 'cli-kit', 'observer-sdk', 'producer', ...EXAMPLES]
 
 function suite(name: string, env: Readonly<Record<string, string>> = {}): Step {
   return { name, run: () => tapSuite(name, testFiles(`test/${name}`, '.test'), env) }

@@ -1,0 +1,27 @@
+// Prints a line for each announcement, and goes on where it stopped: main.js <events directory> [cursor directory]
+import { fileCursors, memoryCursors, openObserver } from '@kim/observer-sdk'
+
+const [eventsDir, cursorDir] = process.argv.slice(2)
+if (eventsDir === undefined) {
+  process.stderr.write('usage: main.js <events directory> [cursor directory]\n')
+  process.exit(2)
+}
+
+const stop = new AbortController()
+process.once('SIGINT', () => stop.abort())
+process.once('SIGTERM', () => stop.abort())
+
+const observer = await openObserver({
+  eventsDir,
+  cursors: cursorDir === undefined ? memoryCursors() : fileCursors(cursorDir),
+  signal: stop.signal,
+})
+
+// Each change is committed when the next one is asked for: what was not printed is handed over again.
+for await (const change of observer.changes()) {
+  if (change.gap !== undefined)
+    process.stdout.write(`records ${change.gap.from} to ${change.gap.to} are gone\n`)
+  for (const { seq, agent, event, summary } of change.news) {
+    process.stdout.write(`${seq} ${agent ?? '-'} ${event} ${JSON.stringify(summary ?? '')}\n`)
+  }
+}
