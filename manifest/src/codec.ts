@@ -79,6 +79,17 @@ export function decodeLine(bytes: Uint8Array, atFileStart = false): Decoded {
   return isJsonObject(value) ? decodeObject(value) : malformed('not_object')
 }
 
+/** A payload by its text, as it stands in a line; nothing if a line with it would be malformed. */
+export function parsePayload(json: string): JsonObject | undefined {
+  if (exceedsNesting(json, 1)) return undefined
+  try {
+    const value: unknown = JSON.parse(json)
+    return isJsonObject(value) && !exceedsNumberRange(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
 function decodeObject(raw: JsonObject): Decoded {
   const { v, seq, action, item_type: itemType, payload, payload_ref: ref, tx, entity_rev: rev } = raw
   if (v !== version) {

@@ -9,8 +9,8 @@ function hasMany(json: string, opening: string): boolean {
   return false
 }
 
-function scanNesting(json: string): boolean {
-  let depth = 0
+function scanNesting(json: string, outer: number): boolean {
+  let depth = outer
   let inString = false
   for (let i = 0; i < json.length; i++) {
     const unit = json.charCodeAt(i)
@@ -26,12 +26,13 @@ function scanNesting(json: string): boolean {
 }
 
 /**
- * True if arrays and objects nest deeper than any reader must bear, the outermost being level 1.
+ * True if arrays and objects nest deeper than any reader must bear, the outermost being level 1, or one more than
+ * the levels that stand around the text.
  * Asked before parsing; it counts brackets first, because few texts have enough of them to need the scan.
  */
-export function exceedsNesting(json: string): boolean {
-  if (json.length <= limits.nestingLevelsMax) return false
-  return (hasMany(json, '{') || hasMany(json, '[')) && scanNesting(json)
+export function exceedsNesting(json: string, outer = 0): boolean {
+  if (json.length <= limits.nestingLevelsMax - outer) return false
+  return (hasMany(json, '{') || hasMany(json, '[')) && scanNesting(json, outer)
 }
 
 /**

@@ -45,7 +45,8 @@ export class Follower {
   #roster!: Roster
   #board!: BoardMaker
   #seqs!: SeqWatch
-  #activity!: Ring<ReadRecord>
+  /** Made when it is first asked for, or added to. */
+  #activity: Ring<ReadRecord> | undefined
   #reader!: RecordReader
   #head!: Head
   #registryAuthoritative = false
@@ -104,6 +105,7 @@ export class Follower {
 
   /** The newest activity, oldest first. */
   get activity(): readonly ReadRecord[] {
+    this.#activity ??= this.#firstActivity()
     return this.#activity.toArray()
   }
 
@@ -211,7 +213,7 @@ export class Follower {
     this.#busy = true
     const snapshot = await inSlices(this.source.derive(), () => this.#closed)
     if (snapshot === undefined) return
-    const { seed, activityMax, now } = this.#options
+    const { seed, now } = this.#options
     if (this.#epoch > 0) this.#holesBefore += this.#seqs.holes
     this.#epoch += 1
     this.#exists = this.source.look().exists
@@ -229,8 +231,7 @@ export class Follower {
     this.#roster = new Roster(this.#state, now)
     this.#board = new BoardMaker(this.#state, seed)
     this.#seqs = new SeqWatch(snapshot.highest)
-    this.#activity = new Ring(activityMax)
-    for (const record of snapshot.activity) this.#activity.push(record)
+    this.#activity = undefined
     this.#reader = this.source.reader(snapshot.end)
     // What was counted before in the same store is not counted again.
     if (isOther) for (const [kind, times] of snapshot.counts) this.#tally(kind, times)
@@ -265,7 +266,7 @@ export class Follower {
       if (this.#state.apply(record, effect)) this.#tally('entity_rev_jump', 1)
       if (effect === 'meta') this.#note(record)
       else this.#roster.see(record)
-      if (entersActivity(record)) this.#activity.push(record)
+      if (entersActivity(record)) this.#enter(record)
       impact.addRecord(record)
     })
     for (const { seq } of batch.idle.slice(idle)) this.#seqs.pass(seq)
@@ -277,6 +278,17 @@ export class Follower {
     const changed = impact.toImpact()
     this.#board.touch(changed.itemTypes)
     this.#options.onChange(changed, 'records')
+  }
+
+  #enter(record: ReadRecord): void {
+    this.#activity ??= this.#firstActivity()
+    this.#activity.push(record)
+  }
+
+  #firstActivity(): Ring<ReadRecord> {
+    const ring = new Ring<ReadRecord>(this.#options.activityMax)
+    for (const record of this.#snapshot.activity()) ring.push(record)
+    return ring
   }
 
   #note(record: ReadRecord): void {

@@ -11,7 +11,7 @@ import {
   type ReadRecord,
 } from '@kim/manifest'
 import { type Base, entityOf, type Flaw } from '../tail/base.js'
-import { type BlobReader, type EntityView, LazyView, type ViewSource } from './view.js'
+import { type BlobReader, type EntityView, LiveView, SlotView, type ViewSource } from './view.js'
 
 /** The live entities, to be read. */
 export interface StateView {
@@ -33,7 +33,7 @@ export interface StateNeeds {
 }
 
 /** The state of one observer. */
-export class State implements StateView {
+export class State implements StateView, ViewSource {
   readonly #needs: StateNeeds
   #base: Base
   readonly #live = new Map<string, Map<string, Entity>>()
@@ -63,20 +63,17 @@ export class State implements StateView {
 
   get(itemType: string, itemId: string): EntityView | undefined {
     const entity = this.#live.get(itemType)?.get(itemId)
-    if (entity !== undefined) return this.#viewOf(entity)
+    if (entity !== undefined) return new LiveView(entity, this)
     const slot = this.#base.find(itemType, itemId)
-    return slot < 0 ? undefined : this.#viewOfSlot(this.#base, slot, itemType, itemId)
+    return slot < 0 ? undefined : new SlotView(this.#base, slot, this)
   }
 
   *values(itemType?: string): IterableIterator<EntityView> {
     const base = this.#base
-    for (const slot of base.slots(itemType)) {
-      const names = base.names(slot)
-      yield this.#viewOfSlot(base, slot, names.itemType, names.itemId)
-    }
+    for (const slot of base.slots(itemType)) yield new SlotView(base, slot, this)
     for (const [type, live] of this.#live) {
       if (itemType !== undefined && type !== itemType) continue
-      for (const entity of live.values()) yield this.#viewOf(entity)
+      for (const entity of live.values()) yield new LiveView(entity, this)
     }
   }
 
@@ -134,26 +131,14 @@ export class State implements StateView {
     }
   }
 
-  #viewOf(entity: Entity): EntityView {
-    return this.#view(entity.item_type, entity.item_id, () => entity)
+  /** The line was not what its frame promised: an older one speaks for the entity, if there is any. */
+  heal(base: Base, itemType: string, itemId: string): Entity | undefined {
+    if (base === this.#base) this.#heal()
+    const older = this.#base.find(itemType, itemId)
+    return older < 0 ? undefined : this.#base.read(older)
   }
 
-  #viewOfSlot(base: Base, slot: number, itemType: string, itemId: string): EntityView {
-    return this.#view(itemType, itemId, () => {
-      const entity = base.read(slot)
-      if (entity !== undefined) return entity
-      // The line is not what its frame promised: an older one speaks for the entity, if there is any.
-      if (base === this.#base) this.#heal()
-      const older = this.#base.find(itemType, itemId)
-      return older < 0 ? undefined : this.#base.read(older)
-    })
-  }
-
-  #view(itemType: string, itemId: string, materialize: ViewSource['materialize']): EntityView {
-    return new LazyView(itemType, itemId, { materialize, blob: (entity, ref) => this.#blob(entity, ref) })
-  }
-
-  #blob(entity: Entity, ref: PayloadRef): JsonObject | undefined {
+  blob(entity: Entity, ref: PayloadRef): JsonObject | undefined {
     const read = this.#needs.blob(ref)
     if (read === 'missing' || read === 'mismatch') {
       const image = JSON.stringify([entity.item_type, entity.item_id, entity.seq])

@@ -1,6 +1,13 @@
 /** The state a cold start found: where each entity's newest image stands, read when somebody asks. */
 import type { Buffer } from 'node:buffer'
-import { decodeLine, type Entity, parseCheckpointEntity, type ReadRecord } from '@kim/manifest'
+import {
+  decodeLine,
+  type Entity,
+  type JsonObject,
+  parseCheckpointEntity,
+  parsePayload,
+  type ReadRecord,
+} from '@kim/manifest'
 import { type EntityTable, entityKeyOf } from './entity-table.js'
 
 /** A stretch of memory that images stand in: lines of the journal, or entity lines of a checkpoint. */
@@ -23,7 +30,15 @@ export class Base {
     this.#table = table
     this.#pieces = pieces
     this.#records = records
-    for (let slot = 0; slot < table.count; slot++) if (table.live[slot] === 1) this.#change(slot, 1)
+    const counts = new Int32Array(table.types.length)
+    for (let slot = 0; slot < table.count; slot++) {
+      if (table.live[slot] === 1)
+        counts[table.type[slot] as number] = (counts[table.type[slot] as number] ?? 0) + 1
+    }
+    table.types.forEach((type, i) => {
+      this.#counts.set(type, counts[i] ?? 0)
+      this.#size += counts[i] ?? 0
+    })
   }
 
   /** How many entities are live. */
@@ -53,9 +68,14 @@ export class Base {
     }
   }
 
-  /** The names of a slot's entity. */
-  names(slot: number): { readonly itemType: string; readonly itemId: string } {
-    return this.#table.names(slot)
+  /** The item type of a slot's entity. */
+  typeOf(slot: number): string {
+    return this.#table.typeOf(slot)
+  }
+
+  /** The item id of a slot's entity. */
+  idOf(slot: number): string {
+    return this.#table.idOf(slot)
   }
 
   /** The `entity_rev` of a slot's image, if it has one. */
@@ -76,10 +96,21 @@ export class Base {
     return decoded.kind === 'record' ? entityOf(decoded.record) : undefined
   }
 
+  /**
+   * A slot's payload alone; undefined if only `read` can tell. The rest of such a line was checked when it was
+   * matched, so the line is what it seemed if its payload is JSON.
+   */
+  payload(slot: number): JsonObject | undefined {
+    const length = this.#table.payloadLength[slot] as number
+    if (length === 0) return undefined
+    const { bytes } = this.#pieces[this.#table.piece[slot] as number] as Piece
+    const from = (this.#table.offset[slot] as number) + (this.#table.payloadOffset[slot] as number)
+    return parsePayload(bytes.toString('utf8', from, from + length))
+  }
+
   #readEntity(slot: number, line: Buffer): Entity | undefined {
     const entity = parseCheckpointEntity(line.toString('utf8'))
-    const { itemType, itemId } = this.names(slot)
-    return entity?.item_type === itemType && entity.item_id === itemId ? entity : undefined
+    return entity?.item_type === this.typeOf(slot) && entity.item_id === this.idOf(slot) ? entity : undefined
   }
 
   /** What to leave out when a slot's image could not be read: a line by its place, or a whole checkpoint. */
@@ -92,13 +123,9 @@ export class Base {
   /** A newer record has taken the entity over, or removed it. */
   drop(slot: number): void {
     this.#table.live[slot] = 0
-    this.#change(slot, -1)
-  }
-
-  #change(slot: number, by: number): void {
-    const type = this.#table.types[this.#table.type[slot] as number] as string
-    this.#counts.set(type, (this.#counts.get(type) ?? 0) + by)
-    this.#size += by
+    const type = this.typeOf(slot)
+    this.#counts.set(type, (this.#counts.get(type) ?? 0) - 1)
+    this.#size -= 1
   }
 }
 

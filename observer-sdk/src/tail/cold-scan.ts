@@ -110,7 +110,7 @@ export class ColdScan implements ScanVisitor {
     if (seq > facts.highest) facts.highest = seq
     if (seq > (this.head?.seq ?? 0)) facts.top = { from, to, seq, offset }
     if ((frame.hasEvent || effect === 'activity') && this.activity.wants) {
-      this.activity.line(window.subarray(from, to))
+      this.activity.line(from, to)
     }
     if (effect !== 'activity') this.claims.line(window, from, to, offset, frame, effect === 'upsert')
     if (this.#after !== undefined && seq === this.#after.seq) {
@@ -153,7 +153,7 @@ export class ColdScan implements ScanVisitor {
       if (decoded.kind !== 'record') this.flawed.add(`${this.#segment}:${top.offset}`)
       else this.#facts.head = { seq: top.seq, writer: decoded.record.writer ?? null }
     }
-    this.activity.settle()
+    this.activity.settle(window)
     return this.claims.settle(window)
   }
 

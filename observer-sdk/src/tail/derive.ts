@@ -26,8 +26,8 @@ export interface Snapshot {
   readonly projectId: string | undefined
   /** Anomalies of the part that was read. */
   readonly counts: ReadonlyMap<AnomalyKind, number>
-  /** The newest activity of the part that was read, oldest first. */
-  readonly activity: readonly ReadRecord[]
+  /** The newest activity of the part that was read, oldest first; parsed when asked for. */
+  readonly activity: () => readonly ReadRecord[]
   /** Where reading goes on. */
   readonly end: Position
   /** The highest seq of each segment that was read. */
@@ -140,7 +140,7 @@ class Attempt {
       historyGone: this.#gone,
       projectId,
       counts: scan.counts,
-      activity: [...scan.activity.records()],
+      activity: () => scan.activity.records(),
       end: this.#end,
       peaks: this.#peaks,
     }

@@ -2,15 +2,13 @@ import type { Buffer } from 'node:buffer'
 import { parseCheckpointEntity } from '@kim/manifest'
 import { entityKeyOf } from './entity-table.js'
 import {
-  BACKSLASH,
-  extendHash,
   finishHash,
   HASH_SEED,
-  integerAt,
   integerEnd,
+  JsonBytes,
+  keyEnd,
   literal,
   plainMember,
-  QUOTE,
   skip,
 } from './json-bytes.js'
 
@@ -29,6 +27,7 @@ export class EntityLineMatcher {
   hash = 0
   /** Negative if the line has none. */
   revision = -1
+  readonly #json = new JsonBytes()
 
   /** False if the line in `bytes[from, to)` is no entity. What its payload holds is not looked at. */
   match(bytes: Buffer, from: number, to: number): boolean {
@@ -36,39 +35,28 @@ export class EntityLineMatcher {
   }
 
   #matchFrame(bytes: Buffer, from: number, to: number): boolean {
+    const json = this.#json
+    json.use(bytes)
     let at = from + 1
-    const agentEnd = plainMember(bytes, at, AGENT)
+    const agentEnd = plainMember(json, at, AGENT)
     if (agentEnd > 0) at = agentEnd + 1
     this.revision = -1
-    const digits = skip(bytes, at, REVISION)
+    const digits = skip(json, at, REVISION)
     if (digits > 0) {
-      const end = integerEnd(bytes, digits)
+      const end = integerEnd(json, digits)
       if (end < 0) return false
-      this.revision = integerAt(bytes, digits, end)
+      this.revision = json.integer
       at = end + 1
     }
-    this.keyStart = skip(bytes, at, ITEM_ID)
-    if (this.keyStart < 0) return false
-    const idEnd = this.#hashString(bytes, this.keyStart, HASH_SEED)
-    this.typeStart = idEnd < 0 ? -1 : skip(bytes, idEnd + 1, ITEM_TYPE)
+    json.hash = HASH_SEED
+    this.keyStart = skip(json, at, ITEM_ID)
+    const idEnd = this.keyStart < 0 ? -1 : keyEnd(json, this.keyStart)
+    this.typeStart = idEnd < 0 ? -1 : skip(json, idEnd + 1, ITEM_TYPE)
     if (this.typeStart < 0) return false
-    this.keyEnd = this.#hashString(bytes, this.typeStart, this.hash)
-    this.hash = finishHash(this.hash)
+    this.keyEnd = keyEnd(json, this.typeStart)
+    this.hash = finishHash(json.hash)
     this.bytes = bytes
     return this.keyEnd > 0 && this.keyEnd < to && bytes[this.keyEnd + 1] === COMMA
-  }
-
-  #hashString(bytes: Uint8Array, from: number, seed: number): number {
-    let hash = seed
-    for (let at = from; ; at++) {
-      const byte = bytes[at]
-      if (byte === undefined || byte === BACKSLASH || byte < 0x20) return -1
-      if (byte === QUOTE) {
-        this.hash = hash
-        return at
-      }
-      hash = extendHash(hash, byte)
-    }
   }
 
   #parse(bytes: Buffer, from: number, to: number): boolean {

@@ -6,9 +6,9 @@ import { Buffer } from 'node:buffer'
 import { extendHash, finishHash, HASH_SEED } from './json-bytes.js'
 
 const SEPARATOR = '","item_type":"'
-const SEPARATOR_BYTES = Buffer.from(SEPARATOR)
 const FREE = -1
-const INITIAL = 4096
+const TYPES_COMPARED = 16
+const INITIAL = 16_384
 
 /** The bytes under which an entity stands in the table: its id and type as our writer's frame holds them. */
 export interface EntityKey {
@@ -45,6 +45,9 @@ export class EntityTable {
   piece: Int32Array = new Int32Array(INITIAL)
   offset: Int32Array = new Int32Array(INITIAL)
   length: Int32Array = new Int32Array(INITIAL)
+  /** Where in those bytes the payload begins, and its length; 0 where only parsing can tell. */
+  payloadOffset: Int32Array = new Int32Array(INITIAL)
+  payloadLength: Int32Array = new Int32Array(INITIAL)
   /** Offset of the image's line in its segment. */
   place: Float64Array = new Float64Array(INITIAL)
   /** The image's `entity_rev`, negative if it has none. */
@@ -58,12 +61,15 @@ export class EntityTable {
 
   #keyStart: Int32Array = new Int32Array(INITIAL)
   #keyLength: Int32Array = new Int32Array(INITIAL)
+  #idLength: Int32Array = new Int32Array(INITIAL)
   #hash: Int32Array = new Int32Array(INITIAL)
   #keys = Buffer.allocUnsafeSlow(INITIAL * 48)
   #keysUsed = 0
   #buckets = new Int32Array(INITIAL * 2).fill(FREE)
   #mask = INITIAL * 2 - 1
   readonly #typeIndex = new Map<string, number>()
+  /** The bytes of the first few types: a journal has a handful, and each new entity asks for its own. */
+  readonly #typeBytes: Uint8Array[] = []
 
   /** The slot of a key, made if there is none. */
   take(bytes: Uint8Array, start: number, typeStart: number, end: number, hash: number): number {
@@ -77,13 +83,16 @@ export class EntityTable {
     return this.#buckets[this.#find(key.bytes, 0, key.bytes.length, key.hash)] as number
   }
 
-  /** The names that a slot stands for. */
-  names(slot: number): { readonly itemType: string; readonly itemId: string } {
+  /** The item type that a slot stands for. */
+  typeOf(slot: number): string {
+    return this.types[this.type[slot] as number] as string
+  }
+
+  /** The item id that a slot stands for. */
+  idOf(slot: number): string {
     const start = this.#keyStart[slot] as number
-    const bytes = this.#keys.subarray(start, start + (this.#keyLength[slot] as number))
-    const type = this.types[this.type[slot] as number] as string
-    const id = bytes.toString('utf8', 0, bytes.lastIndexOf(SEPARATOR_BYTES))
-    return { itemType: type, itemId: id.includes('\\') ? (JSON.parse(`"${id}"`) as string) : id }
+    const id = this.#keys.toString('utf8', start, start + (this.#idLength[slot] as number))
+    return id.includes('\\') ? (JSON.parse(`"${id}"`) as string) : id
   }
 
   /** The index of an item type, or -1 if none of its entities was met. */
@@ -114,25 +123,33 @@ export class EntityTable {
       this.#keys.copy(keys)
       this.#keys = keys
     }
-    this.#keys.set(bytes.subarray(start, end), this.#keysUsed)
+    // A loop: a view for so few bytes would cost more than the copy.
+    for (let i = 0; i < length; i++) this.#keys[this.#keysUsed + i] = bytes[start + i] as number
     this.#keyStart[slot] = this.#keysUsed
     this.#keyLength[slot] = length
+    this.#idLength[slot] = typeStart - start - SEPARATOR.length
     this.#keysUsed += length
     this.#hash[slot] = hash
-    this.type[slot] = this.#typeOf(Buffer.from(bytes.buffer, bytes.byteOffset + typeStart, end - typeStart))
+    this.type[slot] = this.#typeAt(bytes, typeStart, end)
     this.#buckets[at] = slot
     this.count += 1
     if (this.count * 2 > this.#buckets.length) this.#rehash()
     return slot
   }
 
-  #typeOf(bytes: Buffer): number {
-    const text = bytes.toString('utf8')
+  /** The index of the item type in `bytes[from, to)`. */
+  #typeAt(bytes: Uint8Array, from: number, to: number): number {
+    for (let index = 0; index < this.#typeBytes.length; index++) {
+      if (isAt(this.#typeBytes[index] as Uint8Array, bytes, from, to)) return index
+    }
+    const text = Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString('utf8')
     const itemType = text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text
     const known = this.#typeIndex.get(itemType)
     if (known !== undefined) return known
-    this.#typeIndex.set(itemType, this.types.length)
-    return this.types.push(itemType) - 1
+    const index = this.types.push(itemType) - 1
+    this.#typeIndex.set(itemType, index)
+    if (index < TYPES_COMPARED) this.#typeBytes.push(bytes.slice(from, to))
+    return index
   }
 
   #grow(): void {
@@ -143,14 +160,17 @@ export class EntityTable {
     this.type = twice(this.type)
     this.#keyStart = twice(this.#keyStart)
     this.#keyLength = twice(this.#keyLength)
+    this.#idLength = twice(this.#idLength)
     this.#hash = twice(this.#hash)
+    this.payloadOffset = twice(this.payloadOffset)
+    this.payloadLength = twice(this.payloadLength)
     this.place = twice(this.place)
     this.revision = twice(this.revision)
     this.live = twice(this.live)
   }
 
   #rehash(): void {
-    this.#buckets = new Int32Array(this.#buckets.length * 2).fill(FREE)
+    this.#buckets = new Int32Array(this.#buckets.length * 4).fill(FREE)
     this.#mask = this.#buckets.length - 1
     for (let slot = 0; slot < this.count; slot++) {
       let at = (this.#hash[slot] as number) & this.#mask
@@ -158,6 +178,12 @@ export class EntityTable {
       this.#buckets[at] = slot
     }
   }
+}
+
+function isAt(expected: Uint8Array, bytes: Uint8Array, from: number, to: number): boolean {
+  if (expected.length !== to - from) return false
+  for (let i = 0; i < expected.length; i++) if (bytes[from + i] !== expected[i]) return false
+  return true
 }
 
 function twice<T extends Int32Array | Float64Array | Uint8Array>(column: T): T {

@@ -13,11 +13,11 @@ import {
   CLOSE,
   COMMA,
   escapedEnd,
-  extendHash,
   finishHash,
   HASH_SEED,
-  integerAt,
   integerEnd,
+  JsonBytes,
+  keyEnd,
   literal,
   namedMember,
   OPEN,
@@ -59,13 +59,19 @@ export class FrameMatcher {
   seq = 0
   hasEvent = false
   hasPayload = false
+  /** The payload, its braces included. */
+  payloadStart = 0
+  payloadEnd = 0
   writerStart = 0
   writerEnd = 0
+  readonly #json = new JsonBytes()
 
   /** Whether `bytes[from, to)`, which ends before a line feed, is a line in the exact frame. */
   match(bytes: Buffer, from: number, to: number): boolean {
     if (to - from > limits.lineReadBytesMax) return false
-    let at = skip(bytes, from, ACTION)
+    const json = this.#json
+    json.use(bytes)
+    let at = skip(json, from, ACTION)
     if (at < 0) return false
     this.actionStart = at
     at = plainEnd(bytes, at)
@@ -73,71 +79,56 @@ export class FrameMatcher {
     this.actionEnd = at
     at = this.#matchHead(bytes, at + 1)
     if (at < 0) return false
-    at = this.#matchEntity(bytes, at)
+    at = this.#matchEntity(at)
     if (at < 0) return false
     if (bytes[at + 2] === 0x6b /* k */) {
-      at = plainMember(bytes, at, KEY)
+      at = plainMember(json, at, KEY)
       if (at < 0) return false
     }
     this.hasPayload = bytes[at + 2] === 0x70 /* p */
     if (!this.hasPayload) return this.#matchTail(bytes, at, to)
-    const payload = skip(bytes, at, PAYLOAD)
+    const payload = skip(json, at, PAYLOAD)
     return payload > 0 && this.#matchFromPayload(bytes, payload, to)
   }
 
   /** Actor, agent, clock, revision and event. */
   #matchHead(bytes: Buffer, from: number): number {
+    const json = this.#json
     let at = from
     if (bytes[at + 3] === 0x63 /* the c of actor */) {
-      at = plainMember(bytes, at, ACTOR)
+      at = plainMember(json, at, ACTOR)
       if (at < 0) return -1
-      at = plainMember(bytes, at - 1, ACTOR_NAME)
+      at = plainMember(json, at - 1, ACTOR_NAME)
       if (at < 0 || bytes[at] !== CLOSE) return -1
       at += 1
     }
-    at = plainMember(bytes, at, AGENT)
+    at = plainMember(json, at, AGENT)
     if (at < 0) return -1
     if (bytes[at + 2] === 0x63 /* c */) {
-      at = matchClock(bytes, at)
+      at = matchClock(json, at)
       if (at < 0) return -1
     }
-    at = skip(bytes, at, REVISION)
+    at = skip(json, at, REVISION)
     if (at < 0) return -1
-    const end = integerEnd(bytes, at)
-    if (end < 0) return -1
-    this.revision = integerAt(bytes, at, end)
-    at = end
+    at = integerEnd(json, at)
+    if (at < 0) return -1
+    this.revision = json.integer
     this.hasEvent = bytes[at + 3] === 0x76 /* the v of event */
-    return this.hasEvent ? namedMember(bytes, at, EVENT) : at
+    return this.hasEvent ? namedMember(json, at, EVENT) : at
   }
 
-  #matchEntity(bytes: Buffer, from: number): number {
-    let at = skip(bytes, from, ITEM_ID)
-    if (at < 0) return -1
-    this.keyStart = at
-    let hash = HASH_SEED
-    for (;;) {
-      const byte = bytes[at] as number
-      if (byte === QUOTE) break
-      if (byte === BACKSLASH || byte < 0x20) return -1
-      hash = extendHash(hash, byte)
-      at += 1
-    }
-    if (at === this.keyStart) return -1
-    at = skip(bytes, at + 1, ITEM_TYPE)
-    if (at < 0) return -1
-    this.typeStart = at
-    for (;;) {
-      const byte = bytes[at] as number
-      if (byte === QUOTE) break
-      if (byte === BACKSLASH || byte < 0x20) return -1
-      hash = extendHash(hash, byte)
-      at += 1
-    }
-    if (at === this.typeStart) return -1
-    this.keyEnd = at
-    this.hash = finishHash(hash)
-    return at + 1
+  #matchEntity(from: number): number {
+    const json = this.#json
+    json.hash = HASH_SEED
+    this.keyStart = skip(json, from, ITEM_ID)
+    if (this.keyStart < 0) return -1
+    const idEnd = keyEnd(json, this.keyStart)
+    if (idEnd < 0) return -1
+    this.typeStart = skip(json, idEnd + 1, ITEM_TYPE)
+    if (this.typeStart < 0) return -1
+    this.keyEnd = keyEnd(json, this.typeStart)
+    this.hash = finishHash(json.hash)
+    return this.keyEnd < 0 ? -1 : this.keyEnd + 1
   }
 
   /**
@@ -147,7 +138,11 @@ export class FrameMatcher {
   #matchFromPayload(bytes: Buffer, payload: number, to: number): boolean {
     let doubtful = false
     for (let at = bytes.indexOf(CLOSE, payload); at >= 0 && at < to; at = bytes.indexOf(CLOSE, at + 1)) {
-      if (this.#matchTail(bytes, at + 1, to)) return !doubtful || staysInside(bytes, payload, at)
+      if (this.#matchTail(bytes, at + 1, to)) {
+        this.payloadStart = payload - 1
+        this.payloadEnd = at + 1
+        return !doubtful || staysInside(bytes, payload, at)
+      }
       const next = bytes[at + 1]
       doubtful ||= next === COMMA || next === 0x20 || next === 0x09 || next === 0x0d
     }
@@ -156,19 +151,19 @@ export class FrameMatcher {
 
   /** Seq, summary, ts, version, writer and the end. */
   #matchTail(bytes: Buffer, from: number, to: number): boolean {
-    let at = skip(bytes, from, SEQ)
+    const json = this.#json
+    let at = skip(json, from, SEQ)
     if (at < 0) return false
-    const end = integerEnd(bytes, at)
-    if (end < 0) return false
-    const seq = integerAt(bytes, at, end)
-    if (seq === 0) return false
-    at = skip(bytes, end, SUMMARY)
+    at = integerEnd(json, at)
+    const seq = json.integer
+    if (at < 0 || seq === 0) return false
+    at = skip(json, at, SUMMARY)
     if (at < 0) return false
     at = escapedEnd(bytes, at)
     if (at < 0) return false
-    at = plainMember(bytes, at + 1, TS)
+    at = plainMember(json, at + 1, TS)
     if (at < 0) return false
-    at = skip(bytes, at, WRITER)
+    at = skip(json, at, WRITER)
     if (at < 0) return false
     const writerEnd = plainEnd(bytes, at)
     if (writerEnd < 0 || writerEnd + 2 !== to || bytes[writerEnd + 1] !== CLOSE) return false
@@ -179,18 +174,21 @@ export class FrameMatcher {
   }
 }
 
-function matchClock(bytes: Uint8Array, from: number): number {
-  let at = skip(bytes, from, CLOCK)
+/** The place after a clock of one to three readings. */
+function matchClock(json: JsonBytes, from: number): number {
+  const { bytes } = json
+  let at = skip(json, from, CLOCK)
   if (at < 0) return -1
-  let first = true
   for (const name of CLOCK_MEMBERS) {
-    const start = skip(bytes, first ? at : at + 1, name)
-    if (start < 0 || (!first && bytes[at] !== COMMA)) continue
-    at = readingEnd(bytes, start)
+    const reading = skip(json, at, name)
+    if (reading < 0) continue
+    at = readingEnd(json, reading)
     if (at < 0) return -1
-    first = false
+    if (bytes[at] === CLOSE) return at + 1
+    if (bytes[at] !== COMMA) return -1
+    at += 1
   }
-  return bytes[at] === CLOSE ? at + 1 : -1
+  return -1
 }
 
 /** Whether the object opened before `from` is still open at `to`, where one of its closing braces stands. */

@@ -42,6 +42,8 @@ export class ImageClaims {
     table.offset[slot] = from
     table.length[slot] = to - from
     table.place[slot] = offset
+    table.payloadOffset[slot] = frame.payloadStart - from
+    table.payloadLength[slot] = frame.hasPayload ? frame.payloadEnd - frame.payloadStart : 0
     table.revision[slot] = frame.revision
     table.live[slot] = live ? 1 : 0
   }
@@ -53,6 +55,7 @@ export class ImageClaims {
     const slot = table.take(key.bytes, 0, key.typeStart, key.bytes.length, key.hash)
     if (!this.#claims(slot)) return
     table.piece[slot] = live ? -this.#records.push(record) : NOWHERE
+    table.payloadLength[slot] = 0
     table.revision[slot] = record.entity_rev ?? -1
     table.live[slot] = live ? 1 : 0
   }
@@ -118,6 +121,7 @@ export class ImageClaims {
       table.piece[slot] = piece
       table.offset[slot] = from
       table.length[slot] = to - from
+      table.payloadLength[slot] = 0
       table.revision[slot] = matcher.revision
       table.live[slot] = 1
     }

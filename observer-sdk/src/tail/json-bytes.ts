@@ -10,9 +10,36 @@ export const CLOSE = 0x7d
 /** More digits could exceed the integers that a double holds exactly. */
 const DIGITS_MAX = 15
 
-/** The bytes of a piece of frame. */
-export function literal(text: string): Uint8Array {
-  return Uint8Array.from(Buffer.from(text))
+/** Memory that JSON stands in, seen as bytes and as words. */
+export class JsonBytes {
+  bytes: Uint8Array = new Uint8Array()
+  view: DataView = new DataView(new ArrayBuffer(0))
+  /** The integer that was read last. */
+  integer = 0
+  /** The hash of the key that is being read. */
+  hash = 0
+
+  /** Looks at this memory from now on. */
+  use(bytes: Uint8Array): void {
+    if (bytes === this.bytes) return
+    this.bytes = bytes
+    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  }
+}
+
+/** A piece of frame, in words of four bytes; the last word may overlap the one before. */
+export interface Literal {
+  readonly length: number
+  readonly words: Int32Array
+}
+
+/** The piece of frame that a text of at least four ASCII characters is. */
+export function literal(text: string): Literal {
+  const bytes = Buffer.from(text)
+  const words = Int32Array.from({ length: Math.ceil(bytes.length / 4) }, (_, i) =>
+    bytes.readInt32LE(Math.min(i * 4, bytes.length - 4)),
+  )
+  return { length: bytes.length, words }
 }
 
 /** Extends an entity key's hash by the bytes of one of its strings. */
@@ -28,29 +55,39 @@ export function finishHash(hash: number): number {
   return hash ^ (hash >>> 15)
 }
 
-export function skip(bytes: Uint8Array, from: number, expected: Uint8Array): number {
-  for (let i = 0; i < expected.length; i++) if (bytes[from + i] !== expected[i]) return -1
-  return from + expected.length
+/** The place after a piece of frame. A frame's fixed parts are more than half of it, so they are compared by words. */
+export function skip({ bytes, view }: JsonBytes, from: number, { length, words }: Literal): number {
+  const end = from + length
+  if (end > bytes.length) return -1
+  const last = words.length - 1
+  for (let i = 0; i < last; i++) if (view.getInt32(from + i * 4, true) !== words[i]) return -1
+  return view.getInt32(end - 4, true) === words[last] ? end : -1
+}
+
+/** 1 for the bytes that end or break a string, or begin an escape in it. */
+const STOPS = Uint8Array.from({ length: 256 }, (_, byte) =>
+  byte < 0x20 || byte === QUOTE || byte === BACKSLASH ? 1 : 0,
+)
+
+/** The place of the first byte at or after `from` that no string holds as itself; strings end in a line's `\n` at the latest. */
+function stop(bytes: Uint8Array, from: number): number {
+  let at = from
+  while (STOPS[bytes[at] as number] === 0) at += 1
+  return at
 }
 
 /** Where a string without escapes ends, or -1. */
 export function plainEnd(bytes: Uint8Array, from: number): number {
-  for (let at = from; ; at++) {
-    const byte = bytes[at]
-    if (byte === QUOTE) return at
-    if (byte === undefined || byte === BACKSLASH || byte < 0x20) return -1
-  }
+  const at = stop(bytes, from)
+  return bytes[at] === QUOTE ? at : -1
 }
 
 /** Where a string that may hold escapes ends, or -1 if an escape is none of JSON's. */
 export function escapedEnd(bytes: Uint8Array, from: number): number {
-  let at = from
-  for (;;) {
-    const byte = bytes[at]
-    if (byte === QUOTE) return at
-    if (byte === undefined || byte < 0x20) return -1
-    if (byte !== BACKSLASH) at += 1
-    else if (bytes[at + 1] === 0x75 /* u */) {
+  for (let at = stop(bytes, from); ; at = stop(bytes, at)) {
+    if (bytes[at] === QUOTE) return at
+    if (bytes[at] !== BACKSLASH) return -1
+    if (bytes[at + 1] === 0x75 /* u */) {
       for (let i = 2; i < 6; i++) if (!isHexDigit(bytes[at + i])) return -1
       at += 6
     } else if (isEscaped(bytes[at + 1])) at += 2
@@ -58,42 +95,59 @@ export function escapedEnd(bytes: Uint8Array, from: number): number {
   }
 }
 
+/**
+ * Where a string without escapes that is part of an entity's key ends, or -1. The hash of what came before is
+ * taken from `json.hash`, which is left extended.
+ */
+export function keyEnd(json: JsonBytes, from: number): number {
+  const { bytes } = json
+  let { hash } = json
+  let at = from
+  for (let byte = bytes[at] as number; STOPS[byte] === 0; byte = bytes[at] as number) {
+    hash = extendHash(hash, byte)
+    at += 1
+  }
+  json.hash = hash
+  return bytes[at] === QUOTE && at > from ? at : -1
+}
+
 /** The place after a member whose value is a string without escapes. */
-export function plainMember(bytes: Uint8Array, from: number, name: Uint8Array): number {
-  const start = skip(bytes, from, name)
+export function plainMember(json: JsonBytes, from: number, name: Literal): number {
+  const start = skip(json, from, name)
   if (start < 0) return -1
-  const end = plainEnd(bytes, start)
+  const end = plainEnd(json.bytes, start)
   return end < 0 ? -1 : end + 1
 }
 
 /** As `plainMember`, for a string that must not be empty. */
-export function namedMember(bytes: Uint8Array, from: number, name: Uint8Array): number {
-  const end = plainMember(bytes, from, name)
+export function namedMember(json: JsonBytes, from: number, name: Literal): number {
+  const end = plainMember(json, from, name)
   return end === from + name.length + 1 ? -1 : end
 }
 
-/** Where a plain non-negative integer ends, or -1. */
-export function integerEnd(bytes: Uint8Array, from: number): number {
+/** Where a plain non-negative integer ends, or -1; its value is left in `json.integer`. */
+export function integerEnd(json: JsonBytes, from: number): number {
+  const { bytes } = json
+  let value = 0
   let at = from
-  while (isDigit(bytes[at])) at += 1
+  for (let byte = bytes[at]; isDigit(byte); byte = bytes[at]) {
+    value = value * 10 + (byte as number) - 0x30
+    at += 1
+  }
   const digits = at - from
   if (digits === 0 || digits > DIGITS_MAX || (digits > 1 && bytes[from] === 0x30)) return -1
+  json.integer = value
   return at
 }
 
 /** Where a clock's reading ends, which may have a fraction, or -1. */
-export function readingEnd(bytes: Uint8Array, from: number): number {
-  const end = integerEnd(bytes, from)
+export function readingEnd(json: JsonBytes, from: number): number {
+  const { bytes } = json
+  const end = integerEnd(json, from)
   if (end < 0 || bytes[end] !== 0x2e) return end
   let at = end + 1
   while (isDigit(bytes[at])) at += 1
   return at === end + 1 ? -1 : at
-}
-
-export function integerAt(bytes: Uint8Array, from: number, to: number): number {
-  let value = 0
-  for (let at = from; at < to; at++) value = value * 10 + (bytes[at] as number) - 0x30
-  return value
 }
 
 function isDigit(byte: number | undefined): boolean {

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
 import { realpathSync } from 'node:fs'
-import { decodeLine, type ReadRecord } from '@kim/manifest'
+import { decodeLine, type FramedLine, LineFramer, type ReadRecord } from '@kim/manifest'
 import type { FileContent } from '../store/file-content.js'
-import { segmentLines } from '../store/segment-lines.js'
 import type { History } from './history.js'
 import { LineJudge } from './line-judge.js'
 
@@ -30,17 +29,29 @@ export function directoryProjectId(eventsDir: string): string {
   return createHash('sha256').update(path).digest('hex')
 }
 
+/** Read first: the first record of a segment is a note, and short. */
+const FIRST_BYTES = 4 * 1024
+
 function firstRecord(content: FileContent): ReadRecord | undefined {
   const judge = new LineJudge(0, () => [])
-  for (const line of segmentLines(content)) {
-    if (line.kind === 'too_long') {
-      judge.interrupt()
-      continue
+  const framer = new LineFramer()
+  for (let at = 0, length = FIRST_BYTES; ; length *= 8) {
+    const chunk = content.read(at, length)
+    if (chunk.length === 0) return undefined
+    at += chunk.length
+    for (const line of framer.push(chunk)) {
+      const released = judgeLine(judge, line)
+      if (released !== undefined) return released
     }
-    const decoded = decodeLine(line.bytes, line.atFileStart)
-    if (decoded.kind === 'blank') continue
-    const { released } = judge.judge(decoded, line.offset, line.bytes)
-    if (released[0] !== undefined) return released[0].record
   }
-  return undefined
+}
+
+function judgeLine(judge: LineJudge, line: FramedLine): ReadRecord | undefined {
+  if (line.kind === 'too_long') {
+    judge.interrupt()
+    return undefined
+  }
+  const decoded = decodeLine(line.bytes, line.atFileStart)
+  if (decoded.kind === 'blank') return undefined
+  return judge.judge(decoded, line.offset, line.bytes).released[0]?.record
 }
