@@ -70,11 +70,7 @@ function genesis(store: Store, projectId: string, source: string): Draft {
 
 function needSource(store: Store, source: string | undefined): string {
   if (source !== undefined) return source
-  throw failure(
-    'no_store',
-    `there is no journal in ${store.paths.root}`,
-    'check the path; `run` makes a new one',
-  )
+  throw failure('no_store', `there is no journal in ${store.paths.root}`, 'check the path; nothing was made')
 }
 
 function createJournal(store: Store, lock: HeldLock, given: string | undefined): Opened {

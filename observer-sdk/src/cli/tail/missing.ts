@@ -24,7 +24,7 @@ function storeHint(asked: string, isStore: boolean): string {
     name => !isStore || existsSync(storePaths(join(parent, name)).events),
   )
   const close = didYouMean(basename(asked), siblings, `${parent}/`).replace(/^; /, '')
-  return close === '' ? 'name one with --store DIR or $KIM_STORE; kim-producer run makes it' : safeText(close)
+  return close === '' ? 'name one with --store DIR or $KIM_STORE' : safeText(close)
 }
 
 /** A persona that nothing in the journal is about. */

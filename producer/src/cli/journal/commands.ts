@@ -36,7 +36,7 @@ export const journalCommands: readonly Command[] = [
   {
     name: 'journal repair',
     about:
-      'Make a damaged journal one that verifies: damaged bytes are parked in quarantine/ and every change is noted.',
+      'Note what is damaged and copy it to quarantine/, so that appending can go on. No record is touched: a sealed segment whose bytes changed stays chain_broken.',
     flags: [...writeFlags, dryRunFlag],
     load: () => import('./repair.js'),
   },
@@ -64,8 +64,6 @@ export const journalCommands: readonly Command[] = [
     about: 'Print the stored lines of all available segments, in file order, byte for byte.',
     flags: [
       storeFlag,
-      eventsFlag,
-      jsonFlag,
       { name: 'from-seq', kind: 'integer', min: 1, value: 'N', about: 'from this record on' },
       { name: 'to-seq', kind: 'integer', min: 1, value: 'N', about: 'up to this record' },
       {

@@ -11,7 +11,7 @@ export interface FeedBatch {
 }
 
 /** The newest record there was when a feed was opened. */
-export interface FeedHead {
+interface FeedHead {
   readonly seq: number
   readonly writer: string | null
   /** Head of the newest verified checkpoint; 0 if there is none. */
