@@ -1,28 +1,72 @@
 import type { CrashChoice } from './sim-disk.js'
 import type { SimFs } from './sim-fs.js'
+import type { FileNode } from './sim-node.js'
+
+/** Of more pending bytes than this in one file, not every prefix is taken. */
+const everyPrefixMax = { usual: 1100, thorough: 16_384 }
+/** Bytes at both ends of a write of which every prefix is taken, and the unit a disk writes in. */
+const edge = 48
+const sector = 512
 
 /**
- * Every disk that a loss of power at this moment can leave: each prefix of the pending names, crossed with
- * the pending bytes. Each file in turn takes every prefix of its bytes while the others take none or all.
+ * The disks that a loss of power at this moment can leave. Every prefix of the pending names, each with none
+ * and with all of every file's pending bytes, crossed; and with all names, each file in turn with every
+ * prefix of its bytes, the other files having all of theirs. Where more than 1100 bytes are pending in one file,
+ * the prefixes are those near both ends of each write and near each sector's end.
+ *
+ * `thorough` takes the prefixes with every prefix of the names, with every choice of the other files, and
+ * of up to 16 KiB.
  */
-export function* crashChoices(fs: SimFs): Generator<CrashChoice> {
+export function* crashChoices(fs: SimFs, thorough = false): Generator<CrashChoice> {
   const files = fs.disk.unsyncedFiles()
   const names = fs.disk.names.length
+  const max = thorough ? everyPrefixMax.thorough : everyPrefixMax.usual
   for (let kept = 0; kept <= names; kept++) {
-    if (files.length === 0) {
-      yield { names: kept, units: new Map() }
-      continue
+    for (const mask of subsets(files.length)) {
+      yield {
+        names: kept,
+        units: new Map(files.map((file, i) => [file.ino, (mask >> i) & 1 ? file.units : 0])),
+      }
     }
-    for (const [turn, file] of files.entries()) {
-      const others = files.filter((_, i) => i !== turn)
-      for (let mask = 0; mask < 1 << others.length; mask++) {
-        const units = new Map(others.map((other, i) => [other.ino, (mask >> i) & 1 ? other.units : 0]))
-        // Its two ends were met in the first file's turn already.
-        const ends = turn === 0 ? 0 : 1
-        for (let n = ends; n <= file.units - ends; n++) {
-          yield { names: kept, units: new Map([...units, [file.ino, n]]) }
-        }
+    if (kept < names && !thorough) continue
+    for (const file of files) {
+      const others = files.filter(other => other !== file)
+      const cuts = prefixes(fs.disk.node(file.ino) as FileNode, file.units, max)
+      for (const mask of thorough ? subsets(others.length) : [all(others.length)]) {
+        const units = others.map((other, i): [number, number] => [
+          other.ino,
+          (mask >> i) & 1 ? other.units : 0,
+        ])
+        for (const cut of cuts) yield { names: kept, units: new Map([...units, [file.ino, cut]]) }
       }
     }
   }
+}
+
+const all = (files: number): number => (1 << files) - 1
+
+/** Which of so many files: every subset of a few; of more, none, all, each one, and all but each one. */
+function subsets(files: number): number[] {
+  if (files <= 3) return Array.from({ length: all(files) + 1 }, (_, mask) => mask)
+  const single = Array.from({ length: files }, (_, i) => 1 << i)
+  return [0, all(files), ...single, ...single.map(one => all(files) & ~one)]
+}
+
+/** Lengths strictly between nothing and everything at which a file's pending bytes may be cut. */
+function prefixes(file: FileNode, units: number, max: number): number[] {
+  const cuts = new Set<number>()
+  const near = (at: number, reach: number): void => {
+    for (let n = at - reach; n <= at + reach; n++) if (n > 0 && n < units) cuts.add(n)
+  }
+  if (units <= max) near(0, units)
+  else {
+    let at = 0
+    for (const op of file.pending) {
+      near(at, edge)
+      at += op.kind === 'truncate' ? 1 : op.bytes.length
+    }
+    near(units, edge)
+    for (let n = sector; n < units; n += sector) near(n, 1)
+  }
+  return [...cuts].sort((a, b) => a - b)
 }

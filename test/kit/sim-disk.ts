@@ -80,11 +80,22 @@ export class SimDisk {
     for (const change of op.changes) set(this.dir(change.dir).durable, change.name, change.ino)
   }
 
-  /** Files with bytes that are not durable, and how many units each. */
+  /** Everything becomes durable, as it does when enough time passes. */
+  settle(): void {
+    for (const op of this.names) this.#makeDurable(op)
+    this.names = []
+    for (const node of this.nodes.values()) if (node.kind === 'file') this.syncFile(node)
+  }
+
+  /** Files with bytes that are not durable and a name that a crash can leave them, and how many units each. */
   unsyncedFiles(): { ino: number; units: number }[] {
+    const named = new Set(this.names.flatMap(op => op.changes.map(change => change.ino)))
+    for (const node of this.nodes.values()) {
+      if (node.kind === 'dir') for (const ino of node.durable.values()) named.add(ino)
+    }
     const out: { ino: number; units: number }[] = []
     for (const node of this.nodes.values()) {
-      if (node.kind === 'file' && node.pending.length > 0) {
+      if (node.kind === 'file' && node.pending.length > 0 && named.has(node.ino)) {
         out.push({ ino: node.ino, units: node.pending.reduce((sum, op) => sum + unitsOf(op), 0) })
       }
     }

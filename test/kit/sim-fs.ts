@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { constants } from 'node:fs'
+import type { FileStat, FileSystem } from '@kim/producer/internal'
 import { type CrashChoice, dirNode, fileNode, rootIno, SimDisk } from './sim-disk.js'
 import { SimDeath, SimMisuse, systemError } from './sim-error.js'
 import type { DirNode, FileNode, SimNode } from './sim-node.js'
@@ -52,19 +53,6 @@ interface OpenFile {
   position: number
 }
 
-/** What fstat and lstat tell. */
-export interface SimStats {
-  readonly size: number
-  readonly mode: number
-  readonly uid: number
-  readonly ino: number
-  readonly dev: number
-  isFile(): boolean
-  isDirectory(): boolean
-  isSymbolicLink(): boolean
-  isFIFO(): boolean
-}
-
 const knownFlags =
   constants.O_WRONLY |
   constants.O_RDWR |
@@ -82,7 +70,7 @@ const kindBits = {
   fifo: constants.S_IFIFO,
 }
 
-export class SimFs {
+export class SimFs implements FileSystem {
   readonly disk: SimDisk
   readonly uid: number
   /** Calls made so far. */
@@ -137,10 +125,17 @@ export class SimFs {
     return new SimFs(this.disk.crash(choice), this.uid)
   }
 
+  /** Time passes, and everything written so far becomes durable. */
+  settle(): this {
+    this.disk.settle()
+    return this
+  }
+
   // The port.
 
   openSync(path: string, flags: number, mode = 0o666): number {
-    return this.#call('open', path, 0, () => {
+    // An open that fails although its file was made leaves no descriptor.
+    const file = this.#call('open', path, 0, (): OpenFile => {
       if ((flags & ~knownFlags) !== 0) this.#misused(`open ${path}: unknown flags 0o${flags.toString(8)}`)
       const access = flags & (constants.O_WRONLY | constants.O_RDWR)
       const writable = access !== 0
@@ -164,12 +159,13 @@ export class SimFs {
       if (node.kind === 'file' && (flags & constants.O_TRUNC) !== 0 && node.data.length > 0) {
         this.disk.change(node, { kind: 'truncate' })
       }
-      const fd = this.#nextFd++
       const readable = access !== constants.O_WRONLY
       const append = (flags & constants.O_APPEND) !== 0
-      this.#open.set(fd, { node, path, readable, writable, append, position: 0 })
-      return fd
+      return { node, path, readable, writable, append, position: 0 }
     })
+    const fd = this.#nextFd++
+    this.#open.set(fd, file)
+    return fd
   }
 
   closeSync(fd: number): void {
@@ -237,12 +233,12 @@ export class SimFs {
     })
   }
 
-  fstatSync(fd: number): SimStats {
+  fstatSync(fd: number): FileStat {
     const file = this.#file(fd, 'fstat')
     return this.#call('fstat', file.path, 0, () => statsOf(file.node))
   }
 
-  lstatSync(path: string): SimStats {
+  lstatSync(path: string): FileStat {
     return this.#call('lstat', path, 0, () => statsOf(this.#must('lstat', path, false)))
   }
 
@@ -330,6 +326,13 @@ export class SimFs {
     dir.durable.set(name, node.ino)
   }
 
+  /** Another process appends to a file: visible at once, and not durable. */
+  intrude(path: string, data: string): void {
+    const node = this.#must('intrude', path, true)
+    if (node.kind !== 'file') throw new SimMisuse(`${path} is no file`)
+    this.disk.change(node, { kind: 'write', at: node.data.length, bytes: Buffer.from(data) })
+  }
+
   /** Put a symbolic link or a FIFO there, durable. */
   plantOther(path: string, kind: 'symlink' | 'fifo', target = ''): void {
     const [dir, name] = this.#parent('plant', path)
@@ -382,7 +385,8 @@ export class SimFs {
     this.calls++
     const call: Call = { n: this.calls, name, path, bytes }
     this.log?.push(call)
-    const fault = this.#faults.get(call.n) ?? this.#filter?.(call)
+    const asked = this.#filter?.(call)
+    const fault = this.#faults.get(call.n) ?? asked
     if (fault === undefined) return effect()
     if (fault.kind === 'die') {
       if (fault.when === 'after') tryQuietly(effect)
@@ -462,7 +466,7 @@ function parts(path: string): string[] {
   return out
 }
 
-function statsOf(node: SimNode): SimStats {
+function statsOf(node: SimNode): FileStat {
   return {
     size: node.kind === 'file' ? node.data.length : 0,
     mode: kindBits[node.kind] | node.mode,
