@@ -107,7 +107,7 @@ t.test('kim-tail -f - CL-27 a persona nobody has is said once, and waited for', 
   append(journal, 1, 1)
   const following = new Following(root, ['--store', store, '-f', '-p', 'rivre,river', '-o', 'agent'])
   const [ready, waiting] = await following.have(3)
-  t.match(ready, /^kim ready seq=\d+ backlog=1 oldest=now producer=unknown$/)
+  t.match(ready, /^kim ready seq=\d+ backlog=1 oldest=\S+ producer=unknown$/)
   t.match(waiting, /^kim waiting reason=no_persona .*did you mean river/)
   append(journal, 2, 2)
   await following.until(({ lines }) => lines.some(text => text.includes('river:new:2')))
