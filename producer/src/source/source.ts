@@ -1,0 +1,32 @@
+import type { Answer, Counts, Dialect, Directory, Page } from './answer.js'
+
+/** Which page of an inbox is asked for. */
+export interface PageQuery {
+  readonly persona: string
+  /** Rows below this id; the newest page without it. */
+  readonly beforeId?: number | undefined
+  readonly unreadOnly?: boolean | undefined
+}
+
+/** How long the counts may be held, and the last token. */
+export interface CountsQuery {
+  readonly waitSeconds: number
+  readonly cursor?: string | undefined
+}
+
+/**
+ * A Kijito server as the producer sees it. A request never rejects: whatever happens to it is an answer, an
+ * abort included (`unreachable`).
+ */
+export interface Source {
+  /** The base URL in its canonical form: what a store belongs to. */
+  readonly base: string
+  readonly dialect: Dialect
+  page(query: PageQuery, signal: AbortSignal): Promise<Answer<Page>>
+  directory(signal: AbortSignal): Promise<Answer<Directory>>
+  counts(query: CountsQuery, signal: AbortSignal): Promise<Answer<Counts>>
+  /** Reads the token file again; says whether the token changed. */
+  reloadToken(): boolean
+  /** Ends idle connections. */
+  close(): void
+}
