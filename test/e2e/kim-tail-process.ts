@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
+import t from 'tap'
 
 const sdk = dirname(createRequire(import.meta.url).resolve('@kim/observer-sdk/package.json'))
 
@@ -42,6 +43,12 @@ export function tail(home: string, args: readonly string[], more: Environment = 
   return { code: done.status, signal: done.signal, stdout: done.stdout, stderr: done.stderr }
 }
 
+/** What is still running when a test ends early must not outlive it. */
+const running = new Set<ChildProcessByStdio<null, Readable, Readable>>()
+t.teardown(() => {
+  for (const child of running) child.kill('SIGKILL')
+})
+
 /** A command that goes on, read line by line. */
 export class Following {
   readonly child: ChildProcessByStdio<null, Readable, Readable>
@@ -56,6 +63,7 @@ export class Following {
       env: environment(home, more),
       stdio: ['ignore', 'pipe', 'pipe'],
     })
+    running.add(this.child)
     let stdout = ''
     this.child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
       stdout += chunk
@@ -70,6 +78,7 @@ export class Following {
     })
     this.ended = new Promise(resolve => {
       this.child.on('close', (code, signal) => {
+        running.delete(this.child)
         resolve({ code, signal, stdout, stderr: this.stderr })
         this.#ring()
       })
