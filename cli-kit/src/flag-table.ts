@@ -11,8 +11,10 @@ export interface Flag {
   readonly name: string
   readonly short?: string
   readonly kind: FlagKind
-  /** May be given several times; a comma separates too. */
+  /** May be given several times; a comma separates too, unless `commas` is false. */
   readonly many?: true
+  /** False where a comma is part of the value: names are data. */
+  readonly commas?: false
   /** Placeholder in the help, such as `DIR`. */
   readonly value?: string
   readonly about: string

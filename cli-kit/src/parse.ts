@@ -101,7 +101,9 @@ function placeholder(flag: Flag): string {
 function convert(flag: Flag, texts: readonly string[], source: string, help: string): Value {
   if (flag.kind === 'boolean') return texts[0] !== '0' && texts[0] !== 'false'
   if (flag.many === true) {
-    const parts = texts.flatMap(text => text.split(',')).filter(part => part !== '')
+    const parts = texts
+      .flatMap(text => (flag.commas === false ? [text] : text.split(',')))
+      .filter(part => part !== '')
     for (const part of parts) checkChoice(flag, part, source, help)
     return parts
   }

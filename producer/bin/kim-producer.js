@@ -1,2 +1,3 @@
 #!/usr/bin/env node
-import '../dist/cli/main.js'
+process.on('SIGUSR1', () => undefined)
+await import('../dist/cli/main.js')

@@ -79,7 +79,12 @@ t.test('packages - are ESM for the same Node, with a string default door', t => 
   t.end()
 })
 
-t.test('bins - are committed two-line launchers of compiled code', t => {
+/** "Poll now" must be met before anything is loaded: until then the signal would open a debugger (CL-15). */
+const FIRST_STATEMENTS: Readonly<Record<string, string>> = {
+  './bin/kim-producer.js': "process.on('SIGUSR1', () => undefined)",
+}
+
+t.test('bins - are committed launchers of compiled code, two lines but for a signal', t => {
   let seen = 0
   for (const { file, json } of manifests) {
     for (const path of Object.values(json.bin ?? {})) {
@@ -87,9 +92,14 @@ t.test('bins - are committed two-line launchers of compiled code', t => {
       const lines = textOf(`${file.slice(0, -'package.json'.length)}${path.slice(2)}`)
         .trimEnd()
         .split('\n')
-      t.equal(lines.length, 2, path)
+      const first = FIRST_STATEMENTS[path]
+      t.equal(lines.length, first === undefined ? 2 : 3, path)
       t.equal(lines[0], '#!/usr/bin/env node')
-      t.match(lines[1], /^import '\.\.\/dist\/.*\.js'$/)
+      if (first !== undefined) t.equal(lines[1], first)
+      t.match(
+        lines.at(-1),
+        first === undefined ? /^import '\.\.\/dist\/.*\.js'$/ : /^await import\('\.\.\/dist\/.*\.js'\)$/,
+      )
     }
   }
   t.equal(seen, 3)

@@ -1,5 +1,6 @@
 import type { Program } from '@kim/cli-kit'
 import { journalCommands } from './journal/commands.js'
+import { runCommands } from './run/commands.js'
 import { version } from './version.js'
 
 /** `kim-producer`: the writer of a store, and the care of one. */
@@ -7,11 +8,11 @@ export const program: Program = {
   name: 'kim-producer',
   version,
   about: 'The only writer of a KIM journal, and the care of its store.',
-  commands: journalCommands,
+  commands: [...runCommands, ...journalCommands],
   exitCodes: [
     [0, 'ok'],
     [1, 'runtime error'],
-    [2, 'usage'],
+    [2, 'usage, or a configuration that can never work'],
     [4, 'no journal there'],
     [5, 'records are missing'],
     [6, 'corrupt'],

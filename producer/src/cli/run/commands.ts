@@ -1,0 +1,20 @@
+import type { Command } from '@kim/cli-kit'
+import { runFlags } from './flags.js'
+
+/** The service. */
+export const runCommands: readonly Command[] = [
+  {
+    name: 'run',
+    about:
+      'Follow the inboxes of a Kijito and append what happens there to the journal, until it is told to stop.',
+    flags: runFlags,
+    examples: [
+      ['kim-producer run', 'follow every inbox of the local Kijito'],
+      [
+        'kim-producer run --url https://api.kijito.ai --token-file ~/.kijito/token -p river',
+        'one hosted inbox',
+      ],
+    ],
+    load: () => import('./run.js'),
+  },
+]

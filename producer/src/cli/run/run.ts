@@ -1,0 +1,78 @@
+import type { Input, Io } from '@kim/cli-kit'
+import { KimError } from '@kim/manifest'
+import type { Core } from '../../core/core.js'
+import { openJournal } from '../../journal/journal.js'
+import type { Ending } from '../../run/driver.js'
+import { pinoLog } from '../../run/pino-log.js'
+import type { RunLog } from '../../run/run-log.js'
+import { Service } from '../../run/service.js'
+import { listenToSignals } from '../../run/signals.js'
+import { version } from '../version.js'
+import { type RunOptions, runOptions } from './options.js'
+import { openCore, openServer } from './upstream.js'
+
+/** A handle that nobody closes must not hold up an end that is promised within two seconds. */
+const EXIT_MS_MAX = 1500
+
+/** The service: everything that can be judged without the store is judged before it is opened (CL-12). */
+export async function run(input: Input, io: Io): Promise<number> {
+  const options = runOptions(input, io)
+  const log = pinoLog()
+  for (const message of options.warnings) log({ level: 'warn', code: 'flag_ignored', message })
+  const source = await openServer(options.server)
+  if (io.signal.aborted) return 0
+  try {
+    return await serve(options, source, log, io)
+  } finally {
+    source.close()
+    setTimeout(() => process.exit(), EXIT_MS_MAX).unref()
+  }
+}
+
+async function serve(
+  { storeDir, core: choices, journal: care }: RunOptions,
+  source: Awaited<ReturnType<typeof openServer>>,
+  log: RunLog,
+  io: Io,
+): Promise<number> {
+  const journal = openJournal({ storeDir, source: source.base, log, ...care })
+  let core: Core
+  try {
+    core = openCore({ ...choices, dialect: source.dialect }, journal)
+  } catch (error) {
+    journal.close()
+    throw error
+  }
+  const service = new Service({ storeDir, version, journal, source, core, log })
+  const deafen = listenToSignals({ poke: () => void service.poke(), reload: () => service.reload() })
+  const stop = (): void => service.stop(String(io.signal.reason))
+  io.signal.addEventListener('abort', stop)
+  try {
+    return exitCodeOf(await service.run(), log)
+  } finally {
+    io.signal.removeEventListener('abort', stop)
+    deafen()
+  }
+}
+
+/** A verdict is the operator's to mend, as a wrong flag is; a fault is said as the last line of the log. */
+function exitCodeOf(ending: Ending, log: RunLog): number {
+  if (ending.kind === 'verdict') {
+    const { code, message } = ending.verdict
+    throw new KimError(code === 'token_refused' ? 'token_invalid' : 'config_invalid', message)
+  }
+  if (ending.kind === 'stopped') {
+    log({ level: 'info', code: 'stopped', message: `stopped: ${ending.reason}` })
+    return 0
+  }
+  const { error } = ending
+  const known = error instanceof KimError ? error : undefined
+  log({
+    level: 'fatal',
+    code: known?.code ?? 'internal',
+    message: error instanceof Error ? error.message : String(error),
+    ...(known === undefined ? {} : { hint: known.hint }),
+    fields: known === undefined && error instanceof Error ? { stack: error.stack ?? '' } : {},
+  })
+  return known?.exitCode ?? 1
+}

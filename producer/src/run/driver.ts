@@ -1,0 +1,256 @@
+import { KimError } from '@kim/manifest'
+import type { Answered, Core, Now } from '../core/core.js'
+import type { Clock } from '../effects/clock.js'
+import type { Turn } from '../effects/turn.js'
+import type { Draft } from '../journal/draft.js'
+import type { Journal } from '../journal/journal.js'
+import type { Source } from '../source/source.js'
+import { DiskSpace } from './disk-space.js'
+import { Requests } from './requests.js'
+import type { RunLog } from './run-log.js'
+import type { Timers } from './timers.js'
+
+/** What a driver drives, and with what. */
+export interface DriverParts {
+  readonly journal: Journal
+  readonly source: Source
+  readonly core: Core
+  readonly clock: Clock
+  readonly turn: Turn
+  readonly timers: Timers
+  readonly log: RunLog
+  /** What stands in the journal before anything that the core decides. */
+  readonly opening: Draft
+  /** What is appended last, by the reason for the end. */
+  readonly closing: (reason: string) => Draft
+}
+
+/** Why a driver ended. Only `failed` leaves no closing note behind. */
+export type Ending =
+  | { readonly kind: 'stopped'; readonly reason: string }
+  | { readonly kind: 'verdict'; readonly verdict: NonNullable<Core['verdict']> }
+  | { readonly kind: 'failed'; readonly error: unknown }
+
+/** How long one turn may commit before timers, signals and the control socket get theirs. */
+const COMMIT_SLICE_MS = 20
+/** How long an end may go on committing what is in already. */
+const LAST_COMMITS_MS = 500
+
+/**
+ * Moves what the core decides: its requests to the source, its commits to the journal, and the outcome of both
+ * back. Between two turns there is one timer and whatever requests are held; nothing looks around meanwhile.
+ */
+export class Driver {
+  readonly #parts: DriverParts
+  readonly #requests: Requests
+  readonly #space: DiskSpace
+  readonly #done: (ending: Ending) => void
+  /** Settles once; it never rejects. */
+  readonly ended: Promise<Ending>
+  #answers: Answered[] = []
+  #opening: Draft | undefined
+  #openingTried = false
+  #isScheduled = false
+  #isEnded = false
+  #stopTimer: () => void = () => undefined
+
+  constructor(parts: DriverParts) {
+    this.#parts = parts
+    this.#opening = parts.opening
+    this.#space = new DiskSpace(parts.log)
+    let done: (ending: Ending) => void = () => undefined
+    this.ended = new Promise(resolve => {
+      done = resolve
+    })
+    this.#done = done
+    this.#requests = new Requests(parts.source, {
+      answered: answered => {
+        this.#answers.push(answered)
+        this.#schedule()
+      },
+      broken: error => this.#fail(error),
+    })
+  }
+
+  /** True while a full disk keeps the journal from going on. */
+  get isDiskFull(): boolean {
+    return this.#space.isFull
+  }
+
+  /** Begins, and later looks whether anything was put off that can be done now. */
+  wake(): void {
+    this.#schedule()
+  }
+
+  /** Makes one persona due, or all of them; says how many are. */
+  poke(persona?: string): number {
+    if (this.#isEnded) return 0
+    const due = this.#parts.core.poke(this.#now(), persona)
+    this.#schedule()
+    return due
+  }
+
+  /** Ends now: commits what is in, says in the journal that it stopped, and asks nothing more. */
+  stop(reason: string): void {
+    if (this.#isEnded) return
+    try {
+      this.#close(reason)
+      this.#end({ kind: 'stopped', reason })
+    } catch (error) {
+      this.#fail(error)
+    }
+  }
+
+  /** Answers of one turn of the event loop share a write, so the turn comes after all of them. */
+  #schedule(): void {
+    if (this.#isScheduled || this.#isEnded) return
+    this.#isScheduled = true
+    this.#parts.turn.soon(() => {
+      this.#isScheduled = false
+      if (this.#isEnded) return
+      try {
+        this.#turn()
+      } catch (error) {
+        this.#fail(error)
+      }
+    })
+  }
+
+  #turn(): void {
+    const { core, journal, timers } = this.#parts
+    this.#stopTimer()
+    const isQuiet = this.#handIn() === 0
+    const goesOn = this.#commit(COMMIT_SLICE_MS)
+    this.#say()
+    const { verdict } = core
+    if (verdict !== undefined) {
+      this.#close(verdict.code)
+      this.#end({ kind: 'verdict', verdict })
+      return
+    }
+    const { asks, wakeAtMs } = core.next(this.#now())
+    for (const ask of asks) this.#requests.make(ask)
+    this.#say()
+    // What follows a roll waits while there is mail.
+    const isIdle = isQuiet && !goesOn && !this.#space.isFull
+    if (goesOn || (isIdle && journal.upkeep())) {
+      this.#schedule()
+      return
+    }
+    const nextMs = Math.min(
+      wakeAtMs ?? Number.POSITIVE_INFINITY,
+      this.#space.retryAtMs ?? Number.POSITIVE_INFINITY,
+    )
+    if (nextMs === Number.POSITIVE_INFINITY) return
+    this.#stopTimer = timers.after(nextMs - this.#now().monoMs, () => this.#schedule())
+  }
+
+  /** Hands in every answer that is in; says how many were. */
+  #handIn(): number {
+    const answers = this.#answers
+    this.#answers = []
+    for (const answered of answers) this.#parts.core.answered(answered, this.#now())
+    return answers.length
+  }
+
+  /** Commits until nothing is left, the disk is full or the slice is over; true if it is the slice. */
+  #commit(sliceMs: number): boolean {
+    const { core, journal } = this.#parts
+    const untilMs = this.#now().monoMs + sliceMs
+    for (;;) {
+      const now = this.#now()
+      if (!this.#space.mayTry(now.monoMs)) return false
+      if (!this.#open(now)) return false
+      const commit = core.commit(now)
+      if (commit === undefined) return false
+      try {
+        journal.append(commit.drafts)
+      } catch (error) {
+        const code = error instanceof KimError ? error.code : undefined
+        if (code === 'journal_moved') {
+          core.committed('moved', this.#now())
+          continue
+        }
+        if (code !== 'store_full') throw error
+        this.#full(error as KimError)
+        core.committed('full', this.#now())
+        return false
+      }
+      this.#space.taken(now.monoMs)
+      core.committed('durable', this.#now())
+      if (this.#now().monoMs >= untilMs) return true
+    }
+  }
+
+  /** Sees to it that the opening note stands; false while there is no space for it. */
+  #open(now: Now): boolean {
+    const { journal } = this.#parts
+    if (this.#opening === undefined) return true
+    try {
+      // A write that found no space may have left the note standing whole; it is not appended twice.
+      const adopted = journal.settle().length
+      if (!this.#openingTried || adopted === 0) {
+        this.#openingTried = true
+        journal.append([this.#opening])
+      }
+    } catch (error) {
+      if (!isFull(error)) throw error
+      this.#full(error)
+      return false
+    }
+    this.#opening = undefined
+    this.#space.taken(now.monoMs)
+    return true
+  }
+
+  #full(error: KimError): void {
+    this.#space.refused(this.#now().monoMs, error.message, error.hint)
+  }
+
+  #say(): void {
+    for (const note of this.#parts.core.notes()) this.#parts.log(note)
+  }
+
+  /** The last commits of a life that ends of its own will. */
+  #close(reason: string): void {
+    const { journal, closing, log } = this.#parts
+    this.#handIn()
+    this.#commit(LAST_COMMITS_MS)
+    this.#say()
+    // A journal that nobody began to append to has nothing to close.
+    if (this.#opening !== undefined) return
+    try {
+      // What an earlier write left standing after all concerns the core, which is told nothing any more.
+      journal.settle()
+      journal.append([closing(reason)])
+    } catch (error) {
+      if (!isFull(error)) throw error
+      log({
+        level: 'warn',
+        code: 'stopped_unsaid',
+        message: 'the disk is full: the journal does not say that this producer stopped',
+        hint: 'nothing that was acknowledged is lost',
+      })
+    }
+  }
+
+  #fail(error: unknown): void {
+    if (!this.#isEnded) this.#end({ kind: 'failed', error })
+  }
+
+  #end(ending: Ending): void {
+    this.#isEnded = true
+    this.#stopTimer()
+    this.#requests.abort()
+    this.#done(ending)
+  }
+
+  #now(): Now {
+    const { clock } = this.#parts
+    return { monoMs: clock.monoMs(), wallMs: clock.wallMs() }
+  }
+}
+
+function isFull(error: unknown): error is KimError {
+  return error instanceof KimError && error.code === 'store_full'
+}

@@ -1,0 +1,161 @@
+import { storePaths } from '@kim/manifest'
+import type { Core } from '../core/core.js'
+import { type Clock, systemClock } from '../effects/clock.js'
+import { currentHost, type Host } from '../effects/host.js'
+import { loopTurn, type Turn } from '../effects/turn.js'
+import type { Journal } from '../journal/journal.js'
+import type { Source } from '../source/source.js'
+import { Driver, type Ending } from './driver.js'
+import { startedNote, stoppedNote } from './life-notes.js'
+import type { RunLog } from './run-log.js'
+import { personaLine, type ServiceStatus } from './status.js'
+import { StatusFile } from './status-file.js'
+import { loopTimers, type Timers } from './timers.js'
+
+/** What a service is made of. Everything that is an effect can be replaced. */
+export interface ServiceParts {
+  readonly storeDir: string
+  readonly version: string
+  readonly journal: Journal
+  readonly source: Source
+  readonly core: Core
+  readonly log: RunLog
+  readonly clock?: Clock | undefined
+  readonly timers?: Timers | undefined
+  readonly turn?: Turn | undefined
+  readonly host?: Host | undefined
+}
+
+/** How often `run/health.json` is replaced. */
+const HEALTH_MS = 10_000
+
+/** A producer at work: the driver, and what tells others how it is. */
+export class Service {
+  readonly #parts: ServiceParts
+  readonly #clock: Clock
+  readonly #timers: Timers
+  readonly #host: Host
+  readonly #driver: Driver
+  readonly #health: StatusFile
+  readonly #started: string
+  #stopHealth: () => void = () => undefined
+
+  constructor(parts: ServiceParts) {
+    const { journal, source, core, log, version } = parts
+    this.#parts = parts
+    this.#clock = parts.clock ?? systemClock
+    this.#timers = parts.timers ?? loopTimers
+    this.#host = parts.host ?? currentHost()
+    this.#started = new Date(this.#clock.wallMs()).toISOString()
+    this.#health = new StatusFile(storePaths(parts.storeDir).health, this.#host.uid)
+    this.#driver = new Driver({
+      journal,
+      source,
+      core,
+      log,
+      clock: this.#clock,
+      timers: this.#timers,
+      turn: parts.turn ?? loopTurn,
+      opening: startedNote(version, this.#host),
+      closing: stoppedNote,
+    })
+  }
+
+  /** Runs to the end. The journal is closed and nothing is under way any more when it settles. */
+  async run(): Promise<Ending> {
+    this.#say()
+    this.#driver.wake()
+    this.#beat()
+    const ending = await this.#driver.ended
+    this.#stopHealth()
+    // While the store is still ours: the next producer's file is not to be overwritten.
+    this.#health.replace(textOf({ ...this.status(), state: 'stopped', reason: reasonOf(ending) }))
+    this.#close()
+    return ending
+  }
+
+  /** A clean end; nothing happens at a second one. */
+  stop(reason: string): void {
+    this.#driver.stop(reason)
+  }
+
+  /** Makes one persona due, or all of them; says how many are. */
+  poke(persona?: string): number {
+    return this.#driver.poke(persona)
+  }
+
+  /** Reads the token file again. */
+  reload(): void {
+    const changed = this.#parts.source.reloadToken()
+    this.#parts.log({
+      level: 'info',
+      code: 'token_read',
+      message: changed
+        ? 'the token was read again and is another one'
+        : 'the token was read again; it is the same',
+    })
+    if (changed) this.poke()
+  }
+
+  status(): ServiceStatus {
+    const { journal, source, core, storeDir, version } = this.#parts
+    const now = { monoMs: this.#clock.monoMs(), wallMs: this.#clock.wallMs() }
+    const { personas, counts, polls, failures, asked, genesis } = core.status(now)
+    return {
+      schema_version: 1,
+      state: 'running',
+      version,
+      pid: this.#host.pid,
+      start_key: this.#host.startKey,
+      started: this.#started,
+      updated: new Date(now.wallMs).toISOString(),
+      interval_ms: HEALTH_MS,
+      store: storeDir,
+      source: source.base,
+      dialect: source.dialect,
+      project_id: journal.projectId,
+      head_seq: journal.head.seq,
+      disk: this.#driver.isDiskFull ? 'full' : 'ok',
+      counts,
+      registry_genesis: genesis,
+      polls,
+      failures,
+      requests: asked,
+      personas: personas.map(persona => personaLine(persona, now)),
+    }
+  }
+
+  #beat(): void {
+    this.#health.replace(textOf(this.status()))
+    this.#stopHealth = this.#timers.after(HEALTH_MS, () => {
+      this.#driver.wake()
+      this.#beat()
+    })
+  }
+
+  #say(): void {
+    const { version, pid, store, source, dialect, head_seq, personas } = this.status()
+    this.#parts.log({
+      level: 'info',
+      code: 'started',
+      message: `kim ${version} writes ${store} from ${source}`,
+      fields: { version, pid, store, source, dialect, head_seq, personas: personas.length },
+    })
+  }
+
+  #close(): void {
+    const { journal, source } = this.#parts
+    source.close()
+    journal.close()
+  }
+}
+
+function textOf(status: ServiceStatus): string {
+  return `${JSON.stringify(status)}\n`
+}
+
+function reasonOf(ending: Ending): string {
+  if (ending.kind === 'stopped') return ending.reason
+  if (ending.kind === 'verdict') return ending.verdict.code
+  return ending.error instanceof Error ? ending.error.message : String(ending.error)
+}
