@@ -28,13 +28,19 @@ async function commandHelp(program: Program, command: Command, columns: number):
   const about = (command.positionals ?? []).map(word => `  ${word.name}  ${word.about}`)
   const parser = await parserOf(program, [`${command.about}\n\nUsage: ${line}`, ...about].join('\n'))
   addFlags(parser, command.flags)
-  for (const [example, meaning] of command.examples ?? []) parser.example(example, meaning)
   const others = command.name === '' ? program.commands.filter(other => other.name !== '') : []
   const more = others.length === 0 ? '' : `Commands: ${others.map(other => other.name).join(', ')}\n\n`
-  return `${await parser
+  const help = await parser
     .epilogue(more + exitCodes(program))
     .wrap(columns)
-    .getHelp()}\n`
+    .getHelp()
+  return `${help}\n${examples(command)}`
+}
+
+/** Never wrapped: an example is there to be copied. */
+function examples(command: Command): string {
+  const lines = (command.examples ?? []).flatMap(([example, meaning]) => [`  ${example}`, `      ${meaning}`])
+  return lines.length === 0 ? '' : `\nExamples:\n${lines.join('\n')}\n`
 }
 
 /** yargs, told of the common flags in the way that it reserves for them. */

@@ -28,6 +28,7 @@ type Values =
   | 'fileCursors'
   | 'mementoCursors'
   | 'memoryCursors'
+  | 'noJournalAt'
   | 'openObserver'
   | 'statsJournal'
   | 'statsText'

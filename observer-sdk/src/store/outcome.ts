@@ -4,7 +4,7 @@ export interface Failure {
   /** `absent`: nothing has that name. `unreadable`: something has, and it cannot be read as what it should be. */
   readonly reason: 'absent' | 'unreadable'
   readonly path: string
-  /** The system's error code, or `not_regular`, `symlink`, `bad_gzip`, `too_large`. */
+  /** The system's error code, or `not_regular`, `symlink`, `bad_gzip`, `too_large`, `no_journal`. */
   readonly code: string
 }
 

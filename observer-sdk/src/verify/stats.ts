@@ -1,5 +1,6 @@
 import { classOf, type Effect, type ReadRecord } from '@kim/manifest'
 import { listStore, type SegmentEntry } from '../store/listing.js'
+import { noJournalAt } from '../store/no-journal.js'
 import { type Failure, found, type Outcome } from '../store/outcome.js'
 import { openCheckpoint } from '../store/store-files.js'
 import type { LinePlace, RecordEntry } from './entry.js'
@@ -56,6 +57,8 @@ export interface JournalStats extends RecordStats {
 /** Counts what a journal directory holds, archive included. Rejects only with the reason of an aborted signal. */
 export async function statsJournal(options: PassOptions): Promise<Outcome<JournalStats>> {
   const { eventsDir } = options
+  if (noJournalAt(eventsDir) !== undefined)
+    return { ok: false, reason: 'absent', path: eventsDir, code: 'no_journal' }
   const listed = listStore(eventsDir)
   if (!listed.ok) return listed
   const { segments, checkpoints } = listed.value

@@ -1,4 +1,4 @@
-import { safeText } from '@kim/cli-kit'
+import { formatCount, safeText } from '@kim/cli-kit'
 import type { Finding, FindingKind } from './findings.js'
 import type { Verdict } from './verdict.js'
 
@@ -11,12 +11,13 @@ const meaning: Readonly<Record<Verdict['exit'], string>> = {
 
 /** A verdict for a person: what it is, how much was read, and each finding with where it stands. */
 export function verdictText(verdict: Verdict, eventsDir: string): string {
-  const { exit, findings, verified_from, records, segments, bytes, head_seq } = verdict
+  const { exit, findings, hint, verified_from, records, segments, bytes, head_seq } = verdict
   const lines = [`${meaning[exit]}: ${safeText(eventsDir)}`]
+  if (hint !== undefined) lines.push(`  ${hint}`)
   if (exit !== 4) {
     const size = bytes.toLocaleString('en-US')
     lines.push(
-      `  ${records.toLocaleString('en-US')} records in ${segments} segments (${size} bytes), seq ${verified_from} to ${head_seq}`,
+      `  ${formatCount(records, 'record')} in ${formatCount(segments, 'segment')} (${size} bytes), seq ${verified_from} to ${head_seq}`,
     )
   }
   const found = Object.entries(findings) as [FindingKind, Finding][]

@@ -18,6 +18,8 @@ export interface Verdict {
   readonly project_id: string | null
   /** Projection digest of the live state; absent where there is no journal. */
   readonly digest?: string
+  /** Where no journal stands: what does, or what may have been meant. */
+  readonly hint?: string
 }
 
 /** The verdict on a directory that is not there. */

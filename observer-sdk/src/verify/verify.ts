@@ -1,5 +1,6 @@
 import { projectionDigest } from '@kim/manifest'
 import { listStore, type StoreListing } from '../store/listing.js'
+import { noJournalAt } from '../store/no-journal.js'
 import type { Baseline } from './baseline.js'
 import { BlobCheck } from './blob-check.js'
 import { ChainCheck } from './chain-check.js'
@@ -31,6 +32,8 @@ const hashCost = 1024
 export async function verifyJournal(options: PassOptions): Promise<Verdict> {
   const { eventsDir } = options
   const log = new FindingLog()
+  const missing = noJournalAt(eventsDir)
+  if (missing !== undefined) return { ...noJournal, hint: missing.hint }
   const listed = listStore(eventsDir)
   if (!listed.ok) {
     if (listed.reason === 'absent') return noJournal

@@ -1,6 +1,8 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
+import { dirname } from 'node:path'
 import type { Input, Io } from '@kim/cli-kit'
 import { KimError, storePaths } from '@kim/manifest'
+import { noJournalAt } from '@kim/observer-sdk'
 import { type Journal, openJournal } from '../journal/journal.js'
 import type { Log } from '../journal/log.js'
 import type { JournalOptions } from '../journal/options.js'
@@ -9,11 +11,18 @@ import { storeOf } from './store-flags.js'
 /** How a one-shot command opens the store it was given; refused where there is none, so that none is made. */
 export function storeOptions(input: Input, io: Io): JournalOptions {
   const storeDir = storeOf(input, io)
-  if (!existsSync(storePaths(storeDir).events)) {
+  const { events } = storePaths(storeDir)
+  if (!existsSync(events)) {
+    const isInside =
+      noJournalAt(storeDir) === undefined && existsSync(storeDir) && readdirSync(storeDir).length > 0
     throw new KimError('no_store', `there is no store at ${storeDir}`, {
-      hint: 'name one with --store DIR; nothing was made',
+      hint: isInside
+        ? `that is an events directory; did you mean --store ${dirname(storeDir)}? nothing was made`
+        : 'name one with --store DIR; nothing was made',
     })
   }
+  const missing = noJournalAt(events)
+  if (missing !== undefined) throw missing
   return { storeDir, log: logTo(io) }
 }
 

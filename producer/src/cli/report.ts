@@ -10,8 +10,3 @@ export function report(
   if (input.bool('json')) io.stdout.write(`${JSON.stringify(facts)}\n`)
   else io.stdout.write(lines.map(line => `${safeText(line)}\n`).join(''))
 }
-
-/** `1 segment`, `3 segments`. */
-export function count(amount: number, noun: string): string {
-  return `${amount.toLocaleString('en-US')} ${noun}${amount === 1 ? '' : 's'}`
-}

@@ -153,6 +153,10 @@ function notesOf(entity: RedactedEntity, reason: string, files: readonly Redacte
       part: at + 1,
       parts,
     }
-    return journalNote('redaction', fields, `${entity.item_type} erased from ${own.length} segments`)
+    return journalNote(
+      'redaction',
+      fields,
+      `${entity.item_type} erased from ${own.length} ${own.length === 1 ? 'segment' : 'segments'}`,
+    )
   })
 }

@@ -7,6 +7,13 @@ const events: Flag = {
   value: 'DIR',
   about: 'an events directory, or a copy of one',
 }
+const store: Flag = {
+  name: 'store',
+  kind: 'string',
+  value: 'DIR',
+  env: 'KIM_STORE',
+  about: "the store, where no --events is given (default: the state directory's kim/stores/default)",
+}
 const json: Flag = { name: 'json', kind: 'boolean', about: 'print one JSON object' }
 
 /** `kim-replay`: what a copied journal says, from its files alone. */
@@ -20,6 +27,7 @@ export const program: Program = {
       about: 'Print the digest of the state that a journal comes to: two readers that agree print the same.',
       flags: [
         events,
+        store,
         {
           name: 'full',
           kind: 'boolean',
@@ -37,13 +45,13 @@ export const program: Program = {
     {
       name: 'verify',
       about: 'Judge a journal from its bytes alone, archive included. Exit 0 clean, 5 holes, 6 corrupt.',
-      flags: [events, json],
+      flags: [events, store, json],
       load: () => import('./verify.js'),
     },
     {
       name: 'stats',
       about: 'Count what a journal holds: segments, bytes, records by type and verb, personas, checkpoints.',
-      flags: [events, json],
+      flags: [events, store, json],
       load: () => import('./stats.js'),
     },
   ],

@@ -1,6 +1,6 @@
-import type { Input, Io } from '@kim/cli-kit'
+import { formatCount, type Input, type Io } from '@kim/cli-kit'
 import { storeOptions, withJournal } from '../open-store.js'
-import { count, report } from '../report.js'
+import { report } from '../report.js'
 
 /** Parks what the second-newest verified checkpoint covers. */
 export function run(input: Input, io: Io): number {
@@ -14,7 +14,7 @@ export function run(input: Input, io: Io): number {
   report(input, io, { dry_run: dryRun, segments, checkpoints }, [
     nothing
       ? 'nothing to move: no segment lies wholly below the second-newest verified checkpoint'
-      : `${verb} ${count(segments.length, 'segment')} and ${count(checkpoints.length, 'checkpoint')} to archive/`,
+      : `${verb} ${formatCount(segments.length, 'segment')} and ${formatCount(checkpoints.length, 'checkpoint')} to archive/`,
     ...[...segments, ...checkpoints].map(name => `  ${name}`),
   ])
   return 0

@@ -1,7 +1,7 @@
-import { type Input, type Io, usageError } from '@kim/cli-kit'
+import { formatCount, type Input, type Io, usageError } from '@kim/cli-kit'
 import { type RedactTarget, redactStore } from '../../journal/redact.js'
 import { storeOptions } from '../open-store.js'
-import { count, report } from '../report.js'
+import { report } from '../report.js'
 
 /** Erases the content of one entity everywhere in the store. */
 export function run(input: Input, io: Io): number {
@@ -19,7 +19,7 @@ export function run(input: Input, io: Io): number {
   report(input, io, { dry_run: dryRun, ...done }, [
     done.records === 0
       ? `nothing to erase: no record of ${done.item_type} ${done.item_id} has content`
-      : `${verb} the content of ${done.item_type} ${done.item_id} in ${count(done.records, 'record')} of ${count(done.segments.length, 'segment')}`,
+      : `${verb} the content of ${done.item_type} ${done.item_id} in ${formatCount(done.records, 'record')} of ${formatCount(done.segments.length, 'segment')}`,
     ...done.segments.map(name => `  ${name}`),
   ])
   return 0

@@ -1,6 +1,6 @@
 import { type Input, type Io, safeText, startProgress } from '@kim/cli-kit'
 import { KimError } from '@kim/manifest'
-import { statsJournal, statsText } from '@kim/observer-sdk'
+import { noJournalAt, statsJournal, statsText } from '@kim/observer-sdk'
 import { eventsOf } from '../store-flags.js'
 
 /** Counts what a journal holds. */
@@ -10,7 +10,8 @@ export async function run(input: Input, io: Io): Promise<number> {
   const onProgress = ({ done, total }: { done: number; total: number }): void => progress.update(done, total)
   const counted = await statsJournal({ eventsDir, signal: io.signal, onProgress }).finally(progress.end)
   if (!counted.ok) {
-    if (counted.reason === 'absent') throw new KimError('no_store', `there is no journal at ${eventsDir}`)
+    if (counted.reason === 'absent')
+      throw noJournalAt(eventsDir) ?? new KimError('no_store', `there is no journal at ${eventsDir}`)
     throw new KimError('not_permitted', `${eventsDir} cannot be read (${counted.code})`)
   }
   const stats = counted.value

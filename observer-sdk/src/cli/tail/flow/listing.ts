@@ -29,13 +29,16 @@ export async function listPast(plan: Plan, location: StoreLocation, io: Io): Pro
     report.ready({ seq: headSeq, ...backlogOf(entries, Date.now()), producer: producerState(location).state })
   }
   let isDone = printer.stop.isDone
+  let isEmpty = !isDone
   for (const entry of entries) {
+    isEmpty = false
     if (isDone || io.signal.aborted) break
     isDone = printer.print(entry)
     if (out.isFull) await out.flush()
   }
   if (!isDone && !io.signal.aborted) requireKnown(past, met)
   printer.settleRate(true)
+  if (isEmpty && !io.signal.aborted) report.nothing()
   if (plan.sayCaughtUp) report.caughtUp(headSeq)
   if (plan.showCursor) {
     report.cursor(formatToken({ projectId: facts.projectId(), seq: headSeq, writer: newest?.writer ?? null }))

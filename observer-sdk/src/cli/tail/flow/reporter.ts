@@ -1,4 +1,4 @@
-import type { Io } from '@kim/cli-kit'
+import { formatCount, type Io } from '@kim/cli-kit'
 import type { KimError } from '@kim/manifest'
 import type { Mode } from '../render/choose.js'
 import { controlLine } from '../render/control-line.js'
@@ -50,6 +50,11 @@ export class Reporter {
     else this.#note(`caught up at ${seq}`)
   }
 
+  /** Nothing was selected: a person who sees an empty screen asks whether it works. */
+  nothing(): void {
+    if (!this.#agent && this.#stderr.isTTY === true) this.#note('nothing that stands there is selected')
+  }
+
   /** Stands where the gap is. */
   gap(gap: Gap): void {
     if (this.#agent) this.#control('gap', { ...gap })
@@ -63,7 +68,7 @@ export class Reporter {
   /** In place of what a rate held back. */
   suppressed(held: Suppressed): void {
     if (this.#agent) this.#control('suppressed', { ...held })
-    else this.#note(`${held.n} records not shown, ${held.first} to ${held.last} (--max-rate)`)
+    else this.#note(`${formatCount(held.n, 'record')} not shown, ${held.first} to ${held.last} (--max-rate)`)
   }
 
   /** The producer began or ceased to give signs of life. */

@@ -1,4 +1,4 @@
-import type { Io } from '@kim/cli-kit'
+import { formatCount, type Io } from '@kim/cli-kit'
 import { KimError } from '@kim/manifest'
 import type { Entry, JournalFacts } from '../entry.js'
 import { noStore } from '../missing.js'
@@ -144,7 +144,7 @@ class Session {
     else this.#checkPersonas(met)
     if (beginning.isNew) {
       const passed = this.#countPassed()
-      const text = `the consumer begins at ${feed.head.seq}; ${passed} entries that stand there are passed over`
+      const text = `the consumer begins at ${feed.head.seq}; ${formatCount(passed, 'entry that stands there is', 'entries that stand there are')} passed over`
       report.say('started', text, { seq: feed.head.seq, skipped: passed })
     }
     for (const entry of entries ?? []) {

@@ -1,6 +1,7 @@
 import { DuplicateFinder, decodeLine, effectOf, KimError, lineMark, TxTracker } from '@kim/manifest'
 import type { FileContent } from '../../../store/file-content.js'
 import { listStore, type SegmentEntry } from '../../../store/listing.js'
+import { noJournalAt } from '../../../store/no-journal.js'
 import { segmentLines } from '../../../store/segment-lines.js'
 import { openSegment } from '../../../store/store-files.js'
 import type { Entry } from '../entry.js'
@@ -20,11 +21,14 @@ export class PastRecords {
     this.segments = segments
   }
 
-  /** Lists the journal; undefined if there is none. */
+  /** Lists the journal; undefined if nothing is there. */
   static open(eventsDir: string): PastRecords | undefined {
     const listing = listStore(eventsDir)
+    if (!listing.ok && listing.reason === 'absent') return undefined
+    // What is there and is no journal will not become one: that is said at once, also to those who would wait.
+    const missing = listing.ok && listing.value.segments.length > 0 ? undefined : noJournalAt(eventsDir)
+    if (missing !== undefined) throw missing
     if (listing.ok) return new PastRecords(eventsDir, listing.value.segments)
-    if (listing.reason === 'absent') return undefined
     const code = listing.code === 'EACCES' || listing.code === 'EPERM' ? 'not_permitted' : 'store_failed'
     throw new KimError(code, `cannot read ${listing.path}: ${listing.code}`)
   }

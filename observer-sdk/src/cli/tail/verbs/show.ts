@@ -1,4 +1,4 @@
-import { type Input, type Io, safeText, usageError } from '@kim/cli-kit'
+import { formatCount, type Input, type Io, safeText, usageError } from '@kim/cli-kit'
 import { KimError } from '@kim/manifest'
 import { bodyOf, type Entry, idOf, type JournalFacts, typeOf } from '../entry.js'
 import { noStore } from '../missing.js'
@@ -32,7 +32,10 @@ export function run(input: Input, io: Io): number {
   const { entry } = found
   const payload = facts.payloadOf(entry.record)
   io.stdout.write(input.bool('json') ? jsonText(entry, facts) : text(entry, facts, input.bool('utc')))
-  if (found.others > 0) io.stderr.write(`kim-tail: ${found.others} earlier record(s) have the same seq\n`)
+  if (found.others > 0)
+    io.stderr.write(
+      `kim-tail: ${formatCount(found.others, 'earlier record has', 'earlier records have')} the same seq\n`,
+    )
   if (payload === undefined && entry.record.payload_ref !== undefined) {
     throw new KimError(
       'record_corrupt',

@@ -1,0 +1,121 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import t from 'tap'
+import { line, write } from './kim-tail-process.js'
+
+const packageOf = (name: string): string =>
+  dirname(createRequire(import.meta.url).resolve(`${name}/package.json`))
+const producer = join(packageOf('@kim/producer'), 'bin', 'kim-producer.js')
+const replay = join(packageOf('@kim/observer-sdk'), 'bin', 'kim-replay.js')
+const tail = join(packageOf('@kim/observer-sdk'), 'bin', 'kim-tail.js')
+
+const root = t.testdir()
+const store = write(join(root, 'store'), { 'events/seg-00000001.jsonl': line(1) + line(2) })
+const events = join(store, 'events')
+const segment = join(events, 'seg-00000001.jsonl')
+const other = join(root, 'other')
+const empty = join(root, 'empty')
+mkdirSync(other)
+mkdirSync(empty)
+writeFileSync(join(other, 'hosts'), 'not a record\n')
+
+/** Every way to read a directory. */
+const READERS: readonly (readonly string[])[] = [
+  [producer, 'journal', 'verify'],
+  [producer, 'journal', 'stats'],
+  [replay, 'verify'],
+  [replay, 'stats'],
+  [replay, 'digest'],
+  [replay, 'digest', '--full'],
+  [tail],
+  [tail, '-f'],
+  [tail, 'status'],
+  [tail, 'show', '1'],
+]
+
+function run(args: readonly string[]): { code: number | null; said: string; out: string; err: string } {
+  const env = { PATH: process.env['PATH'], HOME: root, XDG_STATE_HOME: join(root, 'state') }
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, {
+    encoding: 'utf8',
+    env,
+    timeout: 30_000,
+  })
+  return { code: status, said: stdout + stderr, out: stdout, err: stderr }
+}
+
+/** What is no journal, and what the hint has to say. */
+const WRONG: readonly (readonly [what: string, path: string, hint: RegExp])[] = [
+  ['a directory of other files', other, /is not a journal|no journal there/],
+  ['a store', store, new RegExp(`${events}`)],
+  ['a segment', segment, new RegExp(`did you mean --events ${events}\\?`)],
+  ['a plain file', join(other, 'hosts'), /name the directory/],
+]
+
+for (const [what, path, hint] of WRONG) {
+  t.test(`CL-41 no journal - ${what} given as --events is exit 4 and a hint`, t => {
+    for (const reader of READERS) {
+      const { code, said } = run([...reader, '--events', path])
+      t.equal(code, 4, `${reader.slice(1).join(' ')}: ${said}`)
+      t.match(said, hint)
+    }
+    t.end()
+  })
+}
+
+t.test('CL-41 no journal - an events directory given as --store is told', t => {
+  for (const reader of READERS.filter(([bin, , ...rest]) => bin !== tail && !rest.includes('--full'))) {
+    if (reader.includes('digest')) continue
+    const { code, said } = run([...reader, '--store', events])
+    t.equal(code, 4, reader.slice(1).join(' '))
+    t.match(said, `--events ${events}`)
+  }
+  for (const verb of ['gc', 'repair', 'checkpoint', 'export']) {
+    const { code, said } = run([producer, 'journal', verb, '--store', events])
+    t.equal(code, 4, verb)
+    t.match(said, `did you mean --store ${store}?`)
+  }
+  t.end()
+})
+
+t.test('CL-41 no journal - an empty directory is an empty journal', t => {
+  for (const reader of READERS.filter(reader => !reader.includes('-f') && !reader.includes('show'))) {
+    const { code, said } = run([...reader, '--events', empty])
+    t.equal(code, 0, `${reader.slice(1).join(' ')}: ${said}`)
+  }
+  t.end()
+})
+
+t.test('CL-11 kim-replay - takes a store', t => {
+  for (const verb of ['verify', 'stats', 'digest']) {
+    const { out, err } = run([replay, verb, '--store', store])
+    t.equal(out, run([replay, verb, '--events', events]).out, err)
+    t.equal(run([replay, verb, '--store', store, '--events', events]).code, 2)
+  }
+  t.end()
+})
+
+t.test('verify - counts one as one', t => {
+  const { out } = run([replay, 'verify', '--events', events])
+  t.match(out, /2 records in 1 segment \(/)
+  t.end()
+})
+
+t.test('help - an example stands on one line, however wide the terminal is', t => {
+  for (const args of [
+    [tail],
+    [producer, 'journal', 'redact'],
+    [producer, 'journal', 'verify'],
+    [replay, 'digest'],
+  ]) {
+    const { code, out } = run([...args, '--help'])
+    t.equal(code, 0)
+    t.match(out, /\nExamples:\n {2}kim-\S+ .+\n {6}\S/)
+  }
+  t.match(
+    run([producer, 'journal', 'redact', '--help']).out,
+    / --entity message river\/246 --reason "holds a key"\n/,
+  )
+  t.end()
+})
