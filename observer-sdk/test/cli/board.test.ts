@@ -1,5 +1,5 @@
 import { mkdirSync, utimesSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname } from 'node:path'
 import type { JsonObject } from '@kim/manifest'
 import t from 'tap'
 import { judgeActivity } from '../../dist/cli/tail/board/activity.js'
@@ -122,9 +122,11 @@ t.test('consumers - those of this journal, how far behind, and whether in use', 
   writeFileSync(broken, '{')
   mkdirSync(`${consumerPath(env, 'mine')}.lock`)
   t.same(consumerRows(env, undefined, 'p', 10), [{ consumer: 'mine', seq: 7, behind: 3, in_use: true }])
-  const old = new Date(Date.now() - 60_000)
-  utimesSync(join(`${consumerPath(env, 'mine')}.lock`), old, old)
-  t.same(consumerRows(env, 'mine', 'p', 5), [{ consumer: 'mine', seq: 7, behind: 0, in_use: false }])
+  const touched = Date.UTC(2026, 5, 10)
+  utimesSync(`${consumerPath(env, 'mine')}.lock`, new Date(touched), new Date(touched))
+  const at = (nowMs: number): boolean | undefined => consumerRows(env, 'mine', 'p', 5, nowMs)[0]?.in_use
+  t.equal(at(touched + 4999), true, 'its holder may still be there')
+  t.equal(at(touched + 5000), false, 'a holder would have touched it since')
   t.same(consumerRows(env, 'other', 'p', 10), [{ consumer: 'other', seq: 7, behind: null, in_use: false }])
   t.same(consumerRows(env, 'broken', 'p', 10), [
     { consumer: 'broken', seq: null, behind: null, in_use: false },

@@ -1,4 +1,3 @@
-import { limits } from '@kim/manifest'
 import t from 'tap'
 import { createAgent } from '../../dist/cli/tail/render/agent.js'
 import { createCat } from '../../dist/cli/tail/render/cat.js'
@@ -252,10 +251,5 @@ t.test('colour - CL-3 the first that says something decides', t => {
   t.notOk(wantsColour(undefined, { TERM: 'dumb' }, true))
   t.ok(wantsColour(undefined, { TERM: 'xterm' }, true))
   t.notOk(wantsColour(undefined, {}, false))
-  t.end()
-})
-
-t.test('limits - an agent line is what harnesses leave whole', t => {
-  t.equal(limits.agentLineCharactersMax, 480)
   t.end()
 })

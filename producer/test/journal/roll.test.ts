@@ -358,6 +358,18 @@ t.test(
   },
 )
 
+t.test('retention - keeps the newest 200 read messages of a persona where nothing else is set (JF-79)', t => {
+  const store = new TestStore(t)
+  store.with(journal => {
+    journal.append([persona(), ...messages(1, 203, { read: true })])
+    journal.roll()
+    const left = [...journal.state.values('message')].map(({ payload }) => Number(payload?.['id']))
+    t.equal(left.length, 200)
+    t.equal(Math.min(...left), 4)
+  })
+  t.end()
+})
+
 t.test('retention - spares the newest message, what an open pin covers, and a first contact', t => {
   const store = new TestStore(t)
   const pin = (status: string): object => ({

@@ -38,8 +38,8 @@ export const checkSteps: readonly Step[] = [
   { name: 'knip', run: () => gate('dead files, exports and dependencies', 'knip', ['--no-progress']) },
   ...packSteps,
   suite('kit'),
-  // The enumeration itself takes longer than all else together: it is a soak. That it is not blind is shown here.
-  { name: 'fault-bites', run: () => tapSuite('fault-bites', testFiles('test/fault', 'bite.test')) },
+  suite('bites'),
+  suite('fault'),
   suite('sim'),
   suite('fuzz'),
   suite('kills'),
