@@ -4,7 +4,7 @@ import { testFiles } from './sources.js'
 import type { Step } from './step.js'
 import { tapSuite } from './tap-suite.js'
 
-const EXAMPLES = ['examples/tail-to-stdout', 'examples/extension-host']
+const EXAMPLES = ['examples/tail-to-stdout', 'examples/extension-host', 'examples/kijito-sim']
 const PACKAGES = ['manifest', 'cli-kit', 'observer-sdk', 'producer', ...EXAMPLES]
 
 function suite(name: string, env: Readonly<Record<string, string>> = {}): Step {
