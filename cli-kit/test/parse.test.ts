@@ -29,6 +29,7 @@ const verify: Command = {
       about: 'how many',
       default: 10,
     },
+    { name: 'author', kind: 'string', many: true, commas: false, value: 'NAME', about: 'by whom' },
     { name: 'timeout', kind: 'duration', value: 'DUR', about: 'how long' },
     { name: 'size', kind: 'bytes', value: 'SIZE', about: 'how large' },
     { name: 'output', short: 'o', kind: 'string', choices: ['short', 'json'], about: 'how' },
@@ -38,6 +39,7 @@ const verify: Command = {
       seen = {
         json: input.bool('json'),
         persona: input.list('persona'),
+        author: input.list('author'),
         lines: input.number('lines'),
         given: input.given('lines'),
         timeout: input.number('timeout'),
@@ -89,6 +91,8 @@ t.test('flags - every kind is read, in long, short and joined form', async t => 
     '-p',
     'river,argus',
     '--persona=loom',
+    '--author',
+    'river, the second',
     '-n5',
     '--timeout',
     '1m30s',
@@ -101,6 +105,7 @@ t.test('flags - every kind is read, in long, short and joined form', async t => 
   t.same(seen, {
     json: true,
     persona: ['river', 'argus', 'loom'],
+    author: ['river, the second'],
     lines: 5,
     given: true,
     timeout: 90_000,

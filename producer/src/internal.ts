@@ -1,3 +1,14 @@
+export type {
+  Answered,
+  Ask,
+  Commit,
+  CommitOutcome,
+  Core,
+  CoreNote,
+  CoreOptions,
+  CoreStatus,
+  Now,
+} from './core/core.js'
 export type { Clock } from './effects/clock.js'
 export { systemClock } from './effects/clock.js'
 export type { FileStat, FileSystem } from './effects/file-system.js'
@@ -26,3 +37,13 @@ export type { RepairOptions, RepairReport } from './journal/repair.js'
 export { repairStore } from './journal/repair.js'
 export { canonicalSource } from './journal/source.js'
 export type { Switches } from './journal/switches.js'
+export type { DriverParts, Ending } from './run/driver.js'
+export { Driver } from './run/driver.js'
+export { pinoLog } from './run/pino-log.js'
+export type { RunEntry, RunLog } from './run/run-log.js'
+export type { ServiceParts } from './run/service.js'
+export { Service } from './run/service.js'
+export type { ServiceStatus } from './run/status.js'
+export type { Timers } from './run/timers.js'
+export type { Answer, Counts, Directory, Page } from './source/answer.js'
+export type { Source } from './source/source.js'

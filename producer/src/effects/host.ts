@@ -12,20 +12,20 @@ export interface Host {
 }
 
 /**
- * Field 22 of `/proc/<pid>/stat` is the start time in clock ticks since boot; with the boot id it names one
+ * What tells a process from every other that had or will have its pid; undefined where the system does not say, or
+ * there is no such process. Field 22 of `/proc/<pid>/stat` is the start time in clock ticks since boot; with the boot id it names one
  * process for good. The command in field 2 may hold spaces and parentheses, so counting starts after the last
- * one. Elsewhere the start time of this process has to do.
+ * one.
  */
-function readStartKey(pid: number): string {
+export function startKeyOf(pid: number): string | undefined {
   try {
     const stat = fs.readFileSync(`/proc/${pid}/stat`, 'utf8')
     const ticks = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]
     const boot = fs.readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
-    if (ticks !== undefined) return `${boot}:${ticks}`
+    return ticks === undefined ? undefined : `${boot}:${ticks}`
   } catch {
-    // not a Linux; fall through
+    return undefined
   }
-  return `origin:${Math.round(performance.timeOrigin)}`
 }
 
 /** The running process. */
@@ -33,7 +33,7 @@ export function currentHost(): Host {
   return {
     pid: process.pid,
     uid: process.getuid?.(),
-    startKey: readStartKey(process.pid),
+    startKey: startKeyOf(process.pid) ?? `origin:${Math.round(performance.timeOrigin)}`,
     node: process.version,
     platform: `${process.platform}-${process.arch}`,
   }

@@ -49,7 +49,6 @@ export class Driver {
   readonly ended: Promise<Ending>
   #answers: Answered[] = []
   #opening: Draft | undefined
-  #openingTried = false
   #isScheduled = false
   #isEnded = false
   #stopTimer: () => void = () => undefined
@@ -184,15 +183,9 @@ export class Driver {
 
   /** Sees to it that the opening note stands; false while there is no space for it. */
   #open(now: Now): boolean {
-    const { journal } = this.#parts
     if (this.#opening === undefined) return true
     try {
-      // A write that found no space may have left the note standing whole; it is not appended twice.
-      const adopted = journal.settle().length
-      if (!this.#openingTried || adopted === 0) {
-        this.#openingTried = true
-        journal.append([this.#opening])
-      }
+      this.#append(this.#opening)
     } catch (error) {
       if (!isFull(error)) throw error
       this.#full(error)
@@ -201,6 +194,13 @@ export class Driver {
     this.#opening = undefined
     this.#space.taken(now.monoMs)
     return true
+  }
+
+  /** A note of its own depends on nothing that an earlier write may have left standing after all. */
+  #append(note: Draft): void {
+    const { journal } = this.#parts
+    journal.settle()
+    journal.append([note])
   }
 
   #full(error: KimError): void {
@@ -213,16 +213,14 @@ export class Driver {
 
   /** The last commits of a life that ends of its own will. */
   #close(reason: string): void {
-    const { journal, closing, log } = this.#parts
+    const { closing, log } = this.#parts
     this.#handIn()
     this.#commit(LAST_COMMITS_MS)
     this.#say()
     // A journal that nobody began to append to has nothing to close.
     if (this.#opening !== undefined) return
     try {
-      // What an earlier write left standing after all concerns the core, which is told nothing any more.
-      journal.settle()
-      journal.append([closing(reason)])
+      this.#append(closing(reason))
     } catch (error) {
       if (!isFull(error)) throw error
       log({

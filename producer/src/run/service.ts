@@ -63,9 +63,9 @@ export class Service {
 
   /** Runs to the end. The journal is closed and nothing is under way any more when it settles. */
   async run(): Promise<Ending> {
+    this.#beat()
     this.#say()
     this.#driver.wake()
-    this.#beat()
     const ending = await this.#driver.ended
     this.#stopHealth()
     // While the store is still ours: the next producer's file is not to be overwritten.

@@ -1,4 +1,5 @@
 import type { Command } from '@kim/cli-kit'
+import { jsonFlag, storeFlag } from '../store-flags.js'
 import { runFlags } from './flags.js'
 
 /** The service. */
@@ -16,5 +17,11 @@ export const runCommands: readonly Command[] = [
       ],
     ],
     load: () => import('./run.js'),
+  },
+  {
+    name: 'status',
+    about: 'What runs on a store, since when, and how each inbox is; also when nothing runs.',
+    flags: [storeFlag, jsonFlag],
+    load: () => import('./status.js'),
   },
 ]

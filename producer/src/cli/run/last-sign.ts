@@ -1,0 +1,72 @@
+import { readFileSync, statSync } from 'node:fs'
+import { isJsonObject, type JsonObject, type StorePaths } from '@kim/manifest'
+import { startKeyOf } from '../../effects/host.js'
+
+/** What the files in `run/` say about the producer of a store, without asking it. */
+export interface LastSign {
+  /**
+   * `running`: a process holds the lock. `stopped`: the last one said that it did. `gone`: it ended without a word.
+   * `never`: there is no sign of any.
+   */
+  readonly state: 'running' | 'stopped' | 'gone' | 'never'
+  readonly pid: number | undefined
+  readonly started: string | undefined
+  /** Age of the newest sign in milliseconds. */
+  readonly ageMs: number | undefined
+  /** What it last said about itself. */
+  readonly health: JsonObject
+}
+
+/** Reads the lock file and `run/health.json`. */
+export function lastSign(paths: StorePaths, nowMs: number): LastSign {
+  const holder = readObject(paths.lock)
+  const pid = holder['pid']
+  const health = readObject(paths.health)
+  const isHeld = typeof pid === 'number' && isRunning(pid, holder['start_key'])
+  const known = isHeld ? holder : health
+  return {
+    state: isHeld ? 'running' : stateOf(health),
+    pid: isHeld ? pid : numberIn(health['pid']),
+    started: typeof known['started'] === 'string' ? known['started'] : undefined,
+    ageMs: ageOf(paths.health, nowMs),
+    health,
+  }
+}
+
+function stateOf(health: JsonObject): LastSign['state'] {
+  if (health['state'] === undefined) return 'never'
+  return health['state'] === 'stopped' ? 'stopped' : 'gone'
+}
+
+/** A pid may have been given to another process meanwhile; where the system tells, that is noticed. */
+function isRunning(pid: number, startKey: unknown): boolean {
+  const key = startKeyOf(pid)
+  if (key !== undefined) return key === startKey
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+  }
+}
+
+function numberIn(value: unknown): number | undefined {
+  return typeof value === 'number' ? value : undefined
+}
+
+function readObject(path: string): JsonObject {
+  try {
+    const value: unknown = JSON.parse(readFileSync(path, 'utf8'))
+    return isJsonObject(value) ? value : {}
+  } catch {
+    return {}
+  }
+}
+
+function ageOf(path: string, nowMs: number): number | undefined {
+  try {
+    return Math.max(0, nowMs - statSync(path).mtimeMs)
+  } catch {
+    return undefined
+  }
+}
