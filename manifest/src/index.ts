@@ -62,6 +62,7 @@ export type { AnomalyCounts, FoldOptions, FoldStart, Head } from './fold.js'
 export { Fold } from './fold.js'
 export { actionClasses } from './generated/action-classes.js'
 export { InvariantError, invariant } from './invariant.js'
+export { JournalTime } from './journal-time.js'
 export type {
   ActionClass,
   AnomalyKind,

@@ -17,7 +17,6 @@ export class Machine {
   readonly #tally: Tally
   #isTroubled = false
   #latestWallMs: number = this.clock.wallMs()
-  #isMonthLater = false
 
   constructor(random: Prng, tally: Tally) {
     this.#random = random
@@ -88,11 +87,10 @@ export class Machine {
   }
 
   passTime(): void {
-    // A clock that is set back over the age at which keys are forgotten forgets some too early.
-    const how = this.#random.weighted({ pass: 4, back: this.#isMonthLater ? 0 : 1, month: 1 })
-    this.#isMonthLater ||= how === 'month'
+    const how = this.#random.weighted({ pass: 4, back: 1, farBack: 1, month: 1 })
+    const jumpMs = { back: -this.#random.int(dayMs), farBack: -this.#random.between(20, 40) * dayMs }
     if (how === 'pass') this.clock.advance(this.#random.int(60_000))
-    else this.clock.jumpWall(how === 'back' ? -this.#random.int(dayMs) : this.#random.between(20, 40) * dayMs)
+    else this.clock.jumpWall(how === 'month' ? this.#random.between(20, 40) * dayMs : jumpMs[how])
     this.#latestWallMs = Math.max(this.#latestWallMs, this.clock.wallMs())
     this.note(`time: ${how}`)
   }

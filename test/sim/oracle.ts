@@ -104,15 +104,17 @@ export class Oracle {
         continue
       }
       if (flight.fate === 'moved') continue
-      // Death came before anybody was told of the refusal.
-      if (flight.fate === 'open' && known.some(k => k?.must === true) && isMixed(flight, known)) continue
+      // Death came before anybody was told of the refusal. Where a key may have been forgotten, what stands tells.
+      const isRefused =
+        known.some(k => k?.must === true) || !flight.marks.some(mark => mark === markOf(asked[next]))
+      if (flight.fate === 'open' && isMixed(flight, known) && isRefused) continue
       let stood = 0
       let wanted = 0
       let whole = true
       for (const [i, draft] of flight.drafts.entries()) {
         const first = this.#knownAt(draft.key, flight.wallMs)
         const record = asked[next]
-        const isNext = record !== undefined && markIn(record.summary) === flight.marks[i]
+        const isNext = record !== undefined && markOf(record) === flight.marks[i]
         const isDeduped = this.#judgeReceipt(flight, i, first, isNext)
         if (isDeduped) {
           this.deduped++
@@ -263,6 +265,10 @@ export class Oracle {
     this.#live.delete(name)
     this.retired++
   }
+}
+
+function markOf(record: NaiveRecord | undefined): number | undefined {
+  return record === undefined ? undefined : markIn(record.summary)
 }
 
 function saw(record: NaiveRecord | undefined): string {

@@ -23,7 +23,8 @@ import { type MissingKey, RememberedKeys, wasDue } from './remembered-keys.js'
 
 interface StatedRef extends CheckpointRef {
   readonly seq: number
-  readonly ts: string | undefined
+  /** The time the journal had come to with it. */
+  readonly atMs: number
   readonly place: Place
 }
 
@@ -79,7 +80,8 @@ export class CheckpointCheck {
         this.#context.log.report('schema', entry, `its key was used by seq ${used} already`)
       if (isRegistryGenesis(record)) this.#hasRegistryGenesis = true
       const ref = record.action === 'checkpoint_ref' ? parseCheckpointRef(record.payload) : undefined
-      if (ref !== undefined) this.#refs.push({ ...ref, seq, ts: record.ts, place: { segment, offset, seq } })
+      if (ref !== undefined)
+        this.#refs.push({ ...ref, seq, atMs: this.#keys.nowMs, place: { segment, offset, seq } })
     }
     const file = this.#files.get(seq)
     if (file?.header !== undefined && file.header.head_writer === (record.writer ?? null)) this.#due = file
@@ -171,7 +173,7 @@ export class CheckpointCheck {
       } else differ(detail)
     }
     for (const missing of judged.missingKeys)
-      if (wasDue(missing, ref.ts)) differ(`key ${missing.key} is not in it`)
+      if (wasDue(missing, ref.atMs)) differ(`key ${missing.key} is not in it`)
     this.#chained(file, differ)
   }
 

@@ -45,8 +45,8 @@ export function boundaryOf(header: CheckpointHeader): Boundary {
 }
 
 /** Takes down what the state is now, before the next segment's first record. */
-export function takeBoundary(state: JournalState, segment: number, sealed: Sealed, nowMs: number): Boundary {
-  state.keys.forget(nowMs)
+export function takeBoundary(state: JournalState, segment: number, sealed: Sealed): Boundary {
+  state.keys.forget()
   return {
     sealed,
     segment,

@@ -141,7 +141,7 @@ export function* readCheckpoint(
 function loadHeader(state: JournalState, header: CheckpointHeader): void {
   state.advance(header.head_seq, header.head_writer ?? undefined)
   for (const revision of header.revisions) state.putRemoved(revision)
-  for (const [key, seq, ts] of header.keys) state.keys.remember(key, seq, Date.parse(ts))
+  for (const key of header.keys) state.keys.restore(key)
   for (const capability of header.capabilities) state.capabilities.add(capability)
 }
 

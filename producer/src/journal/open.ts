@@ -254,12 +254,7 @@ class Opening {
       for (const chunk of segmentChunks(this.#store, source)) scan.push(chunk)
       scan.finish()
       if (scan.first !== undefined) before.lastSeq = scan.lastSeq
-      this.#boundary = takeBoundary(
-        state,
-        source.number,
-        sealOfScan(source, scan),
-        this.#store.clock.wallMs(),
-      )
+      this.#boundary = takeBoundary(state, source.number, sealOfScan(source, scan))
     }
   }
 

@@ -13,7 +13,7 @@ import type { Store } from './store.js'
  * it is owed, and nothing else is appended.
  */
 export function roll(store: Store, appender: Appender, state: JournalState, projectId: string): Boundary {
-  const { paths, clock, switches } = store
+  const { paths, switches } = store
   const boundary = appender.guard(() => {
     const old = appender.segment
     // What is sealed must be what this process knows of it.
@@ -23,7 +23,7 @@ export function roll(store: Store, appender: Appender, state: JournalState, proj
     const number = appender.nextSeq
     const fresh = create(store, number, join(paths.events, segmentName(number)))
     appender.enter(fresh, [sealNote(sealed, projectId)])
-    return takeBoundary(state, old.number, sealed, clock.wallMs())
+    return takeBoundary(state, old.number, sealed)
   })
   return boundary
 }

@@ -119,9 +119,7 @@ export class JournalState {
 
   /** Makes a record's effect. Only records that have one come here: never those of an incomplete run. */
   apply(record: AppliedRecord, effect: Effect, place: Place): void {
-    if (record.key !== undefined && record.ts !== undefined) {
-      this.keys.remember(record.key, record.seq, Date.parse(record.ts))
-    }
+    this.keys.record(record.seq, record.ts, record.key)
     if (effect === 'upsert') this.put(record, place)
     else if (effect === 'remove') this.remove(record)
     else if (isRegistryGenesis(record)) this.capabilities.add(registryCapability)

@@ -228,12 +228,41 @@ t.test(
     store.with(journal => t.same(journal.append([message(1, { key: 'k' })]), { seqs: [2], deduped: [true] }))
     store.clock.wall += 31 * 86_400_000
     store.with(journal => {
+      journal.append([message(2)])
       journal.checkpoint()
       t.same(journal.append([message(1, { key: 'k' })]).deduped, [false])
     })
     t.end()
   },
 )
+
+t.test('keys - a clock that was set back neither revives nor ages them (JF-73)', async t => {
+  const store = new TestStore(t)
+  const day = 86_400_000
+  store.with(journal => {
+    journal.append([message(1, { key: 'old' })])
+    store.clock.wall += 31 * day
+    journal.append([message(2)])
+    journal.checkpoint()
+    store.clock.wall -= 29 * day
+    t.same(journal.append([message(1, { key: 'old' })]).deduped, [false], 'forgotten is forgotten')
+  })
+  await store.verified(t)
+  store.with(journal => {
+    for (let n = 0; n < 3; n++) journal.checkpoint()
+    store.clock.wall += 57 * day
+    journal.append([message(3)])
+    journal.checkpoint()
+  })
+  store.with(journal =>
+    t.same(
+      journal.append([message(1, { key: 'old' })]).deduped,
+      [true],
+      '28 days by the journal, 57 by its ts',
+    ),
+  )
+  await store.verified(t)
+})
 
 t.test('gc - parks what lies below the second-newest verified checkpoint, never more (JF-70)', async t => {
   const store = new TestStore(t)
