@@ -49,6 +49,8 @@ export class Driver {
   readonly ended: Promise<Ending>
   #answers: Answered[] = []
   #opening: Draft | undefined
+  #commits = 0
+  #records = 0
   #isScheduled = false
   #isEnded = false
   #stopTimer: () => void = () => undefined
@@ -69,6 +71,11 @@ export class Driver {
       },
       broken: error => this.#fail(error),
     })
+  }
+
+  /** What was appended for the core, and in how many commits. */
+  get appended(): { readonly commits: number; readonly records: number } {
+    return { commits: this.#commits, records: this.#records }
   }
 
   /** True while a full disk keeps the journal from going on. */
@@ -175,6 +182,8 @@ export class Driver {
         core.committed('full', this.#now())
         return false
       }
+      this.#commits += 1
+      this.#records += commit.drafts.length
       this.#space.taken(now.monoMs)
       core.committed('durable', this.#now())
       if (this.#now().monoMs >= untilMs) return true

@@ -7,6 +7,7 @@ import type { Journal } from '../journal/journal.js'
 import type { Source } from '../source/source.js'
 import { Driver, type Ending } from './driver.js'
 import { startedNote, stoppedNote } from './life-notes.js'
+import { metricsText } from './metrics.js'
 import type { RunLog } from './run-log.js'
 import { personaLine, type ServiceStatus } from './status.js'
 import { StatusFile } from './status-file.js'
@@ -26,7 +27,7 @@ export interface ServiceParts {
   readonly host?: Host | undefined
 }
 
-/** How often `run/health.json` is replaced. */
+/** How often `run/health.json` and `run/metrics.prom` are replaced. */
 const HEALTH_MS = 10_000
 
 /** A producer at work: the driver, and what tells others how it is. */
@@ -37,8 +38,9 @@ export class Service {
   readonly #host: Host
   readonly #driver: Driver
   readonly #health: StatusFile
+  readonly #metrics: StatusFile
   readonly #started: string
-  #stopHealth: () => void = () => undefined
+  #stopBeat: () => void = () => undefined
 
   constructor(parts: ServiceParts) {
     const { journal, source, core, log, version } = parts
@@ -47,7 +49,9 @@ export class Service {
     this.#timers = parts.timers ?? loopTimers
     this.#host = parts.host ?? currentHost()
     this.#started = new Date(this.#clock.wallMs()).toISOString()
-    this.#health = new StatusFile(storePaths(parts.storeDir).health, this.#host.uid)
+    const paths = storePaths(parts.storeDir)
+    this.#health = new StatusFile(paths.health, this.#host.uid)
+    this.#metrics = new StatusFile(paths.metrics, this.#host.uid)
     this.#driver = new Driver({
       journal,
       source,
@@ -67,9 +71,9 @@ export class Service {
     this.#say()
     this.#driver.wake()
     const ending = await this.#driver.ended
-    this.#stopHealth()
+    this.#stopBeat()
     // While the store is still ours: the next producer's file is not to be overwritten.
-    this.#health.replace(textOf({ ...this.status(), state: 'stopped', reason: reasonOf(ending) }))
+    this.#tell({ ...this.status(), state: 'stopped', reason: reasonOf(ending) })
     this.#close()
     return ending
   }
@@ -126,11 +130,19 @@ export class Service {
   }
 
   #beat(): void {
-    this.#health.replace(textOf(this.status()))
-    this.#stopHealth = this.#timers.after(HEALTH_MS, () => {
+    this.#tell(this.status())
+    this.#stopBeat = this.#timers.after(HEALTH_MS, () => {
       this.#driver.wake()
       this.#beat()
     })
+  }
+
+  #tell(status: ServiceStatus): void {
+    const { user, system } = process.cpuUsage()
+    const residentBytes = process.memoryUsage.rss()
+    const totals = { ...this.#driver.appended, residentBytes, cpuSeconds: (user + system) / 1e6 }
+    this.#health.replace(`${JSON.stringify(status)}\n`)
+    this.#metrics.replace(metricsText(status, totals))
   }
 
   #say(): void {
@@ -148,10 +160,6 @@ export class Service {
     source.close()
     journal.close()
   }
-}
-
-function textOf(status: ServiceStatus): string {
-  return `${JSON.stringify(status)}\n`
 }
 
 function reasonOf(ending: Ending): string {

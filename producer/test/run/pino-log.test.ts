@@ -1,0 +1,36 @@
+import { pinoLog } from '@kim/producer/internal'
+import t from 'tap'
+
+t.test('CL-16 log - is one JSON object a line, with its code', t => {
+  const lines: string[] = []
+  const log = pinoLog({ write: line => void lines.push(line) })
+  log({
+    level: 'warn',
+    code: 'tightened',
+    message: 'it is 0600 now',
+    hint: 'look',
+    persona: 'river',
+    fields: { n: 1 },
+  })
+  log({ level: 'fatal', code: 'store_failed', message: 'EIO' })
+  t.equal(lines.join('').split('\n').length, 3)
+  t.match(JSON.parse(lines[0] ?? ''), {
+    level: 'warn',
+    time: /^\d{4}-\d\d-\d\dT[\d:.]+Z$/,
+    code: 'tightened',
+    persona: 'river',
+    n: 1,
+    hint: 'look',
+    msg: 'it is 0600 now',
+  })
+  t.match(JSON.parse(lines[1] ?? ''), { level: 'fatal', code: 'store_failed', msg: 'EIO' })
+  t.end()
+})
+
+t.test('CL-9 log - what a server said cannot move the cursor of a terminal', t => {
+  const lines: string[] = []
+  const log = pinoLog({ write: line => void lines.push(line) })
+  log({ level: 'info', code: 'x', message: 'a\u001b[2J\u009b1mb\nc', persona: 'ri\u202ever' })
+  t.notMatch(lines.join(''), /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/)
+  t.end()
+})

@@ -1,0 +1,190 @@
+import { existsSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs'
+import { join } from 'node:path'
+import {
+  type CoreStatus,
+  type Host,
+  type RunEntry,
+  Service,
+  type ServiceStatus,
+  StatusFile,
+} from '@kim/producer/internal'
+import t, { type Test } from 'tap'
+import { HandLoop } from '../kit/hand-loop.js'
+import { HeldSource } from '../kit/held-source.js'
+import { ScriptedCore } from '../kit/scripted-core.js'
+import { message, TestStore } from '../kit/store.js'
+
+const host: Host = { pid: 4711, uid: process.getuid?.(), startKey: 'boot:1', node: 'v20', platform: 'test' }
+
+class Bench {
+  readonly store: TestStore
+  readonly loop: HandLoop
+  readonly core: ScriptedCore = new ScriptedCore()
+  readonly source: HeldSource = new HeldSource()
+  readonly logged: RunEntry[] = []
+  readonly service: Service
+
+  constructor(t: Test) {
+    this.store = new TestStore(t)
+    this.loop = new HandLoop(this.store.clock)
+    const journal = this.store.open()
+    t.teardown(() => journal.close())
+    this.service = new Service({
+      storeDir: this.store.dir,
+      version: '9.8.7',
+      journal,
+      source: this.source,
+      core: this.core,
+      log: entry => void this.logged.push(entry),
+      clock: this.store.clock,
+      turn: this.loop.turn,
+      timers: this.loop.timers,
+      host,
+    })
+  }
+
+  health(): ServiceStatus {
+    return JSON.parse(readFileSync(this.store.paths.health, 'utf8')) as ServiceStatus
+  }
+
+  metrics(): string {
+    return readFileSync(this.store.paths.metrics, 'utf8')
+  }
+}
+
+t.test('CL-16 service - replaces its files every ten seconds, and wakes for nothing else', async t => {
+  const bench = new Bench(t)
+  const running = bench.service.run()
+  await bench.loop.run()
+  t.match(bench.health(), {
+    schema_version: 1,
+    state: 'running',
+    version: '9.8.7',
+    pid: 4711,
+    started: '2026-06-10T14:00:00.000Z',
+    updated: '2026-06-10T14:00:00.000Z',
+    interval_ms: 10_000,
+    store: bench.store.dir,
+    source: 'http://localhost:7474',
+    disk: 'ok',
+    personas: [],
+  })
+  t.same(bench.loop.waits, [10_000])
+  await bench.loop.advance(25_000)
+  t.equal(bench.health().updated, '2026-06-10T14:00:20.000Z')
+  t.equal(statSync(bench.store.paths.health).mode & 0o777, 0o600)
+  bench.service.stop('SIGTERM')
+  t.same(await running, { kind: 'stopped', reason: 'SIGTERM' })
+  t.match(bench.health(), { state: 'stopped', reason: 'SIGTERM', updated: '2026-06-10T14:00:25.000Z' })
+  t.same(bench.loop.waits, [])
+  t.ok(bench.source.isClosed)
+  t.same(
+    bench.logged.map(({ code }) => code),
+    ['started'],
+  )
+})
+
+t.test('service - tells of each inbox what is known, in times for people', async t => {
+  const bench = new Bench(t)
+  const known: CoreStatus = {
+    ...bench.core.status(),
+    counts: 'live',
+    personas: [
+      {
+        persona: 'river "the\nfirst"\\',
+        state: 'down',
+        armed: true,
+        watermark: 246,
+        consecutiveFailures: 3,
+        lastPollMs: bench.store.clock.mono - 500,
+        lastHealthyMs: undefined,
+        unread: 2,
+        unreadUrgent: undefined,
+        pinned: false,
+        lastReason: 'http 502',
+      },
+    ],
+  }
+  bench.core.status = () => known
+  bench.core.commits = [[message(1), message(2)], [message(3)]]
+  const running = bench.service.run()
+  await bench.loop.run()
+  await bench.loop.advance(10_000)
+  t.same(bench.health().personas, [
+    {
+      persona: 'river "the\nfirst"\\',
+      state: 'down',
+      armed: true,
+      watermark: 246,
+      pinned: false,
+      consecutive_failures: 3,
+      last_poll: '2026-06-10T13:59:59.500Z',
+      unread: 2,
+      reason: 'http 502',
+    },
+  ])
+  const metrics = bench.metrics()
+  for (const line of [
+    'kim_info{version="9.8.7",project_id="',
+    'kim_commits_total 2\n',
+    'kim_records_total 3\n',
+    'kim_requests_total{kind="page"} 0\n',
+    'kim_persona_up{persona="river \\"the\\nfirst\\"\\\\"} 0\n',
+    'kim_persona_unread{persona="river \\"the\\nfirst\\"\\\\"} 2\n',
+  ]) {
+    t.ok(metrics.includes(line), line)
+  }
+  for (const line of metrics.trimEnd().split('\n')) {
+    t.match(line, /^(# (HELP|TYPE) \w+ .+|\w+(\{\w+="(\\.|[^"\\])*"(,\w+="(\\.|[^"\\])*")*\})? -?[\d.e+]+)$/)
+  }
+  bench.service.stop('SIGTERM')
+  await running
+})
+
+t.test('service - a full disk is told of, and ends when there is space', async t => {
+  const bench = new Bench(t)
+  const running = bench.service.run()
+  await bench.loop.run()
+  bench.store.fs.break('writeSync', 'seg-', 'ENOSPC')
+  bench.core.commits = [[message(1)]]
+  await bench.loop.advance(20_000)
+  t.equal(bench.health().disk, 'full')
+  t.ok(bench.metrics().includes('kim_disk_full 1\n'))
+  bench.store.fs.heal()
+  await bench.loop.advance(40_000)
+  t.equal(bench.health().disk, 'ok')
+  bench.service.stop('SIGTERM')
+  await running
+  t.same(
+    bench.logged.map(({ code }) => code),
+    ['started', 'disk_full', 'disk_free'],
+  )
+})
+
+t.test('KS-84 service - SIGHUP reads the token again, and asks at once where it is another one', async t => {
+  const bench = new Bench(t)
+  const running = bench.service.run()
+  await bench.loop.run()
+  bench.service.reload()
+  t.same(bench.core.poked, [])
+  bench.source.tokenChanged = true
+  bench.service.reload()
+  t.same(bench.core.poked, [undefined])
+  bench.service.stop('SIGTERM')
+  await running
+})
+
+t.test('status file - is never what ends a service', t => {
+  const dir = t.testdir({ run: {} })
+  const path = join(dir, 'run', 'health.json')
+  const file = new StatusFile(path, process.getuid?.())
+  file.replace('{}\n')
+  utimesSync(path, 1, 1)
+  file.replace('{"a":1}\n')
+  t.equal(readFileSync(path, 'utf8'), '{"a":1}\n')
+  t.ok(statSync(path).mtimeMs > 1000)
+  rmSync(join(dir, 'run'), { recursive: true })
+  t.doesNotThrow(() => file.replace('{}\n'))
+  t.notOk(existsSync(path))
+  t.end()
+})
