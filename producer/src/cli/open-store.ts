@@ -3,9 +3,11 @@ import { dirname } from 'node:path'
 import type { Input, Io } from '@kim/cli-kit'
 import { KimError, storePaths } from '@kim/manifest'
 import { noJournalAt } from '@kim/observer-sdk'
+import type { RehearsedChange } from '../effects/rehearsal.js'
 import { type Journal, openJournal } from '../journal/journal.js'
 import type { Log } from '../journal/log.js'
 import type { JournalOptions } from '../journal/options.js'
+import { rehearse } from '../journal/rehearse.js'
 import { storeOf } from './store-flags.js'
 
 /** How a one-shot command opens the store it was given; refused where there is none, so that none is made. */
@@ -24,6 +26,15 @@ export function storeOptions(input: Input, io: Io): JournalOptions {
   const missing = noJournalAt(events)
   if (missing !== undefined) throw missing
   return { storeDir, log: logTo(io) }
+}
+
+/** A journal opened for a dry run: nothing that is done to it reaches the disk. */
+export function withRehearsal<T>(
+  options: JournalOptions,
+  work: (journal: Journal, opening: readonly RehearsedChange[]) => T,
+): T {
+  const rehearsal = rehearse(options)
+  return withJournal(rehearsal.options, journal => work(journal, rehearsal.changes()))
 }
 
 /** Opens the journal, lets the command work, and lets go of the store whatever happens. */

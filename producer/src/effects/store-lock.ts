@@ -30,7 +30,7 @@ export interface StoreLock {
 }
 
 interface NativeExtensions {
-  tryLock(fd: number): boolean
+  tryLock(fd: number, options?: { readonly shared: boolean }): boolean
   unlock(fd: number): void
 }
 
@@ -137,5 +137,27 @@ export const kernelLock: StoreLock = {
         },
       }
     }
+  },
+}
+
+/**
+ * For who only looks: refused while a writer holds the lock, and refuses writers while it is held, but makes no
+ * file and writes nothing into one. Where there is no lock file there is no writer.
+ */
+export const lookingLock: StoreLock = {
+  acquire(path) {
+    let fd: number
+    try {
+      fd = fs.openSync(path, openFlags.readOnly | openFlags.noFollow | openFlags.nonBlock)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+      return { held: true, intact: () => true, release: () => undefined }
+    }
+    if (!native.tryLock(fd, { shared: true })) {
+      const holder = readHolder(fd)
+      fs.closeSync(fd)
+      return { held: false, holder }
+    }
+    return { held: true, intact: () => true, release: () => fs.closeSync(fd) }
   },
 }

@@ -1,4 +1,5 @@
 import { type JsonObject, KimError, limits } from '@kim/manifest'
+import type { RehearsedChange } from '../effects/rehearsal.js'
 import type { Draft } from './draft.js'
 import { failure } from './failure.js'
 import { listSegments, segmentChunks } from './listing.js'
@@ -6,6 +7,7 @@ import { journalNote, NOTE_TYPE } from './notes.js'
 import type { JournalOptions } from './options.js'
 import { finishAll, type RedactedFile, type Redaction } from './redact-finish.js'
 import { eraseInSegment, type RedactedEntity } from './redact-image.js'
+import { rehearse } from './rehearse.js'
 import { roll } from './roll.js'
 import {
   digestOf,
@@ -37,6 +39,8 @@ export interface RedactReport {
   readonly records: number
   /** Segments they stand in. */
   readonly segments: readonly string[]
+  /** What opening the store would do first; only of a dry run. */
+  readonly opening?: readonly RehearsedChange[]
 }
 
 /** Files that fit one note: an entry is about 300 bytes, and a payload has 64 KiB. */
@@ -47,17 +51,26 @@ const FILES_PER_NOTE = 128
  * takes the store's lock, and a running producer refuses it.
  */
 export function redactStore(options: RedactOptions): RedactReport {
+  if (options.dryRun !== true) return redactIn(options)
+  const rehearsal = rehearse(options)
+  return redactIn(rehearsal.options, rehearsal.changes)
+}
+
+function redactIn(options: RedactOptions, rehearsed?: () => readonly RehearsedChange[]): RedactReport {
   const session = openSession(options)
   try {
     const { store, opened } = session
+    const opening = rehearsed?.()
     const entity = findTarget(store, options.target)
     const found = changes(store, entity)
+    if (found.length === 0) requireEntity(session, entity)
     const report = {
       ...entity,
       records: found.reduce((sum, { lines }) => sum + lines, 0),
       segments: [...new Set(found.map(({ file }) => file.name))],
+      ...(opening === undefined ? {} : { opening }),
     }
-    if (found.length === 0 || options.dryRun === true) return report
+    if (found.length === 0 || opening !== undefined) return report
     opened.appender.settle()
     session.upkeep.hold()
     redact(session, entity, options.reason)
@@ -88,7 +101,27 @@ function entityOf(store: Store, seq: number): RedactedEntity {
     for (const chunk of segmentChunks(store, source)) scan.push(chunk)
     if (found !== undefined) return found
   }
-  throw failure('usage', `no record has the number ${seq}`, 'nothing was changed')
+  throw failure('no_record', `no record has the number ${seq}`, 'nothing was changed')
+}
+
+/** A name that nothing has ever had is a mistake in the name, and not something that is erased already. */
+function requireEntity({ store, opened }: Session, { item_id, item_type }: RedactedEntity): void {
+  if (opened.state.find(item_type, item_id) !== undefined) return
+  let isThere = false
+  for (const source of listSegments(store)) {
+    const scan = new SegmentScan({
+      valid: ({ record }) => {
+        if (record.item_type === item_type && record.item_id === item_id) isThere = true
+      },
+    })
+    for (const chunk of segmentChunks(store, source)) scan.push(chunk)
+    if (isThere) return
+  }
+  throw failure(
+    'no_record',
+    `no record is about ${item_type} ${item_id}`,
+    'nothing was changed; a message is named by its persona and number, as in: --entity message river/246',
+  )
 }
 
 /** A file that holds content of the entity. */

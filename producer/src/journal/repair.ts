@@ -1,7 +1,9 @@
 import { basename, join } from 'node:path'
 import {
   Continuity,
+  eventsPaths,
   isSeq,
+  KimError,
   parseArchivedSegmentName,
   parseCheckpointName,
   parseSegmentName,
@@ -9,8 +11,10 @@ import {
   type SeqRange,
   tempName,
 } from '@kim/manifest'
+import type { RehearsedChange } from '../effects/rehearsal.js'
 import { CheckpointJudge, readCheckpoint } from './checkpoint-file.js'
 import type { Draft } from './draft.js'
+import { failure } from './failure.js'
 import {
   type CheckpointSource,
   listCheckpoints,
@@ -21,8 +25,9 @@ import {
 import { seqRepair } from './notes.js'
 import type { JournalOptions } from './options.js'
 import { abandonedNote, tornNote } from './recovery-notes.js'
+import { rehearse } from './rehearse.js'
 import { type AbandonedRun, type ScannedRange, SegmentScan } from './segment-scan.js'
-import { closeSession, enterStore, lockedStore, type Session } from './session.js'
+import { closeSession, enterStore, lockedStore, makeStore, type Session } from './session.js'
 import { runToEnd } from './slices.js'
 import type { Store } from './store.js'
 
@@ -44,42 +49,71 @@ export interface RepairReport {
   readonly runs: readonly string[]
   /** Numbers without a record that nothing explained: named by a seq_repair. */
   readonly holes: readonly SeqRange[]
+  /** What opening the store would do first; only of a dry run. */
+  readonly opening?: readonly RehearsedChange[]
 }
 
 /**
  * Sets damage aside and says in the journal what it found. It changes no byte of a segment: what is no record is
- * copied away and named, what is missing is named, and only what is no segment at all is moved. Offline.
+ * copied away and named, what is missing is named, and only what is no segment at all is moved. Offline. What
+ * cannot be carried through to its end is found out before anything is touched.
  */
 export function repairStore(options: RepairOptions): RepairReport {
+  if (options.dryRun === true) {
+    const { changes, options: dry } = rehearse(options)
+    return unchanged(() => repair(dry, changes))
+  }
+  // Only what is moved out of the way can leave a store behind in which the rest then fails.
+  if (findIrregular(makeStore(options)).length > 0) {
+    const { changes, options: dry } = rehearse({ ...options, log: undefined })
+    unchanged(() => repair(dry, changes))
+  }
+  return repair(options)
+}
+
+/** Says of a failure that it was one of the rehearsal only. */
+function unchanged<T>(run: () => T): T {
+  try {
+    return run()
+  } catch (error) {
+    if (!(error instanceof KimError) || error.code === 'store_held') throw error
+    throw failure(error.code, error.message, `nothing was changed; ${error.hint}`, error)
+  }
+}
+
+function repair(options: RepairOptions, changes?: () => readonly RehearsedChange[]): RepairReport {
   const { store, lock } = lockedStore(options)
   let session: Session | undefined
   try {
-    const isDry = options.dryRun === true
     const irregular = findIrregular(store)
-    if (!isDry) for (const path of irregular) quarantine(store, path)
-    // As long as they stand there the store cannot be opened, so a dry run can tell no more.
-    else if (irregular.length > 0) return { irregular, checkpoints: [], lines: [], runs: [], holes: [] }
+    for (const path of irregular) quarantine(store, path)
     session = enterStore(store, lock, options)
+    const opening = changes?.().filter(change => !isOfRepair(change))
     const checkpoints = findUnverified(session)
     const damage = findDamage(store)
-    if (!isDry) {
-      session.opened.appender.settle()
-      for (const { path } of checkpoints) quarantine(store, path)
-      for (const line of damage.lines) keepCopy(store, line)
-      append(session, damage)
-      session.upkeep.finish()
-    }
+    session.opened.appender.settle()
+    for (const { path } of checkpoints) quarantine(store, path)
+    for (const line of damage.lines) keepCopy(store, line)
+    append(session, damage)
+    // A checkpoint is no part of what is reported, and would be held in memory.
+    if (opening === undefined) session.upkeep.finish()
     return {
       irregular,
       checkpoints: checkpoints.map(({ path }) => path),
       lines: damage.lines.map(({ source, range: { from, to } }) => ({ segment: nameOf(source), from, to })),
       runs: damage.runs.map(({ run }) => run.tx_id),
       holes: damage.holes,
+      ...(opening === undefined ? {} : { opening }),
     }
   } finally {
     if (session === undefined) lock.release()
     else closeSession(session)
   }
+}
+
+/** Whether it was the repair that came before the open, and not the open. */
+function isOfRepair({ path, what }: RehearsedChange): boolean {
+  return what === 'move' || basename(path) === basename(eventsPaths('').quarantine)
 }
 
 /** Entries under a legal name that cannot be what the name says. */

@@ -1,12 +1,14 @@
 import { once } from 'node:events'
 import type { Input, Io } from '@kim/cli-kit'
 import { exportRecords } from '../../journal/export.js'
+import { rehearse } from '../../journal/rehearse.js'
 import { storeOptions } from '../open-store.js'
 
 /** Prints the stored lines of all available segments, byte for byte. */
 export async function run(input: Input, io: Io): Promise<number> {
   const lines = exportRecords({
-    ...storeOptions(input, io),
+    // A reader that goes through the writer's file layer, and must not tighten a mode on its way.
+    ...rehearse(storeOptions(input, io)).options,
     from: input.number('from-seq'),
     to: input.number('to-seq'),
     agents: input.list('persona'),

@@ -1,6 +1,7 @@
 import { formatCount, type Input, type Io, usageError } from '@kim/cli-kit'
 import { type RedactTarget, redactStore } from '../../journal/redact.js'
 import { storeOptions } from '../open-store.js'
+import { openingLines } from '../opening-lines.js'
 import { report } from '../report.js'
 
 /** Erases the content of one entity everywhere in the store. */
@@ -21,6 +22,7 @@ export function run(input: Input, io: Io): number {
       ? `nothing to erase: no record of ${done.item_type} ${done.item_id} has content`
       : `${verb} the content of ${done.item_type} ${done.item_id} in ${formatCount(done.records, 'record')} of ${formatCount(done.segments.length, 'segment')}`,
     ...done.segments.map(name => `  ${name}`),
+    ...openingLines(done.opening),
   ])
   return 0
 }

@@ -1,12 +1,26 @@
-import type { Input, Io } from '@kim/cli-kit'
+import { type Input, type Io, withProgress } from '@kim/cli-kit'
+import { storePaths } from '@kim/manifest'
+import { type FindingKind, verifyJournal } from '@kim/observer-sdk'
 import { repairStore } from '../../journal/repair.js'
 import { storeOptions } from '../open-store.js'
+import { openingLines } from '../opening-lines.js'
 import { report } from '../report.js'
 
-/** Makes a damaged journal one that verifies, and says what that took. */
-export function run(input: Input, io: Io): number {
+/** What a repair names or takes away; everything else that verify finds wrong stays wrong. */
+const MENDED: ReadonlySet<string> = new Set<FindingKind>([
+  'checkpoint_corrupt',
+  'malformed_line',
+  'seq_hole',
+  'tx_incomplete',
+  'unreadable',
+])
+
+/** Sets aside and names what is damaged, and says what that leaves. Exit 1 where the journal stays corrupt. */
+export async function run(input: Input, io: Io): Promise<number> {
   const dryRun = input.bool('dry-run')
-  const found = repairStore({ ...storeOptions(input, io), dryRun })
+  const options = storeOptions(input, io)
+  const { opening, ...found } = repairStore({ ...options, dryRun })
+  const left = await leftOver(options.storeDir, dryRun, io)
   const lines = [
     ...found.irregular.map(path => `not a file: ${path} → quarantine/`),
     ...found.checkpoints.map(name => `checkpoint that nothing vouches for: ${name} → quarantine/`),
@@ -17,7 +31,29 @@ export function run(input: Input, io: Io): number {
     ...found.runs.map(id => `incomplete transaction: ${id}; noted`),
     ...found.holes.map(({ from, to }) => `numbers without a record: ${from}–${to}; noted`),
   ]
-  const head = lines.length === 0 ? 'nothing to repair' : dryRun ? 'would repair:' : 'repaired:'
-  report(input, io, { dry_run: dryRun, ...found }, [head, ...lines.map(line => `  ${line}`)])
-  return 0
+  const stays = Object.entries(left).map(([kind, count]) => `${kind} × ${count.toLocaleString('en-US')}`)
+  const facts = { dry_run: dryRun, ...found, left, ...(opening === undefined ? {} : { opening }) }
+  report(input, io, facts, [
+    headLine(lines.length, stays.length, dryRun),
+    ...lines.map(line => `  ${line}`),
+    ...(stays.length === 0 ? [] : [`no repair can undo, and verify goes on to find: ${stays.join(', ')}`]),
+    ...openingLines(opening),
+  ])
+  return stays.length === 0 ? 0 : 1
+}
+
+function headLine(lines: number, stays: number, dryRun: boolean): string {
+  if (lines === 0) return stays === 0 ? 'nothing to repair' : 'nothing that a repair can mend'
+  if (stays === 0) return dryRun ? 'would repair:' : 'repaired:'
+  return dryRun ? 'would set aside and note:' : 'set aside and noted:'
+}
+
+/** What verify finds wrong after the repair, by kind; before one, what a repair would not touch. */
+async function leftOver(storeDir: string, dryRun: boolean, io: Io): Promise<Record<string, number>> {
+  const { events: eventsDir } = storePaths(storeDir)
+  const { findings } = await withProgress(io, 'verify', control => verifyJournal({ eventsDir, ...control }))
+  const wrong = Object.entries(findings).filter(
+    ([kind, { weight }]) => weight > 0 && !(dryRun && MENDED.has(kind)),
+  )
+  return Object.fromEntries(wrong.map(([kind, { count }]) => [kind, count]))
 }
