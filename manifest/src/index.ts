@@ -63,6 +63,7 @@ export { Fold } from './fold.js'
 export { actionClasses } from './generated/action-classes.js'
 export { InvariantError, invariant } from './invariant.js'
 export { JournalTime } from './journal-time.js'
+export { exceedsNesting } from './json-bounds.js'
 export type {
   ActionClass,
   AnomalyKind,

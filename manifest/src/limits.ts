@@ -12,6 +12,7 @@ export const limits: Limits = Object.freeze({ ...limitValues })
 export function assertLimits(l: Limits): void {
   invariant(l.payloadInlineBytesMax < l.lineWrittenBytesMax, 'an inline payload fits a line')
   invariant(l.summaryCodePointsMax * 12 < l.lineWrittenBytesMax, 'an escaped summary fits a line')
+  invariant(l.personaNameBytesMax * 24 < l.lineWrittenBytesMax, 'a name fits a line four times, escaped')
   invariant(l.lineWrittenBytesMax <= l.lineReadBytesMax, 'a reader takes whatever our writer writes')
   invariant(l.lineWrittenBytesMax < l.commitBytesMax, 'a commit holds the longest line')
   invariant(l.commitBytesMax <= l.segmentBytesMax, 'a segment holds the largest commit')

@@ -122,6 +122,7 @@ t.test('relations - a limit that does not fit the others is a bug at load', asyn
   const misfits = {
     payloadInlineBytesMax: limits.lineWrittenBytesMax,
     summaryCodePointsMax: limits.lineWrittenBytesMax,
+    personaNameBytesMax: limits.lineWrittenBytesMax,
     lineReadBytesMax: limits.lineWrittenBytesMax - 1,
     commitBytesMax: limits.lineWrittenBytesMax,
     segmentBytesMax: limits.commitBytesMax - 1,

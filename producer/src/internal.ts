@@ -19,6 +19,8 @@ export type { Random } from './effects/random.js'
 export { systemRandom } from './effects/random.js'
 export type { HeldLock, LockHolder, LockRefused, StoreLock } from './effects/store-lock.js'
 export { kernelLock } from './effects/store-lock.js'
+export type { Timers } from './effects/timers.js'
+export { loopTimers } from './effects/timers.js'
 export type { Turn } from './effects/turn.js'
 export { loopTurn } from './effects/turn.js'
 export type { AppendOptions, Draft, Receipt } from './journal/draft.js'
@@ -45,6 +47,28 @@ export type { ServiceParts } from './run/service.js'
 export { Service } from './run/service.js'
 export type { ServiceStatus } from './run/status.js'
 export { StatusFile } from './run/status-file.js'
-export type { Timers } from './run/timers.js'
-export type { Answer, Counts, Directory, Page } from './source/answer.js'
-export type { Source } from './source/source.js'
+export type { AddressClass } from './source/address.js'
+export { classOfAddress } from './source/address.js'
+export type {
+  Answer,
+  Continuation,
+  Counts,
+  Dialect,
+  Directory,
+  DirectoryEntry,
+  Failure,
+  Page,
+  PersonaCount,
+  Row,
+} from './source/answer.js'
+export { parseBody } from './source/body-json.js'
+export type { Connect, Target } from './source/connect.js'
+export { connectTo } from './source/connect.js'
+export { judgeCounts } from './source/counts.js'
+export type { Address, Resolve } from './source/destination.js'
+export { judgeDirectory } from './source/directory.js'
+export type { Judged } from './source/failures.js'
+export type { SourceOptions } from './source/open-source.js'
+export { openSource } from './source/open-source.js'
+export { judgePage } from './source/page.js'
+export type { CountsQuery, PageQuery, Source } from './source/source.js'

@@ -22,6 +22,7 @@ const SHOWN_BY: Readonly<Record<string, string>> = {
   commit_bytes_max: 'manifest/dist-test/limits.test.js',
   segment_bytes_max: 'manifest/dist-test/limits.test.js',
   personas_max: 'manifest/dist-test/limits.test.js',
+  persona_name_bytes_max: 'producer/dist-test/source/names.test.js',
   payload_inline_bytes_max: 'manifest/dist-test/limits.test.js',
   seq_max: 'manifest/dist-test/limits.test.js',
   seq_warn_ratio: 'manifest/dist-test/limits.test.js',

@@ -22,6 +22,8 @@ export const limitValues = {
   segmentBytesMax: 10485760,
   /** personas: a directory larger than this is a mistake or an attack, not a roster. */
   personasMax: 2000,
+  /** bytes: a name stands several times in a record, escaped, and every record must fit a line. */
+  personaNameBytesMax: 1024,
   /** bytes: larger payloads are content-addressed, so that scanning lines stays cheap. */
   payloadInlineBytesMax: 65536,
   /** seq: the last number that fits the eight digits of a segment name. */

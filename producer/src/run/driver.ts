@@ -1,6 +1,7 @@
 import { KimError } from '@kim/manifest'
 import type { Answered, Core, Now } from '../core/core.js'
 import type { Clock } from '../effects/clock.js'
+import type { Timers } from '../effects/timers.js'
 import type { Turn } from '../effects/turn.js'
 import type { Draft } from '../journal/draft.js'
 import type { Journal } from '../journal/journal.js'
@@ -8,7 +9,6 @@ import type { Source } from '../source/source.js'
 import { DiskSpace } from './disk-space.js'
 import { Requests } from './requests.js'
 import type { RunLog } from './run-log.js'
-import type { Timers } from './timers.js'
 
 /** What a driver drives, and with what. */
 export interface DriverParts {

@@ -2,6 +2,7 @@ import { storePaths } from '@kim/manifest'
 import type { Core } from '../core/core.js'
 import { type Clock, systemClock } from '../effects/clock.js'
 import { currentHost, type Host } from '../effects/host.js'
+import { loopTimers, type Timers } from '../effects/timers.js'
 import { loopTurn, type Turn } from '../effects/turn.js'
 import type { Journal } from '../journal/journal.js'
 import type { Source } from '../source/source.js'
@@ -11,7 +12,6 @@ import { metricsText } from './metrics.js'
 import type { RunLog } from './run-log.js'
 import { personaLine, type ServiceStatus } from './status.js'
 import { StatusFile } from './status-file.js'
-import { loopTimers, type Timers } from './timers.js'
 
 /** What a service is made of. Everything that is an effect can be replaced. */
 export interface ServiceParts {

@@ -1,0 +1,214 @@
+import { validateHeaderName } from 'node:http'
+import { type Environment, KimError } from '@kim/manifest'
+import { type Clock, systemClock } from '../effects/clock.js'
+import { type FileSystem, nodeFileSystem } from '../effects/file-system.js'
+import { currentHost } from '../effects/host.js'
+import { loopTimers, type Timers } from '../effects/timers.js'
+import type { Answer, Dialect } from './answer.js'
+import { dialectOf, parseBaseUrl } from './base-url.js'
+import { parseBody } from './body-json.js'
+import { type Connect, connectTo } from './connect.js'
+import { Connections } from './connections.js'
+import { judgeCounts } from './counts.js'
+import { Destination, type Resolve, systemResolve } from './destination.js'
+import { judgeDirectory } from './directory.js'
+import { type Call, exchange, type Line } from './exchange.js'
+import { type Judged, unreachable } from './failures.js'
+import { judgePage } from './page.js'
+import type { PageQuery, Source } from './source.js'
+import { readToken } from './token.js'
+
+/** Which server, as whom, and with what effects. */
+export interface SourceOptions {
+  /** `--url`. */
+  readonly url: string
+  /** `--dialect`; undefined: implied by the URL, or refused. */
+  readonly dialect?: Dialect | undefined
+  /** Of this program, for the user agent. */
+  readonly version: string
+  readonly tokenFile?: string | undefined
+  /** The name of the header that carries the token as it is; undefined: `Authorization: Bearer`. */
+  readonly authHeader?: string | undefined
+  readonly allowLoopback?: boolean | undefined
+  readonly allowPrivate?: boolean | undefined
+  /** Where `KIM_TOKEN` and `KIJITOMON_TOKEN` are looked for, at opening alone. */
+  readonly env: Environment
+  /** Hears that a token file read again was refused; the old token goes on being used. */
+  readonly onTokenRefused?: ((error: KimError) => void) | undefined
+  readonly clock?: Clock | undefined
+  readonly timers?: Timers | undefined
+  readonly fs?: FileSystem | undefined
+  /** Who must own the token file; undefined where the platform has no such number. */
+  readonly uid?: number | undefined
+  readonly resolve?: Resolve | undefined
+  readonly connect?: Connect | undefined
+}
+
+const SILENCE_MS_MAX = 5000
+const TOTAL_MS_MAX = 30_000
+const HOLD_SLACK_MS = 10_000
+
+/** Headers that say how the exchange itself goes; a token in their place would break it. */
+const OWN_HEADERS = new Set([
+  'accept-encoding',
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'user-agent',
+])
+
+function checkHeaderName(name: string): void {
+  const hint = 'name a header of its own for the token, like X-Api-Key'
+  try {
+    validateHeaderName(name)
+  } catch {
+    throw new KimError('usage', `--auth-header: ${JSON.stringify(name)} is no name of a header`, { hint })
+  }
+  if (OWN_HEADERS.has(name.toLowerCase())) {
+    throw new KimError('usage', `--auth-header: ${name} is needed for something else`, { hint })
+  }
+}
+
+/** Path and query; undefined where a value cannot be written in an address. */
+function pathOf(
+  path: string,
+  query: Readonly<Record<string, string | number | undefined>>,
+): string | undefined {
+  try {
+    const pairs = Object.entries(query).flatMap(([name, value]) =>
+      value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`],
+    )
+    return pairs.length === 0 ? path : `${path}?${pairs.join('&')}`
+  } catch {
+    return undefined
+  }
+}
+
+function pagePath({ persona, beforeId, unreadOnly }: PageQuery): string | undefined {
+  return pathOf('/api/inbox', {
+    persona,
+    mark_read: 'false',
+    before_id: beforeId,
+    unread_only: unreadOnly === true ? 'true' : undefined,
+  })
+}
+
+/** The credential. In closures only: what prints or inspects a source does not meet it. */
+function credential(
+  options: SourceOptions,
+  dialect: Dialect,
+): { header(): Record<string, string>; reload(): boolean } {
+  const { tokenFile: file, authHeader, onTokenRefused } = options
+  const fs = options.fs ?? nodeFileSystem
+  const uid = Object.hasOwn(options, 'uid') ? options.uid : currentHost().uid
+  let token = readToken({ file, env: options.env }, fs, uid)
+  if (token === undefined && dialect === 'hosted') {
+    throw new KimError('token_invalid', 'the hosted dialect needs a token, and none is configured', {
+      hint: 'give --token-file, or set KIM_TOKEN',
+    })
+  }
+  return {
+    header: () => {
+      if (token === undefined) return {}
+      return authHeader === undefined ? { Authorization: `Bearer ${token}` } : { [authHeader]: token }
+    },
+    reload: () => {
+      if (file === undefined) return false
+      try {
+        const found = readToken({ file, env: {} }, fs, uid)
+        const changed = found !== token
+        token = found
+        return changed
+      } catch (error) {
+        if (!(error instanceof KimError)) throw error
+        onTokenRefused?.(error)
+        return false
+      }
+    },
+  }
+}
+
+/** Resolves when `work` does, or after a while without it; a refusal is thrown, other troubles are for later. */
+async function judgeEarly(destination: Destination, timers: Timers): Promise<void> {
+  let stop = (): void => undefined
+  const patience = new Promise<void>(resolve => {
+    stop = timers.after(SILENCE_MS_MAX, resolve)
+  })
+  const judged = destination.addresses().then(
+    () => undefined,
+    (error: unknown) => {
+      if (error instanceof KimError) throw error
+    },
+  )
+  await Promise.race([judged, patience]).finally(stop)
+}
+
+/**
+ * A Kijito server over HTTP. It rejects with a `KimError` for what can never work: a malformed URL, a refused
+ * destination, a token that is missing or malformed. A server that is not there is no such thing.
+ */
+export async function openSource(options: SourceOptions): Promise<Source> {
+  const url = parseBaseUrl(options.url)
+  const dialect = dialectOf(url, options.dialect)
+  if (options.authHeader !== undefined) checkHeaderName(options.authHeader)
+  const token = credential(options, dialect)
+  const clock = options.clock ?? systemClock
+  const timers = options.timers ?? loopTimers
+  const permit = { loopback: options.allowLoopback === true, private: options.allowPrivate === true }
+  const destination = new Destination(url, permit, options.resolve ?? systemResolve)
+  await judgeEarly(destination, timers)
+
+  const connect = options.connect ?? connectTo
+  const connections = new Connections(() => connect({ ...url, addresses: destination.pinned }))
+  const line: Line = { authority: url.authority, destination, connections, clock, timers }
+
+  async function ask<T>(
+    path: string | undefined,
+    deadlines: Pick<Call, 'totalMs' | 'silenceMs'>,
+    signal: AbortSignal,
+    judge: (value: unknown) => Judged<T>,
+  ): Promise<Answer<T>> {
+    const sentMs = clock.monoMs()
+    const finish = (judged: Judged<T>, receivedMs: number): Answer<T> => ({ ...judged, sentMs, receivedMs })
+    if (path === undefined)
+      return finish({ ok: false, failure: unreachable('a value no address can hold') }, sentMs)
+    const headers = {
+      'User-Agent': `kim/${options.version}`,
+      'Accept-Encoding': 'identity',
+      ...token.header(),
+    }
+    const outcome = await exchange(line, { path, headers, ...deadlines }, signal)
+    const receivedMs = clock.monoMs()
+    if (!outcome.ok) {
+      if (outcome.failure.status === 401) token.reload()
+      return finish(outcome, receivedMs)
+    }
+    const body = parseBody(outcome.body)
+    return finish(body.ok ? judge(body.value) : body, receivedMs)
+  }
+
+  const ordinary = { totalMs: TOTAL_MS_MAX, silenceMs: SILENCE_MS_MAX }
+  return {
+    base: url.base,
+    dialect,
+    page: (query, signal) =>
+      ask(pagePath(query), ordinary, signal, value =>
+        judgePage(value, dialect, query.beforeId === undefined),
+      ),
+    directory: signal => ask('/api/personas', ordinary, signal, judgeDirectory),
+    counts: ({ waitSeconds, cursor }, signal) => {
+      const isHeld = waitSeconds > 0
+      const path = pathOf('/api/notify/pending', { wait: isHeld ? waitSeconds : undefined, cursor })
+      const held = { totalMs: waitSeconds * 1000 + HOLD_SLACK_MS, silenceMs: undefined }
+      return ask(path, isHeld ? held : ordinary, signal, judgeCounts)
+    },
+    reloadToken: () => token.reload(),
+    close: () => connections.destroy(),
+  }
+}

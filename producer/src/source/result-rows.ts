@@ -1,0 +1,19 @@
+import { type Judged, shapeInvalid } from './failures.js'
+
+/** An object as JSON has it, its members not yet judged. */
+export type Members = Readonly<Record<string, unknown>>
+
+/** True for a JSON object: neither `null` nor an array. */
+export function isMembers(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** What all three endpoints answer: an object whose `result` is an array. */
+export function resultOf(
+  value: unknown,
+): Judged<{ readonly body: Members; readonly result: readonly unknown[] }> {
+  if (!isMembers(value)) return { ok: false, failure: shapeInvalid('body is not an object') }
+  const result = value['result']
+  if (!Array.isArray(result)) return { ok: false, failure: shapeInvalid('result is not an array') }
+  return { ok: true, value: { body: value, result } }
+}

@@ -1,0 +1,95 @@
+import type { Environment } from '@kim/manifest'
+import { KimError } from '@kim/manifest'
+import { type FileSystem, openFlags } from '../effects/file-system.js'
+
+const TOKEN_BYTES_MAX = 16_384
+const ANYBODY_BUT_OWNER = 0o077
+
+/** Where the token may come from. */
+export interface TokenOrigin {
+  /** `--token-file`, which wins. */
+  readonly file: string | undefined
+  readonly env: Environment
+}
+
+function invalid(where: string, what: string): KimError {
+  return new KimError('token_invalid', `the token in ${where} ${what}`)
+}
+
+/** The text of a token, without white space around it; never shown in what is thrown. */
+function checked(text: string, where: string): string {
+  if (Buffer.byteLength(text) > TOKEN_BYTES_MAX)
+    throw invalid(where, `is longer than ${TOKEN_BYTES_MAX} bytes`)
+  const token = text.trim()
+  if (token === '') throw invalid(where, 'is empty')
+  if (!/^[\x21-\x7e]+$/.test(token)) {
+    throw invalid(where, 'holds something else than printable ASCII without spaces')
+  }
+  return token
+}
+
+function openToken(fs: FileSystem, path: string): number {
+  try {
+    // Without blocking: a pipe in the file's place would hold the process before it is looked at.
+    return fs.openSync(path, openFlags.readOnly | openFlags.nonBlock)
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code
+    const isDenied = code === 'EACCES' || code === 'EPERM'
+    throw new KimError(
+      isDenied ? 'not_permitted' : 'token_invalid',
+      `the token file ${path} cannot be read`,
+      {
+        cause,
+        hint: 'check the path and the rights of --token-file',
+      },
+    )
+  }
+}
+
+function checkOwn(fs: FileSystem, fd: number, path: string, uid: number | undefined): void {
+  const stat = fs.fstatSync(fd)
+  const refuse = (why: string, hint: string): KimError =>
+    new KimError('not_permitted', `the token file ${path} ${why}`, { hint })
+  if (!stat.isFile())
+    throw refuse('is not a regular file', 'name a file that holds the token and nothing else')
+  // Without user numbers (Windows) the mode bits say nothing either.
+  if (uid === undefined) return
+  if (stat.uid !== uid && stat.uid !== 0) {
+    throw refuse(`belongs to user ${stat.uid}`, 'whoever owns it can read it; make it your own')
+  }
+  if ((stat.mode & ANYBODY_BUT_OWNER) !== 0) throw refuse('is open to others', `run: chmod 600 ${path}`)
+}
+
+function readSmall(fs: FileSystem, fd: number): string {
+  // One byte more than is allowed tells "too long" from "just fits".
+  const buffer = Buffer.alloc(TOKEN_BYTES_MAX + 1)
+  let length = 0
+  for (;;) {
+    const read = fs.readSync(fd, buffer, length, buffer.length - length, length)
+    length += read
+    if (read === 0 || length === buffer.length) return buffer.toString('utf8', 0, length)
+  }
+}
+
+function readTokenFile(fs: FileSystem, path: string, uid: number | undefined): string {
+  const fd = openToken(fs, path)
+  try {
+    checkOwn(fs, fd, path, uid)
+    return checked(readSmall(fs, fd), `the file ${path}`)
+  } finally {
+    fs.closeSync(fd)
+  }
+}
+
+/**
+ * The configured token, or undefined where none is. The first place that is named decides, even if what stands there
+ * is refused: falling back would send another credential than the one the operator meant (KS-83).
+ */
+export function readToken(origin: TokenOrigin, fs: FileSystem, uid: number | undefined): string | undefined {
+  if (origin.file !== undefined) return readTokenFile(fs, origin.file, uid)
+  for (const name of ['KIM_TOKEN', 'KIJITOMON_TOKEN']) {
+    const value = origin.env[name]
+    if (value !== undefined) return checked(value, name)
+  }
+  return undefined
+}
