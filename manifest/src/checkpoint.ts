@@ -13,6 +13,9 @@ export const checkpointVersion = 1
 /** The capability of a checkpoint that was taken after a registry genesis. */
 export const registryCapability = 'registry_genesis'
 
+/** The capability of a checkpoint that was taken after a registry genesis of mode `all`; never without the other. */
+export const registryOfAllCapability = 'registry_genesis_all'
+
 /** An idempotency key that is still remembered, the seq of its first record, and that record's `ts`. */
 export type KeyEntry = readonly [key: string, seq: number, ts: string]
 

@@ -19,6 +19,7 @@ export {
   parseCheckpointHeader,
   parseCheckpointRef,
   registryCapability,
+  registryOfAllCapability,
   revisionsInOrder,
   verifyHeader,
 } from './checkpoint.js'

@@ -8,7 +8,10 @@ export type {
   CoreOptions,
   CoreStatus,
   Now,
+  PersonaStatus,
 } from './core/core.js'
+export { createCore } from './core/create-core.js'
+export type { CoreJournal } from './core/hive.js'
 export type { Clock } from './effects/clock.js'
 export { systemClock } from './effects/clock.js'
 export type { FileStat, FileSystem } from './effects/file-system.js'
@@ -27,7 +30,7 @@ export type { AppendOptions, Draft, Receipt } from './journal/draft.js'
 export type { ExportOptions } from './journal/export.js'
 export { exportRecords } from './journal/export.js'
 export type { GcReport } from './journal/gc.js'
-export type { Journal, StateView } from './journal/journal.js'
+export type { EntityOutline, Journal, StateView } from './journal/journal.js'
 export { openJournal, retryDelayMs } from './journal/journal.js'
 export type { Log, LogEntry } from './journal/log.js'
 export type { History } from './journal/open.js'

@@ -4,6 +4,7 @@ import {
   isRegistryGenesis,
   parseCheckpointRef,
   registryCapability,
+  registryOfAllCapability,
 } from '@kim/manifest'
 import { openCheckpoint } from '../store/store-files.js'
 import type { Baseline } from './baseline.js'
@@ -58,7 +59,7 @@ export class CheckpointCheck {
   readonly #refs: StatedRef[] = []
   readonly #judged = new Map<number, Judged | 'unknowable'>()
   readonly #keys = new RememberedKeys()
-  #hasRegistryGenesis = false
+  readonly #announced = new Set<string>()
   #due: CheckpointFile | undefined
 
   constructor(context: CheckpointContext, files: readonly CheckpointFile[]) {
@@ -78,7 +79,10 @@ export class CheckpointCheck {
       const used = this.#keys.record(entry)
       if (used !== undefined)
         this.#context.log.report('schema', entry, `its key was used by seq ${used} already`)
-      if (isRegistryGenesis(record)) this.#hasRegistryGenesis = true
+      if (isRegistryGenesis(record)) {
+        this.#announced.add(registryCapability)
+        if (record.payload?.['mode'] === 'all') this.#announced.add(registryOfAllCapability)
+      }
       const ref = record.action === 'checkpoint_ref' ? parseCheckpointRef(record.payload) : undefined
       if (ref !== undefined)
         this.#refs.push({ ...ref, seq, atMs: this.#keys.nowMs, place: { segment, offset, seq } })
@@ -193,9 +197,14 @@ export class CheckpointCheck {
 
   #capabilities({ header }: CheckpointFile, isComplete: boolean): string[] {
     const stated = header?.capabilities ?? []
-    if (!isComplete && stated.includes(registryCapability)) this.#hasRegistryGenesis = true
-    const expected = this.#hasRegistryGenesis ? [registryCapability] : []
-    if (JSON.stringify(stated) === JSON.stringify(expected)) return []
+    for (const capability of [registryCapability, registryOfAllCapability]) {
+      if (!isComplete && stated.includes(capability)) this.#announced.add(capability)
+    }
+    const expected = [...this.#announced].sort()
+    // Writers before the second capability stated the first alone.
+    const older = expected.filter(capability => capability !== registryOfAllCapability)
+    const said = JSON.stringify(stated)
+    if (said === JSON.stringify(expected) || said === JSON.stringify(older)) return []
     return [`capabilities ${JSON.stringify(stated)}, ${JSON.stringify(expected)} in the journal`]
   }
 

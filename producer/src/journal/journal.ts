@@ -24,8 +24,22 @@ export interface StateView {
   get(itemType: string, itemId: string): EntityView | undefined
   /** Every live entity, or those of one type; each payload is read as it is asked for. */
   values(itemType?: string): Iterable<EntityView>
+  /** The live entities of one type without their payloads: nothing is read from the disk. */
+  outlines(itemType: string): Iterable<EntityOutline>
+  /** True for a live entity; nothing is read from the disk. */
+  has(itemType: string, itemId: string): boolean
   /** The last known revision of an entity, live or removed. */
   revisionOf(itemType: string, itemId: string): number | undefined
+  /** What the journal has announced about itself, as its checkpoints say it (JF-71). */
+  readonly capabilities: ReadonlySet<string>
+}
+
+/** A live entity as the writer knows it without a look at the disk. */
+export interface EntityOutline {
+  readonly item_id: string
+  readonly seq: number
+  /** True for a message that its persona has read, or that was redacted. */
+  readonly read: boolean
 }
 
 /** An open journal: the only writer of its store. */
@@ -330,7 +344,10 @@ function viewOf(state: JournalState, readBack: ReadBack): StateView {
     *values(itemType) {
       for (const entity of state.values(itemType)) yield readBack.view(entity)
     },
+    outlines: itemType => state.values(itemType),
+    has: (itemType, itemId) => state.find(itemType, itemId) !== undefined,
     revisionOf: (itemType, itemId) => state.revisionOf(itemType, itemId),
+    capabilities: state.capabilities,
   }
 }
 

@@ -8,6 +8,7 @@ import {
   type PayloadRef,
   type Revision,
   registryCapability,
+  registryOfAllCapability,
 } from '@kim/manifest'
 import { KeyLedger } from './keys.js'
 import type { Place, StoreFile } from './store-file.js'
@@ -122,7 +123,10 @@ export class JournalState {
     this.keys.record(record.seq, record.ts, record.key)
     if (effect === 'upsert') this.put(record, place)
     else if (effect === 'remove') this.remove(record)
-    else if (isRegistryGenesis(record)) this.capabilities.add(registryCapability)
+    else if (isRegistryGenesis(record)) {
+      this.capabilities.add(registryCapability)
+      if (record.payload?.['mode'] === 'all') this.capabilities.add(registryOfAllCapability)
+    }
   }
 
   /** The effect of a record that was read. */

@@ -1,0 +1,85 @@
+import type { Draft } from '../journal/draft.js'
+import {
+  type AccountFacts,
+  alarmDrafts,
+  audienceOf,
+  strandedInboxes,
+  tierOf,
+  urgentUnanswered,
+} from './account-alarms.js'
+import type { Authorship } from './authorship.js'
+import type { Hive } from './hive.js'
+import type { Persona } from './persona.js'
+
+/** Keeps the two account-wide alarms as the counts, the directory and the journal have them (KS-63 to KS-65). */
+export class AccountDesk {
+  readonly #hive: Hive
+  readonly #authorship: Authorship
+  readonly #firstSeenMs: ReadonlyMap<string, number>
+  #dormant: readonly string[] = []
+
+  constructor(hive: Hive, authorship: Authorship, firstSeenMs: ReadonlyMap<string, number>) {
+    this.#hive = hive
+    this.#authorship = authorship
+    this.#firstSeenMs = firstSeenMs
+  }
+
+  /** What is to be recorded now; nothing while anything it takes is not known. */
+  *plan(nowMs: number): Generator<Draft> {
+    const { directory, table, options } = this.#hive
+    if (directory?.entries === undefined || table === undefined) return
+    // Whether somebody ever wrote decides who is told.
+    if (!this.#authorship.isComplete) return
+    const personas: Persona[] = [...this.#hive.inboxes.keys()].map(name => this.#hive.personas.take(name))
+    const { authorship, hive } = { authorship: this.#authorship, hive: this.#hive }
+    const facts: AccountFacts = { directory: directory.entries, table, personas, authorship }
+    const audience = audienceOf(facts)
+    if (options.strandedAlerts && this.#isConfirmed(facts, nowMs)) {
+      const { stranded, dormant } = strandedInboxes(facts)
+      this.#sayDormant(dormant)
+      const members = {
+        stranded_inboxes: [...stranded],
+        ...(dormant.length > 0 ? { dormant_inboxes: [...dormant] } : {}),
+      }
+      const reason = `stranded-mail: ${stranded.length} inboxes hold unread mail, and nobody is seen to read them`
+      yield* alarmDrafts({ kind: 'stranded-mail', names: stranded, members, reason }, audience, personas)
+    }
+    if (options.urgentAlerts) {
+      const { urgent, writeOnly } = urgentUnanswered(facts)
+      const members = {
+        urgent_unanswered: [...urgent],
+        ...(writeOnly.length > 0 ? { urgent_unanswered_write_only: [...writeOnly] } : {}),
+      }
+      const reason = `urgent-unanswered: ${urgent.length} personas have urgent mail and wrote nothing since`
+      yield* alarmDrafts({ kind: 'urgent-unanswered', names: urgent, members, reason }, audience, personas)
+    }
+    hive.areAlarmsDirty = false
+  }
+
+  /** A name is judged by a directory that was fetched after it was first seen in the counts. */
+  #isConfirmed({ directory, table }: AccountFacts, nowMs: number): boolean {
+    const watch = this.#hive.directory
+    if (watch === undefined) return false
+    for (const [name, { unread }] of table) {
+      if (unread <= 0 || tierOf(directory.get(name)) === 'fine') continue
+      if ((this.#firstSeenMs.get(name) ?? nowMs) > watch.sentMs) {
+        watch.want(nowMs)
+        return false
+      }
+    }
+    return true
+  }
+
+  #sayDormant(dormant: readonly string[]): void {
+    for (const name of dormant) {
+      if (this.#dormant.includes(name)) continue
+      this.#hive.note({
+        level: 'info',
+        code: 'dormant_inbox',
+        message: 'an inbox with unread mail has read none of its mail yet',
+        persona: name,
+      })
+    }
+    this.#dormant = dormant
+  }
+}

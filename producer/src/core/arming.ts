@@ -1,0 +1,46 @@
+import type { Persona } from './persona.js'
+import type { HealthyPoll, TakenRow } from './poll.js'
+
+/** The rows of a poll that no record stands for yet, ascending: each becomes one, woken for or not (KS-29). */
+export function freshRows(persona: Persona, poll: HealthyPoll): readonly TakenRow[] {
+  // At first contact every visible message comes in, wherever what stands already may end.
+  const from = poll.arrival === 'first-contact' ? 0 : poll.reach
+  return poll.rows.filter(({ row }) => row.id > from && !persona.index.has(row.id))
+}
+
+/** What silences messages of a poll besides what does so already. */
+export interface Silence {
+  readonly silentTo: number
+  readonly seeded: number | undefined
+}
+
+/** What an arming goes by. */
+export interface ArmingTerms {
+  readonly isArmed: boolean
+  readonly maxReplay: number
+  readonly seedAt: number | undefined
+}
+
+/**
+ * Up to which id messages are appended without an event from this poll on, if that changes (KS-34 to KS-36): a
+ * seed does it for a persona without a record, a cap at arming. There is no cap while a pin stands: what its walks
+ * bring is no backlog, and none for a persona that is armed below its window.
+ */
+export function silenceOf(
+  persona: Persona,
+  poll: HealthyPoll,
+  fresh: readonly TakenRow[],
+  { isArmed, maxReplay, seedAt }: ArmingTerms,
+): Silence | undefined {
+  const seeded = poll.arrival === 'seed' ? seedAt : undefined
+  const before = Math.max(persona.silentTo, seeded ?? 0)
+  const isCapped =
+    !isArmed &&
+    poll.pin === undefined &&
+    (poll.arrival === 'known' || poll.arrival === 'seed') &&
+    fresh.reduce((count, { row }) => (row.id > before ? count + 1 : count), 0) > maxReplay
+  const silentTo = isCapped ? (fresh.at(-1)?.row.id ?? before) : before
+  const isSeedNew = seeded !== undefined && persona.image?.seeded !== seeded
+  if (silentTo <= persona.silentTo && !isSeedNew) return undefined
+  return { silentTo, seeded: seeded ?? persona.image?.seeded }
+}

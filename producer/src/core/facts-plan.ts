@@ -1,0 +1,62 @@
+import type { Draft } from '../journal/draft.js'
+import type { PersonaCount } from '../source/answer.js'
+import { personaDraft } from './drafts.js'
+import type { Inbox } from './inbox.js'
+import type { Persona } from './persona.js'
+import { blankImage, type PersonaImage } from './persona-image.js'
+import { readMarks } from './row-changes.js'
+import type { Rules } from './rules.js'
+
+/** The counts of the account, or undefined where they are not available. */
+export type CountsTable = ReadonlyMap<string, PersonaCount> | undefined
+
+/** The count of urgent mail as it now is: absence from a valid answer is 0, a mistyped one says nothing. */
+export function urgentNow(table: CountsTable, name: string, before: number): number {
+  if (table === undefined) return before
+  const row = table.get(name)
+  return row === undefined ? 0 : (row.unreadUrgent ?? before)
+}
+
+/** The persona's record as the facts besides its polls have it; the same object where nothing changed. */
+function imageNow(
+  persona: Persona,
+  image: PersonaImage,
+  table: CountsTable,
+  isWatched: boolean,
+): PersonaImage {
+  const unreadUrgent = urgentNow(table, persona.name, image.unreadUrgent)
+  if (unreadUrgent === image.unreadUrgent && image.watched === isWatched) return image
+  const cursor = persona.isCapOwed ? image.cursor : persona.watermark
+  return { ...image, unreadUrgent, watched: isWatched, cursor }
+}
+
+/** True where something besides a poll is to be recorded about a persona. */
+export function hasFacts(persona: Persona, inbox: Inbox | undefined, table: CountsTable): boolean {
+  if (inbox?.isAdded === true && persona.image === undefined) return true
+  if (inbox !== undefined && inbox.reads.length > 0) return true
+  const { image } = persona
+  return image !== undefined && imageNow(persona, image, table, inbox !== undefined) !== image
+}
+
+/** What is recorded about a persona besides its polls: that it came in, its urgent count, what was read. */
+export function* factsPlan(
+  persona: Persona,
+  inbox: Inbox | undefined,
+  table: CountsTable,
+  rules: Rules,
+): Generator<Draft> {
+  const { name, image } = persona
+  if (image === undefined && inbox?.isAdded === true) {
+    const summary = `${name} was added`
+    yield personaDraft(name, blankImage, { isNew: true, event: 'persona_added', summary })
+    return
+  }
+  if (image !== undefined) {
+    const now = imageNow(persona, image, table, inbox !== undefined)
+    if (now !== image) {
+      const summary = now.watched ? `${name}: ${now.unreadUrgent} urgent` : `${name} is not watched any more`
+      yield personaDraft(name, now, { isNew: false, summary })
+    }
+  }
+  if (inbox !== undefined) yield* readMarks(persona, inbox.reads, rules)
+}

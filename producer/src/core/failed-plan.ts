@@ -1,0 +1,29 @@
+import type { Draft } from '../journal/draft.js'
+import { alertDraft, personaDraft } from './drafts.js'
+import { goesDown, type Liveness, secondsOf } from './liveness.js'
+import type { Persona } from './persona.js'
+import type { FailedPoll } from './poll.js'
+
+/** What a failed poll records: nothing, unless it takes the inbox down (KS-49). */
+export function* failedPlan(
+  persona: Persona,
+  { failure }: FailedPoll,
+  liveness: Liveness,
+  terms: { readonly alertAfter: number; readonly nowMs: number },
+): Generator<Draft> {
+  const { name, image, isDown } = persona
+  const goes = goesDown(liveness, isDown, terms.alertAfter)
+  if (!goes && !isDown) return
+  if (goes) {
+    yield alertDraft(name, 'unreachable', {
+      isNew: !persona.alerts.has('unreachable'),
+      status: 'open',
+      reason: failure.reason,
+      members: { consecutive_failures: liveness.failures, seconds: secondsOf(liveness, terms.nowMs) },
+      event: 'alert',
+    })
+  }
+  if (image === undefined || image.state === 'down') return
+  const cursor = persona.isCapOwed ? image.cursor : persona.watermark
+  yield personaDraft(name, { ...image, state: 'down', cursor }, { isNew: false, summary: `${name} is down` })
+}

@@ -1,0 +1,157 @@
+import { registryOfAllCapability } from '@kim/manifest'
+import type { StateView } from '../journal/journal.js'
+import type { History } from '../journal/open.js'
+import type { Ask, CoreNote, CoreOptions } from './core.js'
+import { DirectoryWatch } from './directory-watch.js'
+import type { CountsTable } from './facts-plan.js'
+import { Inbox } from './inbox.js'
+import { usableNames } from './names.js'
+import { bodyMark, type Persona } from './persona.js'
+import { Personas } from './personas.js'
+import type { Arrival } from './poll.js'
+import type { Rules, StoredMessage } from './rules.js'
+
+/** What the core needs of an open journal. */
+export interface CoreJournal {
+  readonly state: StateView
+  readonly history: Pick<History, 'isWhole' | 'holes'>
+}
+
+/** What may be asked, before it has a number. */
+type AskBody = Ask extends infer One ? (One extends Ask ? Omit<One, 'id'> : never) : never
+
+/** Everything that the decisions of one process share: what the journal says, who is watched, what was heard. */
+export class Hive implements Rules {
+  readonly options: CoreOptions
+  readonly suppressed: ReadonlySet<string>
+  readonly view: StateView
+  readonly personas: Personas
+  readonly inboxes: Map<string, Inbox> = new Map()
+  readonly directory: DirectoryWatch | undefined
+  readonly mode: 'all' | 'list'
+  /** Undefined while no counts are at hand. */
+  table: CountsTable
+  /** An answer for counts came in, whatever it was. */
+  hasHeardCounts = false
+  /** Personas of which something may have to be recorded. */
+  readonly dirty: Set<string> = new Set()
+  /** The two account-wide alarms may have changed. */
+  areAlarmsDirty = true
+  isGenesisDirty = true
+  /** Some persona's record stood when this process began, or was made since. */
+  hasArmed = false
+  readonly #isDamaged: boolean
+  readonly #outbox: Ask[] = []
+  readonly #notes: CoreNote[] = []
+  readonly #said: Set<string> = new Set()
+  #ids = 0
+  #isStarted = false
+
+  constructor(options: CoreOptions, journal: CoreJournal) {
+    this.options = options
+    this.suppressed = new Set(options.suppressedAuthors)
+    this.view = journal.state
+    this.personas = new Personas(journal.state)
+    this.mode = options.personas === undefined ? 'all' : 'list'
+    this.directory = this.mode === 'all' ? new DirectoryWatch(options.rediscoverSeconds) : undefined
+    const { isWhole, holes } = journal.history
+    this.#isDamaged = !isWhole || holes.length > 0
+    this.hasArmed = [...this.personas].some(({ image }) => image !== undefined)
+  }
+
+  /** The personas known from the start: those of the list, or those of the journal that were watched. */
+  start(nowMs: number): void {
+    if (this.#isStarted) return
+    this.#isStarted = true
+    if (this.options.personas === undefined) {
+      for (const { name, image } of [...this.personas])
+        if (image?.watched === true) this.watch(name, nowMs, true)
+      return
+    }
+    const { usable, refused } = usableNames(this.options.personas)
+    for (const name of usable) this.watch(name, nowMs, true)
+    for (const name of refused) this.refuse(name)
+    for (const { name, image } of this.personas) {
+      if (image?.watched === true && !this.inboxes.has(name)) this.dirty.add(name)
+    }
+  }
+
+  /** Watches an inbox from now on; nothing happens if it is watched. */
+  watch(name: string, nowMs: number, isFromStart: boolean): void {
+    if (this.inboxes.has(name)) return
+    const persona = this.personas.take(name)
+    const isAdded =
+      this.mode === 'all' &&
+      persona.image === undefined &&
+      // One that failed until it was announced as missing left its alarm behind.
+      !persona.alerts.has('unreachable') &&
+      this.view.capabilities.has(registryOfAllCapability) &&
+      !(this.#isDamaged && isFromStart)
+    this.inboxes.set(name, new Inbox(name, { rank: this.inboxes.size, nowMs, isFromStart, isAdded }))
+    this.isGenesisDirty = true
+    this.dirty.add(name)
+  }
+
+  /** How a persona comes in with its next poll (section 6). */
+  arrivalOf(persona: Persona, inbox: Inbox): Arrival {
+    if (persona.image !== undefined || inbox.isAdded) return 'known'
+    if (this.options.seedAt !== undefined) return 'seed'
+    return this.#isDamaged && inbox.isFromStart ? 'damaged' : 'first-contact'
+  }
+
+  unreadOf(persona: string): number | 'unknown' {
+    return this.table === undefined ? 'unknown' : (this.table.get(persona)?.unread ?? 0)
+  }
+
+  isUnlisted(persona: string): boolean {
+    const entries = this.directory?.entries
+    return entries !== undefined && !entries.has(persona)
+  }
+
+  messageOf(persona: string, id: number): StoredMessage | undefined {
+    const itemId = `${persona}/${id}`
+    if (!this.view.has('message', itemId)) return undefined
+    const payload = this.view.get('message', itemId)?.payload
+    return payload === undefined ? undefined : { payload, body: bodyMark(payload) }
+  }
+
+  /** Puts a request where `next` finds it. */
+  ask(body: AskBody): number {
+    const id = ++this.#ids
+    this.#outbox.push({ ...body, id } as Ask)
+    return id
+  }
+
+  takeAsks(): readonly Ask[] {
+    return this.#outbox.splice(0)
+  }
+
+  note(note: CoreNote): void {
+    this.#notes.push(note)
+  }
+
+  /** Says a lasting condition once when it begins and once when it ends (KS-66). */
+  noteChange(code: string, isOn: boolean, begins: CoreNote, ends: CoreNote): void {
+    if (isOn === this.#said.has(code)) return
+    if (isOn) this.#said.add(code)
+    else this.#said.delete(code)
+    this.note(isOn ? begins : ends)
+  }
+
+  /** One line a name that is no name (KS-11, KS-13, KS-70). */
+  refuse(name: string): void {
+    const code = `refused:${name}`
+    if (this.#said.has(code)) return
+    this.#said.add(code)
+    this.note({
+      level: 'warn',
+      code: 'persona_refused',
+      message: 'a persona without a usable name is ignored',
+      fields: { name: name.slice(0, 100) },
+    })
+  }
+
+  takeNotes(): readonly CoreNote[] {
+    return this.#notes.splice(0)
+  }
+}

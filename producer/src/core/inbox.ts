@@ -1,0 +1,67 @@
+import { healthy, type Liveness } from './liveness.js'
+import type { PollResult, PollUnderWay } from './poll.js'
+import type { UnreadWalk } from './unread-walk.js'
+
+/** How an inbox came to be watched. */
+export interface InboxPlace {
+  readonly rank: number
+  readonly nowMs: number
+  readonly isFromStart: boolean
+  readonly isAdded: boolean
+}
+
+/** What this process knows of a watched inbox besides the journal: its schedule, its polls, its failures. */
+export class Inbox {
+  readonly name: string
+  /** Its place in the order in which inboxes came in. */
+  readonly rank: number
+  /** Set once the `armed` record of this process is durable. */
+  isArmed = false
+  liveness: Liveness = healthy
+  /** Monotonic time of the next poll. */
+  dueMs: number
+  /**
+   * Its count rose, the token changed or somebody poked: it goes before those that are only due. A poll that was
+   * sent before does not settle it, so it is taken back when one begins and may be set again while that is under way.
+   */
+  isUrgent = false
+  poll: PollUnderWay | undefined
+  /** When the last poll began, and when it asked its last page. */
+  startedMs = 0
+  askedMs = 0
+  /** A poll that came in and is not wholly in the journal yet. */
+  result: PollResult | undefined
+  lastPollMs: number | undefined
+  lastHealthyMs: number | undefined
+  lastStatus: number | undefined
+  /** Polls that ended. */
+  polls = 0
+  /** The first poll after arming lies at the inbox's own phase. */
+  isPhased = false
+  /** The unread count the last answer gave. */
+  unreadSeen: number | undefined
+  /** The poll under way is one for its own sake, not for a rise. */
+  isResync = false
+  /** Known from the start of this process, from the journal, a list or the first directory. */
+  readonly isFromStart: boolean
+  /** It was first met after the registry was announced for all: `persona_added` comes first (KS-33). */
+  readonly isAdded: boolean
+  /** Messages that the counts or a walk over unread rows say were read. */
+  reads: readonly number[] = []
+  /** A walk over unread rows, wanted after a resync or under way (KS-58). */
+  unreadWalk: UnreadWalk | undefined
+
+  constructor(name: string, place: InboxPlace) {
+    this.name = name
+    this.rank = place.rank
+    this.dueMs = place.nowMs
+    this.isFromStart = place.isFromStart
+    this.isAdded = place.isAdded
+  }
+
+  /** Due at once. */
+  want(nowMs: number): void {
+    this.isUrgent = true
+    this.dueMs = Math.min(this.dueMs, nowMs)
+  }
+}

@@ -1,0 +1,98 @@
+import { isJsonObject, type JsonObject } from '@kim/manifest'
+import type { Draft } from '../journal/draft.js'
+import type { StateView } from '../journal/journal.js'
+import { type AlertKind, openAlert, parseAlertId } from './alert-kind.js'
+import { bodyHash, NO_BODY } from './body-hash.js'
+import { MessageIndex } from './message-index.js'
+import { type PersonaImage, parsePersona } from './persona-image.js'
+import { type Pin, pinOf } from './pin.js'
+
+/** What the journal says about one persona. Nothing here outlives it: a process that starts reads it from there. */
+export class Persona {
+  readonly name: string
+  /** Undefined until its record stands. */
+  image: PersonaImage | undefined
+  /** The revision of its record; 0 if there never was one. */
+  revision = 0
+  index: MessageIndex = new MessageIndex()
+  readonly alerts: Map<AlertKind, JsonObject> = new Map()
+
+  constructor(name: string) {
+    this.name = name
+  }
+
+  get isDown(): boolean {
+    return openAlert(this.alerts, 'unreachable') !== undefined
+  }
+
+  get pin(): Pin | undefined {
+    return pinOf(this.alerts)
+  }
+
+  /** W(P) of KS-28. */
+  get watermark(): number {
+    return this.pin?.cursorAt ?? Math.max(this.image?.cursor ?? 0, this.index.highest)
+  }
+
+  /** Nothing at or below it is ever fetched: it is known, or it was there before this persona was watched. */
+  get reach(): number {
+    return Math.max(this.watermark, (this.image?.floor ?? 0) - 1)
+  }
+
+  /** Every id up to it is appended without an event (KS-36). */
+  get silentTo(): number {
+    return this.image?.silentTo ?? 0
+  }
+
+  /** A cap that silences messages and was not announced yet, as its walk is still open (KS-34). */
+  get isCapOwed(): boolean {
+    const { silentTo, seeded, cappedTo } = this.image ?? {}
+    return silentTo !== undefined && silentTo !== seeded && silentTo !== cappedTo
+  }
+
+  /** Forgets everything that is the journal's to say. */
+  forget(): void {
+    this.image = undefined
+    this.revision = 0
+    this.index = new MessageIndex()
+    this.alerts.clear()
+  }
+
+  /** Takes over a record of this persona that is durable. */
+  apply({ item_type, item_id, payload, action }: Draft, atMs: number): void {
+    if (action === 'delete' || payload === undefined) return
+    if (item_type === 'persona') {
+      this.image = parsePersona(payload)
+      this.revision++
+    } else if (item_type === 'alert') {
+      const parsed = parseAlertId(item_id)
+      if (parsed !== undefined) this.alerts.set(parsed.kind, payload)
+    } else if (item_type === 'message') {
+      const id = idOfMessage(item_id)?.id
+      if (id !== undefined) {
+        this.index.put(id, { isRead: payload['read'] === true, body: bodyMark(payload), sinceMs: atMs })
+      }
+    }
+  }
+
+  /** Takes the persona's own record and its alarms from the journal. */
+  readRecords(view: StateView): void {
+    this.revision = view.revisionOf('persona', this.name) ?? 0
+    const entity = view.get('persona', this.name)
+    this.image = entity === undefined ? undefined : parsePersona(entity.payload)
+  }
+}
+
+/** `<persona>/<id>`; a persona may hold a slash, an id cannot. */
+export function idOfMessage(itemId: string): { readonly persona: string; readonly id: number } | undefined {
+  const at = itemId.lastIndexOf('/')
+  const id = Number(itemId.slice(at + 1))
+  return at > 0 && Number.isSafeInteger(id) && id >= 0 ? { persona: itemId.slice(0, at), id } : undefined
+}
+
+/** The number of a stored body; none where it is not whole. */
+export function bodyMark(payload: JsonObject | undefined): number {
+  if (!isJsonObject(payload) || payload['clipped'] === true) return NO_BODY
+  const content = payload['content']
+  return typeof content === 'string' ? bodyHash(content) : NO_BODY
+}

@@ -1,0 +1,50 @@
+import { isCount, type JsonObject } from '@kim/manifest'
+import { type Alerts, openAlert } from './alert-kind.js'
+import { type Holes, parseHoles, walkMember } from './hole.js'
+
+/** An open `bounded-window` alarm: the watermark stays where it is until every hole above it was walked (KS-25). */
+export interface Pin {
+  readonly cursorAt: number
+  readonly holes: Holes
+  /** How many messages the walks have brought. */
+  readonly reconciled: number
+  readonly windowFloor: number
+  readonly omitted: number
+}
+
+const count = (value: unknown): number => (isCount(value) ? value : 0)
+
+/** The pin that stands, if one does. */
+export function pinOf(alerts: Alerts): Pin | undefined {
+  const payload = openAlert(alerts, 'bounded-window')
+  if (payload === undefined) return undefined
+  const cursorAt = count(payload['cursor_at'])
+  return {
+    cursorAt,
+    holes: parseHoles(cursorAt, payload['walk']),
+    reconciled: count(payload['reconciled']),
+    windowFloor: count(payload['window_floor']),
+    omitted: count(payload['omitted']),
+  }
+}
+
+/** The members of a pin's record besides those of every alarm. */
+export function pinMembers({ cursorAt, holes, reconciled, windowFloor, omitted }: Pin): JsonObject {
+  return {
+    omitted,
+    window_floor: windowFloor,
+    cursor_at: cursorAt,
+    reconciled,
+    pinned: true,
+    walk: walkMember(holes),
+  }
+}
+
+/** True where two pins say the same about what was walked. */
+export function isSamePin(a: Pin, b: Pin): boolean {
+  return (
+    a.cursorAt === b.cursorAt &&
+    a.reconciled === b.reconciled &&
+    JSON.stringify(a.holes) === JSON.stringify(b.holes)
+  )
+}

@@ -1,0 +1,163 @@
+import type { Answer, Page } from '../source/answer.js'
+import type { Hive } from './hive.js'
+import type { Inbox } from './inbox.js'
+import { failed, healthy } from './liveness.js'
+import type { PollResult } from './poll.js'
+import { stepPoll } from './poll.js'
+import { nextDueMs, pollsToStart } from './schedule.js'
+import { stepUnreadWalk, wantedUnreadWalk } from './unread-walk.js'
+
+/** Whose page was asked for, and why. */
+interface PageAsked {
+  readonly inbox: Inbox
+  readonly purpose: 'poll' | 'unread'
+}
+
+/** A first contact waits so long for the first counts, to say how much of what it takes over is unread. */
+const COUNTS_GRACE_MS = 1000
+
+/** Polls inboxes: which to ask now, and what their pages come to. */
+export class PollDesk {
+  readonly #hive: Hive
+  readonly #asked: Map<number, PageAsked> = new Map()
+  polls = 0
+  failures = 0
+
+  constructor(hive: Hive) {
+    this.#hive = hive
+  }
+
+  /** Asks for the newest page of every inbox whose turn it is; says when the next turn comes. */
+  start(nowMs: number): number {
+    const ready = [...this.#hive.inboxes.values()].filter(inbox => this.#mayStart(inbox))
+    const { start, wakeAtMs } = pollsToStart(ready, nowMs)
+    for (const inbox of start) this.#begin(inbox, nowMs)
+    let wake = wakeAtMs
+    for (const inbox of ready) {
+      if (inbox.result !== undefined) wake = Math.min(wake, this.#graceEndsMs(inbox))
+    }
+    return wake
+  }
+
+  /** One that was added is asked only when the record that says so stands. */
+  #mayStart(inbox: Inbox): boolean {
+    return !inbox.isAdded || this.#hive.personas.find(inbox.name)?.image !== undefined
+  }
+
+  #begin(inbox: Inbox, nowMs: number): void {
+    const persona = this.#hive.personas.take(inbox.name)
+    inbox.startedMs = nowMs
+    inbox.isResync = !inbox.isUrgent && inbox.isArmed
+    inbox.isUrgent = false
+    inbox.unreadWalk = undefined
+    const arrival = this.#hive.arrivalOf(persona, inbox)
+    inbox.poll = { startedMs: nowMs, arrival, wasArmed: inbox.isArmed, seen: undefined }
+    this.#ask(inbox, 'poll', undefined, nowMs)
+  }
+
+  #ask(inbox: Inbox, purpose: PageAsked['purpose'], beforeId: number | undefined, nowMs: number): void {
+    inbox.askedMs = nowMs
+    const query = { persona: inbox.name, beforeId, unreadOnly: purpose === 'unread' ? true : undefined }
+    this.#asked.set(this.#hive.ask({ kind: 'page', query }), { inbox, purpose })
+  }
+
+  answered(id: number, answer: Answer<Page>, nowMs: number): void {
+    const asked = this.#asked.get(id)
+    if (asked === undefined) return
+    this.#asked.delete(id)
+    if (asked.purpose === 'unread') this.#unreadPage(asked.inbox, answer, nowMs)
+    else this.#pollPage(asked.inbox, answer, nowMs)
+  }
+
+  #pollPage(inbox: Inbox, answer: Answer<Page>, nowMs: number): void {
+    if (inbox.poll === undefined) return
+    const step = stepPoll(inbox.poll, this.#hive.personas.take(inbox.name), answer)
+    if (step.kind === 'ask') {
+      inbox.poll = step.poll
+      this.#ask(inbox, 'poll', step.beforeId, nowMs)
+      return
+    }
+    inbox.poll = undefined
+    inbox.result = step.result
+    this.#hive.dirty.add(inbox.name)
+    this.#judge(inbox, step.result)
+  }
+
+  /** Health is judged when the answer is in, once, whatever becomes of the records (KS-18). */
+  #judge(inbox: Inbox, result: PollResult): void {
+    this.polls++
+    inbox.polls++
+    inbox.lastPollMs = result.receivedMs
+    if (result.kind === 'failed') {
+      this.failures++
+      inbox.lastStatus = result.failure.status
+      inbox.liveness = failed(inbox.liveness, result.failure, result.receivedMs)
+    } else {
+      inbox.lastStatus = undefined
+      inbox.lastHealthyMs = result.receivedMs
+      inbox.liveness = healthy
+    }
+  }
+
+  #graceEndsMs(inbox: Inbox): number {
+    const { result } = inbox
+    const { hasHeardCounts, options } = this.#hive
+    if (hasHeardCounts || !options.fastPath || result?.kind !== 'healthy') return Number.POSITIVE_INFINITY
+    if (result.arrival !== 'first-contact' || inbox.isArmed) return Number.POSITIVE_INFINITY
+    return result.receivedMs + COUNTS_GRACE_MS
+  }
+
+  /** True for a first contact that the first counts may still say something about (KS-31). */
+  isWaiting(inbox: Inbox, nowMs: number): boolean {
+    const endsMs = this.#graceEndsMs(inbox)
+    return endsMs !== Number.POSITIVE_INFINITY && nowMs < endsMs
+  }
+
+  /** Everything a poll brought is in the journal: its inbox gets its next turn. */
+  finish(inbox: Inbox, nowMs: number): void {
+    const { result } = inbox
+    if (result === undefined) return
+    inbox.result = undefined
+    const hive = this.#hive
+    const persona = hive.personas.take(inbox.name)
+    const hasFailed = result.kind === 'failed'
+    inbox.dueMs = nextDueMs(inbox, inbox.startedMs, nowMs, {
+      options: hive.options,
+      hasCounts: hive.table !== undefined,
+      isTroubled: hasFailed || persona.isDown || persona.pin !== undefined,
+    })
+    // What was learnt after this poll was sent is not in it.
+    if (inbox.isUrgent) inbox.want(nowMs)
+    hive.isGenesisDirty = true
+    hive.dirty.add(inbox.name)
+    if (!hasFailed && inbox.isResync) this.#wantUnreadWalk(inbox, nowMs)
+  }
+
+  /** KS-58: more is unread here than the server counts, so some of it was read elsewhere. */
+  #wantUnreadWalk(inbox: Inbox, nowMs: number): void {
+    const hive = this.#hive
+    if (hive.options.dialect !== 'hosted') return
+    const unread = hive.unreadOf(inbox.name)
+    if (unread === 'unknown' || unread === 0) return
+    if (hive.personas.take(inbox.name).index.unread <= unread) return
+    inbox.unreadWalk = { ...wantedUnreadWalk, beganMs: nowMs }
+    this.#ask(inbox, 'unread', undefined, nowMs)
+  }
+
+  #unreadPage(inbox: Inbox, answer: Answer<Page>, nowMs: number): void {
+    const { unreadWalk } = inbox
+    // A poll that began meanwhile goes first; this is tried again at the next resync.
+    if (unreadWalk?.beganMs === undefined) return
+    const { walk, isOver, isCovered } = stepUnreadWalk(unreadWalk, answer)
+    if (!isOver) {
+      inbox.unreadWalk = walk
+      this.#ask(inbox, 'unread', walk.beforeId, nowMs)
+      return
+    }
+    inbox.unreadWalk = undefined
+    if (!isCovered) return
+    const { index } = this.#hive.personas.take(inbox.name)
+    inbox.reads = index.unreadBefore(unreadWalk.beganMs).filter(id => !walk.unread.has(id))
+    if (inbox.reads.length > 0) this.#hive.dirty.add(inbox.name)
+  }
+}

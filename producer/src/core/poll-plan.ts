@@ -1,0 +1,281 @@
+import type { Draft } from '../journal/draft.js'
+import { openAlert } from './alert-kind.js'
+import { baselineSkipped, replayCapped, seedAhead, stateCorrupt } from './announcements.js'
+import { freshRows, silenceOf } from './arming.js'
+import { alertDraft, messageDraft, personaDraft } from './drafts.js'
+import type { Holes } from './hole.js'
+import type { Persona } from './persona.js'
+import { blankImage, type PersonaImage } from './persona-image.js'
+import { isSamePin, type Pin, pinMembers } from './pin.js'
+import type { HealthyPoll, TakenRow } from './poll.js'
+import { rowChanges } from './row-changes.js'
+import type { Rules } from './rules.js'
+import { windowAlarmsCleared, windowAlarmsOpened } from './window-alarms.js'
+
+/** What a plan of records starts from. */
+export interface PlanTerms {
+  readonly rules: Rules
+  readonly isArmed: boolean
+  readonly nowMs: number
+}
+
+/**
+ * The records of one healthy poll in the order of KS-46, so that every prefix is a true journal. It is derived from
+ * what stands and from the poll alone: cut anywhere, by a full commit or by a crash, the plan made anew from
+ * what then stands is the rest of it.
+ */
+export function* pollPlan(persona: Persona, poll: HealthyPoll, terms: PlanTerms): Generator<Draft> {
+  const plan = new Plan(persona, poll, terms)
+  yield* plan.recovered()
+  const silenced = plan.silenced()
+  yield* plan.silence()
+  if (silenced.length > 0) yield* plan.openPin()
+  yield* plan.messages(silenced, false)
+  yield* plan.firstContact()
+  yield* plan.announcements(silenced)
+  yield* plan.armed()
+  yield* plan.openPin()
+  yield* plan.messages(plan.news(), true)
+  yield* rowChanges(persona, poll, terms.rules)
+  yield* windowAlarmsOpened(persona, poll, terms.rules)
+  yield* plan.followPin()
+  yield* windowAlarmsCleared(persona, poll)
+}
+
+class Plan {
+  readonly #persona: Persona
+  readonly #poll: HealthyPoll
+  readonly #terms: PlanTerms
+  readonly #fresh: readonly TakenRow[]
+  readonly #silentTo: number
+  readonly #silence: ReturnType<typeof silenceOf>
+  /** The persona's record as it stands after the drafts made so far. */
+  #image: PersonaImage | undefined
+  /** The pin as it stands after the drafts made so far. */
+  #pin: Pin | undefined
+  #highest: number
+
+  constructor(persona: Persona, poll: HealthyPoll, terms: PlanTerms) {
+    this.#persona = persona
+    this.#poll = poll
+    this.#terms = terms
+    const { maxReplay, seedAt } = terms.rules.options
+    this.#fresh = freshRows(persona, poll)
+    this.#silence = silenceOf(persona, poll, this.#fresh, { isArmed: terms.isArmed, maxReplay, seedAt })
+    this.#silentTo = this.#silence?.silentTo ?? persona.silentTo
+    this.#image = persona.image
+    this.#pin = persona.pin
+    this.#highest = persona.index.highest
+  }
+
+  get #name(): string {
+    return this.#persona.name
+  }
+
+  get #isFirstContact(): boolean {
+    return this.#poll.arrival === 'first-contact'
+  }
+
+  /** The watermark after the drafts made so far. */
+  get #watermark(): number {
+    return this.#pin?.cursorAt ?? Math.max(this.#image?.cursor ?? 0, this.#highest)
+  }
+
+  /** A cursor in a record says where a cap began as long as that cap is not announced. */
+  get #cursor(): number {
+    return this.#persona.isCapOwed && this.#image !== undefined ? this.#image.cursor : this.#watermark
+  }
+
+  /** Step 1: the inbox answers again. */
+  *recovered(): Generator<Draft> {
+    const persona = this.#persona
+    const payload = openAlert(persona.alerts, 'unreachable')
+    if (payload !== undefined) {
+      yield alertDraft(this.#name, 'unreachable', {
+        isNew: false,
+        status: 'cleared',
+        reason: typeof payload['reason'] === 'string' ? payload['reason'] : 'unreachable',
+        members: { cursor: this.#watermark },
+        event: 'recovered',
+      })
+    }
+    if (this.#image?.state !== 'down') return
+    this.#image = { ...this.#image, state: 'up', cursor: this.#cursor }
+    // The record that arms it says so too.
+    if (!this.#terms.isArmed) return
+    yield personaDraft(this.#name, this.#image, { isNew: false, summary: `${this.#name} is up` })
+  }
+
+  /** Messages that wake nobody: all of them at first contact, else those up to the silent id. */
+  silenced(): readonly TakenRow[] {
+    if (this.#poll.arrival === 'damaged') return []
+    if (this.#isFirstContact) return this.#fresh
+    return this.#fresh.filter(({ row }) => row.id <= this.#silentTo)
+  }
+
+  /** Messages that are news unless their author is suppressed. */
+  news(): readonly TakenRow[] {
+    if (this.#isFirstContact) return []
+    if (this.#poll.arrival === 'damaged') return this.#fresh
+    return this.#fresh.filter(({ row }) => row.id > this.#silentTo)
+  }
+
+  /** Step 2: what silences stands before the first message that it silences. */
+  *silence(): Generator<Draft> {
+    const silence = this.#silence
+    if (silence === undefined) return
+    const isNew = this.#image === undefined
+    const before = this.#image ?? blankImage
+    this.#image = { ...before, ...silence, cursor: this.#cursor }
+    const summary = `${this.#name}: messages up to ${silence.silentTo} wake nobody`
+    yield personaDraft(this.#name, this.#image, { isNew, summary })
+  }
+
+  /** Steps 2 and 6: a hole that no pin declares yet, before any message above it. */
+  *openPin(): Generator<Draft> {
+    const { holes, window } = this.#poll
+    if (holes.length === 0 || isDeclared(holes, this.#pin)) return
+    const standing = this.#pin
+    this.#pin = this.#pinNow(standing)
+    const amount = window.isExact ? `${window.omitted}` : `at least ${window.omitted}`
+    const reason = `bounded-window: ${amount} messages are withheld above ${this.#pin.cursorAt}`
+    yield alertDraft(this.#name, 'bounded-window', {
+      isNew: !this.#persona.alerts.has('bounded-window'),
+      status: 'open',
+      reason: standing === undefined ? reason : this.#pinReason(reason),
+      members: pinMembers(this.#pin),
+      event: standing === undefined ? 'alert' : undefined,
+    })
+  }
+
+  #pinReason(otherwise: string): string {
+    const reason = openAlert(this.#persona.alerts, 'bounded-window')?.['reason']
+    return typeof reason === 'string' ? reason : otherwise
+  }
+
+  #pinNow(standing: Pin | undefined): Pin {
+    const { holes, pin, recovered, watermark, window, rows } = this.#poll
+    return {
+      cursorAt: pin?.cursorAt ?? watermark,
+      holes,
+      reconciled: (pin?.reconciled ?? 0) + recovered,
+      windowFloor: standing?.windowFloor ?? window.rows[0]?.id ?? rows[0]?.row.id ?? 0,
+      omitted: standing?.omitted ?? window.omitted,
+    }
+  }
+
+  /** Steps 3 and 7. */
+  *messages(rows: readonly TakenRow[], areNews: boolean): Generator<Draft> {
+    const { rules, nowMs } = this.#terms
+    const action = this.#isFirstContact ? 'backfill' : 'create'
+    const waitMs = Math.max(0, nowMs - this.#poll.receivedMs)
+    for (const { row, isClipped } of rows) {
+      const isNews = areNews && (row.from === null || !rules.suppressed.has(row.from))
+      const { keepContent } = rules.options
+      this.#highest = Math.max(this.#highest, row.id)
+      yield messageDraft(row, { persona: this.#name, isClipped, keepContent }, { action, isNews, waitMs })
+    }
+  }
+
+  /** Step 3: first contact ends with the persona's record (KS-30). */
+  *firstContact(): Generator<Draft> {
+    if (!this.#isFirstContact || this.#image !== undefined) return
+    const { window } = this.#poll
+    const [lowest] = window.rows
+    const cursor = window.rows.at(-1)?.id ?? 0
+    const floor = window.omitted > 0 ? (lowest?.id ?? 0) : 0
+    this.#image = { ...blankImage, cursor, floor }
+    const summary = `${this.#name} is watched from ${cursor} on`
+    yield personaDraft(this.#name, this.#image, { isNew: true, summary })
+  }
+
+  /** Step 4: what arming has to say; each once, whatever is cut where. */
+  *announcements(silenced: readonly TakenRow[]): Generator<Draft> {
+    const persona = this.#persona
+    if (this.#poll.arrival === 'damaged' && this.#image === undefined) {
+      const { draft, image } = stateCorrupt(this.#name, this.#poll)
+      this.#image = image
+      yield draft
+    }
+    if (this.#image === undefined) return
+    if (this.#isBaselineOwed(this.#image)) {
+      const skipped = rangeOf(persona, silenced, this.#image.cursor)
+      const unread = this.#terms.rules.unreadOf(this.#name)
+      const draft = skipped === undefined ? undefined : baselineSkipped(persona, this.#image, skipped, unread)
+      if (draft !== undefined) yield draft
+    }
+    const ahead = seedAhead(this.#name, this.#image, this.#poll)
+    if (ahead !== undefined) {
+      this.#image = ahead.image
+      yield ahead.draft
+    }
+    if (this.#poll.holes.length > 0) return
+    const capped = replayCapped(persona, this.#image, silenced)
+    if (capped === undefined) return
+    this.#image = capped.image
+    yield capped.draft
+  }
+
+  /** A record that was only created, by a first contact with mail, was cut off before what follows it. */
+  #isBaselineOwed({ cursor }: PersonaImage): boolean {
+    const { image, revision } = this.#persona
+    if (this.#terms.isArmed || cursor === 0) return false
+    return image === undefined ? this.#isFirstContact : revision === 1
+  }
+
+  /** Step 5: once per life of the process (KS-32). */
+  *armed(): Generator<Draft> {
+    if (this.#terms.isArmed || this.#image === undefined) return
+    const isOwed = this.#image.silentTo !== undefined && this.#isCapOwedAfter(this.#image)
+    const cursor = isOwed ? this.#image.cursor : this.#watermark
+    this.#image = { ...this.#image, cursor, state: 'up', watched: true }
+    const summary = `${this.#name} is armed at ${cursor}`
+    yield personaDraft(this.#name, this.#image, { isNew: false, event: 'armed', summary })
+  }
+
+  #isCapOwedAfter({ silentTo, seeded, cappedTo }: PersonaImage): boolean {
+    return silentTo !== seeded && silentTo !== cappedTo
+  }
+
+  /** Step 10: a pin is cleared once nothing is left to walk; until then it says how far the walks came. */
+  *followPin(): Generator<Draft> {
+    const standing = this.#pin
+    if (standing === undefined) return
+    const reason = this.#pinReason('bounded-window')
+    const next = this.#pinNow(standing)
+    const members = pinMembers(next)
+    if (next.holes.length === 0) {
+      const { walk: _, ...measured } = members
+      yield alertDraft(this.#name, 'bounded-window', {
+        isNew: false,
+        status: 'cleared',
+        reason,
+        members: measured,
+      })
+    } else if (!isSamePin(standing, next)) {
+      yield alertDraft(this.#name, 'bounded-window', { isNew: false, status: 'open', reason, members })
+    }
+  }
+}
+
+/** True where every hole lies within one that a pin declares already. */
+function isDeclared(holes: Holes, pin: Pin | undefined): boolean {
+  if (pin === undefined) return false
+  return holes.every(({ above, below }) =>
+    pin.holes.some(known => known.above <= above && below <= known.below),
+  )
+}
+
+/** What a first contact passed over: the messages up to the cursor, those of this plan included. */
+function rangeOf(
+  persona: Persona,
+  silenced: readonly TakenRow[],
+  upTo: number,
+): { readonly count: number; readonly range: readonly [number, number] } | undefined {
+  const standing = persona.index.rangeUpTo(upTo)
+  const now = silenced.map(({ row }) => row.id).filter(id => id <= upTo)
+  const low = Math.min(standing?.range[0] ?? Number.POSITIVE_INFINITY, now[0] ?? Number.POSITIVE_INFINITY)
+  const high = Math.max(standing?.range[1] ?? 0, now.at(-1) ?? 0)
+  const count = (standing?.count ?? 0) + now.length
+  return count === 0 ? undefined : { count, range: [low, high] }
+}

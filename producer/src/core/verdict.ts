@@ -1,0 +1,27 @@
+import type { Answered, Core } from './core.js'
+import type { Hive } from './hive.js'
+
+/** Statuses of an inbox that say that this configuration can never work. */
+const FATAL = [401, 404]
+
+/**
+ * KS-51: only in a store that never armed a persona does an answer end the process: where the token is refused, or
+ * where no selected inbox is there. Anything else may pass.
+ */
+export function verdictOf(hive: Hive, answered: Answered): Core['verdict'] {
+  if (hive.hasArmed || answered.answer.ok) return undefined
+  if (answered.kind === 'directory') return answered.answer.failure.status === 401 ? refused : undefined
+  if (answered.kind === 'counts' || hive.inboxes.size === 0) return undefined
+  // One that answers 401 while another is not known yet may be that one's own trouble.
+  const statuses = [...hive.inboxes.values()].map(({ polls, lastStatus }) =>
+    polls > 0 ? lastStatus : undefined,
+  )
+  if (!statuses.every(status => status !== undefined && FATAL.includes(status))) return undefined
+  if (statuses.includes(401)) return refused
+  return { code: 'no_such_persona', message: 'the server answers 404 for every selected persona' }
+}
+
+const refused: NonNullable<Core['verdict']> = {
+  code: 'token_refused',
+  message: 'the server answers 401: it does not take the token',
+}
