@@ -9,15 +9,22 @@ function hasMany(json: string, opening: string): boolean {
   return false
 }
 
+/** Where the string ends that begins before `at`. Most of a text is in strings, so they are passed by searching. */
+function endOfString(json: string, at: number): number {
+  for (let end = json.indexOf('"', at); end !== -1; end = json.indexOf('"', end + 1)) {
+    let before = end - 1
+    while (json.charCodeAt(before) === 0x5c && before >= at) before--
+    const isEscaped = (end - before) % 2 === 0
+    if (!isEscaped) return end
+  }
+  return json.length
+}
+
 function scanNesting(json: string, outer: number): boolean {
   let depth = outer
-  let inString = false
   for (let i = 0; i < json.length; i++) {
     const unit = json.charCodeAt(i)
-    if (inString) {
-      if (unit === 0x5c) i++
-      else if (unit === 0x22) inString = false
-    } else if (unit === 0x22) inString = true
+    if (unit === 0x22) i = endOfString(json, i + 1)
     else if (unit === 0x7b || unit === 0x5b) {
       if (++depth > limits.nestingLevelsMax) return true
     } else if (unit === 0x7d || unit === 0x5d) depth--
