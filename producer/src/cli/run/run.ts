@@ -1,15 +1,17 @@
 import type { Input, Io } from '@kim/cli-kit'
 import { KimError } from '@kim/manifest'
 import type { Core } from '../../core/core.js'
+import { createCore } from '../../core/create-core.js'
 import { openJournal } from '../../journal/journal.js'
 import type { Ending } from '../../run/driver.js'
 import { pinoLog } from '../../run/pino-log.js'
 import type { RunLog } from '../../run/run-log.js'
 import { Service } from '../../run/service.js'
 import { listenToSignals } from '../../run/signals.js'
+import { openSource } from '../../source/open-source.js'
+import type { Source } from '../../source/source.js'
 import { version } from '../version.js'
 import { type RunOptions, runOptions } from './options.js'
-import { openCore, openServer } from './upstream.js'
 
 /** A handle that nobody closes must not hold up an end that is promised within two seconds. */
 const EXIT_MS_MAX = 1500
@@ -19,7 +21,12 @@ export async function run(input: Input, io: Io): Promise<number> {
   const options = runOptions(input, io)
   const log = pinoLog()
   for (const message of options.warnings) log({ level: 'warn', code: 'flag_ignored', message })
-  const source = await openServer(options.server)
+  const source = await openSource({
+    ...options.server,
+    version,
+    env: io.env,
+    onTokenRefused: ({ code, message, hint }) => log({ level: 'error', code, message, hint }),
+  })
   if (io.signal.aborted) return 0
   try {
     return await serve(options, source, log, io)
@@ -31,14 +38,14 @@ export async function run(input: Input, io: Io): Promise<number> {
 
 async function serve(
   { storeDir, core: choices, journal: care }: RunOptions,
-  source: Awaited<ReturnType<typeof openServer>>,
+  source: Source,
   log: RunLog,
   io: Io,
 ): Promise<number> {
   const journal = openJournal({ storeDir, source: source.base, log, ...care })
   let core: Core
   try {
-    core = openCore({ ...choices, dialect: source.dialect }, journal)
+    core = createCore({ ...choices, dialect: source.dialect }, journal)
   } catch (error) {
     journal.close()
     throw error
