@@ -34,6 +34,7 @@ export type ErrorCode =
   | 'record_too_large'
   | 'commit_too_large'
   | 'name_invalid'
+  | 'service_failed'
   | 'internal'
 
 interface CodeEntry {
@@ -75,6 +76,7 @@ export const errorCodes: Readonly<Record<ErrorCode, CodeEntry>> = {
   record_too_large: { retry: 'never', exitCode: 1, hint: 'split the record or put its payload into a blob' },
   commit_too_large: { retry: 'never', exitCode: 1, hint: 'commit fewer records at once' },
   name_invalid: { retry: 'never', exitCode: 1, hint: 'no file of a store can have this name' },
+  service_failed: { retry: 'operator', exitCode: 1, hint: 'mend what it says, then try again' },
   internal: { retry: 'never', exitCode: 1, hint: 'this is our bug; please report it' },
 }
 

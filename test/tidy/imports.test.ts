@@ -17,7 +17,7 @@ const STAGES: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['replay'],
     ['cli'],
   ],
-  producer: [['effects'], ['source', 'journal'], ['core'], ['sinks', 'control'], ['run'], ['cli']],
+  producer: [['effects'], ['source', 'journal'], ['core'], ['sinks', 'control', 'service'], ['run'], ['cli']],
 }
 
 /** Which package may import which, by name. */

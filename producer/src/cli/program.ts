@@ -1,6 +1,7 @@
 import type { Program } from '@kim/cli-kit'
 import { journalCommands } from './journal/commands.js'
 import { runCommands } from './run/commands.js'
+import { serviceCommands } from './service/commands.js'
 import { version } from './version.js'
 
 /** `kim-producer`: the writer of a store, and the care of one. */
@@ -8,7 +9,7 @@ export const program: Program = {
   name: 'kim-producer',
   version,
   about: 'The only writer of a KIM journal, and the care of its store.',
-  commands: [...runCommands, ...journalCommands],
+  commands: [...runCommands, ...serviceCommands, ...journalCommands],
   exitCodes: [
     [0, 'ok'],
     [1, 'runtime error'],

@@ -1,0 +1,76 @@
+import { homedir, userInfo } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Input, type Io, usageError } from '@kim/cli-kit'
+import { systemRunner } from '../../service/host.js'
+import type { Surroundings } from '../../service/install-plan.js'
+import type { ServiceSpec } from '../../service/spec.js'
+import { probeSystemd } from '../../service/systemd-probe.js'
+import { type ServicePlace, type ServiceTarget, servicePlace, targetOf } from '../../service/target.js'
+import { runFlags } from '../run/flags.js'
+import { runOptions } from '../run/options.js'
+import { runArgs } from './run-args.js'
+
+/** Which service of which supervisor a command is about. */
+export interface Chosen {
+  readonly target: ServiceTarget
+  readonly instance: string | undefined
+  readonly place: ServicePlace
+}
+
+/** The supervisor and the name, from the flags. */
+export function chosenService(input: Input, io: Io): Chosen {
+  const asked = input.text('target') ?? 'auto'
+  const target = asked === 'auto' ? targetOf(process.platform) : (asked as ServiceTarget)
+  const instance = input.text('name')
+  if (instance !== undefined && !/^[A-Za-z0-9_.-]{1,64}$/.test(instance)) {
+    throw usageError(`--name cannot be "${instance}"`, 'use letters, digits, "_", "." and "-"')
+  }
+  return { target, instance, place: servicePlace(target, instance, io.env, homedir()) }
+}
+
+/** The service that the flags of `run` describe. */
+export function serviceSpec(input: Input, io: Io, instance: string | undefined): ServiceSpec {
+  const { storeDir, server } = runOptions(input, io)
+  const isHosted = server.dialect === 'hosted' || server.url === 'https://api.kijito.ai'
+  if (isHosted && server.tokenFile === undefined) {
+    throw usageError(
+      'a service does not see the variables of this shell, so its token has to be in a file',
+      'write it into a file of mode 0600 and name that with --token-file F',
+    )
+  }
+  return {
+    instance,
+    node: process.execPath,
+    nodeOptions: process.allowedNodeEnvironmentFlags.has('--disable-sigusr1') ? ['--disable-sigusr1'] : [],
+    script: fileURLToPath(new URL('../../../bin/kim-producer.js', import.meta.url)),
+    args: runArgs(input, storeDir),
+    storeDir,
+    writes: writtenDirectories(input),
+  }
+}
+
+/** Where the service writes besides its store: the directories of its sinks' files. */
+function writtenDirectories(input: Input): string[] {
+  const files = ['events-file', 'events-file-template', 'activity-file']
+  const known = files.filter(name => runFlags.some(flag => flag.name === name) && input.given(name))
+  return [...new Set(known.map(name => dirname(input.text(name) ?? '')))]
+}
+
+/** What this machine and this user are like. */
+export function surroundings(input: Input, target: ServiceTarget): Surroundings {
+  const home = homedir()
+  const { username, uid } = userInfo()
+  const systemd =
+    target === 'systemd-user'
+      ? probeSystemd(systemRunner, home)
+      : { version: 0, notify: false, sandbox: false }
+  // A command of the operator's may have to write anywhere.
+  const runsCommands = runFlags.some(({ name }) => name === 'exec') && input.given('exec')
+  return {
+    user: username,
+    uid,
+    logFile: join(home, 'Library', 'Logs', 'KIM', 'producer.log'),
+    systemd: { ...systemd, sandbox: systemd.sandbox && !runsCommands },
+  }
+}

@@ -1,0 +1,100 @@
+import { dirname } from 'node:path'
+import { launchdPlist } from './launchd-plist.js'
+import type { ServiceSpec } from './spec.js'
+import { type SystemdFeatures, systemdUnit } from './systemd-unit.js'
+import type { ServicePlace, ServiceTarget } from './target.js'
+import { windowsTask, windowsTaskBytes } from './windows-task.js'
+
+/** One thing an installation does, in a form that can be printed instead of done. */
+export type Step =
+  | { readonly kind: 'directory'; readonly path: string }
+  | { readonly kind: 'write'; readonly path: string; readonly text: string; readonly bytes: Buffer }
+  | { readonly kind: 'remove'; readonly path: string }
+  | {
+      readonly kind: 'run'
+      readonly command: readonly string[]
+      /** True where a refusal only says that there was nothing to do. */
+      readonly mayFail?: true
+    }
+
+/** What an installation depends on besides the service itself. */
+export interface Surroundings {
+  readonly user: string
+  readonly uid: number
+  /** Where launchd is to put what the service prints. */
+  readonly logFile: string
+  readonly systemd: SystemdFeatures
+}
+
+/** The choices of whoever installs. */
+export interface InstallChoices {
+  /** False leaves the service for the next login. */
+  readonly start: boolean
+  /** Keeps it running when nobody is logged in. */
+  readonly linger: boolean
+}
+
+/** The file that describes the service to its supervisor. */
+export function serviceText(target: ServiceTarget, spec: ServiceSpec, around: Surroundings): string {
+  if (target === 'systemd-user') return systemdUnit(spec, around.systemd)
+  if (target === 'launchd') return launchdPlist(spec, around.logFile)
+  return windowsTask(spec, around.user)
+}
+
+/** What has to be done to install a service; doing it again brings the same state. */
+export function installSteps(
+  target: ServiceTarget,
+  place: ServicePlace,
+  spec: ServiceSpec,
+  around: Surroundings,
+  { start, linger }: InstallChoices,
+): Step[] {
+  const text = serviceText(target, spec, around)
+  const bytes = target === 'windows-task' ? windowsTaskBytes(text) : Buffer.from(text)
+  const directories = [spec.storeDir, ...spec.writes, dirname(place.file)]
+  if (target === 'launchd') directories.push(dirname(around.logFile))
+  const steps: Step[] = [
+    ...directories.map((path): Step => ({ kind: 'directory', path })),
+    { kind: 'write', path: place.file, text, bytes },
+  ]
+  if (target === 'systemd-user') {
+    steps.push({ kind: 'run', command: ['systemctl', '--user', 'daemon-reload'] })
+    steps.push({ kind: 'run', command: ['systemctl', '--user', 'enable', place.name] })
+    // A service that runs already goes on with its old file unless it is started anew.
+    if (start) steps.push({ kind: 'run', command: ['systemctl', '--user', 'restart', place.name] })
+    if (linger) steps.push({ kind: 'run', command: ['loginctl', 'enable-linger', around.user] })
+  } else if (target === 'launchd') {
+    const domain = `gui/${around.uid}`
+    steps.push({ kind: 'run', command: ['launchctl', 'bootout', `${domain}/${place.name}`], mayFail: true })
+    if (start) steps.push({ kind: 'run', command: ['launchctl', 'bootstrap', domain, place.file] })
+  } else {
+    steps.push({
+      kind: 'run',
+      command: ['schtasks', '/Create', '/TN', place.name, '/XML', place.file, '/F'],
+    })
+    if (start) steps.push({ kind: 'run', command: ['schtasks', '/Run', '/TN', place.name] })
+  }
+  return steps
+}
+
+/** What has to be done to have the service gone. The store stays. */
+export function uninstallSteps(target: ServiceTarget, place: ServicePlace, uid: number): Step[] {
+  if (target === 'systemd-user') {
+    return [
+      { kind: 'run', command: ['systemctl', '--user', 'disable', '--now', place.name], mayFail: true },
+      { kind: 'remove', path: place.file },
+      { kind: 'run', command: ['systemctl', '--user', 'daemon-reload'] },
+    ]
+  }
+  if (target === 'launchd') {
+    return [
+      { kind: 'run', command: ['launchctl', 'bootout', `gui/${uid}/${place.name}`], mayFail: true },
+      { kind: 'remove', path: place.file },
+    ]
+  }
+  return [
+    { kind: 'run', command: ['schtasks', '/End', '/TN', place.name], mayFail: true },
+    { kind: 'run', command: ['schtasks', '/Delete', '/TN', place.name, '/F'], mayFail: true },
+    { kind: 'remove', path: place.file },
+  ]
+}
