@@ -33,7 +33,7 @@ const HOSTILE = [
   '\\',
   '%h',
   '$HOME',
-  '${X}',
+  '$' + '{X}',
   'x\ny=z',
   ';',
   '#',
@@ -154,8 +154,8 @@ t.test('launchd - another reader gets each word as it was', { skip: noPlistutil 
     [...stdout.matchAll(/^\t<key>(\w+)/gm)].map(([, key]) => key).sort(),
     Object.keys(LAUNCHD_KEYS).sort(),
   )
-  const list = /<key>ProgramArguments<\/key>\s*<array>([^]*?)<\/array>/.exec(stdout)?.[1] ?? ''
-  const words = [...list.matchAll(/<string>([^]*?)<\/string>|<string\/>/g)].map(([, text = '']) =>
+  const list = /<key>ProgramArguments<\/key>\s*<array>([\s\S]*?)<\/array>/.exec(stdout)?.[1] ?? ''
+  const words = [...list.matchAll(/<string>([\s\S]*?)<\/string>|<string\/>/g)].map(([, text = '']) =>
     text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&'),
   )
   t.same(words, [spec.node, spec.script, 'run', ...HOSTILE], 'each word as it was')
