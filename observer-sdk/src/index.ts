@@ -1,4 +1,17 @@
 /** Follow a journal without touching it. Everything a host needs; nothing here can write below the store. */
+export { monitorLine } from './announce/event-line.js'
+export { execEnvironment } from './announce/exec-env.js'
+export { type ExecOptions, type ExecOutcome, runExec } from './announce/exec-runner.js'
+export { hostMoment } from './announce/host-moment.js'
+export type { JournalFacts } from './announce/journal-facts.js'
+export type { Emitted, Moment } from './announce/moment.js'
+export {
+  heartbeatEvent,
+  type MonitorEvent,
+  type MonitorLook,
+  monitorEvent,
+} from './announce/monitor-event.js'
+export { payloadOf } from './announce/payload-of.js'
 export type { Cursor, CursorStore } from './cursors/cursor.js'
 export { fileCursors } from './cursors/file.js'
 export { type MementoLike, mementoCursors } from './cursors/memento.js'

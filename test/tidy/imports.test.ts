@@ -9,7 +9,7 @@ import { type Breach, report, sources, textOf } from './sources.js'
 const STAGES: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'observer-sdk': [
     ['store'],
-    ['watch', 'verify'],
+    ['watch', 'verify', 'announce'],
     ['tail'],
     ['project'],
     ['cursors'],

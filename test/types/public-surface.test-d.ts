@@ -25,11 +25,18 @@ import type { Assert, Equal } from './equal.js'
 
 /** The values of the door. A verb that writes has no place among them. */
 type Values =
+  | 'execEnvironment'
   | 'fileCursors'
+  | 'heartbeatEvent'
+  | 'hostMoment'
   | 'mementoCursors'
   | 'memoryCursors'
+  | 'monitorEvent'
+  | 'monitorLine'
   | 'noJournalAt'
   | 'openObserver'
+  | 'payloadOf'
+  | 'runExec'
   | 'statsJournal'
   | 'statsText'
   | 'verdictText'

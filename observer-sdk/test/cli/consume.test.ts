@@ -2,6 +2,9 @@ import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { execEnvironment } from '../../dist/announce/exec-env.js'
+import { runExec } from '../../dist/announce/exec-runner.js'
+import { monitorEvent } from '../../dist/announce/monitor-event.js'
 import {
   consumerPath,
   consumersDirectory,
@@ -11,10 +14,7 @@ import {
   writeConsumer,
 } from '../../dist/cli/tail/consume/consumer-file.js'
 import { lockConsumer } from '../../dist/cli/tail/consume/consumer-lock.js'
-import { execEnvironment } from '../../dist/cli/tail/consume/exec-env.js'
-import { runExec } from '../../dist/cli/tail/consume/exec-runner.js'
 import { afterFailure, parsePolicy } from '../../dist/cli/tail/consume/poison.js'
-import { monitorEvent } from '../../dist/cli/tail/render/monitor-event.js'
 import { facts, message, record } from './records.js'
 
 const never = new AbortController().signal
@@ -199,7 +199,7 @@ t.test('exec - a command whose time is up leaves no process behind', async t => 
   const pidFile = join(directory, 'pid')
   // The grandchild ignores the polite request.
   const command = `sh -c 'trap "" TERM; echo $$ > ${pidFile}; while :; do sleep 0.1; done' & wait`
-  const outcome = await runExec(command, { PATH: process.env['PATH'] ?? '' }, never, 1000)
+  const outcome = await runExec(command, { PATH: process.env['PATH'] ?? '' }, never, { timeoutMs: 1000 })
   t.match(outcome, { kind: 'refused', why: 'took longer than 1 s' })
   const pid = Number(readFileSync(pidFile, 'utf8'))
   t.ok(pid > 0)
@@ -215,7 +215,7 @@ t.test('exec - an end of this process ends the command and says nothing about th
 
 t.test('exec - what the command prints is not data of ours', t => {
   const script = `
-    import { runExec } from ${JSON.stringify(new URL('../../dist/cli/tail/consume/exec-runner.js', import.meta.url).href)}
+    import { runExec } from ${JSON.stringify(new URL('../../dist/announce/exec-runner.js', import.meta.url).href)}
     await runExec('echo said', { PATH: process.env.PATH }, new AbortController().signal)
   `
   const child = spawn(process.execPath, ['--input-type=module', '-e', script], {

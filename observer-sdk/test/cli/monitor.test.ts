@@ -1,9 +1,10 @@
 import type { JsonObject, ReadRecord } from '@kim/manifest'
 import t from 'tap'
-import { emittedOf, microsecondTime } from '../../dist/cli/tail/render/moment.js'
-import { createMonitor, monitorLine } from '../../dist/cli/tail/render/monitor.js'
-import { heartbeatEvent } from '../../dist/cli/tail/render/monitor-event.js'
-import { PythonFloat, pythonJson } from '../../dist/cli/tail/render/python-json.js'
+import { monitorLine } from '../../dist/announce/event-line.js'
+import { emittedOf, microsecondTime } from '../../dist/announce/moment.js'
+import { heartbeatEvent } from '../../dist/announce/monitor-event.js'
+import { PythonFloat, pythonJson } from '../../dist/announce/python-json.js'
+import { createMonitor } from '../../dist/cli/tail/render/monitor.js'
 import { entry, facts, message, record } from './records.js'
 
 const look = { facts, contentChars: 220, platform: 'linux' } as const

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { firstBytes, firstCodePoints } from '../../dist/announce/cut-text.js'
 import { createAgent } from '../../dist/cli/tail/render/agent.js'
 import { createCat } from '../../dist/cli/tail/render/cat.js'
 import { age, isoTime, shortTime } from '../../dist/cli/tail/render/clock.js'
@@ -11,7 +12,7 @@ import type { Look } from '../../dist/cli/tail/render/renderer.js'
 import { createShort, createShortIso } from '../../dist/cli/tail/render/short.js'
 import { createTemplate } from '../../dist/cli/tail/render/template.js'
 import { wantsColour } from '../../dist/cli/tail/render/wants-colour.js'
-import { firstBytes, firstCodePoints, fitSafe, word } from '../../dist/cli/tail/render/words.js'
+import { fitSafe, word } from '../../dist/cli/tail/render/words.js'
 import { entry, facts, message, record } from './records.js'
 
 const nowMs = Date.parse('2026-06-10T14:05:22.114Z')

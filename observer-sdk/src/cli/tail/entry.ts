@@ -1,18 +1,13 @@
 import type { JsonObject, ReadRecord } from '@kim/manifest'
-import { eventIdOf, isNews, wakeClassOf } from '@kim/manifest'
+import { isNews, wakeClassOf } from '@kim/manifest'
+
+export { idOf, type JournalFacts } from '../../announce/journal-facts.js'
 
 /** One line of the journal, as every part of the command handles it. */
 export interface Entry {
   readonly record: ReadRecord
   /** The stored line without its `\n`. */
   readonly line: Uint8Array
-}
-
-/** What the lines alone do not say: who owns the journal, and payloads that stand in blobs. */
-export interface JournalFacts {
-  readonly projectId: () => string
-  /** The payload, read from its blob if it stands in one; undefined when there is none or it is unavailable. */
-  readonly payloadOf: (record: ReadRecord) => JsonObject | undefined
 }
 
 /** True for the journal's notes about itself, which belong to no persona. */
@@ -27,12 +22,6 @@ export function isNote(record: ReadRecord): boolean {
 export function isInboxEntry(record: ReadRecord): boolean {
   if (isNews(record)) return true
   return record.item_type === 'message' && (record.action === 'create' || record.action === 'backfill')
-}
-
-/** The id under which a record is known outside the journal. */
-export function idOf(record: ReadRecord, facts: JournalFacts): string {
-  // A message's id does not hold the project, and finding the project costs a look into the store.
-  return eventIdOf(record.event === 'new' ? '' : facts.projectId(), record)
 }
 
 /** What happened to what: `message.new`, `alert.recovered`, `message.backfill`. */

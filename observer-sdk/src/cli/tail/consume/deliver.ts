@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { KimError } from '@kim/manifest'
-import type { MonitorEvent } from '../render/monitor-event.js'
-import type { ExecOutcome } from './exec-runner.js'
+import type { ExecOutcome } from '../../../announce/exec-runner.js'
+import type { MonitorEvent } from '../../../announce/monitor-event.js'
 import { afterFailure, type PoisonPolicy } from './poison.js'
 
 /** How the delivery of one event ended. */

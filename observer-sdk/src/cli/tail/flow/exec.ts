@@ -1,10 +1,10 @@
 import type { Io } from '@kim/cli-kit'
+import { execEnvironment } from '../../../announce/exec-env.js'
+import { runExec } from '../../../announce/exec-runner.js'
+import { monitorEvent } from '../../../announce/monitor-event.js'
 import { type Delivery, deliver } from '../consume/deliver.js'
-import { execEnvironment } from '../consume/exec-env.js'
-import { runExec } from '../consume/exec-runner.js'
 import type { Entry, JournalFacts } from '../entry.js'
 import type { Plan } from '../plan.js'
-import { monitorEvent } from '../render/monitor-event.js'
 
 /** What handing an event to the command needs. */
 export interface ExecParts {

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
+import { monitorLine } from '../../../announce/event-line.js'
+import { hostMoment } from '../../../announce/host-moment.js'
+import { heartbeatEvent } from '../../../announce/monitor-event.js'
 import type { Plan } from '../plan.js'
-import { monitorLine } from '../render/monitor.js'
-import { heartbeatEvent } from '../render/monitor-event.js'
 import type { Feed } from './feed.js'
-import { hostMoment } from './host-moment.js'
 import type { Printer } from './printer.js'
 import type { Progress } from './progress.js'
 

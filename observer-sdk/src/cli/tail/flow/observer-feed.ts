@@ -1,8 +1,8 @@
 import type { ReadRecord } from '@kim/manifest'
+import { cursorIn } from '../../../announce/monitor-event.js'
 import type { CursorStore } from '../../../cursors/cursor.js'
 import { type Observer, openObserverWith } from '../../../observer.js'
 import { JournalSource } from '../../../tail/journal-source.js'
-import { cursorIn } from '../render/monitor-event.js'
 import type { Feed, FeedStart } from './feed.js'
 
 /** For modes that do not print the stored line. */

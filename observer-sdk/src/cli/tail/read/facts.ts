@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { realpathSync } from 'node:fs'
-import { isJsonObject, type JsonObject, type ReadRecord } from '@kim/manifest'
-import { readBlob } from '../../../store/blob-file.js'
+import { payloadOf } from '../../../announce/payload-of.js'
 import type { JournalFacts } from '../entry.js'
 import { PastRecords } from './history.js'
 
@@ -15,20 +14,7 @@ export function createFacts(eventsDir: string, knownProjectId?: () => string | u
       projectId ??= findProjectId(eventsDir)
       return projectId
     },
-    payloadOf: record => record.payload ?? blobPayload(eventsDir, record),
-  }
-}
-
-/** A payload that stands in a blob; undefined if the blob is missing, damaged or no object. */
-function blobPayload(eventsDir: string, record: ReadRecord): JsonObject | undefined {
-  if (record.payload_ref === undefined) return undefined
-  const blob = readBlob(eventsDir, record.payload_ref)
-  if (!blob.ok) return undefined
-  try {
-    const value: unknown = JSON.parse(blob.value.toString('utf8'))
-    return isJsonObject(value) ? value : undefined
-  } catch {
-    return undefined
+    payloadOf: record => payloadOf(eventsDir, record),
   }
 }
 

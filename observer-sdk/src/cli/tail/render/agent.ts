@@ -1,8 +1,9 @@
 import type { ReadRecord } from '@kim/manifest'
+import { firstCodePoints } from '../../../announce/cut-text.js'
 import { bodyOf, idOf, isUrgent, type JournalFacts, senderOf, typeOf } from '../entry.js'
 import { age, timeOf } from './clock.js'
 import type { Renderer } from './renderer.js'
-import { countCodePoints, firstCodePoints, fitSafe, word } from './words.js'
+import { countCodePoints, fitSafe, word } from './words.js'
 
 /** Names in the head of a line are cut to this, so that a hostile one leaves room for the rest. */
 const NAME_CHARACTERS = 64

@@ -1,7 +1,7 @@
 import { safeText } from '@kim/cli-kit'
+import { firstCodePoints } from '../../../announce/cut-text.js'
 import { bodyOf } from '../entry.js'
 import type { Look, Renderer } from './renderer.js'
-import { firstCodePoints } from './words.js'
 
 /** The text alone, one line a record. */
 export function createCat(look: Look): Renderer {

@@ -1,4 +1,4 @@
-import type { MonitorLook } from './monitor-event.js'
+import type { MonitorLook } from '../../../announce/monitor-event.js'
 import type { Look, Renderer } from './renderer.js'
 
 /** How records are printed. */

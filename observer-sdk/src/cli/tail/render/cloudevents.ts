@@ -1,8 +1,8 @@
 import { eventIdOf, isNews, nonceOf } from '@kim/manifest'
+import { safeJson } from '../../../announce/safe-json.js'
 import { type JournalFacts, typeOf } from '../entry.js'
 import { timeOf } from './clock.js'
 import type { Renderer } from './renderer.js'
-import { safeJson } from './safe-json.js'
 
 /** CloudEvents sort `sequence` as text. */
 const SEQUENCE_DIGITS = 20

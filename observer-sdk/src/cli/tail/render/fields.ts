@@ -1,9 +1,9 @@
 import { safeText } from '@kim/cli-kit'
 import type { JsonValue } from '@kim/manifest'
+import { safeJson } from '../../../announce/safe-json.js'
 import type { JournalFacts } from '../entry.js'
 import { valueAt } from './paths.js'
 import type { Renderer } from './renderer.js'
-import { safeJson } from './safe-json.js'
 
 /** Chosen values, separated by tabs; a tab inside a value is escaped, and what is absent is empty. */
 export function createFields(paths: readonly string[], facts: JournalFacts): Renderer {

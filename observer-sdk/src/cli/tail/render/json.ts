@@ -1,5 +1,5 @@
+import { safeJson } from '../../../announce/safe-json.js'
 import type { Renderer } from './renderer.js'
-import { safeJson } from './safe-json.js'
 
 /** The stored line, byte for byte, so that a hash of it still verifies. The one mode that escapes nothing. */
 export const renderJson: Renderer = entry => entry.line

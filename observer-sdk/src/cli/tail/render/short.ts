@@ -1,11 +1,11 @@
 import { safeText } from '@kim/cli-kit'
+import { firstCodePoints } from '../../../announce/cut-text.js'
 import type { Entry } from '../entry.js'
 import { bodyOf, senderOf, typeOf } from '../entry.js'
 import { age, isoTime, shortTime, timeOf } from './clock.js'
 import { colourOf, paint } from './colour.js'
 import { displayWidth, fitColumns } from './columns.js'
 import type { Look, Renderer } from './renderer.js'
-import { firstCodePoints } from './words.js'
 
 /** Column widths on a terminal, so that lines of one screen stand under each other. */
 const PERSONA_COLUMNS = 12

@@ -1,8 +1,8 @@
 import { type Input, type Io, safeText } from '@kim/cli-kit'
+import { safeJson } from '../../../announce/safe-json.js'
 import { type PersonaRow, personaRows } from '../board/persona-rows.js'
 import { withObserver } from '../board/with-observer.js'
 import { displayWidth } from '../render/columns.js'
-import { safeJson } from '../render/safe-json.js'
 import { locateStore } from '../store-location.js'
 
 /** `kim-tail personas`: who is in the journal. */

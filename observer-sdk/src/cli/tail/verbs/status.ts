@@ -1,10 +1,10 @@
 import { formatDuration, type Input, type Io, safeText } from '@kim/cli-kit'
+import { safeJson } from '../../../announce/safe-json.js'
 import { consumerRows } from '../board/consumers.js'
 import { type PersonaRow, personaRows } from '../board/persona-rows.js'
 import { withObserver } from '../board/with-observer.js'
 import { type ProducerState, producerState } from '../flow/health.js'
 import { noPersona } from '../missing.js'
-import { safeJson } from '../render/safe-json.js'
 import { locateStore } from '../store-location.js'
 import { describePersona } from './personas.js'
 

@@ -1,5 +1,5 @@
 import { toWellFormed } from '@kim/manifest'
-import type { MonitorEvent } from '../render/monitor-event.js'
+import type { MonitorEvent } from './monitor-event.js'
 
 /** Which member of an event becomes which variable. */
 const VARIABLES: Readonly<Record<string, string>> = {

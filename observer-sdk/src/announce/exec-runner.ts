@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { limits } from '@kim/manifest'
 
 /** How one run of the command ended. */
@@ -8,22 +8,37 @@ export type ExecOutcome =
   /** This process was told to end meanwhile: nothing is known. */
   | { readonly kind: 'interrupted' }
 
+/** What a run may be given besides. */
+export interface ExecOptions {
+  readonly timeoutMs?: number | undefined
+  /** Takes what the command prints, as it comes; without it that goes to this process's stderr. */
+  readonly onOutput?: ((chunk: Buffer) => void) | undefined
+}
+
 /** Grace between asking the group to end and ending it. */
 const GRACE_MS = 500
 
 /**
- * Runs a command for one event, in a process group of its own, and ends the whole group when its time is up, so that
- * nothing it started is left behind. What it prints goes to stderr: stdout is data.
+ * Runs a command for one event, in a process group of its own, and ends the whole group when its time is up or it
+ * failed, so that no try leaves anything behind. What it prints never stops it: it is read or goes to stderr, as
+ * stdout is data.
  */
 export function runExec(
   command: string,
   env: Readonly<Record<string, string>>,
   signal: AbortSignal,
-  timeoutMs: number = limits.execTimeoutMsMax,
+  { timeoutMs = limits.execTimeoutMsMax, onOutput }: ExecOptions = {},
 ): Promise<ExecOutcome> {
   if (signal.aborted) return Promise.resolve({ kind: 'interrupted' })
   return new Promise(resolve => {
-    const child = spawn(command, { shell: true, detached: true, env: { ...env }, stdio: ['ignore', 2, 2] })
+    const output = onOutput === undefined ? 2 : 'pipe'
+    const child = spawn(command, {
+      shell: true,
+      detached: true,
+      env: { ...env },
+      stdio: ['ignore', output, output],
+    })
+    if (onOutput !== undefined) drain(child, onOutput)
     let timedOut = false
     let kill: NodeJS.Timeout | undefined
     const end = (): void => {
@@ -37,12 +52,10 @@ export function runExec(
     signal.addEventListener('abort', end, { once: true })
     const settle = (outcome: ExecOutcome): void => {
       clearTimeout(timer)
+      clearTimeout(kill)
       signal.removeEventListener('abort', end)
-      if (kill !== undefined) {
-        clearTimeout(kill)
-        // The shell is gone; what it started may have ignored the request.
-        signalGroup(child.pid, 'SIGKILL')
-      }
+      // The shell is gone; what it started may not be. Only what was acknowledged may go on by itself.
+      if (outcome.kind !== 'acknowledged') signalGroup(child.pid, 'SIGKILL')
       resolve(outcome)
     }
     child.on('error', error => settle({ kind: 'refused', why: error.message }))
@@ -54,6 +67,14 @@ export function runExec(
         settle({ kind: 'refused', why: code === null ? `was ended by ${killedBy}` : `exited with ${code}` })
     })
   })
+}
+
+/** Reads on for as long as anybody writes, without keeping this process alive for it. */
+function drain(child: ChildProcess, onOutput: (chunk: Buffer) => void): void {
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', onOutput).on('error', () => undefined)
+    if (stream !== null && 'unref' in stream && typeof stream.unref === 'function') stream.unref()
+  }
 }
 
 function signalGroup(pid: number | undefined, signal: NodeJS.Signals): void {

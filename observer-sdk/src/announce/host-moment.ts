@@ -1,5 +1,5 @@
 import { uptime } from 'node:os'
-import { type Moment, microsecondTime } from '../render/moment.js'
+import { type Moment, microsecondTime } from './moment.js'
 
 /** The clocks of this machine, read together; `micros` tells moments of one millisecond apart. */
 export function hostMoment(micros: number): Moment {

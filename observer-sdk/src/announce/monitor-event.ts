@@ -1,7 +1,7 @@
 import { isNews, type JsonObject, type JsonValue, nonceOf, type ReadRecord, wakeClassOf } from '@kim/manifest'
-import { idOf, type JournalFacts } from '../entry.js'
+import { firstCodePoints } from './cut-text.js'
+import { idOf, type JournalFacts } from './journal-facts.js'
 import { type Emitted, emittedOf, type Moment, momentOf } from './moment.js'
-import { firstCodePoints } from './words.js'
 
 /** The `source` of every event line. */
 const SOURCE = 'kijito-inbox'
