@@ -135,6 +135,12 @@ export class HiveDesk {
     return this
   }
 
+  /** A process begins on a history that is not what it was. */
+  startOn(history: Pick<Journal['history'], 'isWhole' | 'holes'>): this {
+    this.core = createCore(this.options, { state: this.journal.state, history })
+    return this
+  }
+
   /** The process ends and another begins. */
   restart(options: Partial<CoreOptions> = {}): this {
     this.journal.close()

@@ -1,0 +1,244 @@
+import t, { type Test } from 'tap'
+import { entry, failure, HiveDesk, whole } from './hive-desk.js'
+
+const all = (t: Test, options = {}, script = {}): HiveDesk =>
+  new HiveDesk(t, { personas: undefined, fastPath: true, ...options }, { page: () => whole([5]), ...script })
+
+const names = (desk: HiveDesk): string[] => desk.core.status(desk.now).personas.map(({ persona }) => persona)
+const alertsOf = (desk: HiveDesk, kind: string): string[] =>
+  desk
+    .records()
+    .filter(({ item_id, event }) => event === 'alert' && item_id.endsWith(`/${kind}`))
+    .map(({ payload }) => String(payload?.['persona']))
+
+t.test('directory - all of it is watched, two spellings are two personas (KS-67, KS-68; K1, K18)', t => {
+  const desk = all(t, {}, { directory: () => ['a', 'B', 'river x', 'b'] }).settle()
+  t.same(names(desk), ['a', 'B', 'river x', 'b'])
+  t.ok(desk.core.status(desk.now).personas.every(({ armed }) => armed))
+  t.equal(desk.asked.filter(({ ask }) => ask.kind === 'counts').length, 1)
+  t.end()
+})
+
+t.test('names - are data: paths, keys of objects, emoji and long ones (KS-70; K16)', async t => {
+  const odd = ['a/b', 'a_b', '..', '../../etc/x', 'constructor', '__proto__', '🐝', 'x'.repeat(300)]
+  const desk = all(t, {}, { directory: () => odd }).settle()
+  t.same(names(desk), odd)
+  t.ok(desk.core.status(desk.now).personas.every(({ armed, watermark }) => armed && watermark === 5))
+  desk.script.page = () => whole([5, 6])
+  desk.restart().settle()
+  t.equal(desk.records().filter(({ event }) => event === 'new').length, odd.length)
+  await desk.store.verified(t)
+})
+
+t.test('list - trimmed, without blanks, repeats and lone surrogates (KS-67, KS-70)', t => {
+  const desk = new HiveDesk(t, { personas: [' a ', '', 'a', 'A', '\ud800'] }, {}).settle()
+  t.same(names(desk), ['a', 'A'])
+  t.equal(desk.core.notes().filter(({ code }) => code === 'persona_refused').length, 1)
+  t.end()
+})
+
+t.test('genesis - once every selected persona is in, or is called missing (KS-40)', t => {
+  const page: HiveDesk['script']['page'] = ({ persona }) => (persona === 'b' ? failure(404) : whole([5]))
+  const desk = all(t, { alertAfter: 2 }, { directory: () => ['a', 'b'], page }).settle()
+  t.notOk(desk.records().some(({ item_id }) => item_id === 'registry_genesis'))
+  desk.pass(1000)
+  const [note, ...more] = desk.records().filter(({ item_id }) => item_id === 'registry_genesis')
+  t.match(note?.payload, { mode: 'all', personas: ['a'], missing: ['b'] })
+  t.same(more, [])
+  desk.story()
+  desk.script.page = () => whole([5])
+  const late = desk.restart().settle().story()
+  t.ok(late.includes('b: backfill 5'), 'a missing one is taken over silently, also after a restart')
+  t.notOk(late.some(line => line.startsWith('genesis')))
+  t.end()
+})
+
+t.test(
+  'genesis - from a list to all it is said again, and who comes in then is backfilled (KS-33, KS-40)',
+  async t => {
+    const desk = all(t, { personas: ['a'] }, { directory: () => ['a', 'b'] }).settle()
+    desk.story()
+    const story = desk.restart({ personas: undefined }).settle().story()
+    t.ok(story.includes('b: backfill 5'))
+    t.ok(story.includes('genesis all'))
+    t.notOk(desk.restart().settle().story().includes('genesis all'))
+    await desk.store.verified(t)
+  },
+)
+
+t.test('genesis - its mode survives a checkpoint (KS-33, KS-40)', async t => {
+  const desk = all(t, {}, { directory: () => ['a'] }).settle()
+  desk.journal.checkpoint()
+  desk.script.directory = () => ['a', 'b']
+  desk.story()
+  const story = desk.restart().settle().story()
+  t.ok(story.includes('b: persona_added'))
+  t.notOk(story.includes('genesis all'))
+  await desk.store.verified(t)
+})
+
+t.test('added - a new persona comes in with an announcement, and its mail is news (KS-33; K2, K4)', t => {
+  const desk = all(t, { rediscoverSeconds: 1 }, { directory: () => ['argus'] }).settle()
+  desk.story()
+  desk.script.directory = () => ['argus', 'river']
+  desk.script.page = ({ persona }) => (persona === 'river' ? whole([7, 8]) : whole([5]))
+  const story = desk
+    .pass(1000)
+    .story()
+    .filter(line => line.startsWith('river'))
+  t.same(story, ['river: persona_added', 'river: armed 0', 'river: new 7', 'river: new 8'])
+  desk.script.directory = () => failure(500)
+  desk.pass(3000)
+  t.same(names(desk), ['argus', 'river'])
+  const codes = desk.core.notes().map(({ code }) => code)
+  t.equal(codes.filter(code => code === 'directory_unavailable').length, 1)
+  t.end()
+})
+
+t.test('added - a name that is new in the counts is looked up at once (KS-69; K2, K3)', t => {
+  const desk = all(t, {}, { directory: () => ['argus'], counts: () => ({ argus: 1 }) }).settle()
+  desk.story()
+  desk.script.counts = () => ({ argus: 1, river: 1 })
+  desk.script.directory = () => ['argus', 'river']
+  const story = desk.pass(1000).story()
+  t.same(story, ['river: persona_added', 'river: armed 0', 'river: new 5'])
+  t.end()
+})
+
+t.test('list - names in the counts are nobody to it (K5)', t => {
+  const desk = all(t, { personas: ['argus'] }, { counts: () => ({ argus: 1, zz: 3 }) }).pass(3000)
+  t.same(names(desk), ['argus'])
+  t.equal(desk.asked.filter(({ ask }) => ask.kind === 'directory').length, 0)
+  t.same(alertsOf(desk, 'stranded-mail'), [])
+  t.end()
+})
+
+t.test('selection - a persona that is not selected any more is recorded so (KS-41)', t => {
+  const desk = all(t, { personas: ['a', 'b'] }).settle()
+  desk.restart({ personas: ['a'] }).settle()
+  t.match(desk.payload('persona', 'b'), { watched: false, cursor: 5 })
+  desk.restart({ personas: ['a', 'b'] }).settle()
+  t.match(desk.payload('persona', 'b'), { watched: true })
+  t.end()
+})
+
+const k6 = [
+  entry('a', { memoryCount: 3, readCount: undefined }),
+  entry('ghostreg', { memoryCount: 0, readCount: undefined }),
+  entry('idle', { memoryCount: 0, readCount: undefined }),
+  entry('unk', { memoryCount: undefined, readCount: undefined }),
+]
+const k6counts = { a: 1, A: 1, all: 2, ghostreg: 1, unk: 1 }
+
+t.test(
+  'stranded mail - is told to those who show a consumer, once per condition (KS-63, KS-65; K6, K7, K8)',
+  t => {
+    const desk = all(t, {}, { directory: () => k6, counts: () => k6counts, page: () => whole([]) }).pass(3000)
+    t.same(alertsOf(desk, 'stranded-mail'), ['a', 'unk'])
+    t.match(desk.payload('alert', 'a/stranded-mail'), { stranded_inboxes: ['A', 'all', 'ghostreg'] })
+    t.notOk(names(desk).includes('A'))
+    desk.script.counts = () => ({ a: 1 })
+    desk.pass(2000)
+    t.match(desk.payload('alert', 'a/stranded-mail'), { status: 'cleared' })
+    desk.script.counts = () => k6counts
+    desk.pass(2000)
+    t.same(alertsOf(desk, 'stranded-mail'), ['a', 'unk', 'a', 'unk'])
+    const silenced = all(t, { strandedAlerts: false }, { directory: () => k6, counts: () => k6counts }).pass(
+      3000,
+    )
+    t.same(alertsOf(silenced, 'stranded-mail'), [])
+    t.end()
+  },
+)
+
+t.test('stranded mail - without any consumer everybody is told (KS-65; K9)', t => {
+  const directory = (): ReturnType<typeof entry>[] => [
+    entry('a', { memoryCount: 0, readCount: 4 }),
+    entry('b', { memoryCount: 0, readCount: 4 }),
+  ]
+  const desk = all(t, {}, { directory, counts: () => ({ zz: 1 }), page: () => whole([]) }).pass(3000)
+  t.same(alertsOf(desk, 'stranded-mail'), ['a', 'b'])
+  t.end()
+})
+
+t.test('stranded mail - retired debris is loud, dormant and write-only inboxes are not (KS-63; K19)', t => {
+  const directory = (): ReturnType<typeof entry>[] => [
+    entry('a'),
+    entry('debris', { readCount: 0, isRetired: true }),
+    entry('dormant', { readCount: 0 }),
+    entry('sink', { readCount: 0, isRetired: true, isWriteOnly: true }),
+    entry('unread-unknown', { readCount: undefined, memoryCount: 0 }),
+  ]
+  const counts = (): Record<string, number> => ({ debris: 1, dormant: 1, sink: 1, 'unread-unknown': 1 })
+  const desk = all(t, {}, { directory, counts, page: () => whole([]) }).pass(3000)
+  t.match(desk.payload('alert', 'a/stranded-mail'), {
+    stranded_inboxes: ['debris', 'unread-unknown'],
+    dormant_inboxes: ['dormant', 'sink'],
+  })
+  t.same(
+    desk.core
+      .notes()
+      .filter(({ code }) => code === 'dormant_inbox')
+      .map(({ persona }) => persona),
+    ['dormant', 'sink'],
+  )
+  t.end()
+})
+
+const urgent = (t: Test, options = {}): HiveDesk => {
+  const page: HiveDesk['script']['page'] = ({ persona }) =>
+    persona === 'loom' ? whole([10]) : whole([{ id: 9, from: 'loom' }])
+  return all(t, options, {
+    directory: () => ['a', 'loom'],
+    counts: () => ({ loom: [1, 1] as const }),
+    page,
+  }).pass(2000)
+}
+
+t.test(
+  'urgent unanswered - is told to all consumers, cleared by absence, told again (KS-64; K10, K11, K13)',
+  t => {
+    const desk = urgent(t)
+    t.same(alertsOf(desk, 'urgent-unanswered'), ['a', 'loom'])
+    t.match(desk.payload('alert', 'a/urgent-unanswered'), { urgent_unanswered: ['loom'] })
+    t.match(desk.payload('persona', 'loom'), { unread_urgent: 1 })
+    desk.script.counts = () => ({ loom: [1, 0] as const })
+    desk.pass(2000)
+    t.match(desk.payload('alert', 'a/urgent-unanswered'), { status: 'cleared' })
+    t.match(desk.payload('persona', 'loom'), { unread_urgent: 0 })
+    desk.script.counts = () => ({ loom: [1, 2] as const })
+    desk.pass(2000)
+    t.same(alertsOf(desk, 'urgent-unanswered'), ['a', 'loom', 'a', 'loom'])
+    t.same(alertsOf(urgent(t, { urgentAlerts: false }), 'urgent-unanswered'), [])
+    t.end()
+  },
+)
+
+t.test('urgent unanswered - is over once it is known to have written (KS-64, KS-71; K12)', t => {
+  const desk = urgent(t)
+  desk.script.page = ({ persona }) =>
+    persona === 'loom'
+      ? whole([10])
+      : whole([
+          { id: 9, from: 'loom' },
+          { id: 11, from: 'loom' },
+        ])
+  desk.core.poke(desk.now)
+  desk.settle()
+  t.match(desk.payload('alert', 'loom/urgent-unanswered'), { status: 'cleared' })
+  t.end()
+})
+
+t.test('urgent unanswered - nothing is told where nothing was observed (KS-71)', t => {
+  const desk = all(
+    t,
+    {},
+    {
+      directory: () => ['a', 'loom'],
+      counts: () => ({ loom: [1, 1] as const }),
+      page: () => whole([]),
+    },
+  ).pass(2000)
+  t.same(alertsOf(desk, 'urgent-unanswered'), [])
+  t.end()
+})

@@ -1,0 +1,275 @@
+import type { Page } from '@kim/producer/internal'
+import t, { type Test } from 'tap'
+import { cut, failure, HiveDesk, type RowLike, type Script, whole } from './hive-desk.js'
+
+const span = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, n) => from + n)
+
+/** What an inbox answers below an id; the newest page under `newest`. */
+type Pages = Readonly<Record<string, Page | ReturnType<typeof failure>>>
+
+const scripted =
+  (pages: Pages): Script['page'] =>
+  ({ beforeId }) =>
+    pages[beforeId === undefined ? 'newest' : String(beforeId)] ?? failure(400)
+
+/** S(100): argus was armed at 100, and then its inbox is as given. */
+function at100(t: Test, pages: Pages, options = {}): HiveDesk {
+  const desk = new HiveDesk(t, options, { page: () => whole([100]) }).settle()
+  desk.story()
+  desk.script.page = scripted(pages)
+  return desk.restart().settle()
+}
+
+const pinOf = (desk: HiveDesk): Readonly<Record<string, unknown>> | undefined =>
+  desk.payload('alert', 'argus/bounded-window')
+
+t.test(
+  'walk - one that comes down to the watermark closes the hole in its poll (KS-22, KS-23; G1 to G4)',
+  t => {
+    const g1 = at100(t, { newest: cut([200, 260]), 200: cut([120, 150]), 120: whole([90, 100]) })
+    t.same(g1.story(), ['armed 100', 'new 120', 'new 150', 'new 200', 'new 260'])
+    t.same(g1.pages(), ['newest', 'newest', 200, 120])
+    t.same(at100(t, { newest: cut([200]), 200: whole([150]) }).story(), ['armed 100', 'new 150', 'new 200'])
+    t.same(at100(t, { newest: cut([200], { omitted: 2, isExact: true }), 200: whole([150, 160]) }).story(), [
+      ...['armed 100', 'new 150', 'new 160', 'new 200'],
+    ])
+    t.same(at100(t, { newest: cut([200]), 200: whole([]) }).story(), ['armed 100', 'new 200'])
+    t.end()
+  },
+)
+
+const unreadable = { continuation: { kind: 'unreadable' }, omitted: 1, isExact: false } as const
+const pinned: Readonly<Record<string, { readonly pages: Pages; readonly found?: readonly number[] }>> = {
+  'G5 the page fails': { pages: { newest: cut([200]), 200: failure(500) } },
+  'G6 no continuation': { pages: { newest: cut([200]), 200: whole([], unreadable) } },
+  'G7 an unreadable one': { pages: { newest: cut([200]), 200: whole([150], unreadable) }, found: [150] },
+  'G8 one below its rows': {
+    pages: { newest: cut([200]), 200: cut([150], { continuation: { kind: 'more', beforeId: 120 } }) },
+    found: [150],
+  },
+  'G8 one above its rows': {
+    pages: { newest: cut([200]), 200: cut([150], { continuation: { kind: 'more', beforeId: 160 } }) },
+    found: [150],
+  },
+  'G9 an empty page with a continuation': {
+    pages: { newest: cut([200]), 200: cut([], { continuation: { kind: 'more', beforeId: 150 } }) },
+  },
+  'G10 withheld and nothing older': {
+    pages: { newest: cut([200]), 200: cut([150], { continuation: { kind: 'end' }, isContradictory: true }) },
+    found: [150],
+  },
+  'G11 nothing withheld and a continuation': {
+    pages: {
+      newest: cut([200]),
+      200: whole([150], { continuation: { kind: 'more', beforeId: 150 }, isContradictory: true, omitted: 1 }),
+    },
+    found: [150],
+  },
+  'G12 a row that was not asked for': { pages: { newest: cut([200]), 200: cut([200]) } },
+  'G13 it reaches the watermark but skips': {
+    pages: { newest: cut([200]), 200: cut([90, 150], { continuation: { kind: 'more', beforeId: 80 } }) },
+    found: [150],
+  },
+  'G16 a row above the page asked for': { pages: { newest: cut([200]), 200: whole([100, 150, 250]) } },
+  'G17 a contradictory window': {
+    pages: { newest: cut([200], { isContradictory: true }), 200: failure(500) },
+  },
+  'G19 a window without continuation': {
+    pages: { newest: whole([200], unreadable), 200: whole([], unreadable) },
+  },
+}
+
+for (const [name, { pages, found = [] }] of Object.entries(pinned)) {
+  t.test(`pin - ${name}: announced once, each message once, the watermark stays (KS-23 to KS-27)`, t => {
+    const desk = at100(t, pages)
+    const news = [...found, 200].map(id => `new ${id}`)
+    t.same(desk.story(), ['armed 100', 'alert bounded-window', ...news])
+    t.match(pinOf(desk), {
+      status: 'open',
+      pinned: true,
+      cursor_at: 100,
+      window_floor: 200,
+      reconciled: found.length,
+    })
+    t.equal(desk.core.status(desk.now).personas[0]?.watermark, 100)
+    desk.pass(3000)
+    t.same(desk.story(), [], 'over any number of polls')
+    t.same(desk.restart().settle().story(), ['armed 100'], 'and after a restart')
+    t.end()
+  })
+}
+
+t.test('pin - a window that reaches down clears it (KS-22, KS-26; G26)', t => {
+  const desk = at100(t, { newest: cut([200]), 200: failure() })
+  desk.story()
+  desk.script.page = scripted({ newest: whole([90, 200, 210]) })
+  t.same(desk.pass(1000).story(), ['new 210', 'cleared bounded-window'])
+  t.equal(desk.core.status(desk.now).personas[0]?.watermark, 210)
+  t.end()
+})
+
+t.test('pin - the floor may drift: one alarm in all (KS-27; G27)', t => {
+  const desk = at100(t, { newest: cut([200]), 200: failure() })
+  desk.story()
+  desk.script.page = scripted({ newest: cut([200, 210]), 200: failure() })
+  t.same(desk.pass(1000).story(), ['new 210'])
+  desk.script.page = scripted({ newest: cut([210, 220]), 210: failure(), 200: failure() })
+  t.same(desk.pass(1000).story(), ['new 220'])
+  t.end()
+})
+
+t.test(
+  'pin - after a restart neither announced, nor capped, nor repeated (KS-27, KS-34; G28, G29, G30)',
+  t => {
+    const desk = at100(t, { newest: cut([200, 201]), 200: failure() })
+    desk.story()
+    desk.script.page = scripted({ newest: cut([200, 201, 202]), 200: failure() })
+    t.same(desk.restart({ maxReplay: 0 }).settle().story(), ['armed 100', 'new 202'])
+    desk.script.page = scripted({ newest: cut([200, 201, 202]), 200: whole([100, 150]) })
+    t.same(desk.restart().settle().story(), ['armed 100', 'new 150', 'cleared bounded-window'])
+    t.equal(desk.core.status(desk.now).personas[0]?.watermark, 202)
+    t.same(desk.restart().settle().story(), ['armed 202'])
+    t.end()
+  },
+)
+
+t.test('walk - the steady state and a clipped body leave no hole (KS-20, KS-22; G20, G22, G24)', t => {
+  t.same(at100(t, { newest: whole([100, 200], unreadable) }).story(), ['armed 100', 'new 200'])
+  t.same(at100(t, { newest: whole([200], { isClipped: true }) }).story(), ['armed 100', 'new 200'])
+  t.same(at100(t, { newest: cut([90, 100, 160]) }).story(), ['armed 100', 'new 160'])
+  t.end()
+})
+
+t.test('walk - a contradictory window does not keep a clean walk from closing (G18)', t => {
+  const window = cut([200], { continuation: { kind: 'end' }, isContradictory: true })
+  t.same(at100(t, { newest: window, 200: whole([150]) }).story(), ['armed 100', 'new 150', 'new 200'])
+  t.end()
+})
+
+t.test('window - one without rows that withholds some is a failed poll (KS-21; G25)', t => {
+  const desk = at100(t, { newest: cut([], { continuation: { kind: 'more', beforeId: 100 } }) })
+  t.same(desk.story(), [])
+  t.match(desk.core.status(desk.now).personas[0], { consecutiveFailures: 1, armed: false })
+  t.end()
+})
+
+/** An inbox that shows `perPage` of its messages at a time. */
+function inboxOf(ids: readonly number[], perPage: number): Script['page'] {
+  return ({ beforeId }) => {
+    const below = ids.filter(id => beforeId === undefined || id < beforeId)
+    const shown = below.slice(-perPage)
+    return shown.length < below.length ? cut(shown) : whole(shown)
+  }
+}
+
+t.test('walk - a span of any depth closes over several polls and restarts (KS-23, KS-25; G14, G15)', t => {
+  const ids = [100, ...span(201, 321)]
+  const desk = new HiveDesk(t, { maxReplay: 500 }, { page: () => whole([100]) }).settle()
+  desk.story()
+  desk.script.page = inboxOf(ids, 1)
+  const before = desk.pages().length
+  desk.restart().settle()
+  t.equal(desk.pages().length - before, 51, 'fifty pages a poll')
+  t.match(pinOf(desk), { status: 'open', walk: { next_before_id: 271, proven_down_to: 271 } })
+  desk.restart().settle()
+  t.match(pinOf(desk), { status: 'open', walk: { next_before_id: 221 } })
+  desk.pass(1000)
+  t.match(pinOf(desk), { status: 'cleared' })
+  const news = desk.story().filter(line => line.startsWith('new '))
+  t.same(
+    news.map(line => Number(line.slice(4))).sort((a, b) => a - b),
+    span(201, 321),
+  )
+  t.end()
+})
+
+t.test(
+  'walk - a later hole is walked before the first goes on, across restarts (KS-25, nested holes)',
+  async t => {
+    const desk = new HiveDesk(t, { maxReplay: 10_000 }, { page: () => whole([100]) }).settle()
+    desk.story()
+    const first = [100, ...span(201, 320)]
+    desk.script.page = inboxOf(first, 1)
+    desk.restart().settle()
+    t.match(pinOf(desk), { walk: { next_before_id: 270, proven_down_to: 270 } })
+    const second = [...first, ...span(401, 500)]
+    desk.script.page = inboxOf(second, 1)
+    desk.restart().settle()
+    t.match(pinOf(desk), {
+      cursor_at: 100,
+      walk: { next_before_id: 450, proven_down_to: 270, later: [[320, 450]] },
+    })
+    const third = [...second, ...span(601, 660)]
+    desk.script.page = inboxOf(third, 1)
+    desk.restart().settle()
+    t.match(pinOf(desk), {
+      walk: {
+        next_before_id: 610,
+        proven_down_to: 270,
+        later: [
+          [320, 450],
+          [500, 610],
+        ],
+      },
+    })
+    for (let n = 0; n < 4; n++) desk.restart().settle()
+    t.match(pinOf(desk), { status: 'cleared' })
+    const news = desk.story().filter(line => line.startsWith('new '))
+    t.same(
+      news.map(line => Number(line.slice(4))).sort((a, b) => a - b),
+      third.slice(1),
+    )
+    await desk.store.verified(t)
+  },
+)
+
+t.test('replay cap - with a walk that stays open is announced when it closes, exact (KS-34; G31, G32)', t => {
+  const ids = [100, ...span(201, 330)]
+  const desk = new HiveDesk(t, {}, { page: () => whole([100]) }).settle()
+  desk.story()
+  desk.script.page = inboxOf(ids, 1)
+  const first = desk.restart().settle().story()
+  t.same([first[0], first[1], first.at(-1)], ['persona', 'alert bounded-window', 'armed 100'])
+  t.notOk(first.some(line => line.startsWith('new')))
+  desk.script.page = inboxOf([...ids, 331], 1)
+  const second = desk.restart().settle().story()
+  t.ok(second.includes('new 331'))
+  const third = desk.pass(1000).story()
+  t.same(third.slice(-2), ['replay_capped', 'cleared bounded-window'])
+  t.match(desk.payload('persona', 'argus'), { capped_to: 330, dropped: 130, silent_to: 330 })
+  t.end()
+})
+
+t.test('replay cap - counts what the walk brings, and walks all the same (B8, G31)', t => {
+  const pages = { newest: cut([200, 201, 202]), 200: whole([150, 160]) }
+  const story = at100(t, pages, { maxReplay: 4 }).story()
+  t.same(story, [
+    ...['persona', 'silent 150', 'silent 160', 'silent 200', 'silent 201', 'silent 202'],
+    ...['replay_capped', 'armed 202'],
+  ])
+  t.end()
+})
+
+t.test('local dialect - every window is complete: nothing is ever pinned (KS-1; G35)', t => {
+  const desk = new HiveDesk(t, { dialect: 'local' }).settle()
+  desk.story()
+  const rows: RowLike[] = [5, 6]
+  desk.script.page = () => whole(rows)
+  t.same(desk.pass(1000).story(), ['new 5', 'new 6'])
+  t.end()
+})
+
+t.test(
+  'id - one that comes back lower is an alarm within its poll, and ends when ids return (KS-39; D14)',
+  t => {
+    const desk = at100(t, { newest: whole([100]) })
+    desk.story()
+    desk.script.page = () => whole([1, 2])
+    t.same(desk.pass(1000).story(), ['alert id-regressed'])
+    t.match(desk.payload('alert', 'argus/id-regressed'), { current_max: 2, cursor_at: 100 })
+    t.same(desk.pass(2000).story(), [])
+    desk.script.page = () => whole([1, 2, 100, 101])
+    t.same(desk.pass(1000).story(), ['new 101', 'cleared id-regressed'])
+    t.end()
+  },
+)
