@@ -4,7 +4,7 @@ import type { State } from './state.js'
 import type { EntityView } from './view.js'
 
 /** With no evidence for this long, a persona that calls itself up is shown as stale. */
-const STALE_MS = 60 * 60 * 1000
+export const STALE_MS: number = 60 * 60 * 1000
 /** How many of its newest messages a view holds. */
 const NEWEST_MAX = 20
 

@@ -1,20 +1,6 @@
-import type { Flag, Program } from '@kim/cli-kit'
+import type { Program } from '@kim/cli-kit'
 import { VERSION } from '../version.js'
-
-const events: Flag = {
-  name: 'events',
-  kind: 'string',
-  value: 'DIR',
-  about: 'an events directory, or a copy of one',
-}
-const store: Flag = {
-  name: 'store',
-  kind: 'string',
-  value: 'DIR',
-  env: 'KIM_STORE',
-  about: "the store, where no --events is given (default: the state directory's kim/stores/default)",
-}
-const json: Flag = { name: 'json', kind: 'boolean', about: 'print one JSON object' }
+import { events, json, output, persona, source, store, utc } from './flags.js'
 
 /** `kim-replay`: what a copied journal says, from its files alone. */
 export const program: Program = {
@@ -54,12 +40,34 @@ export const program: Program = {
       flags: [events, store, json],
       load: () => import('./stats.js'),
     },
+    {
+      name: 'at',
+      about: 'Print the state of every persona at a moment: what was known then.',
+      flags: [
+        ...source,
+        { name: 'seq', kind: 'integer', min: 0, value: 'N', about: 'before the first record above N' },
+        { name: 'time', kind: 'string', value: 'T', about: 'after the last record that is not later than T' },
+        { name: 'event-id', kind: 'string', value: 'E', about: 'when this event had its effect' },
+        persona,
+        output('text', 'json'),
+        json,
+        utc,
+      ],
+      examples: [
+        ['kim-replay at --events ./events --time 2026-06-10T14:00:00Z', 'what each persona knew at two'],
+        [
+          'kim-replay at --events ./events --event-id river:new:246 -p river -o json',
+          'when that message came in',
+        ],
+      ],
+      load: () => import('./at.js'),
+    },
   ],
   exitCodes: [
     [0, 'ok'],
     [1, 'runtime error'],
     [2, 'usage'],
-    [4, 'no journal there'],
+    [4, 'no journal, persona or record of that name'],
     [5, 'records are missing'],
     [6, 'corrupt'],
     [77, 'not permitted'],

@@ -1,0 +1,24 @@
+import { type Input, type Io, printReport, withProgress } from '@kim/cli-kit'
+import { openCopy } from '../../replay/copied-journal.js'
+import { stateLines } from '../../replay/json-lines.js'
+import { stateAt } from '../../replay/state-at.js'
+import { stateDocument } from '../../replay/state-document.js'
+import { eventsOf } from './events-of.js'
+import { formOf } from './form-of.js'
+import { pointOf } from './point-of.js'
+import { stateText } from './state-text.js'
+import { writePieces } from './write-pieces.js'
+
+/** CL-42: the state at a moment. */
+export async function run(input: Input, io: Io): Promise<number> {
+  const form = formOf(input)
+  const journal = openCopy(eventsOf(input, io))
+  const point = pointOf(input, io, journal)
+  const state = await withProgress(io, 'at', control =>
+    stateAt(journal, point, { eventsDir: journal.eventsDir, ...control }),
+  )
+  const document = stateDocument(state, input.list('persona'))
+  if (form === 'json') await writePieces(io, stateLines(document))
+  else printReport(io, false, undefined, stateText(document))
+  return state.missing.exit
+}

@@ -1,0 +1,45 @@
+/** Flags that several commands of `kim-replay` take. */
+import type { Flag } from '@kim/cli-kit'
+
+export const events: Flag = {
+  name: 'events',
+  kind: 'string',
+  value: 'DIR',
+  about: 'an events directory, or a copy of one',
+}
+
+export const store: Flag = {
+  name: 'store',
+  kind: 'string',
+  value: 'DIR',
+  env: 'KIM_STORE',
+  about: "the store, where no --events is given (default: the state directory's kim/stores/default)",
+}
+
+export const json: Flag = { name: 'json', kind: 'boolean', about: 'print one JSON object' }
+
+export const persona: Flag = {
+  name: 'persona',
+  short: 'p',
+  kind: 'string',
+  many: true,
+  value: 'NAME',
+  about: 'only these personas',
+}
+
+export const utc: Flag = { name: 'utc', kind: 'boolean', about: 'times without a zone are UTC, not local' }
+
+/** The forms that a command can print in, text first. */
+export function output(...forms: readonly string[]): Flag {
+  return {
+    name: 'output',
+    short: 'o',
+    kind: 'string',
+    value: 'FORM',
+    choices: forms,
+    about: `the form: ${forms.join(', ')}`,
+  }
+}
+
+/** What every command that reads a journal takes. */
+export const source: readonly Flag[] = [events, store]

@@ -1,0 +1,33 @@
+/** A journal that is asked about: its files as of one look, and the id that its event ids are made with. */
+import { noJournalAt } from '../store/no-journal.js'
+import { JournalDirectory } from '../tail/directory.js'
+import { History } from '../tail/history.js'
+import { directoryProjectId, statedProjectId } from '../tail/project-id.js'
+
+/** What every question begins with. */
+export interface CopiedJournal {
+  readonly eventsDir: string
+  readonly history: History
+  /** The id that the journal states, if it states one. */
+  readonly statedId: string | undefined
+  readonly projectId: string
+  /** Number of the first segment that can be read; 1 if there is none. */
+  readonly first: number
+}
+
+/** Looks at a journal directory. Throws `no_store` where there is none. */
+export function openCopy(eventsDir: string): CopiedJournal {
+  const missing = noJournalAt(eventsDir)
+  if (missing !== undefined) throw missing
+  const directory = new JournalDirectory(eventsDir)
+  directory.look()
+  const history = new History(directory)
+  const statedId = statedProjectId(history)
+  return {
+    eventsDir,
+    history,
+    statedId,
+    projectId: statedId ?? directoryProjectId(eventsDir),
+    first: history.first() ?? 1,
+  }
+}

@@ -1,0 +1,140 @@
+/** What a passage of the journal should hold and does not, in the words of `verify`. */
+import { isSeq, type PendingBytes, type ReadRecord, type SeqRange } from '@kim/manifest'
+import type { LinePlace, MalformedEntry, RecordEntry } from '../verify/entry.js'
+import { exitOf, FindingLog, type Findings } from '../verify/findings.js'
+import { FramingCheck } from '../verify/framing-check.js'
+import { noteKindOf, notePayload } from '../verify/note.js'
+import { SeqSet } from '../verify/seq-set.js'
+import { TxCheck } from '../verify/tx-check.js'
+
+/** Damage that an answer may have suffered from; what a note explains is none. */
+export interface Missing {
+  readonly findings: Findings
+  /** 0, 5 where only records are missing, 6 where bytes are damaged. */
+  readonly exit: 0 | 5 | 6
+}
+
+interface Hole {
+  readonly range: SeqRange
+  /** The line after it. */
+  readonly place: LinePlace
+}
+
+/** Holes kept to be explained by a later repair; beyond them a journal is simply full of holes. */
+const HOLES_MAX = 100_000
+
+/** Collects the damage of a passage. */
+export class Damage {
+  readonly #log = new FindingLog()
+  readonly #framing = new FramingCheck(this.#log)
+  readonly #runs = new TxCheck(this.#log)
+  readonly #known = new SeqSet()
+  readonly #repaired = new SeqSet()
+  readonly #holes: Hole[] = []
+  #highest: number
+  #late: number | undefined
+  #places = 0
+
+  /** `after` is the number before the first that the passage should hold. */
+  constructor(after: number) {
+    this.#highest = after
+  }
+
+  /** How many damaged places and holes there were so far, explained later or not. */
+  get places(): number {
+    return this.#places
+  }
+
+  /** A record of the passage, with or without effect. */
+  record(entry: RecordEntry): void {
+    const { seq } = entry
+    if (seq > this.#highest) this.#advance(seq, entry)
+    else if (this.#known.has(seq))
+      this.#log.report('duplicate_seq', entry, `seq ${seq} stands in an earlier record`)
+    else this.#log.report('seq_regressed', entry, `seq ${seq} after ${this.#highest}`)
+    this.#known.add(seq)
+    this.explain(entry)
+  }
+
+  /** A record that may stand beyond the passage and say what something in it was. */
+  explain({ record, effect }: RecordEntry): void {
+    const kind = noteKindOf(record, effect)
+    if (kind === 'torn_tail_adjudicated') this.#framing.adjudicated(notePayload(record))
+    else if (kind === 'tx_abandoned') this.#runs.abandoned(notePayload(record))
+    else if (kind === 'seq_repair') this.#repair(record)
+  }
+
+  dropped(entries: readonly RecordEntry[]): void {
+    if (entries.length === 0) return
+    this.#places += 1
+    this.#runs.dropped(entries)
+  }
+
+  malformed(entry: MalformedEntry): void {
+    this.#places += 1
+    this.#framing.malformed(entry)
+  }
+
+  future(seq: number | undefined, place: LinePlace): void {
+    this.#places += 1
+    this.#framing.future(place)
+    if (seq !== undefined && seq > this.#highest) this.#advance(seq, place)
+  }
+
+  tail(segment: string, pending: PendingBytes): void {
+    if (pending.length === 0) return
+    this.#places += 1
+    this.#framing.tail(segment, false, pending)
+  }
+
+  unreadable(path: string, code: string): void {
+    this.#places += 1
+    this.#log.report('unreadable', {}, `${path}: ${code}`)
+  }
+
+  /** What stood before this number is gone, and no checkpoint stands in for it. */
+  startsAt(seq: number): void {
+    this.#late = seq
+  }
+
+  /** All that was found. Nothing may be told afterwards. */
+  close(): Missing {
+    this.#framing.end()
+    this.#runs.end()
+    for (const { range, place } of this.#holes) {
+      const open = this.#repaired.missingIn(range)
+      if (open.length > 0) this.#log.report('seq_hole', place, `seq ${open.map(text).join(', ')} missing`)
+    }
+    if (this.#late !== undefined)
+      this.#log.report(
+        'history_starts_at',
+        { seq: this.#late },
+        `what stood before seq ${this.#late} is not available`,
+      )
+    const findings = Object.fromEntries(
+      Object.entries(this.#log.close(false)).filter(([kind, { weight }]) => weight > 0 || HARMS.has(kind)),
+    ) as Findings
+    const exit = exitOf(findings)
+    return { findings, exit: exit === 0 && this.#late !== undefined ? 5 : exit }
+  }
+
+  #advance(seq: number, place: LinePlace): void {
+    if (seq > this.#highest + 1 && this.#holes.length < HOLES_MAX) {
+      this.#places += 1
+      this.#holes.push({ range: { from: this.#highest + 1, to: seq - 1 }, place })
+    }
+    this.#highest = seq
+  }
+
+  #repair({ payload }: ReadRecord): void {
+    const { from, to } = payload ?? {}
+    if (isSeq(from) && isSeq(to) && from <= to) this.#repaired.addRange({ from, to })
+  }
+}
+
+/** Of no weight to `verify`, and yet an answer may lack something for it. */
+const HARMS: ReadonlySet<string> = new Set(['history_starts_at', 'future'])
+
+function text({ from, to }: SeqRange): string {
+  return from === to ? String(from) : `${from}…${to}`
+}

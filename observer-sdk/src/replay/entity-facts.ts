@@ -1,0 +1,80 @@
+/** What one entity contributes to what is known of its persona. */
+import { attentionOf, type Entity, isCount, isJsonObject, type JsonObject } from '@kim/manifest'
+import { readBlob } from '../store/blob-file.js'
+
+/** One entity, reduced to what is counted. */
+export interface EntityFacts {
+  /** Whose it is, if it is anybody's. */
+  readonly owner: string | undefined
+  readonly kind: 'message' | 'alert' | 'persona' | 'other'
+  readonly unread: boolean
+  /** Number of a message. */
+  readonly id: number
+  /** An alert that is open. */
+  readonly open: boolean
+  /** How much attention it asks for. */
+  readonly attention: number
+}
+
+/** Payloads of entities, read from their blobs where they stand there; each blob is read once. */
+export class Payloads {
+  readonly #eventsDir: string
+  readonly #facts = new WeakMap<Entity, EntityFacts>()
+
+  constructor(eventsDir: string) {
+    this.#eventsDir = eventsDir
+  }
+
+  /** The payload; undefined where its blob cannot be had. */
+  of({ payload, payload_ref: ref }: Entity): JsonObject | undefined {
+    if (ref === undefined) return payload
+    const read = readBlob(this.#eventsDir, ref)
+    if (!read.ok) return undefined
+    try {
+      const value: unknown = JSON.parse(read.value.toString('utf8'))
+      return isJsonObject(value) ? value : undefined
+    } catch {
+      return undefined
+    }
+  }
+
+  /** What an entity contributes. */
+  facts(entity: Entity): EntityFacts {
+    if (entity.payload_ref === undefined) return factsOf(entity, entity.payload)
+    const known = this.#facts.get(entity) ?? factsOf(entity, this.of(entity))
+    this.#facts.set(entity, known)
+    return known
+  }
+}
+
+function factsOf(entity: Entity, payload: JsonObject | undefined): EntityFacts {
+  const { item_type, item_id } = entity
+  const kind =
+    item_type === 'message' || item_type === 'alert' || item_type === 'persona' ? item_type : 'other'
+  return {
+    owner: ownerOf(entity, payload),
+    kind,
+    unread: kind === 'message' && payload?.['read'] === false,
+    id: kind === 'message' ? numberOf(item_id, payload) : 0,
+    open: kind === 'alert' && payload?.['status'] === 'open',
+    attention: attentionOf([{ item_type, payload }]),
+  }
+}
+
+/** A name may itself hold a slash: where the payload states whose an item is, that decides. */
+function ownerOf({ item_type, item_id, agent }: Entity, payload: JsonObject | undefined): string | undefined {
+  if (item_type === 'persona') return item_id
+  if (item_type === 'message' || item_type === 'alert') {
+    const stated = payload?.['persona']
+    if (typeof stated === 'string') return stated
+    const slash = item_id.lastIndexOf('/')
+    if (slash > 0) return item_id.slice(0, slash)
+  }
+  return agent
+}
+
+function numberOf(itemId: string, payload: JsonObject | undefined): number {
+  const stated = payload?.['id']
+  if (isCount(stated)) return stated
+  return Number(/\/(\d+)$/.exec(itemId)?.[1] ?? 0)
+}

@@ -1,0 +1,30 @@
+import { didYouMean, safeText } from '@kim/cli-kit'
+import { KimError } from '@kim/manifest'
+import type { EventName } from './event-name.js'
+
+/** The journal holds no record of this name; says which persona may have been meant. */
+export function notFound(name: EventName, personas: ReadonlySet<string>): KimError {
+  const what = name.kind === 'seq' ? `record with seq ${name.text}` : `event ${safeText(name.text)}`
+  if (name.kind === 'seq' || personas.has(name.persona))
+    return new KimError('no_record', `the journal holds no ${what}`)
+  return new KimError('no_record', `the journal holds no ${what}`, {
+    hint: noSuchPersona(name.persona, personas),
+  })
+}
+
+/** The journal knows nobody of this name. */
+export function unknownPersona(persona: string, personas: Iterable<string>): KimError {
+  return new KimError('no_persona', `the journal knows no persona ${safeText(persona)}`, {
+    hint: noSuchPersona(persona, new Set(personas)),
+  })
+}
+
+function noSuchPersona(persona: string, personas: ReadonlySet<string>): string {
+  const names = [...personas].sort()
+  const shown = names
+    .slice(0, 8)
+    .map(name => safeText(name))
+    .join(', ')
+  const more = names.length > 8 ? ` and ${names.length - 8} more` : ''
+  return `no persona ${safeText(persona)}${safeText(didYouMean(persona, names))}; there are: ${shown}${more}`
+}

@@ -1,0 +1,125 @@
+/** A moment of a journal, as somebody names it, and the place in file order that this comes to. */
+import { decodeLine, eventIdOf, type FramedLine, KimError, type ReadRecord, TxTracker } from '@kim/manifest'
+import { segmentLines } from '../store/segment-lines.js'
+import { Pace, type PassOptions } from '../verify/pace.js'
+import type { CopiedJournal } from './copied-journal.js'
+import type { EventName } from './event-name.js'
+import { type LineSink, type Mark, walkLines } from './line-walk.js'
+import { notFound } from './not-found.js'
+
+/** A moment. */
+export type Point =
+  /** Before the first record above this number. */
+  | { readonly kind: 'seq'; readonly seq: number }
+  /** After the last record with a time not later than this. */
+  | { readonly kind: 'time'; readonly ms: number; readonly text: string }
+  /** When this record had its effect. */
+  | { readonly kind: 'event'; readonly name: EventName }
+  | { readonly kind: 'end' }
+
+/** Where a passage ends. */
+export type Stop =
+  | { readonly kind: 'above'; readonly seq: number }
+  /** After the line at this place. */
+  | { readonly kind: 'after'; readonly mark: Mark }
+  | { readonly kind: 'end' }
+
+/** The place of a moment. Throws `no_record` where the journal has none such. */
+export async function stopOf(journal: CopiedJournal, point: Point, options: PassOptions): Promise<Stop> {
+  switch (point.kind) {
+    case 'seq':
+      return { kind: 'above', seq: point.seq }
+    case 'end':
+      return { kind: 'end' }
+    case 'time':
+      return { kind: 'after', mark: lastNotAfter(journal, point) }
+    case 'event':
+      return { kind: 'after', mark: await placeOf(journal, point.name, options) }
+  }
+}
+
+/** Whether a line lies beyond a stop. */
+export function isBeyond(stop: Stop, { seq }: ReadRecord, segment: number, offset: number): boolean {
+  if (stop.kind === 'above') return seq > stop.seq
+  if (stop.kind === 'end') return false
+  return segment > stop.mark.segment || (segment === stop.mark.segment && offset > stop.mark.offset)
+}
+
+/** Segments are looked at from the newest down: the last match of the first one that has any is it. */
+function lastNotAfter({ history }: CopiedJournal, { ms, text }: Extract<Point, { kind: 'time' }>): Mark {
+  let earliest: string | undefined
+  for (const { number } of history.segments.toReversed()) {
+    const offset = history.read(number, content => {
+      let last: number | undefined
+      for (const line of segmentLines(content)) {
+        const ts = recordIn(line)?.ts
+        if (ts === undefined) continue
+        earliest = earliest === undefined || ts < earliest ? ts : earliest
+        if (Date.parse(ts) <= ms) last = line.offset
+      }
+      return last
+    })
+    if (offset !== undefined) return { segment: number, offset }
+  }
+  const since = earliest === undefined ? 'no record states a time' : `the earliest record is of ${earliest}`
+  throw new KimError('no_record', `there is no record as old as ${text}`, { hint: since })
+}
+
+/** The line with which the named record had its effect, the newest if there are several. */
+async function placeOf(journal: CopiedJournal, name: EventName, options: PassOptions): Promise<Mark> {
+  const seeker = new Seeker(journal, name)
+  const pace = new Pace(options)
+  await walkLines(journal, seeker, pace)
+  if (seeker.found === undefined) throw notFound(name, seeker.known)
+  return seeker.found
+}
+
+class Seeker implements LineSink {
+  readonly known: Set<string> = new Set()
+  found: Mark | undefined
+  readonly #journal: CopiedJournal
+  readonly #name: EventName
+  #runs = new TxTracker<ReadRecord>()
+
+  constructor(journal: CopiedJournal, name: EventName) {
+    this.#journal = journal
+    this.#name = name
+  }
+
+  beginSegment(): void {
+    this.#runs = new TxTracker()
+  }
+
+  line(line: FramedLine, { number }: { readonly number: number }): boolean {
+    const decoded = line.kind === 'line' ? decodeLine(line.bytes, line.atFileStart) : undefined
+    if (decoded?.kind === 'blank') return true
+    if (decoded?.kind !== 'record') {
+      this.#runs.interrupt()
+      return true
+    }
+    for (const record of this.#runs.record(decoded.record, decoded.record).released) {
+      if (isNamed(record, this.#name, this.#journal.projectId))
+        this.found = { segment: number, offset: line.offset }
+      if (record.agent !== undefined && record.item_type !== 'journal') this.known.add(record.agent)
+    }
+    return true
+  }
+
+  endSegment(): void {}
+
+  unreadable(): void {}
+}
+
+/** Whether a name is this record's. */
+export function isNamed(record: ReadRecord, name: EventName, projectId: string): boolean {
+  if (name.kind === 'seq') return record.seq === name.seq
+  if (name.kind === 'event') return record.seq === name.seq && eventIdOf(projectId, record) === name.text
+  if (record.item_type !== 'message' || record.item_id !== `${name.persona}/${name.id}`) return false
+  return record.event === 'new' || record.action === 'create' || record.action === 'backfill'
+}
+
+function recordIn(line: FramedLine): ReadRecord | undefined {
+  if (line.kind !== 'line') return undefined
+  const decoded = decodeLine(line.bytes, line.atFileStart)
+  return decoded.kind === 'record' ? decoded.record : undefined
+}

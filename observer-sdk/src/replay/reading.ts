@@ -1,0 +1,189 @@
+/** A forward reader that can begin at a checkpoint, stop anywhere, and tell what each record changed. */
+import {
+  decodeLine,
+  type Effect,
+  type Entity,
+  effectOf,
+  type FramedLine,
+  isRegistryGenesis,
+  lineMark,
+  type PendingBytes,
+  Projection,
+  type ReadRecord,
+  TxTracker,
+} from '@kim/manifest'
+import type { SegmentEntry } from '../store/listing.js'
+import type { Failure } from '../store/outcome.js'
+import { DuplicateLines } from '../verify/duplicate-lines.js'
+import type { LinePlace, RecordEntry } from '../verify/entry.js'
+import { Damage } from './damage.js'
+import type { LineSink } from './line-walk.js'
+
+/** A record that had its effect. */
+export interface Applied {
+  readonly record: ReadRecord
+  readonly effect: Effect
+  readonly place: LinePlace
+  /** The image that it replaced or removed. */
+  readonly before: Entity | undefined
+}
+
+/** What somebody wants to know of a reading. */
+export interface Listener {
+  /** Whether a line that holds a record is beyond what is asked for; the reading then ends before it. */
+  isBeyond?(record: ReadRecord, segment: number, offset: number): boolean
+  /** A record had its effect; the state holds it. */
+  applied?(applied: Applied): void
+  /** All that one line let have its effect has it: a state that a reader could see. False ends the reading. */
+  settled?(last: Applied): boolean
+  /** Something that must be awaited before the next line, if anything must. */
+  pause?(): Promise<void> | undefined
+}
+
+/** What a reading begins with. */
+export interface ReadingStart {
+  /** The number before the first that is expected. */
+  readonly after: number
+  readonly entities?: Iterable<Entity>
+  readonly registryAuthoritative?: boolean
+}
+
+/** The last record of what was read. */
+export interface LastRecord {
+  readonly seq: number
+  readonly ts: string | undefined
+  readonly writer: string | undefined
+  readonly segment: string
+}
+
+/** The state as of the last line taken. */
+export class Reading implements LineSink {
+  readonly projection: Projection = new Projection(() => true)
+  readonly damage: Damage
+  #registryAuthoritative: boolean
+  readonly #listener: Listener
+  readonly #runs = new TxTracker<RecordEntry>()
+  readonly #repeats = new DuplicateLines()
+  #last: LastRecord | undefined
+  #records = 0
+  #pending: { readonly name: string; readonly bytes: PendingBytes } | undefined
+  /** Set once the passage is over: segments that are still looked into for what explains its damage. */
+  #segmentsLeft: number | undefined
+  #isOver = false
+
+  constructor(start: ReadingStart, listener: Listener = {}) {
+    for (const entity of start.entities ?? []) this.projection.load(entity)
+    this.#registryAuthoritative = start.registryAuthoritative ?? false
+    this.damage = new Damage(start.after)
+    this.#listener = listener
+  }
+
+  /** The last record of the passage, with or without effect. */
+  get last(): LastRecord | undefined {
+    return this.#last
+  }
+
+  /** Records that had their effect. */
+  get records(): number {
+    return this.#records
+  }
+
+  get registryAuthoritative(): boolean {
+    return this.#registryAuthoritative
+  }
+
+  beginSegment(): void {
+    if (this.#isOver) return
+    // Nobody will ever end the last line of a segment that has a successor.
+    if (this.#pending !== undefined) this.damage.tail(this.#pending.name, this.#pending.bytes)
+    this.#pending = undefined
+    this.#drop(this.#runs.interrupt())
+    this.#repeats.beginSegment()
+  }
+
+  line(line: FramedLine, segment: SegmentEntry): boolean {
+    const { name } = segment
+    if (line.kind === 'too_long') {
+      if (this.#isOver) return true
+      this.#drop(this.#runs.interrupt())
+      this.damage.malformed({
+        segment: name,
+        offset: line.offset,
+        length: line.length,
+        reason: 'too_long',
+        bytes: undefined,
+      })
+      return true
+    }
+    const { bytes, offset, atFileStart } = line
+    const decoded = decodeLine(bytes, atFileStart)
+    if (decoded.kind === 'blank') return true
+    const place = { segment: name, offset, length: bytes.length }
+    if (decoded.kind === 'record') {
+      const { record } = decoded
+      const entry = { ...place, seq: record.seq, record, effect: effectOf(record), mark: lineMark(bytes) }
+      if (!this.#isOver && this.#listener.isBeyond?.(record, segment.number, offset) === true) {
+        this.#isOver = true
+        // A note about damage is written by the very next open.
+        this.#segmentsLeft = 2
+      }
+      return this.#isOver ? this.#explain(entry) : this.#record(entry)
+    }
+    if (this.#isOver) return true
+    this.#drop(this.#runs.interrupt())
+    if (decoded.kind === 'future') this.damage.future(decoded.seq, place)
+    else this.damage.malformed({ ...place, reason: decoded.reason, bytes })
+    return true
+  }
+
+  pause(): Promise<void> | undefined {
+    return this.#listener.pause?.()
+  }
+
+  endSegment({ name }: SegmentEntry, pending: PendingBytes, failure: Failure | undefined): void {
+    if (this.#isOver) {
+      if (this.#segmentsLeft !== undefined) this.#segmentsLeft -= 1
+      return
+    }
+    this.#pending = { name, bytes: pending }
+    if (failure !== undefined) this.damage.unreadable(name, failure.code)
+  }
+
+  unreadable({ name }: SegmentEntry, { code }: Failure): void {
+    if (!this.#isOver) this.damage.unreadable(name, code)
+  }
+
+  #explain(entry: RecordEntry): boolean {
+    this.damage.explain(entry)
+    return this.damage.places > 0 && (this.#segmentsLeft ?? 0) > 0
+  }
+
+  #record(entry: RecordEntry): boolean {
+    const { record, segment } = entry
+    this.#last = { seq: record.seq, ts: record.ts, writer: record.writer, segment }
+    if (record.tx === undefined && !this.#runs.isOpen) return this.#settle([entry])
+    const { dropped, released } = this.#runs.record(record, entry)
+    this.#drop(dropped)
+    return this.#settle(released)
+  }
+
+  #settle(entries: readonly RecordEntry[]): boolean {
+    let last: Applied | undefined
+    for (const entry of entries) {
+      const { record, effect, seq, mark } = entry
+      this.damage.record(entry)
+      if (this.#repeats.isRepeated(seq, mark)) continue
+      const before = this.projection.apply(record, effect)
+      if (effect === 'meta' && isRegistryGenesis(record)) this.#registryAuthoritative = true
+      this.#records += 1
+      last = { record, effect, place: entry, before }
+      this.#listener.applied?.(last)
+    }
+    return last === undefined || this.#listener.settled?.(last) !== false
+  }
+
+  #drop(entries: readonly RecordEntry[]): void {
+    for (const entry of entries) this.damage.record(entry)
+    this.damage.dropped(entries)
+  }
+}

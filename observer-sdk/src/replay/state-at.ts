@@ -1,0 +1,74 @@
+/** The state at a moment: from the nearest checkpoint, and the lines from there on. */
+import { KimError } from '@kim/manifest'
+import { Pace, type PassOptions } from '../verify/pace.js'
+import { segmentBytes } from '../verify/stored-bytes.js'
+import type { CopiedJournal } from './copied-journal.js'
+import type { Missing } from './damage.js'
+import { Payloads } from './entity-facts.js'
+import { type Mark, walkLines } from './line-walk.js'
+import { type Base, nearestCheckpoint, startFrom } from './nearest-checkpoint.js'
+import { isBeyond, type Point, type Stop, stopOf } from './point.js'
+import { Reading } from './reading.js'
+
+/** What was read to answer for a moment. */
+export interface StateAt {
+  readonly point: Point
+  readonly reading: Reading
+  readonly base: Base | undefined
+  readonly missing: Missing
+  readonly payloads: Payloads
+}
+
+/** Reads up to a moment. Throws `no_record` where nothing is known of it. */
+export async function stateAt(journal: CopiedJournal, point: Point, options: PassOptions): Promise<StateAt> {
+  const stop = await stopOf(journal, point, options)
+  let below = Number.POSITIVE_INFINITY
+  for (;;) {
+    const base = nearestCheckpoint(
+      journal,
+      (headSeq, tail) => headSeq < below && isBefore(headSeq, tail, stop),
+    )
+    const reading = new Reading(startFrom(base, journal), {
+      isBeyond: (record, segment, offset) => isBeyond(stop, record, segment, offset),
+    })
+    // Without a record there is no time; an older checkpoint has one after it.
+    await walkLines(journal, reading, paceFrom(journal, base?.tail, options), base?.tail)
+    if (reading.last === undefined && base !== undefined) {
+      below = base.document.header.head_seq
+      continue
+    }
+    if (base === undefined && journal.first > 1) {
+      if (reading.last === undefined) throw tooEarly(journal.first)
+      reading.damage.startsAt(journal.first)
+    }
+    return {
+      point,
+      reading,
+      base,
+      missing: reading.damage.close(),
+      payloads: new Payloads(journal.eventsDir),
+    }
+  }
+}
+
+/** Counts the work of a walk that begins at a mark. */
+export function paceFrom(journal: CopiedJournal, from: Mark | undefined, options: PassOptions): Pace {
+  const pace = new Pace(options)
+  const { listing } = journal.history
+  const segments = listing.segments.filter(({ number }) => number >= (from?.segment ?? 0))
+  pace.expect(segmentBytes(journal.eventsDir, { ...listing, segments }))
+  return pace
+}
+
+function isBefore(headSeq: number, tail: Mark, stop: Stop): boolean {
+  if (stop.kind === 'end') return true
+  if (stop.kind === 'above') return headSeq < stop.seq
+  const { mark } = stop
+  return tail.segment < mark.segment || (tail.segment === mark.segment && tail.offset <= mark.offset)
+}
+
+function tooEarly(first: number): KimError {
+  return new KimError('no_record', 'nothing is known of that moment: its history is gone', {
+    hint: `what is available begins at seq ${first}, and no verified checkpoint covers less`,
+  })
+}

@@ -1,0 +1,122 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { jcs } from '@kim/manifest'
+import { openCopy, stateAt, stateDocument, stateLines } from '@kim/observer-sdk/internal'
+import t from 'tap'
+import { listSegments, splitLines } from '../conformance/naive/files.js'
+import { foldNaively, readNaively } from '../conformance/naive/naive-reader.js'
+import { loadRules } from '../conformance/naive/rules.js'
+import { Prng, Scratch, seedsToRun } from '../kit/index.js'
+import { runSeed } from '../sim/seeds.js'
+import { Tally } from '../sim/tally.js'
+
+const root = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))))
+const rules = loadRules(join(root, 'manifest'))
+const pad = rules.classes.segment_pad
+const POINTS = 500
+const POINTS_PER_HISTORY = 10
+
+t.setTimeout(0)
+
+/** The lines before the first record above a seq, as a directory of their own with nothing else in it. */
+function cut(eventsDir: string, seq: number, dir: string): void {
+  rmSync(dir, { recursive: true, force: true })
+  mkdirSync(join(dir, 'blobs'), { recursive: true })
+  for (const { number, bytes } of listSegments(eventsDir, pad)) {
+    const lines = splitLines(bytes).map(line => line.toString('latin1'))
+    const beyond = lines.findIndex(line => seqOf(line) > seq)
+    const kept = beyond === -1 ? lines : lines.slice(0, beyond)
+    const text = kept.map(line => `${line}\n`).join('')
+    if (text !== '' || beyond !== 0)
+      writeFileSync(join(dir, `seg-${String(number).padStart(pad, '0')}.jsonl`), text, 'latin1')
+    if (beyond !== -1) return
+  }
+}
+
+function seqOf(line: string): number {
+  try {
+    const value = JSON.parse(Buffer.from(line, 'latin1').toString('utf8')) as {
+      seq?: number
+      v?: number
+    } | null
+    return value?.v === 2 ? (value.seq ?? 0) : 0
+  } catch {
+    return 0
+  }
+}
+
+t.test(
+  'CL-42 at - is what a naive reader of the first N records comes to, whatever checkpoint it began with',
+  async t => {
+    const scratch = new Scratch('kim-points-')
+    t.teardown(() => scratch.remove())
+    const random = new Prng(42)
+    const short = join(scratch.root, '..', `${scratch.root.split('/').at(-1)}-cut`)
+    t.teardown(() => rmSync(short, { recursive: true, force: true }))
+    let points = 0
+    let fromCheckpoint = 0
+    for (const seed of seedsToRun(POINTS / POINTS_PER_HISTORY, 7000)) {
+      t.equal(await runSeed(seed, scratch, new Tally()), undefined)
+      const eventsDir = scratch.root
+      const { seq: head } = foldNaively(eventsDir, rules).head
+      const journal = openCopy(eventsDir)
+      for (let i = 0; i < POINTS_PER_HISTORY; i++) {
+        const seq = random.between(1, head)
+        cut(eventsDir, seq, short)
+        const naive = foldNaively(short, rules)
+        const state = await stateAt(journal, { kind: 'seq', seq }, { eventsDir })
+        const document = stateDocument(state, [])
+        const ours = Object.values(document.entities).flatMap(ofType => Object.values(ofType))
+        points++
+        if (document.base !== null) fromCheckpoint++
+        const same =
+          document.entity_count === naive.entities.length &&
+          ours.length === naive.entities.length &&
+          document.registry_authoritative === naive.registryAuthoritative &&
+          document.at?.seq === naive.last?.seq &&
+          images(document.entities) === images(byTypeAndId(naive.entities)) &&
+          document.digest === readNaively(short, undefined, rules).digest
+        if (!same) t.fail(`seed ${seed}: at ${seq} differs`)
+        const again = [
+          ...stateLines(
+            stateDocument(await stateAt(openCopy(eventsDir), { kind: 'seq', seq }, { eventsDir }), []),
+          ),
+        ]
+        if ([...stateLines(document)].join('') !== again.join(''))
+          t.fail(`seed ${seed}: at ${seq} prints two things`)
+        if (document.base === null && state.missing.exit !== 0)
+          t.fail(`seed ${seed}: at ${seq} lacks something`)
+      }
+    }
+    t.equal(points, POINTS)
+    t.ok(fromCheckpoint > 50, `${fromCheckpoint} of ${points} began with a checkpoint`)
+    t.end()
+  },
+)
+
+type Entities = Readonly<Record<string, Readonly<Record<string, unknown>>>>
+
+/** Revision and payload of each entity: the parts that a naive fold holds. */
+function images(entities: Entities): string {
+  return jcs(
+    Object.entries(entities)
+      .flatMap(([type, ofType]) =>
+        Object.entries(ofType).map(([id, image]) => {
+          const { entity_rev, payload, payload_ref } = image as Record<string, unknown>
+          return jcs([type, id, entity_rev ?? null, payload ?? payload_ref ?? null])
+        }),
+      )
+      .sort(),
+  )
+}
+
+function byTypeAndId(entities: readonly object[]): Entities {
+  const all: Record<string, Record<string, unknown>> = {}
+  for (const entity of entities as { item_type: string; item_id: string }[]) {
+    const ofType = all[entity.item_type] ?? {}
+    all[entity.item_type] = ofType
+    ofType[entity.item_id] = entity
+  }
+  return all
+}
