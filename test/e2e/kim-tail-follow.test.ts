@@ -103,11 +103,13 @@ t.test('kim-tail -f - CL-27 a store that is not there is said once, and waited f
 t.test('kim-tail -f - CL-27 a persona nobody has is said once, and waited for', async t => {
   const root = t.testdir()
   const store = join(root, 'store')
-  const journal = open(store)
+  // Written in the middle of an hour that is past, so that its age is the same however long this takes.
+  const clock = { wallMs: () => Date.now() - 2.5 * 3_600_000, monoMs: () => performance.now() }
+  const journal = openJournal({ storeDir: store, source: 'http://localhost:7474', clock })
   append(journal, 1, 1)
   const following = new Following(root, ['--store', store, '-f', '-p', 'rivre,river', '-o', 'agent'])
   const [ready, waiting] = await following.have(3)
-  t.match(ready, /^kim ready seq=\d+ backlog=1 oldest=\S+ producer=unknown$/)
+  t.match(ready, /^kim ready seq=\d+ backlog=1 oldest=2h producer=unknown$/)
   t.match(waiting, /^kim waiting reason=no_persona .*did you mean river/)
   append(journal, 2, 2)
   await following.until(({ lines }) => lines.some(text => text.includes('river:new:2')))

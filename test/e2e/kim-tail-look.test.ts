@@ -260,3 +260,38 @@ t.test('kim-tail - KIM_STORE and KIM_PERSONA stand for their flags', t => {
   )
   t.end()
 })
+
+t.test('kim-tail - CL-26 a segment that is missing in the middle is a gap, where it stands', t => {
+  const root = t.testdir()
+  const lines = Array.from({ length: 12 }, (_, i) => line(i + 1))
+  const store = write(join(root, 'store'), {
+    'events/seg-00000001.jsonl': lines.slice(0, 3).join(''),
+    'events/seg-00000007.jsonl': lines.slice(6, 9).join(''),
+    'events/seg-00000010.jsonl': lines.slice(9).join(''),
+  })
+  const at = ['--store', store]
+  const gap = 'kim gap from=4 to=6 reason=missing'
+  const agent = tail(root, [...at, '-n', 'all', '-o', 'agent']).stdout.split('\n')
+  t.equal(agent.indexOf(gap), 4, 'after the ready line and three records')
+  t.equal(agent.lastIndexOf(gap), 4, 'once')
+  const short = tail(root, [...at, '-n', '8', '-o', 'short']).stdout.split('\n')
+  t.equal(short.indexOf('-- records 4 to 6 are gone (missing)'), 2)
+  const json = tail(root, [...at, '-n', 'all', '-o', 'json'])
+  t.same(seqs(json.stdout), [1, 2, 3, 7, 8, 9, 10, 11, 12])
+  t.equal(json.stderr, 'kim-tail: records 4 to 6 are gone (missing)\n')
+  t.equal(tail(root, [...at, '-n', '6']).stderr, '', 'what was not asked for is not missed')
+  t.equal(tail(root, [...at, '-n', 'all', '--on-gap', 'ignore']).stderr, '')
+  for (const position of [
+    ['-n', 'all'],
+    ['--after-seq', '1'],
+    ['--from-seq', '2'],
+  ]) {
+    const said = tail(root, [...at, ...position, '-o', 'agent']).stdout.split('\n')
+    t.equal(said.filter(text => text === gap).length, 1, position.join(' '))
+    const failed = tail(root, [...at, ...position, '-o', 'json', '--on-gap', 'fail'])
+    t.equal(failed.code, 5)
+    t.equal(seqs(failed.stdout).at(-1), 3, 'nothing behind it')
+  }
+  t.match(tail(root, [...at, '-p', 'river', '--after-seq', '3', '-o', 'agent']).stdout, gap)
+  t.end()
+})

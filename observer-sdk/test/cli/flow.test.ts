@@ -1,3 +1,5 @@
+import { PassThrough } from 'node:stream'
+import { runProgram } from '@kim/cli-kit'
 import type { JsonObject } from '@kim/manifest'
 import t from 'tap'
 import { judgeHealth } from '../../dist/cli/tail/flow/health.js'
@@ -5,6 +7,7 @@ import { LineOutput } from '../../dist/cli/tail/flow/output.js'
 import { parseRate, RateGate } from '../../dist/cli/tail/flow/rate.js'
 import { StopWatch } from '../../dist/cli/tail/flow/stop.js'
 import { Every, Wake } from '../../dist/cli/tail/flow/wake.js'
+import { program } from '../../dist/cli/tail/program.js'
 
 const none = { count: undefined, matches: undefined, timeoutMs: undefined, deadlineMs: undefined }
 
@@ -120,4 +123,19 @@ t.test('health - CL-30 up, stale, down, by what the file says', t => {
   t.equal(judge({ interval_ms: 1000 }, 3100), 'stale')
   t.equal(judge({ pid: 'x', interval_ms: -1 }, 100), 'up', 'odd values count for nothing')
   t.end()
+})
+
+t.test('look - an empty selection is said to a person, and to nobody else', async t => {
+  const events = t.testdir({ 'seg-00000001.jsonl': '' })
+  const said = async (isTTY: boolean, ...args: string[]): Promise<string> => {
+    const stderr = Object.assign(new PassThrough(), { isTTY })
+    const io = { stdout: new PassThrough(), stderr, env: {}, signal: new AbortController().signal }
+    t.equal(await runProgram(program, ['--events', events, ...args], io), 0)
+    return String(stderr.read() ?? '')
+  }
+  t.equal(await said(true), 'kim-tail: nothing that stands there is selected\n')
+  t.equal(await said(true, '-q'), '')
+  t.equal(await said(true, '-n', '0'), '')
+  t.equal(await said(false), '')
+  t.equal(await said(true, '-o', 'agent'), '')
 })

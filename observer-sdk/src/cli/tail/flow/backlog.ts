@@ -24,6 +24,17 @@ export function pastEntries(
   return Number.isFinite(lines) ? lastEntries(past, wanted, met) : allEntries(past, wanted, met)
 }
 
+/** The seq above which a look that found this first answers for every number: all of them, or what it prints. */
+export function readFrom(
+  { position }: Plan,
+  past: PastRecords | undefined,
+  first: Entry | undefined,
+): number {
+  const looksAtAll = position.kind === 'last' && position.lines === Number.POSITIVE_INFINITY
+  const seq = looksAtAll ? past?.segments[0]?.number : first?.record.seq
+  return (seq ?? 1) - 1
+}
+
 /** Everyone that some record is about. */
 function knownPersonas(past: PastRecords): Set<string> {
   const names = new Set<string>()

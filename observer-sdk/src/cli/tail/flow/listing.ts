@@ -4,11 +4,13 @@ import type { Plan } from '../plan.js'
 import { createFacts } from '../read/facts.js'
 import { PastRecords } from '../read/history.js'
 import { Acquaintance } from '../read/last.js'
+import { MissingSegments } from '../read/missing-segments.js'
 import type { StoreLocation } from '../store-location.js'
 import { formatToken } from '../where/cursor-token.js'
-import { backlogOf, pastEntries, requireKnown } from './backlog.js'
+import { backlogOf, pastEntries, readFrom, requireKnown } from './backlog.js'
 import { producerState } from './health.js'
 import { Printer } from './printer.js'
+import { tellGap } from './tell-gap.js'
 
 /** Prints what stands there and is done: the way every quick look takes, so it loads and reads little. */
 export async function listPast(plan: Plan, location: StoreLocation, io: Io): Promise<number> {
@@ -29,10 +31,17 @@ export async function listPast(plan: Plan, location: StoreLocation, io: Io): Pro
     report.ready({ seq: headSeq, ...backlogOf(entries, Date.now()), producer: producerState(location).state })
   }
   let isDone = printer.stop.isDone
-  let isEmpty = !isDone
+  const { position } = plan
+  let isEmpty = !isDone && !('lines' in position && position.lines === 0)
+  const missing = new MissingSegments(() => past)
+  const flush = (): Promise<void> => out.flush()
+  let read: number | undefined
   for (const entry of entries) {
     isEmpty = false
     if (isDone || io.signal.aborted) break
+    read ??= readFrom(plan, past, entry)
+    for (const gap of missing.between(read, entry.record.seq)) await tellGap(gap, plan, report, flush)
+    read = entry.record.seq
     isDone = printer.print(entry)
     if (out.isFull) await out.flush()
   }

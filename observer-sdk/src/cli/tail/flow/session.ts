@@ -6,9 +6,10 @@ import type { Plan } from '../plan.js'
 import { createFacts } from '../read/facts.js'
 import { PastRecords } from '../read/history.js'
 import { Acquaintance } from '../read/last.js'
+import { MissingSegments } from '../read/missing-segments.js'
 import type { StoreLocation } from '../store-location.js'
 import { formatToken } from '../where/cursor-token.js'
-import { backlogOf, pastEntries, requireKnown } from './backlog.js'
+import { backlogOf, pastEntries, readFrom, requireKnown } from './backlog.js'
 import { type Claim, claimCursor } from './claim.js'
 import { Committer } from './commit.js'
 import type { Feed, FeedBatch } from './feed.js'
@@ -17,7 +18,9 @@ import { Heartbeat } from './heartbeat.js'
 import { openFeed } from './observer-feed.js'
 import { Printer } from './printer.js'
 import { Progress } from './progress.js'
+import type { Gap } from './reporter.js'
 import { type Beginning, beginningOf } from './start.js'
+import { tellGap } from './tell-gap.js'
 import { Every, Wake } from './wake.js'
 
 /** Between two looks at whether the parent is still there: rare enough that idling costs nothing. */
@@ -81,6 +84,9 @@ class Session {
   readonly #parents: Every | undefined
   readonly #producers: Every | undefined
   readonly #parent = process.ppid
+  readonly #missing: MissingSegments
+  /** How far the numbers were accounted for. */
+  #readTo: number
   #producer: string
   #end: End | undefined
   #arrived: { readonly batch: FeedBatch | undefined } | { readonly error: unknown } | undefined
@@ -92,6 +98,8 @@ class Session {
     const { start } = beginning
     const from = start.kind === 'head' ? feed.head : start
     this.#progress = new Progress(from.seq, from.writer, feed.head.checkpointSeq)
+    this.#readTo = from.seq
+    this.#missing = new MissingSegments(() => PastRecords.open(location.eventsDir))
     this.#committer = new Committer(claim.save, () => this.#place(), claim.stored)
     const nowMs = performance.now()
     this.#heartbeat = plan.heartbeatMs === undefined ? undefined : new Heartbeat()
@@ -130,7 +138,7 @@ class Session {
 
   /** Says how things stand, and prints what is selected of what stands there. */
   async #begin(): Promise<void> {
-    const { beginning, feed, location, plan, printer } = this.#parts
+    const { beginning, feed, location, past, plan, printer } = this.#parts
     const { report } = printer
     if (printer.stop.isDone) this.end('met')
     const met = new Acquaintance(plan.selection.personas)
@@ -147,8 +155,12 @@ class Session {
       const text = `the consumer begins at ${feed.head.seq}; ${formatCount(passed, 'entry that stands there is', 'entries that stand there are')} passed over`
       report.say('started', text, { seq: feed.head.seq, skipped: passed })
     }
+    const missing = new MissingSegments(() => past)
+    let read = readFrom(plan, past, entries?.[0])
     for (const entry of entries ?? []) {
       if (this.#end !== undefined) break
+      for (const gap of missing.between(read, entry.record.seq)) await this.#tell(gap)
+      read = entry.record.seq
       if (printer.print(entry)) this.end('met')
       if (printer.out.isFull) await printer.out.flush()
     }
@@ -233,21 +245,31 @@ class Session {
   }
 
   async #take({ entries, gap, reached }: FeedBatch): Promise<void> {
-    const { plan, printer } = this.#parts
+    const { printer } = this.#parts
     if (gap !== undefined) {
-      if (plan.onGap === 'fail') {
-        throw new KimError('gap_found', `records ${gap.from} to ${gap.to} are gone (${gap.reason})`)
-      }
-      if (plan.onGap === 'report') printer.report.gap(gap)
+      await this.#tell(gap)
       if (gap.reason === 'rewound') this.#progress.rewind()
+      this.#readTo = Math.max(gap.to, this.#progress.seq)
     }
     for (const entry of entries) {
       if (this.#end !== undefined) break
+      await this.#tellMissing(entry.record.seq)
       await this.#handle(entry)
       if (printer.out.isFull) await this.#flush()
     }
     if (this.#end === undefined) this.#progress.reach(reached)
     await this.#flush()
+  }
+
+  #tell(gap: Gap): Promise<void> {
+    const { plan, printer } = this.#parts
+    return tellGap(gap, plan, printer.report, () => this.#flush())
+  }
+
+  /** What stands between the last record that was read and this one, and is not there. */
+  async #tellMissing(seq: number): Promise<void> {
+    for (const gap of this.#missing.between(this.#readTo, seq)) await this.#tell(gap)
+    this.#readTo = Math.max(seq, this.#readTo)
   }
 
   async #handle(entry: Entry): Promise<void> {
