@@ -12,6 +12,7 @@ export type ErrorCode =
   | 'too_many_personas'
   | 'store_held'
   | 'consumer_held'
+  | 'producer_failed'
   | 'not_permitted'
   | 'cursor_invalid'
   | 'observer_closed'
@@ -54,6 +55,7 @@ export const errorCodes: Readonly<Record<ErrorCode, CodeEntry>> = {
   too_many_personas: { retry: 'operator', exitCode: 69, hint: 'select personas by name' },
   store_held: { retry: 'later', exitCode: 75, hint: 'another producer holds this store' },
   consumer_held: { retry: 'later', exitCode: 75, hint: 'another process uses this consumer name' },
+  producer_failed: { retry: 'later', exitCode: 1, hint: 'look at the log of the producer, then try again' },
   not_permitted: { retry: 'operator', exitCode: 77, hint: 'check owner and mode of the file' },
   cursor_invalid: { retry: 'operator', exitCode: 2, hint: 'remove the stored cursor to begin at the head' },
   observer_closed: { retry: 'never', exitCode: 1, hint: 'open another observer' },

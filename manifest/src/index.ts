@@ -83,6 +83,8 @@ export {
   blobPath,
   checkpointName,
   clientState,
+  controlPipe,
+  controlSocketElsewhere,
   cursorKey,
   defaultStateHome,
   defaultStore,

@@ -98,6 +98,8 @@ export interface StorePaths extends EventsPaths {
   readonly run: string
   readonly lock: string
   readonly controlSocket: string
+  /** Holds the path of the control socket where that is another one. */
+  readonly controlPath: string
   readonly health: string
   readonly metrics: string
 }
@@ -123,9 +125,20 @@ export function storePaths(root: string): StorePaths {
     run,
     lock: join(run, 'lock'),
     controlSocket: join(run, 'control.sock'),
+    controlPath: join(run, 'control.path'),
     health: join(run, 'health.json'),
     metrics: join(run, 'metrics.prom'),
   }
+}
+
+/** Where the control socket is if its path below the store is too long; `id` tells one store from another. */
+export function controlSocketElsewhere(runtimeDir: string, id: string): string {
+  return join(runtimeDir, `kim-${id}`, 'control.sock')
+}
+
+/** The name of the control pipe of a store, where the platform has pipes for sockets. */
+export function controlPipe(id: string): string {
+  return `\\\\.\\pipe\\kim-${id}`
 }
 
 /** The variables of a process that say where state belongs. */

@@ -1,3 +1,11 @@
+export type { AskOptions, ControlReply, ControlRequest } from './control/client.js'
+export { askProducer } from './control/client.js'
+export { journalCare } from './control/journal-care.js'
+export type { PlaceOptions } from './control/place.js'
+export type { Principal } from './control/request.js'
+export type { ControlOptions, ControlServer } from './control/server.js'
+export { openControl } from './control/server.js'
+export type { ControlVerbs } from './control/verbs.js'
 export type {
   Answered,
   Ask,

@@ -1,0 +1,117 @@
+import { randomUUID } from 'node:crypto'
+import { connect } from 'node:net'
+import { isCount, isJsonObject, type JsonObject, KimError, type StorePaths } from '@kim/manifest'
+import { currentHost } from '../effects/host.js'
+import { LineSplitter } from './line-splitter.js'
+import { checkSocket, type PlaceOptions, placeToAsk } from './place.js'
+import type { Principal } from './request.js'
+
+/** What a client asks. */
+export interface ControlRequest {
+  readonly verb: string
+  readonly principal: Principal
+  readonly key?: string | undefined
+  readonly params?: JsonObject | undefined
+}
+
+/** What it is told; codes of a later version are possible. */
+export type ControlReply =
+  | { readonly ok: true; readonly seq: number; readonly result: JsonObject }
+  | { readonly ok: false; readonly code: string; readonly message: string }
+
+/** How a producer is asked. */
+export interface AskOptions extends Partial<PlaceOptions> {
+  /** Gives up waiting; the request may be done all the same. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** A status of two thousand personas with long names fits many times. */
+const REPLY_BYTES_MAX = 16 << 20
+
+/** What says that nobody listens: no socket, or one that was left behind. */
+const NOBODY = new Set(['ENOENT', 'ECONNREFUSED', 'ENOTDIR'])
+
+function broke(what: string, cause?: unknown): KimError {
+  return new KimError('producer_failed', what, cause === undefined ? {} : { cause })
+}
+
+function readReply(line: Buffer, id: string): ControlReply | undefined {
+  let value: unknown
+  try {
+    value = JSON.parse(line.toString('utf8'))
+  } catch {
+    throw broke('the producer answered something that is no reply')
+  }
+  if (!isJsonObject(value)) throw broke('the producer answered something that is no reply')
+  const { ok, seq, result = {}, error } = value
+  // A refusal of the connection names no request.
+  if (value['id'] !== id && value['id'] !== null) return undefined
+  if (ok === true && isCount(seq) && isJsonObject(result)) return { ok, seq, result }
+  if (ok === false && isJsonObject(error) && typeof error['code'] === 'string') {
+    const message = typeof error['message'] === 'string' ? error['message'] : ''
+    return { ok, code: error['code'], message }
+  }
+  throw broke('the producer answered something that is no reply')
+}
+
+/** Asks the producer of a store; undefined if none runs. Rejects where what is there cannot be asked. */
+export async function askProducer(
+  paths: StorePaths,
+  request: ControlRequest,
+  options: AskOptions = {},
+): Promise<ControlReply | undefined> {
+  const platform = options.platform ?? process.platform
+  const path = placeToAsk(paths, { platform, env: options.env ?? process.env })
+  if (path === undefined || !checkSocket(path, currentHost().uid, platform)) return undefined
+  const id = randomUUID()
+  const { verb, principal, key, params } = request
+  const line = `${JSON.stringify({ id, verb, principal, key, params })}\n`
+  return exchangeLine(path, line, answer => readReply(answer, id), options.signal)
+}
+
+function exchangeLine(
+  path: string,
+  line: string,
+  read: (answer: Buffer) => ControlReply | undefined,
+  signal: AbortSignal | undefined,
+): Promise<ControlReply | undefined> {
+  return new Promise((resolve, reject) => {
+    const lines = new LineSplitter(REPLY_BYTES_MAX)
+    const socket = connect(path)
+    const give = (settle: () => void): void => {
+      signal?.removeEventListener('abort', onAbort)
+      socket.destroy()
+      settle()
+    }
+    const onAbort = (): void => give(() => reject(broke('no answer was waited for any longer')))
+    if (signal?.aborted === true) {
+      onAbort()
+      return
+    }
+    signal?.addEventListener('abort', onAbort)
+    socket.on('connect', () => socket.write(line))
+    socket.on('data', chunk => {
+      try {
+        for (const answer of lines.push(chunk)) {
+          const reply = read(answer)
+          if (reply !== undefined) {
+            give(() => resolve(reply))
+            return
+          }
+        }
+        if (lines.isTooLong) throw broke('the producer answered more than a reply can be')
+      } catch (error) {
+        give(() => reject(error))
+      }
+    })
+    socket.on('error', error => {
+      const code = (error as NodeJS.ErrnoException).code ?? ''
+      give(() =>
+        NOBODY.has(code) ? resolve(undefined) : reject(broke(`the producer cannot be asked: ${code}`, error)),
+      )
+    })
+    socket.on('close', () =>
+      give(() => reject(broke('the producer closed the connection without an answer'))),
+    )
+  })
+}
