@@ -35,6 +35,7 @@ export class Service {
   readonly #parts: ServiceParts
   readonly #clock: Clock
   readonly #timers: Timers
+  readonly #turn: Turn
   readonly #host: Host
   readonly #driver: Driver
   readonly #health: StatusFile
@@ -47,6 +48,7 @@ export class Service {
     this.#parts = parts
     this.#clock = parts.clock ?? systemClock
     this.#timers = parts.timers ?? loopTimers
+    this.#turn = parts.turn ?? loopTurn
     this.#host = parts.host ?? currentHost()
     this.#started = new Date(this.#clock.wallMs()).toISOString()
     const paths = storePaths(parts.storeDir)
@@ -59,7 +61,7 @@ export class Service {
       log,
       clock: this.#clock,
       timers: this.#timers,
-      turn: parts.turn ?? loopTurn,
+      turn: this.#turn,
       opening: startedNote(version, this.#host),
       closing: stoppedNote,
     })
@@ -68,8 +70,9 @@ export class Service {
   /** Runs to the end. The journal is closed and nothing is under way any more when it settles. */
   async run(): Promise<Ending> {
     this.#beat()
-    this.#say()
     this.#driver.wake()
+    // After the first turn: by then the journal says that this life began, and the core knows whom it watches.
+    this.#turn.soon(() => this.#say())
     const ending = await this.#driver.ended
     this.#stopBeat()
     // While the store is still ours: the next producer's file is not to be overwritten.

@@ -11,6 +11,7 @@ import { listenToSignals } from '../../run/signals.js'
 import { openSource } from '../../source/open-source.js'
 import type { Source } from '../../source/source.js'
 import { version } from '../version.js'
+import { checkSeed } from './check-seed.js'
 import { type RunOptions, runOptions } from './options.js'
 
 /** A handle that nobody closes must not hold up an end that is promised within two seconds. */
@@ -45,6 +46,8 @@ async function serve(
   const journal = openJournal({ storeDir, source: source.base, log, ...care })
   let core: Core
   try {
+    const [first = ''] = choices.personas ?? []
+    if (choices.seedAt !== undefined) checkSeed(first, choices.seedAt, journal.state, log)
     core = createCore({ ...choices, dialect: source.dialect }, journal)
   } catch (error) {
     journal.close()

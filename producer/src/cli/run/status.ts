@@ -55,8 +55,7 @@ function lines({ state, pid, started, ageMs, health }: LastSign, paths: StorePat
 function personaText(persona: JsonObject, now: number): string {
   const polled = typeof persona['last_poll'] === 'string' ? Date.parse(persona['last_poll']) : Number.NaN
   const parts = [
-    String(persona['state']).padEnd(4),
-    persona['armed'] === true ? `up to ${persona['watermark']}` : 'not armed',
+    `${String(persona['state']).padEnd(4)}  ${persona['armed'] === true ? `id ${persona['watermark']}` : 'not armed'}`,
     Number.isNaN(polled) ? 'never polled' : `polled ${formatDuration(Math.max(0, now - polled))} ago`,
   ]
   if (typeof persona['unread'] === 'number') parts.push(`${persona['unread']} unread`)
