@@ -1,0 +1,172 @@
+import { complete, counts, FP, NF, row } from '../../kit/kijito/index.js'
+
+const range = (from: number, to: number): number[] =>
+  Array.from({ length: to - from + 1 }, (_, at) => from + at)
+
+row('B1', 'first contact is silent and says what it passed over (KS-30, KS-31)', {}, async (t, scene) => {
+  scene.newest(complete(5, 9))
+  scene.start(NF)
+  await scene.tells('armed(9)')
+  t.same(scene.story(), ['baseline_skipped', 'armed(9)'])
+  t.same(scene.silent(), [5, 9])
+  t.match(scene.told('baseline_skipped'), {
+    armed_at: 9,
+    skipped: 2,
+    id_range: [5, 9],
+    unread_held: 'unknown',
+  })
+})
+
+row('B2', 'the unread count is told where counts are in (KS-31)', {}, async (t, scene) => {
+  scene.newest({ ...complete(5, 9), delay_ms: 1000 })
+  scene.pending(counts({ argus: 3 }))
+  scene.start(FP)
+  await scene.tells('armed(9)')
+  t.same(scene.story(), ['baseline_skipped', 'armed(9)'])
+  t.match(scene.told('baseline_skipped'), { armed_at: 9, skipped: 2, unread_held: 3 })
+})
+
+row('B3', 'nothing unread is passed over silently (KS-31)', {}, async (t, scene) => {
+  scene.newest({ ...complete(5, 9), delay_ms: 1000 })
+  scene.pending(counts({ argus: 0 }))
+  scene.start(FP)
+  await scene.tells('armed(9)')
+  t.same(scene.story(), ['armed(9)'])
+})
+
+row('B4', 'a persona without a row of counts has nothing unread (KS-31)', {}, async (t, scene) => {
+  scene.newest({ ...complete(5, 9), delay_ms: 1000 })
+  scene.pending(counts({}))
+  scene.start(FP)
+  await scene.tells('armed(9)')
+  t.same(scene.story(), ['armed(9)'])
+})
+
+row('B5', 'an empty inbox is armed at 0 (KS-30)', {}, async (t, scene) => {
+  scene.newest(complete())
+  scene.start(NF)
+  await scene.tells('armed(0)')
+  t.same(scene.story(), ['armed(0)'])
+})
+
+row(
+  'B6',
+  'what came meanwhile is news, by ascending id (KS-10, KS-34)',
+  { standing: { cursor: 4 } },
+  async (t, scene) => {
+    scene.newest(complete(3, 5, 7, 6))
+    scene.start(NF)
+    await scene.tells('new 7')
+    await scene.polls(1)
+    t.same(scene.story(), ['armed(4)', 'new 5', 'new 6', 'new 7'])
+    t.same(scene.silent(), [])
+  },
+)
+
+row('B7', 'as many as the cap allows are news (KS-34)', { standing: { cursor: 4 } }, async (t, scene) => {
+  scene.newest(complete(...range(5, 54)))
+  scene.start(NF)
+  await scene.tells('new 54')
+  t.same(scene.story(), ['armed(4)', ...range(5, 54).map(id => `new ${id}`)])
+})
+
+row(
+  'B8',
+  'one more, and none is; all are recorded (KS-34)',
+  { standing: { cursor: 4 } },
+  async (t, scene) => {
+    scene.newest(complete(...range(5, 55)))
+    scene.start(NF)
+    await scene.tells('armed(55)')
+    await scene.polls(1)
+    t.same(scene.story(), ['replay_capped', 'armed(55)'])
+    t.match(scene.told('replay_capped'), { capped_to: 55, dropped: 51 })
+    t.same(scene.silent(), range(5, 55))
+  },
+)
+
+row(
+  'B9',
+  'a cap of none silences any backlog, and nothing after it (KS-34)',
+  { standing: { cursor: 4 } },
+  async (t, scene) => {
+    scene.newest(complete(4, 5), complete(4, 5, 6))
+    scene.start([...NF, '--max-replay', '0'])
+    await scene.tells('new 6')
+    t.same(scene.story(), ['replay_capped', 'armed(5)', 'new 6'])
+    t.match(scene.told('replay_capped'), { capped_to: 5, dropped: 1 })
+    t.same(scene.silent(), [5])
+  },
+)
+
+row(
+  'B10',
+  'a seed above everything is told, silences, and is no watermark (KS-35, KS-36)',
+  {},
+  async (t, scene) => {
+    scene.newest(complete(3, 539), complete(3, 539, 600, 601))
+    scene.start([...NF, '--seed-at', '600'])
+    await scene.tells('new 601')
+    t.same(scene.story(), ['seed_ahead', 'armed(539)', 'new 601'])
+    t.match(scene.told('seed_ahead'), { seeded: 600, current_max: 539 })
+    t.same(scene.silent(), [3, 539, 600])
+  },
+)
+
+row('B11', 'a seed silences what is not above it (KS-35)', {}, async (t, scene) => {
+  scene.newest(complete(3, 5, 7))
+  scene.start([...NF, '--seed-at', '5'])
+  await scene.tells('new 7')
+  t.same(scene.story(), ['armed(5)', 'new 7'])
+  t.same(scene.silent(), [3, 5])
+})
+
+row(
+  'B11',
+  'a seed at an existing watermark is refused (KS-35)',
+  { standing: { cursor: 5 } },
+  async (t, scene) => {
+    const producer = scene.start([...NF, '--seed-at', '5'])
+    t.equal(await producer.ended, 2)
+    t.match(producer.stderr, /--after-id/)
+    t.same(scene.asked(), [])
+  },
+)
+
+row(
+  'B12',
+  'first contact that was cut short goes on (KS-30)',
+  { standing: { cursor: 3, isUnmet: true } },
+  async (t, scene) => {
+    scene.newest(complete(3, 5))
+    scene.start(NF)
+    await scene.tells('armed(5)')
+    t.same(scene.story(), ['baseline_skipped', 'armed(5)'])
+    t.same(scene.silent(), [5])
+  },
+)
+
+row(
+  'B13',
+  'arming waits for the first healthy poll (KS-32)',
+  { standing: { cursor: 5 } },
+  async (t, scene) => {
+    scene.newest({ status: 500 }, { status: 500 }, complete(3, 5, 6))
+    scene.start(NF)
+    await scene.tells('new 6')
+    t.same(scene.story(), ['armed(5)', 'new 6'])
+    t.ok(scene.asked({ endpoint: 'inbox' }).length >= 3)
+  },
+)
+
+row(
+  'B14',
+  'an inbox that was empty begins with its first message (KS-32)',
+  { standing: { cursor: 0 } },
+  async (t, scene) => {
+    scene.newest(complete(3, 5))
+    scene.start(NF)
+    await scene.tells('new 5')
+    t.same(scene.story(), ['armed(0)', 'new 3', 'new 5'])
+  },
+)

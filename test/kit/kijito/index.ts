@@ -1,0 +1,3 @@
+export { complete, counts, cut, directory, type Members, messageRow, page } from './pages.js'
+export { ALL, FP, longPoll, NF, row } from './row.js'
+export type { Scene } from './scene.js'

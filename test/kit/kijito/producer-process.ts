@@ -1,0 +1,57 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import type { Readable } from 'node:stream'
+
+/** The launcher that npm links. */
+const BIN = join(
+  dirname(createRequire(import.meta.url).resolve('@kim/producer/package.json')),
+  'bin/kim-producer.js',
+)
+
+/** The environment of a user who set nothing, with private state below `home`. */
+function environment(home: string, more: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(
+    ([name]) => !/^(KIM|KIJITO|XDG|NO_COLOR|FORCE_COLOR|NODE_OPTIONS|https?_proxy|TAP)/i.test(name),
+  )
+  return { ...Object.fromEntries(kept), HOME: home, XDG_STATE_HOME: join(home, 'state'), TZ: 'UTC', ...more }
+}
+
+/** A producer as a process of its own. */
+export class ProducerProcess {
+  readonly child: ChildProcessByStdio<null, Readable, Readable>
+  stdout = ''
+  stderr = ''
+  /** How it ended; undefined while it runs. */
+  code: number | string | undefined
+  readonly ended: Promise<number | string>
+
+  constructor(home: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+    this.child = spawn(process.execPath, [BIN, ...args], {
+      env: environment(home, env),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    this.child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+      this.stdout += chunk
+    })
+    this.child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+      this.stderr += chunk
+    })
+    this.ended = new Promise(resolve => {
+      this.child.on('close', (code, signal) => {
+        this.code = code ?? signal ?? 'gone'
+        resolve(this.code)
+      })
+    })
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.child.kill(name)
+  }
+
+  /** Stops it as a supervisor does, and says how it ended. */
+  async stop(): Promise<number | string> {
+    if (this.code === undefined) this.signal('SIGTERM')
+    return this.ended
+  }
+}
