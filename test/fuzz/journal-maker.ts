@@ -237,7 +237,7 @@ class JournalMaker {
     }
     // Behind an early end of the payload, where a hasty reader is not looking any more.
     const at = text.indexOf('"payload":{')
-    if (at === -1 || text.indexOf('"payload":{', at + 1) !== -1) return text
+    if (at === -1 || !isTopLevel(text.slice(0, at))) return text
     const again = random.pick(names.filter(name => name !== 'payload'))
     const value = jsonText(fields[again], { random, strict: true })
     return `${text.slice(0, at)}"payload":{"decoy":{"a":1}},"${again}":${value},${text.slice(at)}`
@@ -640,4 +640,14 @@ function validRef(value: unknown): unknown {
   const isValid =
     Number.isSafeInteger(bytes) && (bytes as number) >= 0 && /^[0-9a-f]{64}$/.test(String(digest))
   return isValid ? { bytes, sha256: digest } : undefined
+}
+
+/** True if a member that is written next would be the outermost object's own. */
+function isTopLevel(before: string): boolean {
+  try {
+    JSON.parse(`${before}"":0}`)
+    return true
+  } catch {
+    return false
+  }
 }
