@@ -1,4 +1,5 @@
 import type { Program } from '@kim/cli-kit'
+import { doctorCommands } from './doctor/commands.js'
 import { journalCommands } from './journal/commands.js'
 import { runCommands } from './run/commands.js'
 import { serviceCommands } from './service/commands.js'
@@ -9,7 +10,7 @@ export const program: Program = {
   name: 'kim-producer',
   version,
   about: 'The only writer of a KIM journal, and the care of its store.',
-  commands: [...runCommands, ...serviceCommands, ...journalCommands],
+  commands: [...runCommands, ...serviceCommands, ...doctorCommands, ...journalCommands],
   exitCodes: [
     [0, 'ok'],
     [1, 'runtime error'],

@@ -1,0 +1,34 @@
+import { KimError } from '@kim/manifest'
+import { type Check, fine, unseen } from '../check.js'
+
+/** Does what the server calls unread stand in the journal. */
+export const backlog: Check = {
+  id: 'backlog',
+  about: 'unread mail on the server stands in the journal',
+  look: async context => {
+    const observer = await context.observer()
+    if (observer === undefined) return unseen('there is no store')
+    try {
+      const source = await context.source()
+      const answer = await source.counts({ waitSeconds: 0 }, context.signal)
+      if (!answer.ok) return unseen(`no counts: ${answer.failure.reason}`)
+      const known = [...observer.state.values('persona')].map(({ item_id }) => item_id)
+      const short = known.flatMap(name => {
+        const upstream = answer.value.byPersona.get(name)?.unread ?? 0
+        const here = observer.persona(name).unread
+        return upstream > here ? [`${name}: ${upstream} unread there, ${here} here`] : []
+      })
+      const [first] = short
+      if (first === undefined) return fine(`${known.length} inboxes compared`)
+      const more = short.length > 1 ? `, and ${short.length - 1} more` : ''
+      return {
+        status: 'warn',
+        evidence: `${first}${more}`,
+        remedy: 'if it stays so for a minute: kim-producer poke, then kim-producer status',
+      }
+    } catch (error) {
+      if (error instanceof KimError) return unseen('the server could not be asked')
+      throw error
+    }
+  },
+}

@@ -1,0 +1,40 @@
+import { mkdtempSync, readFileSync, rmSync, watch } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Check, fine, unseen } from '../check.js'
+
+/** Below this, an editor or two use them up. */
+const WATCHES_COMFORT = 8192
+
+/** A reader that cannot watch still reads, but later. */
+export const inotify: Check = {
+  id: 'inotify',
+  about: 'readers can be notified of what is appended',
+  look: () => {
+    if (process.platform !== 'linux') return unseen('only Linux has these limits')
+    const remedy = 'sudo sysctl fs.inotify.max_user_watches=524288 fs.inotify.max_user_instances=512'
+    const refusal = tryWatch()
+    if (refusal !== undefined) {
+      return {
+        status: 'fail',
+        evidence: `a watch was refused with ${refusal}: readers fall back to looking`,
+        remedy,
+      }
+    }
+    const most = Number(readFileSync('/proc/sys/fs/inotify/max_user_watches', 'utf8'))
+    const evidence = `a watch was granted, of at most ${most}`
+    return most < WATCHES_COMFORT ? { status: 'warn', evidence, remedy } : fine(evidence)
+  },
+}
+
+function tryWatch(): string | undefined {
+  const dir = mkdtempSync(join(tmpdir(), 'kim-doctor-'))
+  try {
+    watch(dir).close()
+    return undefined
+  } catch (error) {
+    return error instanceof Error && 'code' in error ? String(error.code) : String(error)
+  } finally {
+    rmSync(dir, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,22 @@
+import { existsSync } from 'node:fs'
+import { userInfo } from 'node:os'
+import { type Check, fine, unseen } from '../check.js'
+
+/** A user's services end when the user logs out, unless somebody said otherwise. */
+export const linger: Check = {
+  id: 'linger',
+  about: 'the service goes on when you are logged out',
+  look: ({ service, run }) => {
+    if (process.platform !== 'linux') return unseen('only systemd asks for it')
+    if (service === undefined || !existsSync(service.file)) return unseen('no service is installed')
+    const { username } = userInfo()
+    const { status, output } = run(['loginctl', 'show-user', username, '--property=Linger'])
+    if (status !== 0) return unseen(`loginctl cannot say: ${output}`)
+    if (output.includes('Linger=yes')) return fine('linger is on')
+    return {
+      status: 'warn',
+      evidence: 'linger is off: the producer ends when you log out',
+      remedy: `loginctl enable-linger ${username}`,
+    }
+  },
+}

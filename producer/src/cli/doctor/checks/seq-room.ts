@@ -1,0 +1,19 @@
+import { limits, seqRoom } from '@kim/manifest'
+import { type Check, fine, unseen } from '../check.js'
+
+/** The numbers of a store end some day. */
+export const numbers: Check = {
+  id: 'numbers',
+  about: 'there are numbers left for records',
+  look: async context => {
+    const head = (await context.observer())?.head.seq
+    if (head === undefined) return unseen('there is no store')
+    const evidence = `${head} of ${limits.seqMax}`
+    if (seqRoom(head) === 'plenty') return fine(evidence)
+    return {
+      status: 'warn',
+      evidence,
+      remedy: 'plan a new generation of the store: the recipe is in spec/compatibility.md',
+    }
+  },
+}

@@ -1,0 +1,67 @@
+import { chmodSync, lstatSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Check, type Found, fine, unseen } from '../check.js'
+
+const OTHERS = 0o077
+/** Enough to say what is wrong; a store may hold a great many files. */
+const ENTRIES_MAX = 20_000
+
+interface Flaw {
+  readonly path: string
+  readonly why: string
+  readonly mode: number | undefined
+}
+
+/** Nobody else may read mail, or put a file in a store's place. */
+export const storeModes: Check = {
+  id: 'store-modes',
+  about: 'only its owner can read and write the store',
+  look: ({ hasStore, paths }) => {
+    const uid = process.getuid?.()
+    if (!hasStore) return unseen('there is no store')
+    if (uid === undefined) return unseen('this platform has no file modes')
+    const flaws: Flaw[] = []
+    const seen = { count: 0 }
+    walk(paths.root, uid, flaws, seen)
+    const [first] = flaws
+    if (first === undefined) return fine(`${seen.count} files and directories, all of them private`)
+    return judged(first, flaws)
+  },
+}
+
+function judged(first: Flaw, flaws: readonly Flaw[]): Found {
+  const more = flaws.length > 1 ? `, and ${flaws.length - 1} more like it` : ''
+  const evidence = `${first.path}: ${first.why}${more}`
+  const canMend = flaws.every(({ mode }) => mode !== undefined)
+  if (!canMend) {
+    return {
+      status: 'fail',
+      evidence,
+      remedy: `look where it came from, then take it away: ls -la ${first.path}`,
+    }
+  }
+  return {
+    status: 'fail',
+    evidence,
+    remedy: `chmod ${first.mode?.toString(8)} ${first.path}   (all of them: kim-producer doctor --fix)`,
+    fix: () => {
+      for (const { path, mode } of flaws) if (mode !== undefined) chmodSync(path, mode)
+    },
+  }
+}
+
+function walk(path: string, uid: number, flaws: Flaw[], seen: { count: number }): void {
+  if (seen.count >= ENTRIES_MAX) return
+  seen.count += 1
+  const stat = lstatSync(path)
+  const isDirectory = stat.isDirectory()
+  if (stat.isSymbolicLink()) flaws.push({ path, why: 'a symbolic link', mode: undefined })
+  else if (stat.uid !== uid) flaws.push({ path, why: `belongs to user ${stat.uid}`, mode: undefined })
+  else if (!isDirectory && !stat.isFile() && !stat.isSocket()) {
+    flaws.push({ path, why: 'neither a file nor a directory', mode: undefined })
+  } else if ((stat.mode & OTHERS) !== 0) {
+    const why = `mode ${(stat.mode & 0o777).toString(8).padStart(4, '0')}`
+    flaws.push({ path, why, mode: isDirectory ? 0o700 : 0o600 })
+  }
+  if (isDirectory) for (const name of readdirSync(path)) walk(join(path, name), uid, flaws, seen)
+}

@@ -1,0 +1,19 @@
+import { version as own } from '../../version.js'
+import { type Check, fine, unseen } from '../check.js'
+
+/** An upgrade changes files, not the process that runs. */
+export const version: Check = {
+  id: 'version',
+  about: 'the running producer is this version',
+  look: context => {
+    const { state, health } = context.sign()
+    const running = health['version']
+    if (state !== 'running' || typeof running !== 'string') return unseen('no producer runs')
+    if (running === own) return fine(own)
+    return {
+      status: 'warn',
+      evidence: `${running} runs, and this is ${own}`,
+      remedy: 'restart it: systemctl --user restart kim-producer, or kim-producer install-service',
+    }
+  },
+}

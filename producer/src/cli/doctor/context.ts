@@ -1,0 +1,95 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import type { Environment, JsonObject, StorePaths } from '@kim/manifest'
+import { isJsonObject } from '@kim/manifest'
+import { memoryCursors, type Observer, openObserver } from '@kim/observer-sdk'
+import type { Runner } from '../../service/host.js'
+import type { ServicePlace } from '../../service/target.js'
+import type { Answer, Directory } from '../../source/answer.js'
+import { openSource } from '../../source/open-source.js'
+import type { Source } from '../../source/source.js'
+import { type LastSign, lastSign } from '../run/last-sign.js'
+import type { RunOptions } from '../run/options.js'
+import { version } from '../version.js'
+
+/** What a check looks at. Everything that costs something is had once, when the first check asks. */
+export class Context {
+  readonly options: RunOptions
+  readonly paths: StorePaths
+  readonly env: Environment
+  readonly home: string = homedir()
+  readonly run: Runner
+  readonly service: ServicePlace | undefined
+  readonly signal: AbortSignal
+  #observer: Promise<Observer | undefined> | undefined
+  #source: Promise<Source> | undefined
+  #directory: Promise<Answer<Directory>> | undefined
+
+  constructor(parts: {
+    readonly options: RunOptions
+    readonly paths: StorePaths
+    readonly env: Environment
+    readonly run: Runner
+    readonly service: ServicePlace | undefined
+    readonly signal: AbortSignal
+  }) {
+    this.options = parts.options
+    this.paths = parts.paths
+    this.env = parts.env
+    this.run = parts.run
+    this.service = parts.service
+    this.signal = parts.signal
+  }
+
+  get hasStore(): boolean {
+    return existsSync(this.paths.events)
+  }
+
+  /** What the running producer, or the last one, says of itself. */
+  sign(): LastSign {
+    return lastSign(this.paths, Date.now())
+  }
+
+  /** The journal as a reader sees it; undefined if there is none. */
+  observer(): Promise<Observer | undefined> {
+    this.#observer ??= this.hasStore
+      ? openObserver({ eventsDir: this.paths.events, cursors: memoryCursors() })
+      : Promise.resolve(undefined)
+    return this.#observer
+  }
+
+  /** The server; rejects where the flags or the token can never work. */
+  source(): Promise<Source> {
+    const { server } = this.options
+    this.#source ??= openSource({ ...server, version, env: this.env, uid: process.getuid?.() })
+    return this.#source
+  }
+
+  /** The directory, asked for once. */
+  directory(): Promise<Answer<Directory>> {
+    this.#directory ??= this.source().then(source => source.directory(this.signal))
+    return this.#directory
+  }
+
+  /** A small JSON file, or an empty object. */
+  readObject(path: string): JsonObject {
+    try {
+      const value: unknown = JSON.parse(readFileSync(path, 'utf8'))
+      return isJsonObject(value) ? value : {}
+    } catch {
+      return {}
+    }
+  }
+
+  /** Lets go of what was opened. */
+  async close(): Promise<void> {
+    await this.#observer?.then(
+      observer => observer?.close(),
+      () => undefined,
+    )
+    await this.#source?.then(
+      source => source.close(),
+      () => undefined,
+    )
+  }
+}
