@@ -13,6 +13,7 @@ export type ErrorCode =
   | 'store_held'
   | 'consumer_held'
   | 'producer_failed'
+  | 'no_producer'
   | 'not_permitted'
   | 'cursor_invalid'
   | 'observer_closed'
@@ -69,6 +70,7 @@ export const errorCodes: Readonly<Record<ErrorCode, CodeEntry>> = {
   store_full: { retry: 'later', exitCode: 1, hint: 'free some space; appending goes on by itself' },
   store_failed: { retry: 'later', exitCode: 1, hint: 'the disk refused; look at the system log' },
   store_fenced: { retry: 'operator', exitCode: 1, hint: 'something else wrote into the store' },
+  no_producer: { retry: 'operator', exitCode: 1, hint: 'start one: kim-producer run' },
   store_damaged: { retry: 'operator', exitCode: 1, hint: 'see what `kim-producer journal verify` finds' },
   journal_foreign: { retry: 'operator', exitCode: 2, hint: 'use another --store' },
   journal_moved: { retry: 'later', exitCode: 1, hint: 'derive the records anew from the state, then append' },

@@ -54,7 +54,7 @@ t.test('CL-13 CL-16 start - one line of log says what runs; stdout stays empty',
     level: 'info',
     code: 'started',
     store,
-    source: 'http://localhost:1',
+    source: 'http://127.0.0.1:1',
     pid: producer.child.pid,
   })
   t.match(health(store), { state: 'running', pid: producer.child.pid, interval_ms: 10_000, store })
@@ -111,6 +111,29 @@ t.test('CL-15 SIGUSR1 - is "poll now" from the first statement on, SIGHUP reads 
   producer.kill('SIGTERM')
   t.equal(await producer.ended, 0)
   t.notMatch(producer.err, /[Dd]ebugger/)
+})
+
+t.test('CP-9 poke, status, shutdown - ask the producer that runs, and say where none does', async t => {
+  const store = newStore(t)
+  const producer = await started(t, store)
+  const poked = await ran(t, 'poke', '--store', store, '--json')
+  t.same([poked.code, poked.out], [0, '{"due":1}\n'], poked.err)
+  t.match((await ran(t, 'poke', '--store', store, '-p', 'nobody')).out, '0 inboxes are due now')
+  const status = await ran(t, 'status', '--store', store, '--json')
+  t.match(JSON.parse(status.out), {
+    state: 'running',
+    pid: producer.child.pid,
+    personas: [{ persona: 'argus', state: /up|down/, armed: false }],
+  })
+  const shutdown = await ran(t, 'shutdown', '--store', store)
+  t.same([shutdown.code, shutdown.out], [0, `process ${producer.child.pid} has stopped\n`], shutdown.err)
+  t.equal(await producer.ended, 0, producer.err)
+  t.match(health(store), { state: 'stopped', reason: 'shutdown' })
+  for (const command of ['poke', 'shutdown']) {
+    const { code, err } = await ran(t, command, '--store', store)
+    t.equal(code, 1)
+    t.match(err, /no producer runs on .*\n {2}start one: kim-producer run\n$/)
+  }
 })
 
 t.test('status - where there is no store exits 4 and makes none', async t => {

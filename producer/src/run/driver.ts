@@ -124,6 +124,7 @@ export class Driver {
 
   #turn(): void {
     const { core, journal, timers } = this.#parts
+    if (journal.failure !== undefined) throw journal.failure
     this.#stopTimer()
     const isQuiet = this.#handIn() === 0
     const goesOn = this.#commit(COMMIT_SLICE_MS)

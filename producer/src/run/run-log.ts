@@ -9,3 +9,19 @@ export interface RunEntry extends Omit<LogEntry, 'level'> {
 
 /** Where the service says what an operator should know. */
 export type RunLog = (entry: RunEntry) => void
+
+/** What the journal says each time it meets a full disk again. */
+const ECHOES = new Set(['meta_not_written', 'checkpoint_put_off', 'opened_full'])
+
+/** A log in which a lasting lack of space is said once, not by everything that meets it. */
+export function withoutEchoes(log: RunLog): RunLog {
+  const said = new Set<string>()
+  return entry => {
+    if (entry.code === 'disk_free') said.clear()
+    if (ECHOES.has(entry.code)) {
+      if (said.has(entry.code)) return
+      said.add(entry.code)
+    }
+    log(entry)
+  }
+}

@@ -1,4 +1,6 @@
-import { storePaths } from '@kim/manifest'
+import { KimError, storePaths } from '@kim/manifest'
+import { journalCare } from '../control/journal-care.js'
+import type { ControlVerbs } from '../control/verbs.js'
 import type { Core } from '../core/core.js'
 import { type Clock, systemClock } from '../effects/clock.js'
 import { currentHost, type Host } from '../effects/host.js'
@@ -6,6 +8,7 @@ import { loopTimers, type Timers } from '../effects/timers.js'
 import { loopTurn, type Turn } from '../effects/turn.js'
 import type { Journal } from '../journal/journal.js'
 import type { Source } from '../source/source.js'
+import { Control, type OpenControl } from './control.js'
 import { Driver, type Ending } from './driver.js'
 import { startedNote, stoppedNote } from './life-notes.js'
 import { metricsText } from './metrics.js'
@@ -25,6 +28,8 @@ export interface ServiceParts {
   readonly timers?: Timers | undefined
   readonly turn?: Turn | undefined
   readonly host?: Host | undefined
+  /** How the control socket is opened; undefined: there is none. */
+  readonly openControl?: OpenControl | undefined
 }
 
 /** How often `run/health.json` and `run/metrics.prom` are replaced. */
@@ -38,6 +43,7 @@ export class Service {
   readonly #turn: Turn
   readonly #host: Host
   readonly #driver: Driver
+  readonly #control: Control | undefined
   readonly #health: StatusFile
   readonly #metrics: StatusFile
   readonly #started: string
@@ -65,16 +71,20 @@ export class Service {
       opening: startedNote(version, this.#host),
       closing: stoppedNote,
     })
+    this.#control =
+      parts.openControl === undefined ? undefined : new Control(parts.openControl, this.#verbs(), log)
   }
 
   /** Runs to the end. The journal is closed and nothing is under way any more when it settles. */
   async run(): Promise<Ending> {
+    await this.#control?.open()
     this.#beat()
     this.#driver.wake()
     // After the first turn: by then the journal says that this life began, and the core knows whom it watches.
     this.#turn.soon(() => this.#say())
     const ending = await this.#driver.ended
     this.#stopBeat()
+    this.#control?.close()
     // While the store is still ours: the next producer's file is not to be overwritten.
     this.#tell({ ...this.status(), state: 'stopped', reason: reasonOf(ending) })
     this.#close()
@@ -136,8 +146,36 @@ export class Service {
     this.#tell(this.status())
     this.#stopBeat = this.#timers.after(HEALTH_MS, () => {
       this.#driver.wake()
+      void this.#control?.open()
       this.#beat()
     })
+  }
+
+  /** What the control socket can ask for. */
+  #verbs(): ControlVerbs {
+    const { journal } = this.#parts
+    const care = journalCare(journal, this.#turn)
+    return {
+      headSeq: care.headSeq,
+      poke: persona => this.poke(persona),
+      status: () => ({ ...this.status() }),
+      checkpoint: () => this.#settled(care.checkpoint),
+      gc: dryRun => this.#settled(() => care.gc(dryRun)),
+      shutdown: () => this.stop('shutdown'),
+    }
+  }
+
+  /**
+   * Care of the journal waits until nothing is owed there: what a failed append left standing is for the core to
+   * hear of. Whatever happens to the journal meanwhile, the loop looks at it at once.
+   */
+  async #settled<T>(care: () => Promise<T>): Promise<T> {
+    if (!this.#parts.journal.isSettled) throw new KimError('store_full', 'there is no space to append')
+    try {
+      return await care()
+    } finally {
+      this.#driver.wake()
+    }
   }
 
   #tell(status: ServiceStatus): void {

@@ -24,4 +24,20 @@ export const runCommands: readonly Command[] = [
     flags: [storeFlag, jsonFlag],
     load: () => import('./status.js'),
   },
+  {
+    name: 'poke',
+    about: 'Make a running producer poll now, every inbox or one.',
+    flags: [
+      storeFlag,
+      { name: 'persona', short: 'p', kind: 'string', value: 'P', about: 'this inbox alone' },
+      jsonFlag,
+    ],
+    load: () => import('./poke.js'),
+  },
+  {
+    name: 'shutdown',
+    about: 'Ask a running producer to stop, and wait until it has let go of the store.',
+    flags: [storeFlag, jsonFlag],
+    load: () => import('./shutdown.js'),
+  },
 ]

@@ -1,11 +1,12 @@
 import type { Input, Io } from '@kim/cli-kit'
-import { KimError } from '@kim/manifest'
+import { KimError, storePaths } from '@kim/manifest'
+import { openControl } from '../../control/server.js'
 import type { Core } from '../../core/core.js'
 import { createCore } from '../../core/create-core.js'
 import { openJournal } from '../../journal/journal.js'
 import type { Ending } from '../../run/driver.js'
 import { pinoLog } from '../../run/pino-log.js'
-import type { RunLog } from '../../run/run-log.js'
+import { type RunLog, withoutEchoes } from '../../run/run-log.js'
 import { Service } from '../../run/service.js'
 import { listenToSignals } from '../../run/signals.js'
 import { openSource } from '../../source/open-source.js'
@@ -20,7 +21,7 @@ const EXIT_MS_MAX = 1500
 /** The service: everything that can be judged without the store is judged before it is opened (CL-12). */
 export async function run(input: Input, io: Io): Promise<number> {
   const options = runOptions(input, io)
-  const log = pinoLog()
+  const log = withoutEchoes(pinoLog())
   for (const message of options.warnings) log({ level: 'warn', code: 'flag_ignored', message })
   const source = await openSource({
     ...options.server,
@@ -53,7 +54,11 @@ async function serve(
     journal.close()
     throw error
   }
-  const service = new Service({ storeDir, version, journal, source, core, log })
+  const paths = storePaths(storeDir)
+  const service = new Service({
+    ...{ storeDir, version, journal, source, core, log },
+    openControl: verbs => openControl({ paths, verbs, env: io.env }),
+  })
   const deafen = listenToSignals({ poke: () => void service.poke(), reload: () => service.reload() })
   const stop = (): void => service.stop(String(io.signal.reason))
   io.signal.addEventListener('abort', stop)

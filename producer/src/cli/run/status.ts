@@ -3,6 +3,7 @@ import { formatDuration, type Input, type Io } from '@kim/cli-kit'
 import { isJsonObject, type JsonObject, KimError, type StorePaths, storePaths } from '@kim/manifest'
 import { report } from '../report.js'
 import { storeOf } from '../store-flags.js'
+import { askIfRunning } from './ask.js'
 import { type LastSign, lastSign } from './last-sign.js'
 
 const STATE_WORDS: Readonly<Record<LastSign['state'], string>> = {
@@ -12,15 +13,17 @@ const STATE_WORDS: Readonly<Record<LastSign['state'], string>> = {
   never: 'never ran here',
 }
 
-/** What runs on a store, since when, and how each inbox is: from the files, so also when nothing runs. */
-export function run(input: Input, io: Io): number {
+/** What runs on a store, since when, and how each inbox is: by its own word, else from the files it left. */
+export async function run(input: Input, io: Io): Promise<number> {
   const paths = storePaths(storeOf(input, io))
   if (!existsSync(paths.events)) {
     throw new KimError('no_store', `there is no store at ${paths.root}`, {
       hint: 'name one with --store DIR',
     })
   }
-  const sign = lastSign(paths, Date.now())
+  const told = await askIfRunning(paths, 'status', io).catch(() => undefined)
+  const found = lastSign(paths, Date.now())
+  const sign = told?.ok === true ? { ...found, ageMs: 0, health: told.result } : found
   const { state, pid, started, ageMs, health } = sign
   const facts = {
     ...health,
@@ -38,7 +41,10 @@ function lines({ state, pid, started, ageMs, health }: LastSign, paths: StorePat
   const now = Date.now()
   const who = state === 'running' ? `, pid ${pid}, since ${started}` : ''
   const reason = state === 'stopped' && typeof health['reason'] === 'string' ? `: ${health['reason']}` : ''
-  const seen = ageMs === undefined ? '' : ` (last sign ${formatDuration(ageMs)} ago)`
+  const seen =
+    ageMs === undefined || (state === 'running' && ageMs === 0)
+      ? ''
+      : ` (last sign ${formatDuration(ageMs)} ago)`
   const personas = Array.isArray(health['personas']) ? health['personas'].filter(isJsonObject) : []
   const head = typeof health['head_seq'] === 'number' ? `, head ${health['head_seq']}` : ''
   const width = Math.max(0, ...personas.map(persona => String(persona['persona']).length))

@@ -1,0 +1,18 @@
+import type { Input, Io } from '@kim/cli-kit'
+import { storePaths } from '@kim/manifest'
+import { report } from '../report.js'
+import { storeOf } from '../store-flags.js'
+import { ask } from './ask.js'
+
+/** Makes a running producer poll now. */
+export async function run(input: Input, io: Io): Promise<number> {
+  const persona = input.text('persona')
+  const { due } = await ask(
+    storePaths(storeOf(input, io)),
+    'poke',
+    io,
+    persona === undefined ? undefined : { persona },
+  )
+  report(input, io, { due }, [`${due} ${due === 1 ? 'inbox is' : 'inboxes are'} due now`])
+  return 0
+}

@@ -1,0 +1,77 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { newStore, notesOf } from './producer-process.js'
+
+const hive = join(
+  dirname(fileURLToPath(import.meta.url)),
+  '..',
+  '..',
+  '..',
+  'examples',
+  'hive',
+  'dist',
+  'main.js',
+)
+
+interface Shown {
+  readonly child: ChildProcess
+  readonly ended: Promise<unknown>
+  /** Waits until the text was shown. */
+  saw(pattern: RegExp): Promise<string>
+}
+
+function show(t: Test, ...args: string[]): Shown {
+  const child = spawn(process.execPath, [hive, '--every', '1', ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  t.teardown(() => child.kill('SIGTERM'))
+  let text = ''
+  let look = (): void => undefined
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk
+      look()
+    })
+  }
+  const ended = new Promise(resolve => child.on('close', (code, signal) => resolve(signal ?? code)))
+  const saw = (pattern: RegExp): Promise<string> =>
+    new Promise((resolve, reject) => {
+      look = () => {
+        if (pattern.test(text)) resolve(text)
+      }
+      look()
+      void ended.then(end => reject(new Error(`it ended with ${end} without ${pattern}: ${text}`)))
+    })
+  return { child, ended, saw }
+}
+
+t.test('npm start - shows live mail, says where it is kept, and Ctrl-C leaves nothing behind', async t => {
+  const { child, ended, saw } = show(t)
+  const text = await saw(/message\.new \w+: /)
+  const store = /journal +(\S+), thrown away/.exec(text)?.[1] ?? ''
+  t.ok(existsSync(store))
+  t.match(text, /your own +npm start -- --url/)
+  child.kill('SIGINT')
+  child.kill('SIGINT')
+  t.equal(await ended, 0)
+  t.notOk(existsSync(store), 'the store is gone')
+})
+
+t.test(
+  'npm start - ends by itself after the time it was given, and keeps a store that was named',
+  async t => {
+    const store = newStore(t)
+    const { ended } = show(t, '--for', '2', '--store', store)
+    t.equal(await ended, 0)
+    t.same(notesOf(store).at(-1), 'producer_stopped')
+  },
+)
+
+t.test('npm start - a part that cannot work is an end with 1', async t => {
+  const { ended, saw } = show(t, '--url', 'http://127.0.0.1:1')
+  await saw(/producer: .*dialect/)
+  t.equal(await ended, 1)
+})
