@@ -28,12 +28,15 @@ export class FileContent {
   readonly identity: string
   /** Bytes on disk when it was opened (compressed bytes, if it is compressed). */
   readonly storedBytes: number
+  /** What stands in an earlier place and could not be read: this is the copy behind it. */
+  readonly passedOver: Failure | undefined
   readonly #file: OpenFile
   #inflated: Buffer | undefined
   #failure: Failure | undefined
 
-  constructor(candidate: Candidate, file: OpenFile) {
+  constructor(candidate: Candidate, file: OpenFile, passedOver?: Failure) {
     this.candidate = candidate
+    this.passedOver = passedOver
     this.identity = file.identity
     this.storedBytes = file.size
     this.#file = file
@@ -149,6 +152,19 @@ export function openFirst(candidates: readonly Candidate[]): Outcome<FileContent
     if (opened.reason === 'unreadable') return opened
   }
   return outcome ?? unreadable('', 'EUNKNOWN')
+}
+
+/** The same, but what cannot be read hides nothing: the copies behind it are tried, and it is told. */
+export function openReadable(candidates: readonly Candidate[]): Outcome<FileContent> {
+  let absent: Failure | undefined
+  let passedOver: Failure | undefined
+  for (const candidate of candidates) {
+    const opened = openRegularFile(candidate.path)
+    if (opened.ok) return found(new FileContent(candidate, opened.value, passedOver))
+    if (opened.reason === 'absent') absent ??= opened
+    else passedOver ??= opened
+  }
+  return passedOver ?? absent ?? unreadable('', 'EUNKNOWN')
 }
 
 function inflateFailure(path: string, error: unknown): Failure {

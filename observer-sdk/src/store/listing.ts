@@ -73,9 +73,7 @@ export function listStore(eventsDir: string): Outcome<StoreListing> {
     const { name } = entry
     const number = parseSegmentName(name)
     if (number === undefined) continue
-    // Where something live cannot be read, no other copy takes its place.
     if (isSegment(eventsDir, entry)) segments.set(number, { number, name, place: 'live' })
-    else segments.delete(number)
   }
   for (const { name } of entriesIn(checkpointEntries)) {
     const headSeq = parseCheckpointName(name)

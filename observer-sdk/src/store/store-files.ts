@@ -1,14 +1,14 @@
 import { join } from 'node:path'
 import { archivedSegmentName, blobPath, checkpointName, eventsPaths, segmentName } from '@kim/manifest'
-import { type Candidate, type FileContent, openFirst } from './file-content.js'
+import { type Candidate, type FileContent, openFirst, openReadable } from './file-content.js'
 import type { Outcome } from './outcome.js'
 
-/** Opens a segment wherever it stands: live, else archived plain, else archived compressed. */
+/** Opens a segment wherever it can be read: live, else archived plain, else archived compressed. */
 export function openSegment(eventsDir: string, number: number): Outcome<FileContent> {
   const { archive } = eventsPaths(eventsDir)
   const archived = (gzipped: boolean): string =>
     join(archive, archivedSegmentName({ first: number, gzipped }))
-  return openFirst([
+  return openReadable([
     candidate(join(eventsDir, segmentName(number)), 'live'),
     candidate(archived(false), 'archive'),
     candidate(archived(true), 'archive', true),

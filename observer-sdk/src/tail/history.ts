@@ -1,5 +1,6 @@
 import type { FileContent } from '../store/file-content.js'
 import type { SegmentEntry, StoreListing } from '../store/listing.js'
+import type { Failure } from '../store/outcome.js'
 import { openSegment } from '../store/store-files.js'
 import type { JournalDirectory } from './directory.js'
 
@@ -61,13 +62,20 @@ export class History {
         this.#fail(number, true)
         return undefined
       }
-      if (!content.candidate.gzip) this.#known.set(number, content.identity)
+      // What the listing names already is not counted twice.
+      if (content.passedOver !== undefined && !this.#isListed(content.passedOver)) this.unreadable += 1
+      if (!content.candidate.gzip && content.passedOver === undefined)
+        this.#known.set(number, content.identity)
       const result = use(content)
       if (content.failure !== undefined) this.unreadable += 1
       return result
     } finally {
       content.close()
     }
+  }
+
+  #isListed({ path }: Failure): boolean {
+    return this.listing.failures.some(failure => failure.path === path)
   }
 
   #isReadable(number: number): boolean {

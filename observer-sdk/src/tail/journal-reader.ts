@@ -124,7 +124,9 @@ export class JournalReader implements RecordReader {
   #readContent(content: FileContent, bytesMax: number, found: Gathering): number | undefined {
     const { segment } = this.#position
     const { known } = this.#directory
-    if (!content.candidate.gzip) {
+    if (content.passedOver !== undefined) this.#countUnreadable(found)
+    // The copy behind a file that cannot be read is no replacement of it.
+    if (!content.candidate.gzip && content.passedOver === undefined) {
       const identity = known.get(segment)
       if (identity !== undefined && identity !== content.identity) found.lost = 'segment_replaced'
       else known.set(segment, content.identity)

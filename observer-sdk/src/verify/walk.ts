@@ -60,6 +60,9 @@ export async function walkJournal(
       sink.unreadable(segment, opened)
       continue
     }
+    const { passedOver } = opened.value
+    // What is no regular file was told with the listing.
+    if (passedOver !== undefined && segment.place === 'live') sink.unreadable(segment, passedOver)
     try {
       const damage = await damageOf(opened.value, pace)
       if (damage === undefined) await walkSegment(segment, opened.value, segment === newest, sink, pace)

@@ -512,3 +512,20 @@ t.test('close - leaves no handle and no timer: the process ends by itself (OB-58
   }
   t.end()
 })
+
+t.test('source - a live segment that cannot be read does not hide its archived copy (F6)', async t => {
+  const journal = journalIn(t)
+  journal.grow(2)
+  journal.archive(1)
+  mkdirSync(join(journal.eventsDir, segmentName(1)))
+  const observer = await observe(t, journal.eventsDir)
+  t.equal(observer.state.size, 2)
+  t.equal(observer.head.seq, 3)
+  const pulls = observer.changes()
+  journal.roll()
+  journal.grow()
+  t.ok(seqs(await next(pulls)).length > 0)
+  t.equal(observer.anomalies.segment_replaced, undefined)
+  t.equal(observer.status.kind, 'degraded')
+  t.match(observer.anomalies, { unreadable: 1 })
+})

@@ -83,8 +83,12 @@ t.test('listing - a link or a directory under the name of a segment is none, and
   symlinkSync(names.plain, join(events, names.linked))
   const listing = listed(events)
   t.strictSame(
-    listing.segments.map(segment => segment.number),
-    [1],
+    listing.segments.map(({ number, place }) => [number, place]),
+    [
+      [1, 'live'],
+      [3, 'archive'],
+    ],
+    'what stands in the archive is not hidden by it (F6)',
   )
   t.match(listing.failures, [
     { path: join(events, names.linked), code: 'symlink' },
@@ -126,8 +130,18 @@ t.test('open - a segment that gc moves after it was listed is found in the archi
   t.match(openSegment(events, 2), { ok: false, reason: 'absent' })
 })
 
-t.test('open - an unreadable live segment is not replaced by an archived one', async t => {
+t.test('open - an unreadable live segment does not hide its archived copy, and is told (F6, F7)', async t => {
   const events = t.testdir({ [segmentName(1)]: {}, archive: { [segmentName(1)]: 'one\n' } })
+  const copy = opened(openSegment(events, 1))
+  t.equal(copy.read(0, 3).toString(), 'one')
+  t.match(copy.passedOver, { reason: 'unreadable', code: 'not_regular' })
+  copy.close()
+  const listed = listStore(events)
+  t.match(listed, {
+    ok: true,
+    value: { segments: [{ number: 1, place: 'archive' }], failures: [{ code: 'not_regular' }] },
+  })
+  rmSync(join(events, 'archive', segmentName(1)))
   t.match(openSegment(events, 1), { ok: false, reason: 'unreadable', code: 'not_regular' })
 })
 

@@ -27,7 +27,7 @@ t.test('text - says what was found, the heaviest first', async t => {
   journal.line('{"torn')
   const dir = journal.write(join(t.testdir(), 'events'))
   const text = verdictText(await verifyJournal({ eventsDir: dir }), '/somewhere')
-  t.match(text, /^corrupt: \/somewhere\n {2}3 records in 1 segments \([\d,]+ bytes\), seq 1 to 4\n/)
+  t.match(text, /^corrupt: \/somewhere\n {2}3 records in 1 segment \([\d,]+ bytes\), seq 1 to 4\n/)
   t.match(text, /ERROR revision × 1\n.*HOLE {2}seq_hole × 1\n.*note {2}unterminated_tail × 1\n/s)
   t.match(
     verdictText(await verifyJournal({ eventsDir: join(dir, 'none') }), 'none'),

@@ -276,6 +276,17 @@ export const layoutVectors: readonly Vector[] = [
     facts: both,
   },
   {
+    name: 'archive-copy-behind-what-is-no-file',
+    shows: 'a directory under the name of a segment does not hide the archived copy',
+    cites: ['F6', 'JF-7'],
+    files: {
+      [`archive/${one}`]: older,
+      [`${one}/keep`]: 'a directory stands here',
+      'seg-00000003.jsonl': newer,
+    },
+    facts: { ...both, verify: 6 },
+  },
+  {
     name: 'archive-copy-is-broken-beside-a-live-segment',
     shows: 'a gzip copy that is not whole yet does not matter while the live file stands',
     cites: ['G4', 'RC-17'],

@@ -16,7 +16,6 @@ const withoutVector: readonly (readonly [row: string, why: string])[] = [
   ['U2', 'a reader refuses to open, so there is nothing to compare'],
   ['F2', 'the mode of a directory is not in a vector, and a reader run as root would not notice it'],
   ['F3', inMotion],
-  ['F6', 'links and FIFOs are not in a vector; `unreadable` counts while following only'],
   ['F7', 'the mode of a file is not in a vector; `unreadable` counts while following only'],
   ['F9', inMotion],
   ['F10', inMotion],
