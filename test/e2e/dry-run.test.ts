@@ -160,7 +160,7 @@ t.test('CL-19 repair - says beforehand what it then does, whichever segment is a
   t.end()
 })
 
-t.test('CL-50 repair - moves nothing where it cannot go on to the end', t => {
+t.test('CL-52 repair - moves nothing where it cannot go on to the end', t => {
   const store = makeStore(t)
   for (const path of segments(store)) {
     renameSync(path, join(store, 'elsewhere.jsonl'))
@@ -176,7 +176,7 @@ t.test('CL-50 repair - moves nothing where it cannot go on to the end', t => {
   t.end()
 })
 
-t.test('CL-50 repair - does not say repaired of what stays corrupt', t => {
+t.test('CL-52 repair - does not say repaired of what stays corrupt', t => {
   const store = makeStore(t)
   const [first = ''] = segments(store)
   const bytes = readFileSync(first)
