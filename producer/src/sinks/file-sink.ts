@@ -1,0 +1,62 @@
+import { type MonitorEvent, monitorLine } from '@kim/observer-sdk'
+import { EventFile, type EventFileParts } from './event-file.js'
+import { FileNames } from './file-names.js'
+import type { Delivery, Sink } from './sink.js'
+
+const PLACEHOLDER = '{persona}'
+const BATCH_MAX = 1000
+
+/** Event lines in one file, or in one per persona where the path holds `{persona}`. */
+export class FileSink implements Sink {
+  readonly name: string
+  readonly identity: string
+  readonly batchMax: number = BATCH_MAX
+  readonly names: FileNames | undefined
+  readonly #path: string
+  readonly #parts: EventFileParts
+  readonly #files: Map<string, EventFile> = new Map()
+
+  /** `names`: those given out in earlier lives. */
+  constructor(path: string, parts: EventFileParts, names: readonly (readonly [string, string])[] = []) {
+    const isTemplate = path.includes(PLACEHOLDER)
+    this.name = isTemplate ? 'events-file-template' : 'events-file'
+    this.identity = `${this.name}:${path}`
+    this.names = isTemplate ? new FileNames(names) : undefined
+    this.#path = path
+    this.#parts = parts
+  }
+
+  laneOf(persona: string): string {
+    return this.names === undefined ? '' : persona
+  }
+
+  async deliver(lane: string, events: readonly MonitorEvent[]): Promise<Delivery> {
+    const lines: string[] = []
+    /** For each line, how many events it and those before it stand for: one too long to be taken has none. */
+    const counts: number[] = []
+    events.forEach((event, at) => {
+      const line = monitorLine(event)
+      if (line === undefined) return
+      lines.push(line)
+      counts.push(at + 1)
+    })
+    const { taken, failure } = this.#file(lane).append(lines)
+    if (failure === undefined) return { taken: events.length }
+    return { taken: taken === 0 ? 0 : (counts[taken - 1] ?? 0), failure }
+  }
+
+  close(): void {
+    for (const file of this.#files.values()) file.close()
+    this.#files.clear()
+  }
+
+  #file(lane: string): EventFile {
+    let file = this.#files.get(lane)
+    if (file === undefined) {
+      const path = this.names === undefined ? this.#path : this.#path.replaceAll(PLACEHOLDER, this.names.of(lane))
+      file = new EventFile(path, this.#parts)
+      this.#files.set(lane, file)
+    }
+    return file
+  }
+}

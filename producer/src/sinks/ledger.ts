@@ -1,0 +1,89 @@
+import { createHash } from 'node:crypto'
+import { basename, dirname, join } from 'node:path'
+import { isCount, isJsonObject, type JsonValue, KimError, tempName } from '@kim/manifest'
+import type { Disk } from '../journal/file-ops.js'
+import { isFileName } from './file-names.js'
+import type { Place } from './place.js'
+import { makePrivate } from './private-directory.js'
+
+/** What a sink remembers between two lives of its process. */
+export interface Progress {
+  /** Every lane has dealt with everything up to here, but for those that are held. */
+  readonly passed: Place
+  /** Lanes that came less far. */
+  readonly held: readonly (readonly [lane: string, place: Place])[]
+  /** Names of files that were given out. */
+  readonly names: readonly (readonly [persona: string, name: string])[]
+}
+
+/**
+ * The durable watermark of one sink on one journal: a small file in client-private state, never in the store.
+ * What stands there and is none is refused: taking it for none would pass over mail.
+ */
+export class Ledger {
+  readonly path: string
+  readonly #disk: Disk
+
+  constructor(directory: string, projectId: string, identity: string, disk: Disk) {
+    const name = createHash('sha256').update(identity).digest('hex').slice(0, 16)
+    this.path = join(directory, projectId, `${name}.json`)
+    this.#disk = disk
+  }
+
+  /** What is remembered; undefined for a sink that never began. */
+  load(): Progress | undefined {
+    const bytes = this.#disk.readWhole(this.path)
+    if (bytes === undefined) return undefined
+    const progress = parse(bytes.toString('utf8'))
+    if (progress !== undefined) return progress
+    throw new KimError('cursor_invalid', `${this.path} holds no watermark`, {
+      hint: 'nothing is delivered; put the file back, or remove it and start again to begin at the head',
+    })
+  }
+
+  /** Makes it durable: afterwards the old one or this one stands there, whole. */
+  save({ passed, held, names }: Progress): void {
+    const value = {
+      schema_version: 1,
+      passed: [passed.seq, passed.writer],
+      held: held.map(([lane, { seq, writer }]) => [lane, seq, writer]),
+      names,
+    }
+    const directory = dirname(this.path)
+    makePrivate(this.#disk, directory)
+    const temp = join(directory, tempName(basename(this.path)))
+    this.#disk.writeDurably(temp, this.path, [Buffer.from(`${JSON.stringify(value)}\n`)])
+  }
+}
+
+function parse(text: string): Progress | undefined {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  if (!isJsonObject(value) || value['schema_version'] !== 1) return undefined
+  const { passed, held, names } = value
+  const at = Array.isArray(passed) ? placeIn(passed[0], passed[1]) : undefined
+  if (at === undefined || !Array.isArray(held) || !Array.isArray(names)) return undefined
+  const lanes: [string, Place][] = []
+  for (const one of held) {
+    const place = Array.isArray(one) ? placeIn(one[1], one[2]) : undefined
+    const lane = Array.isArray(one) ? one[0] : undefined
+    if (place === undefined || typeof lane !== 'string') return undefined
+    lanes.push([lane, place])
+  }
+  const given: [string, string][] = []
+  for (const one of names) {
+    const [persona, name] = Array.isArray(one) ? one : []
+    if (typeof persona !== 'string' || typeof name !== 'string' || !isFileName(name)) return undefined
+    given.push([persona, name])
+  }
+  return { passed: at, held: lanes, names: given }
+}
+
+function placeIn(seq: JsonValue | undefined, writer: JsonValue | undefined): Place | undefined {
+  if (!isCount(seq) || (typeof writer !== 'string' && writer !== null)) return undefined
+  return { seq, writer }
+}

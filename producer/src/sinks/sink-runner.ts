@@ -1,0 +1,366 @@
+import { isNews, type ReadRecord } from '@kim/manifest'
+import { type JournalFacts, type MonitorEvent, monitorEvent, type Observer, openObserver } from '@kim/observer-sdk'
+import type { Clock } from '../effects/clock.js'
+import type { Timers } from '../effects/timers.js'
+import { Bell } from './bell.js'
+import { Lanes, type Parcel } from './lanes.js'
+import type { Ledger, Progress } from './ledger.js'
+import type { SinkLog } from './log.js'
+import type { Place } from './place.js'
+import type { Sink } from './sink.js'
+
+/** What the sinks of one process share. */
+export interface SinkSurroundings {
+  readonly eventsDir: string
+  readonly facts: JournalFacts
+  /** Code points of a body that are shown; undefined to leave bodies out. */
+  readonly contentChars: number | undefined
+  /** The number of the newest record that is durable; undefined once nobody knows what the disk holds. */
+  readonly durableSeq: () => number | undefined
+  readonly clock: Clock
+  readonly timers: Timers
+  readonly log: SinkLog
+}
+
+type Change = Exclude<Awaited<ReturnType<ReturnType<Observer['changes']>['next']>>['value'], undefined | void>
+
+type Arrived = { readonly change: Change | undefined } | { readonly error: unknown }
+
+/** So many records without an event go by before the watermark that passed them is made durable. */
+const SAVE_RECORDS = 1000
+/** After a fault of the reader itself, and between two looks at what was not durable or could not be kept. */
+const AGAIN_MS = 1000
+
+/**
+ * Follows the journal for one sink, at that sink's pace. What stands in the way of a lane is said once, tried again
+ * with back-off and caught up with in order, while the journal, other sinks and other lanes go on (KS-72).
+ */
+export class SinkRunner {
+  readonly #sink: Sink
+  readonly #around: SinkSurroundings
+  readonly #ledger: Ledger
+  readonly #lanes: Lanes
+  readonly #bell: Bell
+  readonly #end = new AbortController()
+  readonly #said: Set<string> = new Set()
+  #running: Promise<void> | undefined
+  /** Counts what a new sink passes over; undefined once that was said. */
+  #passedOver: number | undefined
+  readonly #beginSeq: number
+  #savedSeq: number
+  #isUnsaved = false
+  #arrived: Arrived | undefined
+  #mustReopen = false
+  #beatEvents: readonly MonitorEvent[] = []
+
+  /** `isNew`: this sink takes `progress.passed` for its beginning and says what it passed over. */
+  constructor(
+    sink: Sink,
+    around: SinkSurroundings,
+    { ledger, progress, isNew }: { readonly ledger: Ledger; readonly progress: Progress; readonly isNew: boolean },
+  ) {
+    this.#sink = sink
+    this.#around = around
+    this.#ledger = ledger
+    this.#lanes = new Lanes(progress.passed, progress.held)
+    this.#bell = new Bell(around.timers)
+    this.#passedOver = isNew ? 0 : undefined
+    this.#beginSeq = progress.passed.seq
+    this.#savedSeq = progress.passed.seq
+    if (isNew) this.#save()
+  }
+
+  /** Where every lane has come to that nothing is in the way of. */
+  get passedSeq(): number {
+    return this.#lanes.passed.seq
+  }
+
+  start(): void {
+    this.#running ??= this.#run()
+  }
+
+  /** Hands signs of life over when there is time for them; those before it that still wait are past. */
+  beat(events: readonly MonitorEvent[]): void {
+    this.#beatEvents = events
+    this.#bell.ring()
+  }
+
+  /** Ends what is under way. What was not acknowledged comes again in the next life. */
+  async close(): Promise<void> {
+    this.#end.abort()
+    this.#bell.ring()
+    await this.#running
+    if (this.#isUnsaved || this.#lanes.passed.seq > this.#savedSeq) this.#save()
+    this.#sink.close()
+  }
+
+  get #isEnded(): boolean {
+    return this.#end.signal.aborted
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isEnded) {
+      try {
+        await this.#follow()
+        this.#over('reader')
+      } catch (error) {
+        this.#begin('reader', error instanceof Error ? error.message : String(error))
+        await this.#bell.sleep(AGAIN_MS)
+      }
+    }
+  }
+
+  /** Reads on from where the lanes stand until the end, or until a lane has to catch up. */
+  async #follow(): Promise<void> {
+    this.#mustReopen = false
+    this.#arrived = undefined
+    const observer = await this.#open()
+    const changes = observer.changes()
+    let isOver = false
+    const arrive = (arrived: Arrived): void => {
+      if (isOver) return
+      this.#arrived = arrived
+      this.#bell.ring()
+    }
+    const pull = (): void => {
+      changes.next().then(
+        ({ value }) => arrive({ change: value ?? undefined }),
+        (error: unknown) => arrive({ error }),
+      )
+    }
+    try {
+      pull()
+      while (!this.#isEnded && !this.#mustReopen) {
+        await this.#bell.sleep(this.#sleepMs())
+        if (this.#isEnded) return
+        if (this.#isUnsaved) this.#save()
+        await this.#retry()
+        await this.#deliverBeat()
+        const arrived = this.#mustReopen ? undefined : this.#receive()
+        if (arrived === undefined) continue
+        if ('error' in arrived) throw arrived.error
+        if (arrived.change === undefined) return
+        await this.#take(arrived.change)
+        if (!this.#mustReopen) pull()
+      }
+    } finally {
+      isOver = true
+      await observer.close()
+    }
+  }
+
+  async #open(): Promise<Observer> {
+    if (this.#passedOver !== undefined) this.#passedOver = 0
+    const start = this.#passedOver === undefined ? this.#lanes.start : undefined
+    const cursor = start === undefined ? undefined : { ...start, checkpoint_seq: 0 }
+    const observer = await openObserver({
+      eventsDir: this.#around.eventsDir,
+      cursors: { load: () => cursor, save: () => undefined },
+      from: 'start',
+    })
+    // Further than the journal: another one was put in its place, and its numbers were given out anew.
+    const isBeyond = this.#lanes.passed.seq > observer.head.seq
+    if (start !== undefined && isBeyond && start.seq < this.#lanes.passed.seq) this.#lanes.rewind(start)
+    return observer
+  }
+
+  #receive(): Arrived | undefined {
+    const arrived = this.#arrived
+    this.#arrived = undefined
+    return arrived
+  }
+
+  #sleepMs(): number | undefined {
+    const at = this.#lanes.retryAtMs
+    if (at !== undefined) return Math.max(0, at - this.#around.clock.monoMs())
+    return this.#isUnsaved ? AGAIN_MS : undefined
+  }
+
+  async #take({ records, gap, cursor }: Change): Promise<void> {
+    if (gap !== undefined) {
+      const { from, to, reason } = gap
+      const message = `records ${from} to ${to} are gone (${reason}) and were not delivered`
+      this.#around.log({ level: 'warn', code: 'sink_gap', message, fields: { sink: this.#sink.name } })
+      if (reason === 'rewound') this.#lanes.rewind({ seq: (records[0]?.seq ?? 1) - 1, writer: null })
+    }
+    await this.#untilDurable(records)
+    for (const [lane, parcels] of this.#sorted(records)) {
+      if (this.#isEnded) return
+      await this.#deliver(lane, parcels)
+    }
+    if (this.#isEnded || this.#mustReopen) return
+    this.#lanes.pass({ seq: cursor.seq, writer: cursor.writer })
+    if (this.#lanes.passed.seq - this.#savedSeq >= SAVE_RECORDS) this.#save()
+    if (cursor.seq >= this.#beginSeq) this.#sayPassedOver()
+  }
+
+  /**
+   * A record is told of once it is durable: what a full disk left standing may be part of the journal or not yet, and
+   * what a failed sync left is nobody's to tell.
+   */
+  async #untilDurable(records: readonly ReadRecord[]): Promise<void> {
+    const newest = records.reduce((highest, { seq }) => Math.max(highest, seq), 0)
+    while (!this.#isEnded) {
+      const durable = this.#around.durableSeq()
+      if (durable === undefined) this.#end.abort()
+      else if (newest <= durable) return
+      else await this.#bell.sleep(AGAIN_MS)
+    }
+  }
+
+  /** The events among records, by lane. */
+  #sorted(records: readonly ReadRecord[]): Map<string, Parcel[]> {
+    const { contentChars, facts } = this.#around
+    const { passed } = this.#lanes
+    const byLane = new Map<string, Parcel[]>()
+    for (const record of records) {
+      const { seq, writer = null, agent = '' } = record
+      if (this.#isOtherThan(passed, record)) {
+        this.#lanes.rewind(this.#lanes.start)
+        this.#mustReopen = true
+        return new Map()
+      }
+      if (!isNews(record)) continue
+      if (this.#passedOver !== undefined && seq <= passed.seq) this.#passedOver++
+      const lane = this.#sink.laneOf(agent)
+      if (!this.#lanes.wants(lane, seq)) continue
+      const event = monitorEvent(record, { facts, contentChars, platform: process.platform })
+      if (event === undefined) continue
+      const parcels = byLane.get(lane)
+      if (parcels === undefined) byLane.set(lane, [{ event, place: { seq, writer } }])
+      else parcels.push({ event, place: { seq, writer } })
+    }
+    return byLane
+  }
+
+  /** True for the record of the watermark's number where somebody else has written it. */
+  #isOtherThan({ seq, writer }: Place, record: ReadRecord): boolean {
+    return record.seq === seq && writer !== null && record.writer !== writer && this.#lanes.start.seq < seq
+  }
+
+  async #deliver(lane: string, parcels: readonly Parcel[]): Promise<void> {
+    const { batchMax } = this.#sink
+    for (let from = 0; from < parcels.length && !this.#isEnded; from += batchMax) {
+      const batch = parcels.slice(from, from + batchMax)
+      const { taken, failure } = await this.#hand(lane, batch)
+      const last = batch[taken - 1]
+      if (last !== undefined) this.#lanes.took(lane, last.place)
+      const next = batch[taken]
+      if (failure !== undefined && next !== undefined) this.#refused(lane, next, failure)
+      if (taken > 0) this.#save()
+      if (next !== undefined) return
+    }
+  }
+
+  async #hand(lane: string, parcels: readonly Parcel[]): ReturnType<Sink['deliver']> {
+    try {
+      return await this.#sink.deliver(
+        lane,
+        parcels.map(({ event }) => event),
+        this.#end.signal,
+      )
+    } catch (error) {
+      return { taken: 0, failure: error instanceof Error ? error.message : String(error) }
+    }
+  }
+
+  #refused(lane: string, parcel: Parcel, failure: string): void {
+    const isNewTrouble = this.#lanes.refused(lane, parcel, this.#around.clock.monoMs())
+    if (!isNewTrouble) return
+    const { name } = this.#sink
+    this.#around.log({
+      level: 'warn',
+      code: 'sink_failing',
+      message: `${name}: ${failure}`,
+      hint: 'the journal goes on; the event is kept and comes again, and what follows it comes after it',
+      ...(lane === '' ? {} : { persona: lane }),
+      fields: { sink: name, event_id: parcel.event.event_id },
+    })
+  }
+
+  /** Tries the lanes whose time has come; one that takes its event again catches up from there. */
+  async #retry(): Promise<void> {
+    for (const [lane, { parcel, tries, sinceMs }] of this.#lanes.due(this.#around.clock.monoMs())) {
+      const { taken, failure } = await this.#hand(lane, [parcel])
+      if (this.#isEnded && taken === 0) return
+      if (taken === 0) {
+        this.#refused(lane, parcel, failure ?? '')
+        continue
+      }
+      this.#lanes.freed(lane)
+      this.#save()
+      this.#mustReopen = true
+      const { name } = this.#sink
+      const seconds = Math.round((this.#around.clock.monoMs() - sinceMs) / 1000)
+      this.#around.log({
+        level: 'info',
+        code: 'sink_working',
+        message: `${name}: takes events again after ${seconds} s`,
+        ...(lane === '' ? {} : { persona: lane }),
+        fields: { sink: name, seconds, tries },
+      })
+    }
+  }
+
+  /** Signs of life wait for nothing and are not tried twice. */
+  async #deliverBeat(): Promise<void> {
+    const events = this.#beatEvents
+    this.#beatEvents = []
+    const byLane = new Map<string, MonitorEvent[]>()
+    for (const event of events) {
+      const lane = this.#sink.laneOf(String(event['persona'] ?? ''))
+      if (this.#lanes.isBlocked(lane)) continue
+      const one = byLane.get(lane)
+      if (one === undefined) byLane.set(lane, [event])
+      else one.push(event)
+    }
+    for (const [lane, beats] of byLane) {
+      for (let from = 0; from < beats.length && !this.#isEnded; from += this.#sink.batchMax) {
+        await this.#sink
+          .deliver(lane, beats.slice(from, from + this.#sink.batchMax), this.#end.signal)
+          .catch(() => undefined)
+      }
+    }
+  }
+
+  #save(): void {
+    const { passed, held } = this.#lanes
+    try {
+      this.#ledger.save({ passed, held, names: this.#sink.names?.given ?? [] })
+      this.#savedSeq = passed.seq
+      this.#isUnsaved = false
+      this.#over('watermark')
+    } catch (error) {
+      this.#isUnsaved = true
+      this.#begin('watermark', `the watermark cannot be kept: ${error instanceof Error ? error.message : error}`)
+    }
+  }
+
+  #sayPassedOver(): void {
+    if (this.#passedOver === undefined) return
+    const count = this.#passedOver
+    this.#passedOver = undefined
+    const { name } = this.#sink
+    this.#around.log({
+      level: 'info',
+      code: 'sink_started',
+      message: `${name}: begins at the head; ${count} events that stood there are passed over`,
+      fields: { sink: name, passed_over: count },
+    })
+  }
+
+  /** A lasting condition is one line when it begins and one when it ends (KS-66). */
+  #begin(what: string, message: string): void {
+    if (this.#said.has(what)) return
+    this.#said.add(what)
+    const { name } = this.#sink
+    this.#around.log({ level: 'error', code: 'sink_trouble', message: `${name}: ${message}`, fields: { sink: name } })
+  }
+
+  #over(what: string): void {
+    if (!this.#said.delete(what)) return
+    const { name } = this.#sink
+    const message = `${name}: the trouble with its ${what} is over`
+    this.#around.log({ level: 'info', code: 'sink_trouble_over', message, fields: { sink: name } })
+  }
+}

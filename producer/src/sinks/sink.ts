@@ -1,0 +1,29 @@
+import type { MonitorEvent } from '@kim/observer-sdk'
+import type { FileNames } from './file-names.js'
+
+/** How a delivery went. */
+export interface Delivery {
+  /** So many events, from the first on, are where they belong, durably. */
+  readonly taken: number
+  /** Why the next one is not; undefined if all were taken, or if the delivery was ended from outside. */
+  readonly failure?: string | undefined
+}
+
+/** Where events go. It never throws: what stands in its way is a failure of that delivery. */
+export interface Sink {
+  /** Names it in the log. */
+  readonly name: string
+  /** What its watermark is kept under, besides the journal: the same words, the same sink. */
+  readonly identity: string
+  /** So many events are handed to it at a time; what it took of them is made durable after each time. */
+  readonly batchMax: number
+  /**
+   * Events of one lane wait for each other, and those of two never do: what is in the way of one file is not in the
+   * way of another. A sink with a single place has a single lane, ''.
+   */
+  laneOf(persona: string): string
+  deliver(lane: string, events: readonly MonitorEvent[], signal: AbortSignal): Promise<Delivery>
+  /** Names of files that were given out and must stay as they are. */
+  readonly names: FileNames | undefined
+  close(): void
+}

@@ -1,0 +1,91 @@
+import type { MonitorEvent } from '@kim/observer-sdk'
+import type { Disk } from '../journal/file-ops.js'
+import { Heartbeats, type Watched } from './heartbeats.js'
+import { Ledger } from './ledger.js'
+import type { Place } from './place.js'
+import type { Sink } from './sink.js'
+import { SinkRunner, type SinkSurroundings } from './sink-runner.js'
+
+/** A sink that was asked for; it is made once it is known which names it gave out before. */
+export interface SinkPlan {
+  readonly identity: string
+  make(names: readonly (readonly [persona: string, name: string])[]): Sink
+}
+
+/** What all sinks of one process are opened with. */
+export interface SinksParts {
+  readonly plans: readonly SinkPlan[]
+  readonly around: SinkSurroundings
+  /** Where watermarks are kept. */
+  readonly ledgerDir: string
+  readonly projectId: string
+  readonly disk: Disk
+  /** Where a sink begins that never began. */
+  readonly head: Place
+  /** Undefined for no signs of life. */
+  readonly heartbeatMs: number | undefined
+  readonly watched: () => readonly Watched[]
+}
+
+/** How long an end waits for what is on its way. */
+const LAST_MS = 500
+const LOOK_MS = 10
+
+/** The sinks of one process. */
+export class Sinks {
+  readonly #parts: SinksParts
+  readonly #runners: readonly SinkRunner[]
+  readonly #heartbeats: Heartbeats | undefined
+
+  /** Takes the head for those that never began, and makes that durable, before it returns (KS-73). */
+  constructor(parts: SinksParts) {
+    this.#parts = parts
+    this.#runners = parts.plans.flatMap(plan => this.#open(plan))
+    const { heartbeatMs, around, watched } = parts
+    this.#heartbeats =
+      heartbeatMs === undefined || this.#runners.length === 0
+        ? undefined
+        : new Heartbeats(heartbeatMs, around.timers, watched, events => this.#beat(events))
+  }
+
+  start(): void {
+    for (const runner of this.#runners) runner.start()
+    this.#heartbeats?.start()
+  }
+
+  /** Lets what is on its way arrive, for a moment, and ends. */
+  async close(): Promise<void> {
+    this.#heartbeats?.stop()
+    const { around } = this.#parts
+    const untilMs = around.clock.monoMs() + LAST_MS
+    const isOnItsWay = (): boolean =>
+      this.#runners.some(({ passedSeq }) => passedSeq < (around.durableSeq() ?? 0))
+    while (isOnItsWay() && around.clock.monoMs() < untilMs) {
+      await new Promise<void>(resolve => void around.timers.after(LOOK_MS, resolve))
+    }
+    await Promise.all(this.#runners.map(runner => runner.close()))
+  }
+
+  #beat(events: readonly MonitorEvent[]): void {
+    for (const runner of this.#runners) runner.beat(events)
+  }
+
+  /** A sink whose watermark cannot be read delivers nothing: beginning at the head would pass over mail. */
+  #open({ identity, make }: SinkPlan): readonly SinkRunner[] {
+    const { around, disk, head, ledgerDir, projectId } = this.#parts
+    const ledger = new Ledger(ledgerDir, projectId, identity, disk)
+    try {
+      const known = ledger.load()
+      const progress = known ?? { passed: head, held: [], names: [] }
+      return [new SinkRunner(make(progress.names), around, { ledger, progress, isNew: known === undefined })]
+    } catch (error) {
+      const [message, hint] = error instanceof Error ? [error.message, hintOf(error)] : [String(error), undefined]
+      around.log({ level: 'error', code: 'sink_off', message: `${identity}: ${message}`, ...hint })
+      return []
+    }
+  }
+}
+
+function hintOf(error: Error): { readonly hint: string } | undefined {
+  return 'hint' in error && typeof error.hint === 'string' ? { hint: error.hint } : undefined
+}

@@ -1,0 +1,84 @@
+import { once } from 'node:events'
+import { fstatSync, writeSync } from 'node:fs'
+import { type MonitorEvent, monitorLine } from '@kim/observer-sdk'
+import { systemCode } from '../journal/failure.js'
+import type { Delivery, Sink } from './sink.js'
+
+const BATCH_MAX = 100
+const STDOUT = 1
+
+/**
+ * Event lines on stdout. Whoever reads them may stop reading, or go away: neither may hold up the process, so a
+ * pipe is written to as a stream, and what it does not take stays where it is.
+ */
+export class StdoutSink implements Sink {
+  readonly name = 'stdout-jsonl'
+  readonly identity = 'stdout-jsonl'
+  readonly batchMax: number = BATCH_MAX
+  readonly names: undefined = undefined
+  readonly #stream: NodeJS.WritableStream
+  readonly #isFile: boolean
+
+  constructor(stream: NodeJS.WritableStream) {
+    this.#stream = stream
+    this.#isFile = stream === process.stdout && isRegularFile(STDOUT)
+    // Anybody else would take a closed pipe for the end of the command.
+    stream.removeAllListeners('error')
+    stream.on('error', () => undefined)
+  }
+
+  laneOf(): string {
+    return ''
+  }
+
+  async deliver(_lane: string, events: readonly MonitorEvent[], signal: AbortSignal): Promise<Delivery> {
+    const text = events
+      .map(monitorLine)
+      .filter(line => line !== undefined)
+      .map(line => `${line}\n`)
+      .join('')
+    try {
+      if (this.#isFile) writeWhole(text)
+      else if (!(await this.#write(text, signal))) return { taken: 0 }
+      return { taken: events.length }
+    } catch (error) {
+      return { taken: 0, failure: `stdout: ${systemCode(error) ?? String(error)}` }
+    }
+  }
+
+  close(): void {
+    // It is the process's own.
+  }
+
+  /** False if nobody took it before the end. */
+  async #write(text: string, signal: AbortSignal): Promise<boolean> {
+    if (signal.aborted) return false
+    const written = new Promise<boolean>((resolve, reject) => {
+      this.#stream.write(text, error => (error ? reject(error) : resolve(true)))
+    })
+    const ended = new AbortController()
+    const aborted = once(signal, 'abort', { signal: ended.signal }).then(
+      () => false,
+      () => false,
+    )
+    try {
+      return await Promise.race([written, aborted])
+    } finally {
+      ended.abort()
+    }
+  }
+}
+
+/** A file takes all of it or says why not; a stream would never be asked again after it said so. */
+function writeWhole(text: string): void {
+  const bytes = Buffer.from(text)
+  for (let done = 0; done < bytes.length; ) done += writeSync(STDOUT, bytes, done)
+}
+
+function isRegularFile(fd: number): boolean {
+  try {
+    return fstatSync(fd).isFile()
+  } catch {
+    return false
+  }
+}
