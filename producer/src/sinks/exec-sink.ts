@@ -11,7 +11,6 @@ const OUTPUT_BYTES_MAX = 2000
 /** A command for each event, one at a time; that it exits 0 is the receipt (KS-74). */
 export class ExecSink implements Sink {
   readonly name = 'exec-per-event'
-  readonly identity = 'exec-per-event'
   readonly batchMax = 1
   readonly names: undefined = undefined
   readonly #command: string

@@ -9,7 +9,6 @@ const BATCH_MAX = 1000
 /** Event lines in one file, or in one per persona where the path holds `{persona}`. */
 export class FileSink implements Sink {
   readonly name: string
-  readonly identity: string
   readonly batchMax: number = BATCH_MAX
   readonly names: FileNames | undefined
   readonly #path: string
@@ -20,7 +19,6 @@ export class FileSink implements Sink {
   constructor(path: string, parts: EventFileParts, names: readonly (readonly [string, string])[] = []) {
     const isTemplate = path.includes(PLACEHOLDER)
     this.name = isTemplate ? 'events-file-template' : 'events-file'
-    this.identity = `${this.name}:${path}`
     this.names = isTemplate ? new FileNames(names) : undefined
     this.#path = path
     this.#parts = parts
@@ -53,7 +51,8 @@ export class FileSink implements Sink {
   #file(lane: string): EventFile {
     let file = this.#files.get(lane)
     if (file === undefined) {
-      const path = this.names === undefined ? this.#path : this.#path.replaceAll(PLACEHOLDER, this.names.of(lane))
+      const path =
+        this.names === undefined ? this.#path : this.#path.replaceAll(PLACEHOLDER, this.names.of(lane))
       file = new EventFile(path, this.#parts)
       this.#files.set(lane, file)
     }

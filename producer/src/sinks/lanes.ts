@@ -47,7 +47,8 @@ export class Lanes {
   /** Where reading has to begin, so that no lane that can be delivered to misses anything. */
   get start(): Place {
     let start = this.#passed
-    for (const [lane, place] of this.#held) if (!this.#blocks.has(lane) && place.seq < start.seq) start = place
+    for (const [lane, place] of this.#held)
+      if (!this.#blocks.has(lane) && place.seq < start.seq) start = place
     return start
   }
 

@@ -1,5 +1,12 @@
 import { isNews, type ReadRecord } from '@kim/manifest'
-import { type JournalFacts, type MonitorEvent, monitorEvent, type Observer, openObserver } from '@kim/observer-sdk'
+import {
+  type Change,
+  type JournalFacts,
+  type MonitorEvent,
+  monitorEvent,
+  type Observer,
+  openObserver,
+} from '@kim/observer-sdk'
 import type { Clock } from '../effects/clock.js'
 import type { Timers } from '../effects/timers.js'
 import { Bell } from './bell.js'
@@ -21,8 +28,6 @@ export interface SinkSurroundings {
   readonly timers: Timers
   readonly log: SinkLog
 }
-
-type Change = Exclude<Awaited<ReturnType<ReturnType<Observer['changes']>['next']>>['value'], undefined | void>
 
 type Arrived = { readonly change: Change | undefined } | { readonly error: unknown }
 
@@ -57,7 +62,11 @@ export class SinkRunner {
   constructor(
     sink: Sink,
     around: SinkSurroundings,
-    { ledger, progress, isNew }: { readonly ledger: Ledger; readonly progress: Progress; readonly isNew: boolean },
+    {
+      ledger,
+      progress,
+      isNew,
+    }: { readonly ledger: Ledger; readonly progress: Progress; readonly isNew: boolean },
   ) {
     this.#sink = sink
     this.#around = around
@@ -332,7 +341,10 @@ export class SinkRunner {
       this.#over('watermark')
     } catch (error) {
       this.#isUnsaved = true
-      this.#begin('watermark', `the watermark cannot be kept: ${error instanceof Error ? error.message : error}`)
+      this.#begin(
+        'watermark',
+        `the watermark cannot be kept: ${error instanceof Error ? error.message : error}`,
+      )
     }
   }
 
@@ -354,7 +366,12 @@ export class SinkRunner {
     if (this.#said.has(what)) return
     this.#said.add(what)
     const { name } = this.#sink
-    this.#around.log({ level: 'error', code: 'sink_trouble', message: `${name}: ${message}`, fields: { sink: name } })
+    this.#around.log({
+      level: 'error',
+      code: 'sink_trouble',
+      message: `${name}: ${message}`,
+      fields: { sink: name },
+    })
   }
 
   #over(what: string): void {

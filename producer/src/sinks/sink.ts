@@ -13,8 +13,6 @@ export interface Delivery {
 export interface Sink {
   /** Names it in the log. */
   readonly name: string
-  /** What its watermark is kept under, besides the journal: the same words, the same sink. */
-  readonly identity: string
   /** So many events are handed to it at a time; what it took of them is made durable after each time. */
   readonly batchMax: number
   /**

@@ -8,6 +8,7 @@ import { SinkRunner, type SinkSurroundings } from './sink-runner.js'
 
 /** A sink that was asked for; it is made once it is known which names it gave out before. */
 export interface SinkPlan {
+  /** What its watermark is kept under, besides the journal: the same words, the same sink. */
   readonly identity: string
   make(names: readonly (readonly [persona: string, name: string])[]): Sink
 }
@@ -79,7 +80,8 @@ export class Sinks {
       const progress = known ?? { passed: head, held: [], names: [] }
       return [new SinkRunner(make(progress.names), around, { ledger, progress, isNew: known === undefined })]
     } catch (error) {
-      const [message, hint] = error instanceof Error ? [error.message, hintOf(error)] : [String(error), undefined]
+      const [message, hint] =
+        error instanceof Error ? [error.message, hintOf(error)] : [String(error), undefined]
       around.log({ level: 'error', code: 'sink_off', message: `${identity}: ${message}`, ...hint })
       return []
     }

@@ -13,7 +13,6 @@ const STDOUT = 1
  */
 export class StdoutSink implements Sink {
   readonly name = 'stdout-jsonl'
-  readonly identity = 'stdout-jsonl'
   readonly batchMax: number = BATCH_MAX
   readonly names: undefined = undefined
   readonly #stream: NodeJS.WritableStream

@@ -1,6 +1,7 @@
 import type { Flag } from '@kim/cli-kit'
 import { limits } from '@kim/manifest'
 import { storeFlag } from '../store-flags.js'
+import { sinkFlags } from './sink-flags.js'
 
 const DAY_SECONDS = 86_400
 
@@ -158,5 +159,6 @@ export const runFlags: readonly Flag[] = [
   ...personaFlags,
   ...paceFlags,
   ...recordFlags,
+  ...sinkFlags,
   ...careFlags,
 ]

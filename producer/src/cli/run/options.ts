@@ -3,6 +3,7 @@ import { limits } from '@kim/manifest'
 import type { CoreOptions } from '../../core/core.js'
 import type { Dialect } from '../../source/answer.js'
 import { storeOf } from '../store-flags.js'
+import { type SinkOptions, sinkOptions, sinkWarnings } from './sink-options.js'
 
 /** What `kim-producer run` was told, checked as far as it can be without asking anybody. */
 export interface RunOptions {
@@ -11,6 +12,7 @@ export interface RunOptions {
   /** All of the core's but the dialect, which the server's URL may imply. */
   readonly core: Omit<CoreOptions, 'dialect'>
   readonly journal: { readonly segmentBytes: number; readonly retainRead: number; readonly gc: boolean }
+  readonly sinks: SinkOptions
   /** Flags that say something which has no effect beside the others. */
   readonly warnings: readonly string[]
 }
@@ -28,8 +30,9 @@ export interface ServerOptions {
 /** Reads the flags; what can never work is a usage error (CL-12). */
 export function runOptions(input: Input, io: Io): RunOptions {
   const personas = chosenPersonas(input)
+  const storeDir = storeOf(input, io)
   return {
-    storeDir: storeOf(input, io),
+    storeDir,
     server: serverOptions(input),
     core: {
       personas,
@@ -51,7 +54,8 @@ export function runOptions(input: Input, io: Io): RunOptions {
       retainRead: count(input, 'retain-read'),
       gc: !input.bool('no-gc'),
     },
-    warnings: warnings(input),
+    sinks: sinkOptions(input, io, storeDir),
+    warnings: [...warnings(input), ...sinkWarnings(input)],
   }
 }
 

@@ -3,17 +3,22 @@ import { KimError, storePaths } from '@kim/manifest'
 import { openControl } from '../../control/server.js'
 import type { Core } from '../../core/core.js'
 import { createCore } from '../../core/create-core.js'
+import { systemClock } from '../../effects/clock.js'
 import { openJournal } from '../../journal/journal.js'
 import type { Ending } from '../../run/driver.js'
 import { pinoLog } from '../../run/pino-log.js'
 import { type RunLog, withoutEchoes } from '../../run/run-log.js'
 import { Service } from '../../run/service.js'
 import { listenToSignals } from '../../run/signals.js'
+import type { Watched } from '../../sinks/heartbeats.js'
+import type { Sinks } from '../../sinks/sinks.js'
 import { openSource } from '../../source/open-source.js'
 import type { Source } from '../../source/source.js'
 import { version } from '../version.js'
 import { checkSeed } from './check-seed.js'
+import { checkEventsFile, openSinks } from './open-sinks.js'
 import { type RunOptions, runOptions } from './options.js'
+import { watchedOf } from './watched.js'
 
 /** A handle that nobody closes must not hold up an end that is promised within two seconds. */
 const EXIT_MS_MAX = 1500
@@ -23,6 +28,7 @@ export async function run(input: Input, io: Io): Promise<number> {
   const options = runOptions(input, io)
   const log = withoutEchoes(pinoLog())
   for (const message of options.warnings) log({ level: 'warn', code: 'flag_ignored', message })
+  checkEventsFile(options.sinks, options.storeDir, log)
   const source = await openSource({
     ...options.server,
     version,
@@ -39,17 +45,22 @@ export async function run(input: Input, io: Io): Promise<number> {
 }
 
 async function serve(
-  { storeDir, core: choices, journal: care }: RunOptions,
+  { storeDir, core: choices, journal: care, sinks: told }: RunOptions,
   source: Source,
   log: RunLog,
   io: Io,
 ): Promise<number> {
   const journal = openJournal({ storeDir, source: source.base, log, ...care })
   let core: Core
+  let sinks: Sinks
   try {
     const [first = ''] = choices.personas ?? []
     if (choices.seedAt !== undefined) checkSeed(first, choices.seedAt, journal.state, log)
     core = createCore({ ...choices, dialect: source.dialect }, journal)
+    const watched = (): readonly Watched[] =>
+      watchedOf(core.status({ monoMs: systemClock.monoMs(), wallMs: systemClock.wallMs() }), journal.state)
+    // Before the first poll, so that a sink that begins now misses nothing of what that brings.
+    sinks = openSinks(told, { storeDir, journal, watched, log, io })
   } catch (error) {
     journal.close()
     throw error
@@ -62,8 +73,11 @@ async function serve(
   const deafen = listenToSignals({ poke: () => void service.poke(), reload: () => service.reload() })
   const stop = (): void => service.stop(String(io.signal.reason))
   io.signal.addEventListener('abort', stop)
+  sinks.start()
   try {
-    return exitCodeOf(await service.run(), log)
+    const ending = await service.run()
+    await sinks.close()
+    return exitCodeOf(ending, log)
   } finally {
     io.signal.removeEventListener('abort', stop)
     deafen()

@@ -1,0 +1,96 @@
+import { type Io, usageError } from '@kim/cli-kit'
+import { KimError, storePaths } from '@kim/manifest'
+import { payloadOf } from '@kim/observer-sdk'
+import { systemClock } from '../../effects/clock.js'
+import { nodeFileSystem } from '../../effects/file-system.js'
+import { currentHost } from '../../effects/host.js'
+import { loopTimers } from '../../effects/timers.js'
+import { Disk } from '../../journal/file-ops.js'
+import type { Journal } from '../../journal/journal.js'
+import type { RunLog } from '../../run/run-log.js'
+import { EventFile, type EventFileParts } from '../../sinks/event-file.js'
+import { ExecSink } from '../../sinks/exec-sink.js'
+import { FileSink } from '../../sinks/file-sink.js'
+import type { Watched } from '../../sinks/heartbeats.js'
+import { type SinkPlan, Sinks } from '../../sinks/sinks.js'
+import { StdoutSink } from '../../sinks/stdout-sink.js'
+import type { SinkOptions } from './sink-options.js'
+
+/** What sinks are opened with besides their flags. */
+export interface SinkHost {
+  readonly storeDir: string
+  readonly journal: Journal
+  readonly watched: () => readonly Watched[]
+  readonly log: RunLog
+  readonly io: Io
+}
+
+/** A command gets no more of a body than the system lets into one variable. */
+const EXEC_CHARS_MAX = 30_000
+
+/** A shared event file that cannot be opened now is refused before anything is asked (CL-12). */
+export function checkEventsFile(options: SinkOptions, storeDir: string, log: RunLog): void {
+  const { eventsFile } = options
+  if (eventsFile === undefined || eventsFile.includes('{persona}')) return
+  const file = new EventFile(eventsFile, fileParts(options, storeDir, log))
+  try {
+    file.open()
+  } catch (error) {
+    if (!(error instanceof KimError) || error.code !== 'not_permitted') throw error
+    throw usageError(
+      `--events-file: ${error.message}`,
+      'name a regular file of your own, or one that is not there yet',
+    )
+  } finally {
+    file.close()
+  }
+}
+
+/** The sinks that were asked for, standing at their watermarks. */
+export function openSinks(options: SinkOptions, { storeDir, journal, watched, log, io }: SinkHost): Sinks {
+  const { events } = storePaths(storeDir)
+  const contentChars =
+    options.contentChars === undefined || options.emit !== 'exec-per-event'
+      ? options.contentChars
+      : Math.min(options.contentChars, EXEC_CHARS_MAX)
+  return new Sinks({
+    plans: plansOf(options, storeDir, log, io),
+    around: {
+      eventsDir: events,
+      facts: { projectId: () => journal.projectId, payloadOf: record => payloadOf(events, record) },
+      contentChars,
+      durableSeq: () => (journal.failure === undefined ? journal.head.seq : undefined),
+      clock: systemClock,
+      timers: loopTimers,
+      log,
+    },
+    ledgerDir: options.ledgerDir,
+    projectId: journal.projectId,
+    disk: disk(log),
+    head: journal.head,
+    heartbeatMs: options.heartbeatMs,
+    watched,
+  })
+}
+
+function plansOf(options: SinkOptions, storeDir: string, log: RunLog, io: Io): SinkPlan[] {
+  const { command, emit, eventsFile } = options
+  const plans: SinkPlan[] = []
+  if (emit === 'stdout-jsonl') plans.push({ identity: emit, make: () => new StdoutSink(io.stdout) })
+  if (emit === 'exec-per-event' && command !== undefined) {
+    plans.push({ identity: emit, make: () => new ExecSink(command, io.env, log) })
+  }
+  if (eventsFile !== undefined) {
+    const parts = fileParts(options, storeDir, log)
+    plans.push({ identity: `file:${eventsFile}`, make: names => new FileSink(eventsFile, parts, names) })
+  }
+  return plans
+}
+
+function fileParts({ bytesMax, keep }: SinkOptions, storeDir: string, log: RunLog): EventFileParts {
+  return { fs: nodeFileSystem, disk: disk(log), uid: currentHost().uid, log, storeDir, bytesMax, keep }
+}
+
+function disk(log: RunLog): Disk {
+  return new Disk(nodeFileSystem, currentHost().uid, {}, log)
+}

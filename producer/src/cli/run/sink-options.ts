@@ -1,0 +1,92 @@
+import { homedir } from 'node:os'
+import { dirname, resolve } from 'node:path'
+import { type Input, type Io, usageError } from '@kim/cli-kit'
+import { clientState } from '@kim/manifest'
+import { isInside } from '../../sinks/output-path.js'
+
+/** Where events are to be told besides the journal, checked as far as it can be without opening a file. */
+export interface SinkOptions {
+  readonly emit: 'stdout-jsonl' | 'exec-per-event' | undefined
+  readonly command: string | undefined
+  /** Absolute; holds `{persona}` for a file per persona. */
+  readonly eventsFile: string | undefined
+  readonly bytesMax: number
+  readonly keep: number
+  /** Undefined where bodies are not even in the journal. */
+  readonly contentChars: number | undefined
+  readonly heartbeatMs: number | undefined
+  /** Absolute. */
+  readonly activityFile: string | undefined
+  /** Where the watermarks of sinks are kept. */
+  readonly ledgerDir: string
+}
+
+const PLACEHOLDER = '{persona}'
+
+/** Reads the flags of sinks; what can never work is a usage error (CL-10, CL-12). */
+export function sinkOptions(input: Input, io: Io, storeDir: string): SinkOptions {
+  const emit = input.text('emit')
+  const command = input.text('exec')
+  if (emit === 'exec-per-event' && (command === undefined || command.trim() === '')) {
+    throw usageError('--emit exec-per-event needs a command', 'give it with --exec CMD')
+  }
+  const ledgerDir = `${clientState(io.env, homedir(), 'kim-producer')}/sinks`
+  refuseInside(ledgerDir, storeDir, 'the state directory of sinks')
+  const heartbeat = input.number('heartbeat')
+  return {
+    emit: emit === 'stdout-jsonl' || emit === 'exec-per-event' ? emit : undefined,
+    command: emit === 'exec-per-event' ? command : undefined,
+    eventsFile: eventsFile(input, storeDir),
+    bytesMax: input.number('max-bytes') ?? 0,
+    keep: input.number('keep-logs') ?? 1,
+    contentChars: input.bool('no-content') ? undefined : input.number('content-chars'),
+    heartbeatMs: heartbeat === undefined ? undefined : heartbeat * 1000,
+    activityFile: outputFile(input, 'activity-file', storeDir),
+    ledgerDir,
+  }
+}
+
+/** Flags of sinks that say something which has no effect beside the others. */
+export function sinkWarnings(input: Input): string[] {
+  const isIdle = input.given('exec') && input.text('emit') !== 'exec-per-event'
+  const isBeatless =
+    input.given('heartbeat') &&
+    !input.given('emit') &&
+    !input.given('events-file') &&
+    !input.given('events-file-template')
+  return [
+    ...(isIdle ? ['--exec has no effect without --emit exec-per-event'] : []),
+    ...(isBeatless ? ['--heartbeat has no effect without a sink that prints it'] : []),
+  ]
+}
+
+function eventsFile(input: Input, storeDir: string): string | undefined {
+  const single = outputFile(input, 'events-file', storeDir)
+  const template = outputFile(input, 'events-file-template', storeDir)
+  if (single !== undefined && template !== undefined) {
+    throw usageError('--events-file and --events-file-template exclude each other', 'give one of them')
+  }
+  if (single?.includes(PLACEHOLDER) === true) {
+    throw usageError(`--events-file holds ${PLACEHOLDER}`, 'give it as --events-file-template')
+  }
+  if (template !== undefined && !template.includes(PLACEHOLDER)) {
+    throw usageError(`--events-file-template holds no ${PLACEHOLDER}`, 'it stands for the name of a persona')
+  }
+  return single ?? template
+}
+
+function outputFile(input: Input, flag: string, storeDir: string): string | undefined {
+  const given = input.text(flag)
+  if (given === undefined) return undefined
+  if (given === '') throw usageError(`--${flag} is empty`, 'name a file')
+  const path = resolve(given)
+  // What stands before a placeholder says where all of the files stand.
+  const fixed = path.includes(PLACEHOLDER) ? dirname(`${path.slice(0, path.indexOf(PLACEHOLDER))}x`) : path
+  refuseInside(fixed, storeDir, `--${flag}`)
+  return path
+}
+
+function refuseInside(path: string, storeDir: string, what: string): void {
+  if (!isInside(path, storeDir)) return
+  throw usageError(`${what} is at or below the store: ${path}`, 'nothing but the journal may stand there')
+}
