@@ -125,6 +125,10 @@ t.test('CP-9 poke, status, shutdown - ask the producer that runs, and say where 
     pid: producer.child.pid,
     personas: [{ persona: 'argus', state: /up|down/, armed: false }],
   })
+  const checkpoint = await ran(t, 'journal', 'checkpoint', '--store', store, '--json')
+  t.match(JSON.parse(checkpoint.out), { dry_run: false, previous_checkpoint_seq: 0, checkpoint_seq: Number })
+  const gc = await ran(t, 'journal', 'gc', '--store', store, '--json')
+  t.match(JSON.parse(gc.out), { dry_run: false, segments: [], checkpoints: [] })
   const shutdown = await ran(t, 'shutdown', '--store', store)
   t.same([shutdown.code, shutdown.out], [0, `process ${producer.child.pid} has stopped\n`], shutdown.err)
   t.equal(await producer.ended, 0, producer.err)

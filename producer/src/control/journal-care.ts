@@ -17,7 +17,12 @@ export function journalCare(
       while (journal.upkeep()) await pause()
       const { checkpointSeq } = journal
       if (checkpointSeq <= before) throw notWritten(journal)
-      return { file: checkpointName(checkpointSeq), head_seq: checkpointSeq }
+      return {
+        file: checkpointName(checkpointSeq),
+        head_seq: checkpointSeq,
+        previous_head_seq: before,
+        entities: journal.state.size,
+      }
     },
     gc: async (dryRun): Promise<JsonObject> => {
       const { segments, checkpoints } = dryRun ? journal.gcPlan() : journal.gc()

@@ -1,15 +1,19 @@
 import type { Input, Io } from '@kim/cli-kit'
+import { type StorePaths, storePaths } from '@kim/manifest'
 import type { RehearsedChange } from '../../effects/rehearsal.js'
 import type { Journal } from '../../journal/journal.js'
+import { doneByProducer } from '../ask-producer.js'
 import { storeOptions, withJournal, withRehearsal } from '../open-store.js'
 import { openingLines } from '../opening-lines.js'
 import { report } from '../report.js'
 
 /** Seals the segment in use and writes a checkpoint of all that is sealed. */
-export function run(input: Input, io: Io): number {
+export async function run(input: Input, io: Io): Promise<number> {
   const dryRun = input.bool('dry-run')
   const options = storeOptions(input, io)
-  const facts = dryRun ? withRehearsal(options, rehearsed) : withJournal(options, written)
+  const facts = dryRun
+    ? withRehearsal(options, rehearsed)
+    : ((await asked(storePaths(options.storeDir), io)) ?? withJournal(options, written))
   const verb = dryRun ? 'would write' : 'wrote'
   const made = facts.checkpoint_seq > facts.previous_checkpoint_seq
   report(input, io, facts, [
@@ -28,6 +32,20 @@ interface Facts {
   readonly checkpoint_seq: number
   readonly entities: number
   readonly opening?: readonly RehearsedChange[]
+}
+
+/** By the producer that holds the store, if one does. */
+async function asked(paths: StorePaths, io: Io): Promise<Facts | undefined> {
+  const done = await doneByProducer(paths, 'checkpoint', io)
+  if (done === undefined) return undefined
+  const { head_seq: checkpointSeq, previous_head_seq: previous, entities } = done.result
+  return {
+    dry_run: false,
+    head_seq: done.seq,
+    previous_checkpoint_seq: Number(previous ?? 0),
+    checkpoint_seq: Number(checkpointSeq),
+    entities: Number(entities ?? 0),
+  }
 }
 
 function written(journal: Journal): Facts {

@@ -1,8 +1,8 @@
 import type { Input, Io } from '@kim/cli-kit'
 import { storePaths } from '@kim/manifest'
+import { ask } from '../ask-producer.js'
 import { report } from '../report.js'
 import { storeOf } from '../store-flags.js'
-import { ask } from './ask.js'
 
 /** Makes a running producer poll now. */
 export async function run(input: Input, io: Io): Promise<number> {

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Input, Io } from '@kim/cli-kit'
 import { KimError, storePaths } from '@kim/manifest'
+import { ask } from '../ask-producer.js'
 import { report } from '../report.js'
 import { storeOf } from '../store-flags.js'
-import { ask } from './ask.js'
 import { lastSign } from './last-sign.js'
 
 /** A clean stop takes at most two seconds (CL-14). */

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import { formatDuration, type Input, type Io } from '@kim/cli-kit'
 import { isJsonObject, type JsonObject, KimError, type StorePaths, storePaths } from '@kim/manifest'
+import { askIfRunning } from '../ask-producer.js'
 import { report } from '../report.js'
 import { storeOf } from '../store-flags.js'
-import { askIfRunning } from './ask.js'
 import { type LastSign, lastSign } from './last-sign.js'
 
 const STATE_WORDS: Readonly<Record<LastSign['state'], string>> = {

@@ -1,0 +1,41 @@
+import type { Io } from '@kim/cli-kit'
+import { type JsonObject, KimError, type StorePaths } from '@kim/manifest'
+import { askProducer, type ControlReply } from '../control/client.js'
+
+/** How long a producer may take to answer. */
+const ANSWER_MS_MAX = 10_000
+
+/** Verbs that read and write a good part of the journal. */
+const LONG_WORK = new Set(['checkpoint', 'gc'])
+
+/** Asks the producer of a store as its operator; undefined if none runs. Work that takes long is waited for. */
+export function askIfRunning(
+  paths: StorePaths,
+  verb: string,
+  io: Io,
+  params?: JsonObject,
+): Promise<ControlReply | undefined> {
+  const patience = LONG_WORK.has(verb) ? [] : [AbortSignal.timeout(ANSWER_MS_MAX)]
+  const signal = AbortSignal.any([io.signal, ...patience])
+  const principal = { kind: 'operator', name: 'kim-producer' } as const
+  return askProducer(paths, { verb, principal, params }, { env: io.env, signal })
+}
+
+/** What a running producer did, with its head at that time; undefined if none runs. A refusal is thrown. */
+export async function doneByProducer(
+  paths: StorePaths,
+  verb: string,
+  io: Io,
+  params?: JsonObject,
+): Promise<{ readonly seq: number; readonly result: JsonObject } | undefined> {
+  const reply = await askIfRunning(paths, verb, io, params)
+  if (reply === undefined || reply.ok) return reply
+  throw new KimError('producer_failed', `the producer refused: ${reply.message} (${reply.code})`)
+}
+
+/** The same, for what only a running producer can do. */
+export async function ask(paths: StorePaths, verb: string, io: Io, params?: JsonObject): Promise<JsonObject> {
+  const done = await doneByProducer(paths, verb, io, params)
+  if (done === undefined) throw new KimError('no_producer', `no producer runs on ${paths.root}`)
+  return done.result
+}
