@@ -127,7 +127,7 @@ row(
   { standing: { cursor: 5 } },
   async (t, scene) => {
     const producer = scene.start([...NF, '--seed-at', '5'])
-    t.equal(await producer.ended, 2)
+    t.equal(await scene.endOf(producer), 2)
     t.match(producer.stderr, /--after-id/)
     t.same(scene.asked(), [])
   },

@@ -8,7 +8,7 @@ async function refused(
   flags: readonly string[],
   env?: Record<string, string>,
 ): Promise<unknown> {
-  return scene.start(flags, env).ended
+  return scene.endOf(scene.start(flags, env))
 }
 
 function tokenFile(scene: Scene, text: string): string {
@@ -19,7 +19,7 @@ function tokenFile(scene: Scene, text: string): string {
 
 row('A1', 'without a token nothing is asked (KS-83)', {}, async (t, scene) => {
   const producer = scene.start(NF, {})
-  t.equal(await producer.ended, 2)
+  t.equal(await scene.endOf(producer), 2)
   t.match(producer.stderr, /token/i)
   t.same(scene.asked(), [])
 })
@@ -191,7 +191,7 @@ row(
     const first = scene.start(NF)
     await scene.tells('armed(5)')
     const second = scene.start(NF)
-    t.equal(await second.ended, 75)
+    t.equal(await scene.endOf(second), 75)
     t.match(second.stderr, new RegExp(`\\b${first.child.pid}\\b`), 'the holder is named')
     await scene.tells('new 6')
     for (const path of ['run/lock', 'events/seg-00000001.jsonl']) {
@@ -205,7 +205,7 @@ row('A19', 'killed and started again it goes on where it was (KS-28)', {}, async
   const first = scene.start(NF)
   await scene.tells('armed(5)')
   first.signal('SIGKILL')
-  t.equal(await first.ended, 'SIGKILL')
+  t.equal(await scene.endOf(first), 'SIGKILL')
   scene.start(NF)
   await scene.tells('armed(5)', 2)
   await scene.polls(1)
@@ -219,7 +219,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     const producer = scene.start(['--persona', 'argus', '--no-fast-path', '--poll-seconds', '600'])
     await scene.tells('armed(5)')
     producer.signal(signal)
-    t.equal(await producer.ended, 0)
+    t.equal(await scene.endOf(producer), 0)
     t.equal(producer.stdout, '')
   })
 }
@@ -231,6 +231,6 @@ row('A21', 'a held request does not keep it from ending (KS-8, CL-14)', {}, asyn
   await scene.tells('armed(5)')
   await scene.until('a held request', () => scene.asked({ endpoint: 'pending' }).length === 1)
   producer.signal('SIGTERM')
-  t.equal(await producer.ended, 0)
+  t.equal(await scene.endOf(producer), 0)
   await scene.until('the request is let go', () => scene.asked({ endpoint: 'pending' })[0]?.wentAway === true)
 })

@@ -10,7 +10,7 @@ const local = page([5], { ...legacy, unread_not_shown: undefined })
 
 /** How a start with this address ends. */
 async function ends(scene: Scene, url: string, ...flags: string[]): Promise<number | string> {
-  return scene.start([...NF, '--url', url, '--dialect', 'local', ...flags], {}).ended
+  return scene.endOf(scene.start([...NF, '--url', url, '--dialect', 'local', ...flags], {}))
 }
 
 row(

@@ -1,13 +1,10 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import type { Readable } from 'node:stream'
+import { plantFlags, producerRoot } from './plant.js'
 
 /** The launcher that npm links. */
-const BIN = join(
-  dirname(createRequire(import.meta.url).resolve('@kim/producer/package.json')),
-  'bin/kim-producer.js',
-)
+const BIN = join(producerRoot, 'bin/kim-producer.js')
 
 /** The environment of a user who set nothing, with private state below `home`. */
 function environment(home: string, more: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
@@ -27,7 +24,7 @@ export class ProducerProcess {
   readonly ended: Promise<number | string>
 
   constructor(home: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-    this.child = spawn(process.execPath, [BIN, ...args], {
+    this.child = spawn(process.execPath, [...plantFlags(), BIN, ...args], {
       env: environment(home, env),
       stdio: ['ignore', 'pipe', 'pipe'],
     })

@@ -10,6 +10,9 @@ const AT_A_TIME = 12
 const ROW_MS_MAX = 150_000
 const SUITE_MS_MAX = 600_000
 
+/** `KIM_ROWS=D2,G8` runs these alone. */
+const only = process.env['KIM_ROWS']?.split(',')
+
 /** What a row needs before its script begins. */
 export interface Given {
   /** The journal that stands already. */
@@ -45,6 +48,7 @@ export function row(
   given: Given,
   script: (t: Test, scene: Scene) => Promise<void>,
 ): void {
+  if (only !== undefined && !only.includes(id)) return
   t.jobs = AT_A_TIME
   t.setTimeout(SUITE_MS_MAX)
   t.test(`${id} - ${title}`, { buffered: true, timeout: ROW_MS_MAX }, async t => {

@@ -21,7 +21,7 @@ import { readRecords, silentOf, storyOf } from './records.js'
 import { type Standing, stand } from './standing.js'
 
 /** How long anything may take before a test gives up: far more than it does on a busy machine. */
-const PATIENCE_MS = 90_000
+const PATIENCE_MS = Number(process.env['KIM_PATIENCE_MS'] ?? 90_000)
 
 /** A server, a store, and the producers between them. */
 export class Scene {
@@ -144,6 +144,15 @@ export class Scene {
 
   asked(on: Match = {}, since = 1): LogEntry[] {
     return this.kijito.log.find(on, since)
+  }
+
+  /** Waits until a producer has ended by itself, and says how. */
+  async endOf(producer: ProducerProcess): Promise<number | string> {
+    const late = new AbortController()
+    const tooLate = sleep(PATIENCE_MS, 'it did not end', { signal: late.signal }).catch(() => '')
+    const code = await Promise.race([producer.ended, tooLate])
+    late.abort()
+    return code
   }
 
   /** Waits until something holds; a producer that ended meanwhile, or no patience left, is an error. */

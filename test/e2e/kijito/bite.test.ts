@@ -1,0 +1,145 @@
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { canPlant, type Plant, planted } from '../../kit/kijito/index.js'
+
+/** A fault, and the row that must fail of it. */
+interface Bite extends Plant {
+  readonly row: string
+  readonly about: string
+}
+
+const BITES: readonly Bite[] = [
+  {
+    row: 'N3',
+    about: 'mail is marked as read',
+    file: 'source/open-source.js',
+    from: "mark_read: 'false'",
+    to: "mark_read: 'true'",
+  },
+  {
+    row: 'N4',
+    about: 'leave for private addresses is taken for loopback too',
+    file: 'source/open-source.js',
+    from: 'loopback: options.allowLoopback === true',
+    to: 'loopback: options.allowPrivate === true',
+  },
+  {
+    row: 'D2',
+    about: 'a redirect is told as any other status',
+    file: 'source/failures.js',
+    from: 'const isRedirect = status >= 300 && status < 400',
+    to: 'const isRedirect = false',
+  },
+  {
+    row: 'B7',
+    about: 'the cap is one too low',
+    file: 'core/arming.js',
+    from: '> maxReplay',
+    to: '>= maxReplay',
+  },
+  {
+    row: 'E1',
+    about: 'the first failure is an outage',
+    file: 'core/liveness.js',
+    from: 'failures >= alertAfter',
+    to: 'failures > 0',
+  },
+  {
+    row: 'E3',
+    about: 'an outage is announced again and again',
+    file: 'core/liveness.js',
+    from: '!isDown && ',
+    to: '',
+  },
+  {
+    row: 'F6',
+    about: 'a failure forgets the token',
+    file: 'core/counts-poll.js',
+    from: '{ ...base, failures, dueMs }',
+    to: '{ ...base, cursor: undefined, failures, dueMs }',
+  },
+  {
+    row: 'F16',
+    about: 'a failed poll waits for the resync',
+    file: 'core/schedule.js',
+    from: 'terms.isTroubled || ',
+    to: '',
+  },
+  {
+    row: 'F18',
+    about: 'a new token says nothing',
+    file: 'core/counts-desk.js',
+    from: 'if (!news.isTokenNew)',
+    to: 'if (true)',
+  },
+  {
+    row: 'F19',
+    about: 'there is no pause between answers that brought nothing',
+    file: 'core/counts-poll.js',
+    from: 'answer.receivedMs + poll.pauseMs',
+    to: 'answer.receivedMs',
+  },
+  {
+    row: 'G8',
+    about: 'a continuation may skip rows',
+    file: 'core/walk.js',
+    from: 'continuation.beforeId !== lowest.id',
+    to: 'false',
+  },
+  {
+    row: 'G16',
+    about: 'a page may hold what was not asked for',
+    file: 'core/walk.js',
+    from: 'id >= beforeId',
+    to: 'id < 0',
+  },
+  {
+    row: 'K2',
+    about: 'a persona that comes later is met as the first were',
+    file: 'core/hive.js',
+    from: "this.mode === 'all' &&",
+    to: 'false &&',
+  },
+]
+
+/** Where the rows of a chapter are. */
+const SUITES: Readonly<Record<string, string>> = {
+  B: 'arming',
+  D: 'health',
+  E: 'liveness',
+  F: 'fast-path',
+  G: 'windows',
+  K: 'personas',
+  N: 'transport',
+}
+
+/** A row that waits for what never comes need not wait long to have failed. */
+const PATIENCE_MS = 20_000
+const AT_A_TIME = 4
+
+/** Runs one row in a process of its own; true if it passes. */
+async function passes(row: string, env: Readonly<Record<string, string>>): Promise<boolean> {
+  const file = fileURLToPath(new URL(`./${SUITES[row[0] ?? '']}.test.js`, import.meta.url))
+  const child = spawn(process.execPath, [file], {
+    stdio: 'ignore',
+    env: { ...process.env, NODE_OPTIONS: '', KIM_ROWS: row, KIM_PATIENCE_MS: String(PATIENCE_MS), ...env },
+  })
+  return (await new Promise(resolve => child.on('close', resolve))) === 0
+}
+
+t.jobs = AT_A_TIME
+t.setTimeout(600_000)
+
+t.test('bite - a fault that is none fails nothing', { buffered: true, timeout: 300_000 }, async t => {
+  const [{ file, from } = { file: '', from: '' }] = BITES
+  t.ok(await passes('N3', planted({ file, from, to: from })), 'it is not the planting that fails')
+})
+
+for (const { row, about, ...plant } of BITES) {
+  t.test(`bite - ${about}: ${row} fails`, { buffered: true, timeout: 300_000 }, async t => {
+    t.ok(canPlant(plant), 'there is a place for it')
+    t.ok(await passes(row, {}), 'as it is the row passes')
+    t.notOk(await passes(row, planted(plant)), 'with the fault it does not')
+  })
+}
