@@ -2,7 +2,14 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { jcs } from '@kim/manifest'
-import { openCopy, stateAt, stateDocument, stateLines } from '@kim/observer-sdk/internal'
+import {
+  differenceOf,
+  openCopy,
+  type StateDocument,
+  stateAt,
+  stateDocument,
+  stateLines,
+} from '@kim/observer-sdk/internal'
 import t from 'tap'
 import { listSegments, splitLines } from '../conformance/naive/files.js'
 import { foldNaively, readNaively } from '../conformance/naive/naive-reader.js'
@@ -10,6 +17,7 @@ import { loadRules } from '../conformance/naive/rules.js'
 import { Prng, Scratch, seedsToRun } from '../kit/index.js'
 import { runSeed } from '../sim/seeds.js'
 import { Tally } from '../sim/tally.js'
+import { applyPatch } from './replay-patch.js'
 
 const root = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))))
 const rules = loadRules(join(root, 'manifest'))
@@ -47,7 +55,7 @@ function seqOf(line: string): number {
 }
 
 t.test(
-  'CL-42 at - is what a naive reader of the first N records comes to, whatever checkpoint it began with',
+  'CL-42 CL-43 at, diff - are what a naive reader of the first N records comes to, whatever they began with',
   async t => {
     const scratch = new Scratch('kim-points-')
     t.teardown(() => scratch.remove())
@@ -56,6 +64,7 @@ t.test(
     t.teardown(() => rmSync(short, { recursive: true, force: true }))
     let points = 0
     let fromCheckpoint = 0
+    let pairs = 0
     for (const seed of seedsToRun(POINTS / POINTS_PER_HISTORY, 7000)) {
       t.equal(await runSeed(seed, scratch, new Tally()), undefined)
       const eventsDir = scratch.root
@@ -78,22 +87,35 @@ t.test(
           images(document.entities) === images(byTypeAndId(naive.entities)) &&
           document.digest === readNaively(short, undefined, rules).digest
         if (!same) t.fail(`seed ${seed}: at ${seq} differs`)
-        const again = [
-          ...stateLines(
-            stateDocument(await stateAt(openCopy(eventsDir), { kind: 'seq', seq }, { eventsDir }), []),
-          ),
-        ]
-        if ([...stateLines(document)].join('') !== again.join(''))
+        const again = await stateAt(openCopy(eventsDir), { kind: 'seq', seq }, { eventsDir })
+        if (printed(document) !== printed(stateDocument(again, [])))
           t.fail(`seed ${seed}: at ${seq} prints two things`)
+        if (i % 2 === 0) {
+          const other = random.between(0, head)
+          const points = { from: { kind: 'seq', seq }, to: { kind: 'seq', seq: other } } as const
+          const { patch, changes } = await differenceOf(journal, points, [], { eventsDir })
+          const end = printed(stateDocument(await stateAt(journal, points.to, { eventsDir }), []))
+          const applied = applyPatch(JSON.parse(printed(document)), JSON.parse(JSON.stringify(patch)))
+          if (jcs(applied) !== jcs(JSON.parse(end)))
+            t.fail(`seed ${seed}: the patch from ${seq} to ${other} leads elsewhere`)
+          if (changes.some(({ seqs }) => seqs.length === 0))
+            t.fail(`seed ${seed}: ${seq} to ${other}: a change without a record`)
+          pairs++
+        }
         if (document.base === null && state.missing.exit !== 0)
           t.fail(`seed ${seed}: at ${seq} lacks something`)
       }
     }
     t.equal(points, POINTS)
+    t.comment(`${pairs} pairs`)
     t.ok(fromCheckpoint > 50, `${fromCheckpoint} of ${points} began with a checkpoint`)
     t.end()
   },
 )
+
+function printed(document: StateDocument): string {
+  return [...stateLines(document)].join('')
+}
 
 type Entities = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 

@@ -31,12 +31,9 @@ export class PersonaLedger {
     return this.#attention
   }
 
-  /** The personas, by name. */
-  get names(): string[] {
-    return [...this.#tallies]
-      .filter(([, { entities }]) => entities > 0)
-      .map(([name]) => name)
-      .sort()
+  /** Everybody who ever had something, by name. */
+  get everybody(): string[] {
+    return [...this.#tallies.keys()].sort()
   }
 
   get(persona: string): PersonaTally | undefined {

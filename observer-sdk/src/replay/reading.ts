@@ -54,6 +54,7 @@ export interface LastRecord {
   readonly ts: string | undefined
   readonly writer: string | undefined
   readonly segment: string
+  readonly offset: number
 }
 
 /** The state as of the last line taken. */
@@ -159,8 +160,8 @@ export class Reading implements LineSink {
   }
 
   #record(entry: RecordEntry): boolean {
-    const { record, segment } = entry
-    this.#last = { seq: record.seq, ts: record.ts, writer: record.writer, segment }
+    const { record, segment, offset } = entry
+    this.#last = { seq: record.seq, ts: record.ts, writer: record.writer, segment, offset }
     if (record.tx === undefined && !this.#runs.isOpen) return this.#settle([entry])
     const { dropped, released } = this.#runs.record(record, entry)
     this.#drop(dropped)

@@ -21,7 +21,16 @@ export interface StateAt {
 
 /** Reads up to a moment. Throws `no_record` where nothing is known of it. */
 export async function stateAt(journal: CopiedJournal, point: Point, options: PassOptions): Promise<StateAt> {
-  const stop = await stopOf(journal, point, options)
+  return await stateAtStop(journal, point, await stopOf(journal, point, options), options)
+}
+
+/** The same, where the place of the moment is known. */
+export async function stateAtStop(
+  journal: CopiedJournal,
+  point: Point,
+  stop: Stop,
+  options: PassOptions,
+): Promise<StateAt> {
   let below = Number.POSITIVE_INFINITY
   for (;;) {
     const base = nearestCheckpoint(

@@ -29,11 +29,20 @@ export interface StateDocument {
 
 /** Lays out a state. Throws `no_persona` for a name that the state does not know. */
 export function stateDocument(state: StateAt, personas: readonly string[]): StateDocument {
+  const { document, known } = describeState(state, personas)
+  for (const name of personas) if (!known.has(name)) throw unknownPersona(name, known)
+  return document
+}
+
+/** Lays out a state, and says whom it knows. */
+export function describeState(
+  state: StateAt,
+  personas: readonly string[],
+): { readonly document: StateDocument; readonly known: ReadonlySet<string> } {
   const { reading, base, missing, payloads, point } = state
   const { last, projection } = reading
   const nowMs = point.kind === 'time' ? point.ms : Date.parse(last?.ts ?? '')
   const all = personaStates(projection.values(), payloads, nowMs)
-  for (const name of personas) if (!all.has(name)) throw unknownPersona(name, all.keys())
   const isAsked = (owner: string | undefined): boolean =>
     personas.length === 0 || (owner !== undefined && personas.includes(owner))
   let attention = 0
@@ -51,7 +60,7 @@ export function stateDocument(state: StateAt, personas: readonly string[]): Stat
   }
   const shown = empty<PersonaState>()
   for (const [name, each] of all) if (isAsked(name)) shown[name] = each
-  return {
+  const document: StateDocument = {
     at:
       last === undefined
         ? null
@@ -65,6 +74,7 @@ export function stateDocument(state: StateAt, personas: readonly string[]): Stat
     personas: shown,
     registry_authoritative: reading.registryAuthoritative,
   }
+  return { document, known: new Set(all.keys()) }
 }
 
 function imageOf({ agent, entity_rev, payload, payload_ref, seq, ts }: Entity): JsonObject {

@@ -62,11 +62,78 @@ export const program: Program = {
       ],
       load: () => import('./at.js'),
     },
+    {
+      name: 'diff',
+      about: 'Print what changed between two moments, and which record changed it.',
+      flags: [
+        ...source,
+        { name: 'from', kind: 'string', value: 'A', about: 'a seq, a time, an event id' },
+        { name: 'to', kind: 'string', value: 'B', about: 'the same, or "end"' },
+        persona,
+        output('text', 'json', 'json-patch'),
+        json,
+        utc,
+      ],
+      examples: [
+        ['kim-replay diff --events ./events --from 18000 --to end', 'what happened since seq 18000'],
+        ['kim-replay diff --events ./events --from 2h --to 1h -o json-patch', 'for a program to apply'],
+      ],
+      load: () => import('./diff.js'),
+    },
+    {
+      name: 'find',
+      about: 'Find the first record with which a condition over the state turns true.',
+      flags: [
+        ...source,
+        {
+          name: 'until',
+          kind: 'string',
+          value: 'EXPR',
+          about: 'a condition over the state; CL-45 has the paths',
+        },
+        { name: 'all', kind: 'boolean', about: 'every time it turns true, and until when' },
+        output('text', 'json'),
+        json,
+      ],
+      examples: [
+        [
+          'kim-replay find --events ./events --until "persona.river.unread > 10"',
+          'when the mail began to pile up',
+        ],
+        ["kim-replay find --events ./events --all --until 'alert.river.unreachable.open'", 'every outage'],
+      ],
+      load: () => import('./find.js'),
+    },
+    {
+      name: 'bisect',
+      about: 'The same as find.',
+      flags: [
+        ...source,
+        {
+          name: 'until',
+          kind: 'string',
+          value: 'EXPR',
+          about: 'a condition over the state; CL-45 has the paths',
+        },
+        { name: 'all', kind: 'boolean', about: 'every time it turns true, and until when' },
+        output('text', 'json'),
+        json,
+      ],
+      examples: [
+        [
+          'kim-replay find --events ./events --until "persona.river.unread > 10"',
+          'when the mail began to pile up',
+        ],
+        ["kim-replay find --events ./events --all --until 'alert.river.unreachable.open'", 'every outage'],
+      ],
+      load: () => import('./find.js'),
+    },
   ],
   exitCodes: [
     [0, 'ok'],
     [1, 'runtime error'],
     [2, 'usage'],
+    [3, 'never true (find)'],
     [4, 'no journal, persona or record of that name'],
     [5, 'records are missing'],
     [6, 'corrupt'],

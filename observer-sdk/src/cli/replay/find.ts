@@ -1,0 +1,48 @@
+import { formatCount, type Input, type Io, printReport, usageError, withProgress } from '@kim/cli-kit'
+import { openCopy } from '../../replay/copied-journal.js'
+import { type FindResult, findTurns, type Stretch, type Turn } from '../../replay/find.js'
+import { parsePredicate } from '../../replay/predicate/predicate.js'
+import { eventsOf } from './events-of.js'
+import { formOf } from './form-of.js'
+import { missingText } from './missing-text.js'
+
+/** It never turned true. */
+const NEVER = 3
+
+/** CL-45: where a condition begins to hold. */
+export async function run(input: Input, io: Io): Promise<number> {
+  const form = formOf(input)
+  const text = input.text('until')
+  if (text === undefined)
+    throw usageError('--until is missing', 'such as --until "persona.river.unread > 10"')
+  const predicate = parsePredicate(text)
+  const journal = openCopy(eventsOf(input, io))
+  const result = await withProgress(io, 'find', control =>
+    findTurns(journal, predicate, input.bool('all'), { eventsDir: journal.eventsDir, ...control }),
+  )
+  const { missing, ...rest } = result
+  printReport(io, form === 'json', { ...rest, missing: missing.findings }, textOf(result))
+  return missing.exit !== 0 ? missing.exit : result.times === 0 ? NEVER : 0
+}
+
+function textOf({ found, times, records, last_seq, base, missing }: FindResult): string {
+  const read = `${formatCount(records, 'record')} read${last_seq === null ? '' : `, up to seq ${last_seq}`}`
+  return [
+    ...found.map(stretch => stretchText(stretch)),
+    ...(times > found.length ? [`and ${formatCount(times - found.length, 'more time', 'more times')}`] : []),
+    ...(times === 0 ? [`it never turns true (${read})`] : []),
+    ...(base === null ? [] : [`history begins late: read from checkpoint ${base.file}`]),
+    ...missingText(missing.findings),
+  ].join('\n')
+}
+
+function stretchText({ from, until }: Stretch): string {
+  const begin = from === null ? 'holds from the beginning' : turnText(from)
+  return until === null
+    ? begin
+    : `${begin}; until seq ${until.seq}${until.ts === null ? '' : `, ${until.ts}`}`
+}
+
+function turnText({ seq, ts, action, item_type, item_id, segment }: Turn): string {
+  return `seq ${seq}${ts === null ? '' : `, ${ts}`}: ${action} ${item_type} ${item_id ?? ''} (${segment})`
+}

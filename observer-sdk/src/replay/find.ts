@@ -1,0 +1,171 @@
+/** Where a question about the state begins to be answered with yes. */
+import type { PassOptions } from '../verify/pace.js'
+import type { CopiedJournal } from './copied-journal.js'
+import type { Missing } from './damage.js'
+import { Payloads } from './entity-facts.js'
+import { walkLines } from './line-walk.js'
+import { nearestCheckpoint, startFrom } from './nearest-checkpoint.js'
+import { unknownPersona } from './not-found.js'
+import { PersonaLedger } from './persona-ledger.js'
+import type { Predicate } from './predicate/predicate.js'
+import type { World } from './predicate/world.js'
+import { type Applied, Reading } from './reading.js'
+import { paceFrom } from './state-at.js'
+
+/** A record, as far as an answer names it. */
+export interface Turn {
+  readonly seq: number
+  readonly ts: string | null
+  readonly segment: string
+  readonly offset: number
+  readonly action: string
+  readonly item_type: string
+  readonly item_id: string | null
+}
+
+/** A stretch of records after which it held. */
+export interface Stretch {
+  /** With this record it turned true; null if it held before the first one that was read. */
+  readonly from: Turn | null
+  /** With this record it turned false; null if it did not, or nobody asked how long it held. */
+  readonly until: Turn | null
+}
+
+/** What a search found. */
+export interface FindResult {
+  readonly found: readonly Stretch[]
+  /** How often it turned true, also beyond what is listed. */
+  readonly times: number
+  /** The checkpoint that stands in for what is gone. */
+  readonly base: { readonly file: string; readonly head_seq: number } | null
+  readonly records: number
+  readonly last_seq: number | null
+  readonly missing: Missing
+}
+
+/** Stretches that are listed; more are counted. */
+const LISTED_MAX = 100_000
+
+/** Asks after each record; `all` goes on after the first yes. Throws `no_persona` if it asks about nobody. */
+export async function findTurns(
+  journal: CopiedJournal,
+  predicate: Predicate,
+  all: boolean,
+  options: PassOptions,
+): Promise<FindResult> {
+  // Where history begins late, the oldest checkpoint that reaches to it is the beginning.
+  const base =
+    journal.first > 1
+      ? nearestCheckpoint(journal, headSeq => headSeq >= journal.first - 1 && headSeq <= oldest(journal))
+      : undefined
+  const start = startFrom(base, journal)
+  const payloads = new Payloads(journal.eventsDir)
+  const search = new Search(predicate, all)
+  const reading: Reading = new Reading(start, {
+    applied: ({ record, before }) => {
+      const { item_type, item_id } = record
+      if (item_id === undefined) return
+      const after = reading.projection.get(item_type, item_id)
+      if (after !== before) ledger.change(before, after)
+    },
+    settled: last => search.take(world, last),
+  })
+  const ledger = new PersonaLedger(payloads, reading.projection.values())
+  const world: World = {
+    projection: reading.projection,
+    ledger,
+    payloads,
+    get registryAuthoritative() {
+      return reading.registryAuthoritative
+    },
+    get damage() {
+      return reading.damage.places
+    },
+    get seq() {
+      return reading.last?.seq ?? base?.document.header.head_seq ?? null
+    },
+    get ts() {
+      return reading.last?.ts ?? null
+    },
+  }
+  if (base === undefined && journal.first > 1) reading.damage.startsAt(journal.first)
+  if (search.begin(world))
+    await walkLines(journal, reading, paceFrom(journal, base?.tail, options), base?.tail)
+  if (search.times === 0) {
+    const seen = search.seen
+    for (const name of predicate.personas) if (!seen.has(name)) throw unknownPersona(name, ledger.everybody)
+  }
+  return {
+    found: search.found,
+    times: search.times,
+    base: base === undefined ? null : { file: base.document.name, head_seq: base.document.header.head_seq },
+    records: reading.records,
+    last_seq: reading.last?.seq ?? null,
+    missing: reading.damage.close(),
+  }
+}
+
+function oldest({ first, history }: CopiedJournal): number {
+  const heads = history.listing.checkpoints.map(({ headSeq }) => headSeq).filter(head => head >= first - 1)
+  return Math.min(...heads)
+}
+
+class Search {
+  readonly found: Stretch[] = []
+  /** Personas asked about that were known at some time. */
+  readonly seen: Set<string> = new Set()
+  times = 0
+  readonly #predicate: Predicate
+  readonly #all: boolean
+  readonly #unseen: Set<string>
+  #holds = false
+
+  constructor(predicate: Predicate, all: boolean) {
+    this.#predicate = predicate
+    this.#all = all
+    this.#unseen = new Set(predicate.personas)
+  }
+
+  /** Asks before the first record; false if that is the answer. */
+  begin(world: World): boolean {
+    this.#look(world)
+    this.#holds = this.#predicate.holds(world)
+    if (this.#holds) this.#open(null)
+    return !this.#holds || this.#all
+  }
+
+  take(world: World, last: Applied): boolean {
+    if (this.#unseen.size > 0) this.#look(world)
+    const holds = this.#predicate.holds(world)
+    if (holds === this.#holds) return true
+    this.#holds = holds
+    if (holds) this.#open(turnOf(last))
+    else if (this.found.length === this.times) this.#close(turnOf(last))
+    return !holds || this.#all
+  }
+
+  #look({ ledger }: World): void {
+    for (const name of this.#unseen) {
+      if (ledger.get(name) === undefined) continue
+      this.seen.add(name)
+      this.#unseen.delete(name)
+    }
+  }
+
+  #open(from: Turn | null): void {
+    this.times += 1
+    if (this.found.length < LISTED_MAX) this.found.push({ from, until: null })
+  }
+
+  #close(until: Turn): void {
+    const open = this.found.pop()
+    if (open !== undefined) this.found.push({ from: open.from, until })
+  }
+}
+
+/** A record as an answer names it. */
+export function turnOf({ record, place }: Pick<Applied, 'record' | 'place'>): Turn {
+  const { seq, ts, action, item_type, item_id } = record
+  const { segment, offset } = place
+  return { seq, ts: ts ?? null, segment, offset, action, item_type, item_id: item_id ?? null }
+}

@@ -1,0 +1,67 @@
+/** Which records between two moments changed which entity. */
+import type { PassOptions } from '../verify/pace.js'
+import type { CopiedJournal } from './copied-journal.js'
+import type { Missing } from './damage.js'
+import { walkLines } from './line-walk.js'
+import { startFrom } from './nearest-checkpoint.js'
+import { isBeyond, type Stop } from './point.js'
+import { Reading } from './reading.js'
+import { paceFrom, type StateAt } from './state-at.js'
+
+/** What happened to one entity. */
+export interface Touched {
+  readonly item_type: string
+  readonly item_id: string
+  readonly owner: string | undefined
+  /** Of the records that changed it, in file order. */
+  readonly seqs: number[]
+}
+
+/** What happened between two moments. */
+export interface Passage {
+  readonly touched: readonly Touched[]
+  /** Records that had their effect. */
+  readonly records: number
+  readonly missing: Missing
+}
+
+/** Reads on from one moment to a later one. */
+export async function passageBetween(
+  journal: CopiedJournal,
+  from: StateAt,
+  fromStop: Stop,
+  toStop: Stop,
+  options: PassOptions,
+): Promise<Passage> {
+  const { base, payloads } = from
+  const touched = new Map<string, Map<string, Touched>>()
+  let isBetween = false
+  let records = 0
+  const reading: Reading = new Reading(startFrom(base, journal), {
+    isBeyond: (record, segment, offset) => {
+      isBetween ||= isBeyond(fromStop, record, segment, offset)
+      return isBeyond(toStop, record, segment, offset)
+    },
+    applied: ({ record, effect, before }) => {
+      if (!isBetween) return
+      records += 1
+      const { item_type, item_id, seq } = record
+      if (item_id === undefined || (effect !== 'upsert' && effect !== 'remove')) return
+      const image = reading.projection.get(item_type, item_id) ?? before
+      const ofType = touched.get(item_type) ?? new Map<string, Touched>()
+      touched.set(item_type, ofType)
+      const known = ofType.get(item_id)
+      if (known !== undefined) known.seqs.push(seq)
+      else {
+        const owner = image === undefined ? record.agent : payloads.facts(image).owner
+        ofType.set(item_id, { item_type, item_id, owner, seqs: [seq] })
+      }
+    },
+  })
+  await walkLines(journal, reading, paceFrom(journal, base?.tail, options), base?.tail)
+  return {
+    touched: [...touched.values()].flatMap(ofType => [...ofType.values()]),
+    records,
+    missing: reading.damage.close(),
+  }
+}

@@ -1,0 +1,142 @@
+/** The paths of an expression: each is checked when it is read, so that a misspelt one is never simply false. */
+import { didYouMean } from '@kim/cli-kit'
+import { type Token, unreadable } from './token.js'
+import { entityIn, type Value, valueIn, type World } from './world.js'
+
+/** Gives the value of a path. */
+export type Lookup = (world: World) => Value
+
+type PathToken = Extract<Token, { kind: 'path' }>
+
+const PLAIN: Readonly<Record<string, Lookup>> = {
+  seq: ({ seq }) => seq,
+  ts: ({ ts }) => ts,
+  entities: ({ projection }) => projection.size,
+  attention_required: ({ ledger }) => ledger.attention,
+  registry_authoritative: ({ registryAuthoritative }) => registryAuthoritative,
+  damage: ({ damage }) => damage,
+}
+
+const PERSONA: Readonly<Record<string, (world: World, name: string) => Value>> = {
+  known: ({ ledger }, name) => ledger.get(name) !== undefined,
+  unread: ({ ledger }, name) => ledger.get(name)?.unread ?? null,
+  messages: ({ ledger }, name) => ledger.get(name)?.messages ?? null,
+  newest: ({ ledger }, name) => ledger.get(name)?.newest ?? null,
+  alerts: ({ ledger }, name) => ledger.get(name)?.openAlerts ?? null,
+  attention: ({ ledger }, name) => ledger.get(name)?.attention ?? null,
+  unread_urgent: ({ ledger }, name) => {
+    const tally = ledger.get(name)
+    return tally === undefined ? null : (ledger.unreadUrgent(tally) ?? null)
+  },
+  state: ({ ledger }, name) => {
+    const tally = ledger.get(name)
+    return tally === undefined ? null : (ledger.state(tally) ?? null)
+  },
+}
+
+const ALERT: Readonly<Record<string, (status: Value, payload: (field: string) => Value) => Value>> = {
+  open: status => status === 'open',
+  status: status => status,
+  reason: (_, payload) => payload('reason'),
+}
+
+const ENTITY: Readonly<
+  Record<string, (world: World, type: string, id: string, rest: readonly string[]) => Value>
+> = {
+  exists: (world, type, id) => entityIn(world, type, id) !== undefined,
+  seq: (world, type, id) => entityIn(world, type, id)?.seq ?? null,
+  ts: (world, type, id) => entityIn(world, type, id)?.ts ?? null,
+  agent: (world, type, id) => entityIn(world, type, id)?.agent ?? null,
+  entity_rev: (world, type, id) => entityIn(world, type, id)?.entity_rev ?? null,
+  payload: (world, type, id, rest) => {
+    const entity = entityIn(world, type, id)
+    return entity === undefined ? null : valueIn(world.payloads.of(entity), rest)
+  },
+}
+
+const ROOTS = [...Object.keys(PLAIN), 'count', 'persona', 'alert', 'entity']
+const FORMS: Readonly<Record<string, string>> = {
+  count: 'count.TYPE',
+  persona: `persona.NAME.{${Object.keys(PERSONA).join(',')}}`,
+  alert: `alert.NAME.KIND.{${Object.keys(ALERT).join(',')}}`,
+  entity: `entity.TYPE.ID.{${Object.keys(ENTITY).join(',')}}`,
+}
+
+/** The lookup of a path; `personas` collects the names it asks about. */
+export function lookupOf(token: PathToken, personas: Set<string>): Lookup {
+  const { names } = token
+  const [root = '', ...rest] = names
+  const plain = member(PLAIN, root)
+  if (plain !== undefined) {
+    if (rest.length > 0) throw unreadable(token.starts[1] ?? 0, `${root} has no parts`)
+    return plain
+  }
+  switch (root) {
+    case 'count': {
+      const [type] = exactly(token, 2).slice(1)
+      return ({ projection }) => projection.entities.get(type ?? '')?.size ?? 0
+    }
+    case 'persona': {
+      const [, name = '', field = ''] = exactly(token, 3)
+      const get = known(PERSONA, field, token, 2)
+      personas.add(name)
+      return world => get(world, name)
+    }
+    case 'alert': {
+      const [, name = '', kind = '', field = ''] = exactly(token, 4)
+      const get = known(ALERT, field, token, 3)
+      personas.add(name)
+      return alertLookup(`${name}/${kind}`, get)
+    }
+    case 'entity': {
+      const [, type = '', id = '', field = '', ...inner] = names
+      if (names.length < 4) throw unreadable(token.at, 'the path is too short', FORMS[root])
+      const get = known(ENTITY, field, token, 3)
+      if (field !== 'payload' && inner.length > 0)
+        throw unreadable(token.starts[4] ?? 0, `${field} has no parts`)
+      if (field === 'payload' && inner.length === 0) throw unreadable(token.at, 'payload.WHAT?', FORMS[root])
+      return world => get(world, type, id, inner)
+    }
+  }
+  throw unreadable(
+    token.at,
+    `there is no path "${root.slice(0, 40)}"${didYouMean(root, ROOTS)}`,
+    `paths begin with ${ROOTS.join(', ')}`,
+  )
+}
+
+function alertLookup(id: string, get: (status: Value, payload: (field: string) => Value) => Value): Lookup {
+  return world => {
+    const entity = entityIn(world, 'alert', id)
+    const payload = entity === undefined ? undefined : world.payloads.of(entity)
+    return get(valueIn(payload, ['status']), field => valueIn(payload, [field]))
+  }
+}
+
+function exactly({ names, at }: PathToken, length: number): readonly string[] {
+  const form = FORMS[names[0] ?? ''] ?? ''
+  if (names.length < length) throw unreadable(at, 'the path is too short', form)
+  if (names.length > length)
+    throw unreadable(at, 'the path is too long', `${form}; a name that holds dots stands in double quotes`)
+  return names
+}
+
+function member<T>(table: Readonly<Record<string, T>>, name: string): T | undefined {
+  return Object.hasOwn(table, name) ? table[name] : undefined
+}
+
+function known<T>(
+  table: Readonly<Record<string, T>>,
+  name: string,
+  { starts, names }: PathToken,
+  at: number,
+): T {
+  const found = member(table, name)
+  if (found !== undefined) return found
+  const fields = Object.keys(table)
+  throw unreadable(
+    starts[at] ?? 0,
+    `${names[0]} has no "${name.slice(0, 40)}"${didYouMean(name, fields)}`,
+    `it has ${fields.join(', ')}`,
+  )
+}

@@ -1,0 +1,136 @@
+/** A question that the state answers with yes or no. It can read the state and nothing else. */
+import { lookupOf } from './path.js'
+import { type Operator, type Token, tokensOf, unreadable } from './token.js'
+import type { Value, World } from './world.js'
+
+/** A question, ready to be asked after each record. */
+export interface Predicate {
+  readonly holds: (world: World) => boolean
+  /** Personas that it asks about. */
+  readonly personas: ReadonlySet<string>
+}
+
+type Test = (world: World) => boolean
+type Operand = { readonly get: (world: World) => Value; readonly isPath: boolean; readonly at: number }
+
+const LEVELS_MAX = 64
+
+/** Reads an expression. Throws a usage error that names the column. */
+export function parsePredicate(text: string): Predicate {
+  const parser = new Parser(tokensOf(text))
+  return { holds: parser.whole(), personas: parser.personas }
+}
+
+class Parser {
+  readonly personas: Set<string> = new Set()
+  readonly #tokens: readonly Token[]
+  #next = 0
+  #level = 0
+
+  constructor(tokens: readonly Token[]) {
+    this.#tokens = tokens
+  }
+
+  whole(): Test {
+    const test = this.#or()
+    const rest = this.#peek()
+    if (rest.kind !== 'end')
+      throw unreadable(rest.at, 'something is left over', 'combine conditions with and, or, not')
+    return test
+  }
+
+  #or(): Test {
+    let left = this.#and()
+    while (this.#took('or')) {
+      const [a, b] = [left, this.#and()]
+      left = world => a(world) || b(world)
+    }
+    return left
+  }
+
+  #and(): Test {
+    let left = this.#not()
+    while (this.#took('and')) {
+      const [a, b] = [left, this.#not()]
+      left = world => a(world) && b(world)
+    }
+    return left
+  }
+
+  #not(): Test {
+    const { at } = this.#peek()
+    if (this.#took('not')) {
+      const inner = this.#deeper(at, () => this.#not())
+      return world => !inner(world)
+    }
+    if (!this.#took('(')) return this.#comparison()
+    const inner = this.#deeper(at, () => this.#or())
+    if (!this.#took(')')) throw unreadable(at, 'the ( that stands here is never closed')
+    return inner
+  }
+
+  #deeper(at: number, read: () => Test): Test {
+    this.#level += 1
+    if (this.#level > LEVELS_MAX) throw unreadable(at, `more than ${LEVELS_MAX} levels`)
+    const test = read()
+    this.#level -= 1
+    return test
+  }
+
+  #comparison(): Test {
+    const left = this.#operand()
+    const sign = this.#peek()
+    if (sign.kind === 'operator' && Object.hasOwn(COMPARE, sign.text)) {
+      this.#next += 1
+      const compare = COMPARE[sign.text as Comparison]
+      const right = this.#operand()
+      return world => compare(left.get(world), right.get(world))
+    }
+    if (!left.isPath && typeof left.get(undefined as never) !== 'boolean')
+      throw unreadable(left.at, 'a value alone is no condition', 'compare it: persona.river.unread > 10')
+    return world => left.get(world) === true
+  }
+
+  #operand(): Operand {
+    const token = this.#peek()
+    this.#next += 1
+    if (token.kind === 'literal') return { get: () => token.value, isPath: false, at: token.at }
+    if (token.kind === 'path') return { get: lookupOf(token, this.personas), isPath: true, at: token.at }
+    throw unreadable(
+      token.at,
+      token.kind === 'end'
+        ? 'it ends where a value is expected'
+        : `"${token.text}" stands where a value is expected`,
+    )
+  }
+
+  #took(operator: Operator): boolean {
+    const token = this.#peek()
+    if (token.kind !== 'operator' || token.text !== operator) return false
+    this.#next += 1
+    return true
+  }
+
+  #peek(): Token {
+    return this.#tokens[Math.min(this.#next, this.#tokens.length - 1)] as Token
+  }
+}
+
+type Comparison = '=' | '!=' | '<' | '<=' | '>' | '>='
+
+const COMPARE: Readonly<Record<Comparison, (a: Value, b: Value) => boolean>> = {
+  '=': (a, b) => a === b,
+  '!=': (a, b) => a !== b,
+  '<': (a, b) => orderOf(a, b) < 0,
+  '<=': (a, b) => orderOf(a, b) <= 0,
+  '>': (a, b) => orderOf(a, b) > 0,
+  '>=': (a, b) => orderOf(a, b) >= 0,
+}
+
+/** Only numbers and numbers, or texts and texts, have an order; NaN is in none. */
+function orderOf(a: Value, b: Value): number {
+  const isNumbers = typeof a === 'number' && typeof b === 'number'
+  const isTexts = typeof a === 'string' && typeof b === 'string'
+  if (!isNumbers && !isTexts) return Number.NaN
+  return a < b ? -1 : a > b ? 1 : 0
+}
