@@ -51,6 +51,7 @@ export class Driver {
   #opening: Draft | undefined
   #commits = 0
   #records = 0
+  #turns = 0
   #isScheduled = false
   #isEnded = false
   #stopTimer: () => void = () => undefined
@@ -76,6 +77,11 @@ export class Driver {
   /** What was appended for the core, and in how many commits. */
   get appended(): { readonly commits: number; readonly records: number } {
     return { commits: this.#commits, records: this.#records }
+  }
+
+  /** How many turns it has made: one that makes none any more hangs. */
+  get turns(): number {
+    return this.#turns
   }
 
   /** True while a full disk keeps the journal from going on. */
@@ -136,6 +142,7 @@ export class Driver {
       return
     }
     const { asks, wakeAtMs } = core.next(this.#now())
+    this.#turns += 1
     for (const ask of asks) this.#requests.make(ask)
     this.#say()
     // What follows a roll waits while there is mail.

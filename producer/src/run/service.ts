@@ -15,6 +15,7 @@ import { metricsText } from './metrics.js'
 import type { RunLog } from './run-log.js'
 import { personaLine, type ServiceStatus } from './status.js'
 import { StatusFile } from './status-file.js'
+import type { Supervisor } from './supervisor.js'
 
 /** What a service is made of. Everything that is an effect can be replaced. */
 export interface ServiceParts {
@@ -24,6 +25,7 @@ export interface ServiceParts {
   readonly source: Source
   readonly core: Core
   readonly log: RunLog
+  readonly supervisor?: Supervisor | undefined
   readonly clock?: Clock | undefined
   readonly timers?: Timers | undefined
   readonly turn?: Turn | undefined
@@ -48,6 +50,7 @@ export class Service {
   readonly #metrics: StatusFile
   readonly #started: string
   #stopBeat: () => void = () => undefined
+  #turnsSeen = 0
 
   constructor(parts: ServiceParts) {
     const { journal, source, core, log, version } = parts
@@ -81,8 +84,12 @@ export class Service {
     this.#beat()
     this.#driver.wake()
     // After the first turn: by then the journal says that this life began, and the core knows whom it watches.
-    this.#turn.soon(() => this.#say())
+    this.#turn.soon(() => {
+      this.#say()
+      this.#parts.supervisor?.ready(`${this.#parts.source.base} → ${this.#parts.storeDir}`)
+    })
     const ending = await this.#driver.ended
+    this.#parts.supervisor?.stopping()
     this.#stopBeat()
     this.#control?.close()
     // While the store is still ours: the next producer's file is not to be overwritten.
@@ -144,6 +151,9 @@ export class Service {
 
   #beat(): void {
     this.#tell(this.status())
+    const { turns } = this.#driver
+    if (turns !== this.#turnsSeen) this.#parts.supervisor?.alive(this.#clock.monoMs())
+    this.#turnsSeen = turns
     this.#stopBeat = this.#timers.after(HEALTH_MS, () => {
       this.#driver.wake()
       void this.#control?.open()

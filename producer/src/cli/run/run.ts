@@ -10,6 +10,7 @@ import { pinoLog } from '../../run/pino-log.js'
 import { type RunLog, withoutEchoes } from '../../run/run-log.js'
 import { Service } from '../../run/service.js'
 import { listenToSignals } from '../../run/signals.js'
+import { systemdSupervisor } from '../../run/supervisor.js'
 import type { Watched } from '../../sinks/heartbeats.js'
 import type { Sinks } from '../../sinks/sinks.js'
 import { openSource } from '../../source/open-source.js'
@@ -68,6 +69,7 @@ async function serve(
   const paths = storePaths(storeDir)
   const service = new Service({
     ...{ storeDir, version, journal, source, core, log },
+    supervisor: systemdSupervisor(io.env, log),
     openControl: verbs => openControl({ paths, verbs, env: io.env }),
   })
   const deafen = listenToSignals({ poke: () => void service.poke(), reload: () => service.reload() })

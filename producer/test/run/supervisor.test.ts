@@ -1,0 +1,46 @@
+import t from 'tap'
+import type { RunEntry } from '../../dist/run/run-log.js'
+import { type Notify, systemdSupervisor } from '../../dist/run/supervisor.js'
+
+t.test('supervisor - nobody asked, nobody is told', async t => {
+  t.equal(
+    systemdSupervisor({}, () => undefined),
+    undefined,
+  )
+})
+
+t.test('supervisor - ready, alive three times in the watchdog time at most, stopping', async t => {
+  const told: string[] = []
+  const notify: Notify = words => void told.push(words.join(' '))
+  const env = { NOTIFY_SOCKET: '/run/x', WATCHDOG_USEC: '120000000' }
+  const supervisor = systemdSupervisor(env, () => undefined, notify)
+  supervisor?.ready('at work')
+  for (let nowMs = 0; nowMs <= 120_000; nowMs += 10_000) supervisor?.alive(nowMs)
+  supervisor?.stopping()
+  t.same(told, ['READY=1 STATUS=at work', ...Array(4).fill('WATCHDOG=1'), 'STOPPING=1'])
+})
+
+t.test('supervisor - without a watchdog only the beginning and the end are told', async t => {
+  const told: string[] = []
+  const supervisor = systemdSupervisor(
+    { NOTIFY_SOCKET: '/run/x' },
+    () => undefined,
+    words => void told.push(words[0] ?? ''),
+  )
+  supervisor?.ready('at work')
+  supervisor?.alive(1)
+  supervisor?.stopping()
+  t.same(told, ['READY=1', 'STOPPING=1'])
+})
+
+t.test('supervisor - one that cannot be told is said once', async t => {
+  const notes: RunEntry[] = []
+  const supervisor = systemdSupervisor(
+    { NOTIFY_SOCKET: '/run/x' },
+    note => void notes.push(note),
+    (_, failed) => failed('no such program'),
+  )
+  supervisor?.ready('at work')
+  supervisor?.stopping()
+  t.match(notes, [{ code: 'notify_failed', message: /no such program/, hint: /install-service/ }])
+})
