@@ -1,12 +1,15 @@
 import { existsSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import {
+  type ControlVerbs,
   type CoreStatus,
   type Host,
   type RunEntry,
   Service,
+  type ServiceParts,
   type ServiceStatus,
   StatusFile,
+  withoutEchoes,
 } from '@kim/producer/internal'
 import t, { type Test } from 'tap'
 import { HandLoop } from '../kit/hand-loop.js'
@@ -24,7 +27,7 @@ class Bench {
   readonly logged: RunEntry[] = []
   readonly service: Service
 
-  constructor(t: Test) {
+  constructor(t: Test, openControl?: ServiceParts['openControl']) {
     this.store = new TestStore(t)
     this.loop = new HandLoop(this.store.clock)
     const journal = this.store.open()
@@ -40,6 +43,7 @@ class Bench {
       turn: this.loop.turn,
       timers: this.loop.timers,
       host,
+      openControl,
     })
   }
 
@@ -172,6 +176,93 @@ t.test('KS-84 service - SIGHUP reads the token again, and asks at once where it 
   t.same(bench.core.poked, [undefined])
   bench.service.stop('SIGTERM')
   await running
+})
+
+t.test('CP-6 service - what the socket asks for; care of the journal waits for space', async t => {
+  let verbs: ControlVerbs | undefined
+  let isClosed = false
+  const bench = new Bench(t, async given => {
+    verbs = given
+    return {
+      close: () => {
+        isClosed = true
+      },
+    }
+  })
+  const running = bench.service.run()
+  await bench.loop.run()
+  t.equal(verbs?.poke('river'), 1)
+  t.same(bench.core.poked, ['river'])
+  t.match(verbs?.status(), { state: 'running', pid: 4711 })
+  t.equal(verbs?.headSeq(), 2)
+  // A write that stands in part is for the core to hear of: a checkpoint must not settle it silently.
+  bench.store.fs.break('writeSync', 'seg-', 400)
+  bench.core.commits = [[message(1), message(2)]]
+  bench.service.poke()
+  await bench.loop.run()
+  bench.store.fs.heal()
+  await t.rejects(async () => verbs?.checkpoint(), { code: 'store_full' })
+  await t.rejects(async () => verbs?.gc(false), { code: 'store_full' })
+  await bench.loop.advance(2000)
+  t.same(bench.core.outcomes, ['full', 'moved'])
+  const written = verbs?.checkpoint()
+  await bench.loop.run()
+  t.match(await written, { file: /^ckpt-\d{8}\.json$/ })
+  verbs?.shutdown()
+  t.same(await running, { kind: 'stopped', reason: 'shutdown' })
+  t.ok(isClosed)
+  await bench.store.verified(t)
+})
+
+t.test('service - goes on without a socket, says so once, and takes one as soon as it can', async t => {
+  let tries = 0
+  const bench = new Bench(t, async () => {
+    if (++tries < 4) throw new Error('ENOSPC')
+    return { close: () => undefined }
+  })
+  const running = bench.service.run()
+  await bench.loop.run()
+  await bench.loop.advance(60_000)
+  t.equal(tries, 4)
+  t.same(
+    bench.logged.map(({ code }) => code),
+    ['control_missing', 'started', 'control_open'],
+  )
+  bench.service.stop('SIGTERM')
+  await running
+})
+
+t.test('service - a journal that failed under other hands ends it', async t => {
+  let verbs: ControlVerbs | undefined
+  const bench = new Bench(t, async given => {
+    verbs = given
+    return { close: () => undefined }
+  })
+  const running = bench.service.run()
+  await bench.loop.run()
+  bench.store.fs.break('fdatasyncSync', 'seg-', 'EIO')
+  await t.rejects(async () => verbs?.checkpoint(), { code: 'store_failed' })
+  await bench.loop.run()
+  t.match(await running, { kind: 'failed', error: { code: 'store_failed' } })
+})
+
+t.test('log - a full disk is said once, not by everything that meets it', t => {
+  const said: string[] = []
+  const log = withoutEchoes(({ code }) => void said.push(code))
+  for (const code of [
+    'meta_not_written',
+    'meta_not_written',
+    'disk_full',
+    'meta_not_written',
+    'disk_free',
+    'x',
+    'x',
+  ]) {
+    log({ level: 'warn', code, message: '' })
+  }
+  log({ level: 'warn', code: 'meta_not_written', message: '' })
+  t.same(said, ['meta_not_written', 'disk_full', 'disk_free', 'x', 'x', 'meta_not_written'])
+  t.end()
 })
 
 t.test('status file - is never what ends a service', t => {

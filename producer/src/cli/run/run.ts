@@ -23,6 +23,8 @@ import { watchedOf } from './watched.js'
 
 /** A handle that nobody closes must not hold up an end that is promised within two seconds. */
 const EXIT_MS_MAX = 1500
+/** What such an end exits with. */
+const END_CODES: Readonly<Record<Ending['kind'], number>> = { stopped: 0, failed: 1, verdict: 2 }
 
 /** The service: everything that can be judged without the store is judged before it is opened (CL-12). */
 export async function run(input: Input, io: Io): Promise<number> {
@@ -41,7 +43,6 @@ export async function run(input: Input, io: Io): Promise<number> {
     return await serve(options, source, log, io)
   } finally {
     source.close()
-    setTimeout(() => process.exit(), EXIT_MS_MAX).unref()
   }
 }
 
@@ -78,6 +79,7 @@ async function serve(
   sinks.start()
   try {
     const ending = await service.run()
+    setTimeout(() => process.exit(END_CODES[ending.kind]), EXIT_MS_MAX).unref()
     await sinks.close()
     return exitCodeOf(ending, log)
   } finally {
