@@ -10,13 +10,12 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Draft, openJournal } from '@kim/producer/internal'
 import t, { type Test } from 'tap'
+import { serve } from './loopback-server.js'
 
 const bin = join(
   dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url))))),
@@ -115,23 +114,6 @@ function message(id: number, created = '2026-06-10T14:03:22.114Z'): Draft {
     summary: 'x',
     payload,
   }
-}
-
-/** A server on loopback that answers each path in one way. */
-async function serve(
-  t: Test,
-  answer: (path: string) => { status: number; body: unknown },
-): Promise<string[]> {
-  const server = createServer((request, response) => {
-    const { status, body } = answer(request.url ?? '')
-    const location = status === 302 ? { location: 'http://127.0.0.1:9/' } : {}
-    response.writeHead(status, { 'content-type': 'application/json', ...location })
-    response.end(JSON.stringify(body))
-  })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => server.close())
-  const { port } = server.address() as AddressInfo
-  return ['--url', `http://127.0.0.1:${port}`, '--allow-loopback', '--dialect', 'local']
 }
 
 const healthy = (path: string): { status: number; body: unknown } =>

@@ -2,6 +2,7 @@ import type { Program } from '@kim/cli-kit'
 import { doctorCommands } from './doctor/commands.js'
 import { journalCommands } from './journal/commands.js'
 import { runCommands } from './run/commands.js'
+import { selfTestCommands } from './self-test/commands.js'
 import { serviceCommands } from './service/commands.js'
 import { version } from './version.js'
 
@@ -10,7 +11,7 @@ export const program: Program = {
   name: 'kim-producer',
   version,
   about: 'The only writer of a KIM journal, and the care of its store.',
-  commands: [...runCommands, ...serviceCommands, ...doctorCommands, ...journalCommands],
+  commands: [...runCommands, ...serviceCommands, ...doctorCommands, ...selfTestCommands, ...journalCommands],
   exitCodes: [
     [0, 'ok'],
     [1, 'runtime error'],

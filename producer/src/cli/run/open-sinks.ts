@@ -54,7 +54,7 @@ export function openSinks(options: SinkOptions, { storeDir, journal, watched, lo
       ? options.contentChars
       : Math.min(options.contentChars, EXEC_CHARS_MAX)
   return new Sinks({
-    plans: plansOf(options, storeDir, log, io),
+    plans: sinkPlans(options, storeDir, log, io),
     around: {
       eventsDir: events,
       facts: { projectId: () => journal.projectId, payloadOf: record => payloadOf(events, record) },
@@ -73,7 +73,8 @@ export function openSinks(options: SinkOptions, { storeDir, journal, watched, lo
   })
 }
 
-function plansOf(options: SinkOptions, storeDir: string, log: RunLog, io: Io): SinkPlan[] {
+/** The sinks that the flags name, unopened. */
+export function sinkPlans(options: SinkOptions, storeDir: string, log: RunLog, io: Io): SinkPlan[] {
   const { command, emit, eventsFile } = options
   const plans: SinkPlan[] = []
   if (emit === 'stdout-jsonl') plans.push({ identity: emit, make: () => new StdoutSink(io.stdout) })

@@ -1,0 +1,9 @@
+/** What one part of a self-test came to. */
+export interface Outcome {
+  readonly part: 'inbox' | 'journal' | 'reader' | 'sink'
+  /** What it is about: an inbox, a sink, or nothing in particular. */
+  readonly name: string
+  readonly ok: boolean
+  readonly detail: string
+  readonly ms: number
+}

@@ -1,0 +1,26 @@
+import { randomBytes } from 'node:crypto'
+import { heartbeatEvent, hostMoment } from '@kim/observer-sdk'
+import type { SinkPlan } from '../../sinks/sinks.js'
+import type { Outcome } from './outcome.js'
+
+/** Hands each sink a heartbeat: the one event that no consumer wakes for. */
+export async function* trySinks(
+  plans: readonly SinkPlan[],
+  persona: string,
+  signal: AbortSignal,
+): AsyncGenerator<Outcome> {
+  for (const plan of plans) {
+    const sink = plan.make([])
+    const began = performance.now()
+    try {
+      const id = `${persona}:heartbeat:${randomBytes(8).toString('hex')}-1`
+      const beat = heartbeatEvent(persona, undefined, id, hostMoment(1), process.platform)
+      const { failure } = await sink.deliver(sink.laneOf(persona), [beat], signal)
+      const ms = performance.now() - began
+      const detail = failure ?? 'it took a heartbeat'
+      yield { part: 'sink', name: sink.name, ok: failure === undefined, detail, ms }
+    } finally {
+      sink.close()
+    }
+  }
+}

@@ -1,0 +1,95 @@
+import { spawn } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { serve } from './loopback-server.js'
+
+const bin = join(
+  dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url))))),
+  'producer/bin/kim-producer.js',
+)
+
+interface Ran {
+  readonly code: unknown
+  readonly out: string
+}
+
+async function selfTest(home: string, ...flags: string[]): Promise<Ran> {
+  const env = {
+    PATH: process.env['PATH'] ?? '',
+    HOME: home,
+    XDG_STATE_HOME: join(home, 'state'),
+    TMPDIR: home,
+  }
+  const child = spawn(process.execPath, [bin, 'self-test', ...flags], {
+    env,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  let out = ''
+  child.stdout.setEncoding('utf8').on('data', chunk => {
+    out += String(chunk)
+  })
+  return { code: await new Promise(resolve => child.on('close', resolve)), out }
+}
+
+/** A server whose inboxes hold mail, and every path it was asked for. */
+async function kijito(t: Test, asked: string[]): Promise<string[]> {
+  return serve(t, path => {
+    asked.push(path)
+    if (path.startsWith('/api/personas')) {
+      return { status: 200, body: { result: [{ persona: 'river' }, { persona: 'argus' }] } }
+    }
+    if (path.includes('persona=argus')) return { status: 500, body: {} }
+    return {
+      status: 200,
+      body: {
+        result: [{ id: 1, from: 'argus', content: 'x', created: '2026-06-10T14:03:22Z', read: false }],
+      },
+    }
+  })
+}
+
+t.test('self-test - KS-86 the whole way once, and nothing is left behind', async t => {
+  const asked: string[] = []
+  const flags = await kijito(t, asked)
+  const home = t.testdir()
+  const events = join(home, 'events.ndjson')
+  const { code, out } = await selfTest(home, ...flags, '-p', 'river', '--events-file', events)
+  t.equal(code, 0, out)
+  t.equal(out.match(/^ok {4}/gm)?.length, 4, out)
+  const lines = readFileSync(events, 'utf8').trimEnd().split('\n')
+  t.equal(lines.length, 1)
+  t.match(JSON.parse(lines[0] ?? ''), { event: 'heartbeat', wake_class: 'liveness' }, 'nobody wakes for it')
+  t.ok(asked.length > 0 && asked.every(path => path.includes('mark_read=false')), asked.join(' '))
+  t.notOk(existsSync(join(home, 'state')), 'no store, no watermark')
+  t.same(readdirSync(home), ['events.ndjson'], 'its own journal is gone')
+})
+
+t.test('self-test - one inbox that fails fails it, and the rest is still tried', async t => {
+  const flags = await kijito(t, [])
+  const { code, out } = await selfTest(t.testdir(), ...flags, '--json')
+  t.equal(code, 1)
+  const { ok, results } = JSON.parse(out) as {
+    ok: boolean
+    results: { part: string; name: string; ok: boolean }[]
+  }
+  t.equal(ok, false)
+  t.same(
+    results.map(({ part, name, ok }) => [part, name, ok]),
+    [
+      ['inbox', 'river', true],
+      ['inbox', 'argus', false],
+      ['journal', 'append', true],
+      ['reader', 'follow', true],
+    ],
+  )
+})
+
+t.test('self-test - a sink that does not take it fails it', async t => {
+  const flags = await kijito(t, [])
+  const sink = ['--emit', 'exec-per-event', '--exec', 'test "$KIJITOMON_EVENT" = heartbeat && exit 3']
+  const { code, out } = await selfTest(t.testdir(), ...flags, '-p', 'river', ...sink)
+  t.equal(code, 1)
+  t.match(out, /^fail {2}sink {5}exec-per-event: .*3/m)
+})
