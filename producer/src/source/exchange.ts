@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { type ClientRequest, type IncomingMessage, request } from 'node:http'
 import type { Socket } from 'node:net'
 import { KimError, limits } from '@kim/manifest'
@@ -76,6 +77,8 @@ class Exchange {
       this.#onAbort()
       return
     }
+    // One signal may end any number of requests; eleven of them are no leak.
+    setMaxListeners(0, this.#signal)
     this.#signal.addEventListener('abort', this.#onAbort)
     this.#look()
     this.#send()

@@ -283,3 +283,14 @@ t.test('destination - a proxy of the environment is not used (KS-82)', async t =
   t.equal((await source.page(argus, quiet)).ok, true)
   t.equal(proxy.connections(), 0)
 })
+
+t.test('destination - of several addresses the first that answers is taken (KS-82)', async t => {
+  const server = await roughServer(t, asked => sayJson(asked, { result: [] }))
+  const source = await testSource(t, `http://kijito.test:${server.port}`, {
+    resolve: async () => [
+      { address: '127.0.0.9', family: 4 },
+      { address: '127.0.0.1', family: 4 },
+    ],
+  })
+  t.equal((await source.page(argus, quiet)).ok, true)
+})
