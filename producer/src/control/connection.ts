@@ -34,7 +34,6 @@ export class Connection {
     this.#take = take
     socket.on('data', (chunk: Buffer) => this.#read(chunk))
     socket.on('end', () => this.#end())
-    socket.on('drain', () => void socket.resume())
     // A client that goes away is no trouble of ours; `close` follows.
     socket.on('error', () => undefined)
     socket.on('close', () => {
@@ -67,8 +66,6 @@ export class Connection {
       this.refuse(refusal(null, 'too_large', `a line of more than ${REQUEST_BYTES_MAX} bytes`))
       return
     }
-    // Who does not read its answers is not heard until it does.
-    if (this.#socket.writableNeedDrain) this.#socket.pause()
     this.#rest()
   }
 

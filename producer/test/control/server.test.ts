@@ -63,7 +63,7 @@ t.test(
     for (const plant of [
       () => mkdirSync(dirname(server.path), { mode: 0o755 }),
       () => symlinkSync(runtime, dirname(server.path)),
-      () => writeFileSync(dirname(server.path), ''),
+      () => writeFileSync(dirname(server.path), '', { mode: 0o600 }),
     ]) {
       plant()
       await t.rejects(openControl({ paths, verbs: scriptedVerbs([]), env }), { code: 'not_permitted' })

@@ -40,6 +40,7 @@ t.test(
     for (let n = 0; n < 3; n++) t.equal(reasonOf(await source.page(argus, quiet)), '')
     t.equal(server.connections(), 1)
     t.equal(server.asked[0]?.headers.get('host'), 'kijito.test')
+    t.match(server.asked[0]?.socket, { servername: 'kijito.test' })
   },
 )
 

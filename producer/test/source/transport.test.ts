@@ -35,6 +35,15 @@ t.test(
   },
 )
 
+t.test('request - for a page of a walk, an empty answer is judged as one (KS-21, KS-23)', async t => {
+  const server = await roughServer(t, asked =>
+    sayJson(asked, { result: [], truncated: true, next_before_id: 100 }),
+  )
+  const source = await testSource(t, server.url, { dialect: 'hosted', env: { KIM_TOKEN: 'x' } })
+  t.equal(tokenOf(await source.page(argus, quiet)), 'shape-invalid')
+  t.match(await source.page({ persona: 'argus', beforeId: 150 }, quiet), { ok: true, value: { rows: [] } })
+})
+
 t.test('connection - is kept for the next request (KS-7)', async t => {
   const server = await roughServer(t, asked => sayJson(asked, empty))
   const source = await testSource(t, server.url)
@@ -44,13 +53,14 @@ t.test('connection - is kept for the next request (KS-7)', async t => {
 
 t.test('connection - reset before the first byte, having served: one retry on a new one (KS-7)', async t => {
   const server = await roughServer(t, asked => {
-    if (asked.connection === 1 && asked.nth > 2) asked.socket.resetAndDestroy()
+    if (asked.connection <= 2 && asked.nth > 2) asked.socket.resetAndDestroy()
     else sayJson(asked, empty)
   })
   const source = await testSource(t, server.url)
   await Promise.all([source.page(argus, quiet), source.page(argus, quiet)])
-  t.equal(server.connections(), 2, 'two connections are idle')
+  t.equal(server.connections(), 2, 'two connections are idle, and both are given up by the server')
   t.equal((await source.page(argus, quiet)).ok, true)
+  t.equal(server.connections(), 3)
   t.equal((await source.page(argus, quiet)).ok, true)
 })
 
