@@ -1,0 +1,289 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { complete, cut, FP, NF, page, row, type Scene } from '../../kit/kijito/index.js'
+import { logOf, said } from './lines.js'
+
+/** Runs a command for each event. */
+const exec = (command: string): string[] => ['--emit', 'exec-per-event', '--exec', command]
+
+/** What commands noted, a line each. */
+const noted = (file: string): string[] =>
+  existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : []
+
+/** A command that notes what it was told. */
+const NOTE = 'echo "$KIJITOMON_EVENT $KIJITOMON_ID$KIJITOMON_CURSOR"'
+
+async function notes(scene: Scene, file: string, line: string, times = 1): Promise<void> {
+  await scene.until(`${times} x "${line}"`, () => noted(file).filter(one => one === line).length >= times)
+}
+
+row(
+  'E8',
+  'a command that refuses an alert does not keep the inbox from being down (KS-72)',
+  {},
+  async (t, scene) => {
+    scene.newest({ status: 500 })
+    const producer = scene.start([...NF, '--alert-after', '2', ...exec('exit 1')])
+    await scene.tells('alert unreachable')
+    await scene.until('it is said', () => said(producer.stderr, 'sink_failing').length > 0)
+    await scene.polls(2)
+    t.match(
+      said(producer.stderr, 'sink_failing'),
+      [{ event_id: /^argus:alert:/, msg: /exited with 1/ }],
+      'once',
+    )
+    t.equal(scene.alert('unreachable')?.['status'], 'open')
+  },
+)
+
+row('E9', 'an alert that nobody took is told once somebody takes it (KS-72)', {}, async (t, scene) => {
+  const out = join(scene.home, 'out')
+  const gate = join(scene.home, 'gate')
+  scene.newest({ status: 500 })
+  const producer = scene.start([...NF, '--alert-after', '2', ...exec(`test -e ${gate} && ${NOTE} >> ${out}`)])
+  await scene.until('it is refused', () => said(producer.stderr, 'sink_failing').length > 0)
+  writeFileSync(gate, '')
+  await notes(scene, out, 'alert ')
+  await scene.until('it is said', () => said(producer.stderr, 'sink_working').length > 0)
+  t.same(noted(out), ['alert '])
+})
+
+row(
+  'F17',
+  'what a command refused once comes again soon (KS-72)',
+  { standing: { cursor: 4 } },
+  async (t, scene) => {
+    const out = join(scene.home, 'out')
+    const gate = join(scene.home, 'gate')
+    scene.newest(complete(4))
+    const command = `${NOTE} >> ${out}; test "$KIJITOMON_EVENT" != new || test -e ${gate} || { touch ${gate}; exit 1; }`
+    scene.start([...FP, '--resync-every', '4', ...exec(command)])
+    await notes(scene, out, 'armed 4')
+    scene.clear()
+    scene.newest(complete(4, 5))
+    await notes(scene, out, 'new 5', 2)
+    t.same(noted(out), ['armed 4', 'new 5', 'new 5'])
+  },
+)
+
+row(
+  'G33',
+  'an alert of a gap is told until it is taken, and then no more (KS-27, KS-72)',
+  { standing: { cursor: 100 } },
+  async (t, scene) => {
+    const out = join(scene.home, 'out')
+    scene.newest(cut(200))
+    scene.walk(200, { status: 500 })
+    const tries = join(scene.home, 'tries')
+    const command = `test "$KIJITOMON_EVENT" = alert || exit 0; echo "$KIJITOMON_EVENT_ID" >> ${tries}; test $(wc -l < ${tries}) -gt 2 || exit 1; ${NOTE} >> ${out}`
+    scene.start([...NF, ...exec(command)])
+    await notes(scene, out, 'alert ')
+    await scene.polls(3)
+    t.equal(noted(tries).length, 3)
+    t.equal(new Set(noted(tries)).size, 1, 'one name for it')
+    t.same(noted(out), ['alert '])
+  },
+)
+
+row(
+  'H11',
+  'an alert of hidden mail is told until it is taken (KS-72)',
+  { standing: { cursor: 4 } },
+  async (t, scene) => {
+    const out = join(scene.home, 'out')
+    const gate = join(scene.home, 'gate')
+    scene.newest(page([4], { truncated: true, next_before_id: 4, unread_not_shown: 3 }))
+    const command = `test "$KIJITOMON_EVENT" = alert || exit 0; ${NOTE} >> ${out}; test -e ${gate}`
+    const producer = scene.start([...NF, ...exec(command)])
+    await notes(scene, out, 'alert ', 2)
+    writeFileSync(gate, '')
+    await scene.until('it is taken', () => said(producer.stderr, 'sink_working').length > 0)
+    const tries = noted(out).length
+    await scene.polls(3)
+    t.equal(noted(out).length, tries, 'and then no more')
+  },
+)
+
+row(
+  'J5',
+  'a command gets what the event says, and nothing else of it (KS-74)',
+  { standing: { cursor: 4 } },
+  async (t, scene) => {
+    const out = join(scene.home, 'out')
+    scene.newest(
+      page([4, { id: 5, from: 'river', content: 'a\u0000b', created: '2026-06-10T14:03:21Z', read: false }]),
+    )
+    const command = `test "$KIJITOMON_EVENT" != new || env | grep ^KIJITOMON_ | sort >> ${out}`
+    scene.start([...NF, ...exec(command)])
+    await scene.until('it ran', () => noted(out).length >= 9)
+    t.same(
+      noted(out).map(line => line.replace(/(TS|NONCE)=.*/, '$1')),
+      [
+        'KIJITOMON_CONTENT=ab',
+        'KIJITOMON_CREATED=2026-06-10T14:03:21Z',
+        'KIJITOMON_EVENT=new',
+        'KIJITOMON_EVENT_ID=argus:new:5',
+        'KIJITOMON_FROM=river',
+        'KIJITOMON_ID=5',
+        'KIJITOMON_NONCE',
+        'KIJITOMON_PERSONA=argus',
+        'KIJITOMON_SOURCE=kijito-inbox',
+        'KIJITOMON_TS',
+      ],
+    )
+  },
+)
+
+row(
+  'J6',
+  'neither a credential nor an older event reaches a command (KS-74, KS-84)',
+  { standing: { cursor: 4 } },
+  async (t, scene) => {
+    const out = join(scene.home, 'out')
+    scene.newest(complete(4))
+    const env = { KIM_TOKEN: 'tok', KIJITOMON_TOKEN: 'tok', KIJITOMON_ID: '999' }
+    scene.start([...NF, ...exec(`env >> ${out}`)], env)
+    await scene.until('it ran', () => noted(out).length > 0)
+    t.match(noted(out).join('\n'), /^KIJITOMON_EVENT=armed$/m)
+    t.notMatch(noted(out).join('\n'), /tok|999/)
+  },
+)
+
+row(
+  'J7',
+  'what a command refuses holds what follows it, and nothing else (KS-72)',
+  { standing: { cursor: 4 } },
+  async (t, scene) => {
+    const out = join(scene.home, 'out')
+    scene.newest(complete(4, 5, 6))
+    const command = `echo "$KIJITOMON_EVENT_ID $KIJITOMON_NONCE" >> ${out}; test "$KIJITOMON_ID" != 5`
+    scene.start([...NF, ...exec(command)])
+    const again = 'argus:new:5 QVYJLn8UH9E'
+    await notes(scene, out, again, 3)
+    t.same([...new Set(noted(out).slice(1))], [again])
+    t.same(scene.story(), ['armed(4)', 'new 5', 'new 6'], 'the journal goes on')
+  },
+)
+
+row(
+  'J8',
+  'a command that takes no mail keeps none from the journal (KS-72)',
+  { standing: { cursor: 4 } },
+  async (t, scene) => {
+    const out = join(scene.home, 'out')
+    scene.newest(complete(3, 4, 7))
+    const command = `${NOTE} >> ${out}; test "$KIJITOMON_EVENT" != new`
+    const first = scene.start([...NF, ...exec(command)])
+    await notes(scene, out, 'new 7', 2)
+    t.equal(await first.stop(), 0)
+    t.equal(scene.story().filter(line => line === 'new 7').length, 1)
+    scene.start([...NF, ...exec(`${NOTE} >> ${out}.2`)])
+    await notes(scene, `${out}.2`, 'armed 7')
+    t.same(noted(`${out}.2`), ['new 7', 'armed 7'], 'in the next life it comes first')
+  },
+)
+
+row(
+  'J9',
+  'a command that hangs has 10 s, and leaves nothing behind (KS-74)',
+  { standing: { cursor: 4 } },
+  async (t, scene) => {
+    const pids = join(scene.home, 'pids')
+    const out = join(scene.home, 'out')
+    scene.newest(complete(4, 5))
+    // What it starts ignores the polite request.
+    const command = `test "$KIJITOMON_EVENT" = new || exit 0; if test -e ${pids}; then ${NOTE} >> ${out}; exit 0; fi; (trap '' TERM; exec sleep 60) & echo $! > ${pids}; sleep 60`
+    const producer = scene.start([...NF, ...exec(command)])
+    await scene.until('its time is up', () => said(producer.stderr, 'sink_failing').length > 0)
+    t.match(said(producer.stderr, 'sink_failing'), [
+      { msg: /took longer than 10 s/, event_id: 'argus:new:5' },
+    ])
+    const pid = Number(readFileSync(pids, 'utf8'))
+    await scene.until('it is gone', () => !isAlive(pid))
+    await notes(scene, out, 'new 5')
+  },
+)
+
+row(
+  'J10',
+  'a command that is not there is said, and waited for (KS-72)',
+  { standing: { cursor: 4 } },
+  async (t, scene) => {
+    const command = join(scene.home, 'command')
+    const out = join(scene.home, 'out')
+    scene.newest(complete(4, 5))
+    const producer = scene.start([...NF, ...exec(command)])
+    await scene.until('it is said', () => said(producer.stderr, 'sink_failing').length > 0)
+    t.match(said(producer.stderr, 'sink_failing'), [{ msg: /exited with 127/ }])
+    writeFileSync(command, `#!/bin/sh\n${NOTE} >> ${out}\n`, { mode: 0o700 })
+    await notes(scene, out, 'new 5')
+    t.same(noted(out), ['armed 4', 'new 5'])
+  },
+)
+
+row(
+  'KS-74',
+  'megabytes of output stop nobody, and are not on stdout',
+  { standing: { cursor: 4 } },
+  async (t, scene) => {
+    const out = join(scene.home, 'out')
+    scene.newest(complete(4, 5, 6))
+    const command = `yes 'much to say' | head -c 5000000; ${NOTE} >> ${out}`
+    const producer = scene.start([...NF, ...exec(command)])
+    await notes(scene, out, 'new 6')
+    t.same(noted(out), ['armed 4', 'new 5', 'new 6'])
+    t.equal(await producer.stop(), 0)
+    t.equal(producer.stdout, '')
+    t.match(said(producer.stderr, 'exec_output'), [{ event_id: /armed/, bytes: 5_000_000 }, {}, {}])
+    t.equal(logOf(producer.stderr).length, producer.stderr.split('\n').length - 1, 'the log is lines of JSON')
+  },
+)
+
+row(
+  'KS-74 fork',
+  'what a command leaves running does not hold the next event',
+  { standing: { cursor: 4 } },
+  async (t, scene) => {
+    const out = join(scene.home, 'out')
+    const pids = join(scene.home, 'pids')
+    scene.newest(complete(4, 5, 6))
+    const command = `sleep 60 & echo $! >> ${pids}; ${NOTE} >> ${out}`
+    const producer = scene.start([...NF, ...exec(command)])
+    await notes(scene, out, 'new 6')
+    t.equal(await producer.stop(), 0, 'nor the end')
+    for (const pid of noted(pids).map(Number)) if (isAlive(pid)) process.kill(pid, 'SIGKILL')
+  },
+)
+
+row(
+  'KS-72 end',
+  'a command under way is ended with the service, and its event comes again',
+  { standing: { cursor: 4 } },
+  async (t, scene) => {
+    const out = join(scene.home, 'out')
+    scene.newest(complete(4, 5))
+    const first = scene.start([
+      ...NF,
+      ...exec(`${NOTE} >> ${out}; test "$KIJITOMON_EVENT" != new || sleep 60`),
+    ])
+    await notes(scene, out, 'new 5')
+    t.equal(await first.stop(), 0)
+    scene.start([...NF, ...exec(`${NOTE} >> ${out}`)])
+    await notes(scene, out, 'armed 5')
+    t.same(noted(out), ['armed 4', 'new 5', 'new 5', 'armed 5'])
+  },
+)
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+  } catch {
+    return false
+  }
+  try {
+    // A process that ended and was not reaped yet is no process any more.
+    return !/^\S+ \(.*\) Z/s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    return process.platform !== 'linux'
+  }
+}
