@@ -89,7 +89,7 @@ export class EventFile {
       }
       for (const line of lines) {
         const length = Buffer.byteLength(line) + 1
-        if (this.#isFull(bytes + length)) {
+        if (this.#isFull(this.#size + bytes, length)) {
           flush()
           this.#sync()
           durable = written
@@ -160,9 +160,9 @@ export class EventFile {
     this.#isNameDue = false
   }
 
-  #isFull(more: number): boolean {
+  #isFull(size: number, more: number): boolean {
     const { bytesMax } = this.#parts
-    return bytesMax > 0 && this.#size > 0 && this.#size + more > bytesMax
+    return bytesMax > 0 && size > 0 && size + more > bytesMax
   }
 
   /** Renames what is full and begins anew under the old name. What cannot be renamed goes on growing. */
