@@ -133,8 +133,12 @@ export class HandOver {
     return undefined
   }
 
-  #pull(reader: RecordReader): Batch {
-    const { latest } = this.#options.follower
+  #pull(reader: RecordReader): Batch | undefined {
+    const { latest, reader: following } = this.#options.follower
+    // The state was read up to here and no further: whatever comes is read for it first, and told.
+    if (latest !== undefined && !latest.more && latest.lost === undefined) {
+      if (isSamePlace(following.position, reader.position)) return undefined
+    }
     if (latest === undefined || latest.lost !== undefined || !isSamePlace(latest.from, reader.position)) {
       return reader.read(BATCH_BYTES)
     }

@@ -52,6 +52,9 @@ export class JournalReader implements RecordReader {
   /** A compressed segment while it is read: it can only be inflated whole. */
   #inflated: { readonly segment: number; readonly bytes: Buffer } | undefined
 
+  /** Whether the last look at the segment came to its end. */
+  #atEnd = true
+
   /** The segment that could not be read at the last attempt: an occasion is counted once. */
   #unreadable: number | undefined
 
@@ -92,7 +95,8 @@ export class JournalReader implements RecordReader {
       const read = this.#position.segment === 0 ? 0 : this.#readSegment(left, found)
       if (read === undefined) break
       left -= read
-      if (read > 0) continue
+      // The end that was reached is that of the moment the file was opened, which was after `next` was looked for.
+      if (!this.#atEnd) continue
       if (next === undefined) break
       this.#report(this.#judge.interrupt(), found)
       this.seek({ segment: next, offset: 0, peak: 0 })
@@ -107,8 +111,10 @@ export class JournalReader implements RecordReader {
     if (this.#inflated?.segment === segment) {
       const part = this.#inflated.bytes.subarray(this.#at, this.#at + Math.min(bytesMax, CHUNK_BYTES))
       this.#take(part, found)
+      this.#atEnd = this.#at >= this.#inflated.bytes.length
       return part.length
     }
+    this.#atEnd = true
     const opened = openSegment(this.#directory.path, segment)
     if (!opened.ok) {
       if (opened.reason === 'unreadable') this.#countUnreadable(found)
@@ -141,6 +147,7 @@ export class JournalReader implements RecordReader {
     }
     if (content.candidate.gzip) this.#inflated = { segment, bytes: content.read(0, content.bytes) }
     this.#take(chunk, found)
+    this.#atEnd = chunk.length < wanted || this.#at >= content.bytes
     return chunk.length
   }
 
