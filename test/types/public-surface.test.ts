@@ -1,29 +1,13 @@
-import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import * as sdk from '@kim/observer-sdk'
 import t, { type Test } from 'tap'
+import { compileFiles, root } from './compile.js'
 
-const root = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))))
 const source = (name: string): string => readFileSync(join(root, 'test', 'types', name), 'utf8')
 
-/** What the compiler says of a text that stands in this folder; nothing if it compiles. */
-async function compile(t: Test, text: string): Promise<string> {
-  const folder = mkdtempSync(join(root, 'test', '.types-'))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-  writeFileSync(join(folder, 'equal.ts'), source('equal.ts'))
-  writeFileSync(join(folder, 'candidate.ts'), text)
-  const compilerOptions = { noEmit: true, composite: false, incremental: false, skipLibCheck: true }
-  const config = { extends: join(root, 'tsconfig.base.json'), compilerOptions, include: ['*.ts'] }
-  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
-  const compiler = join(root, 'node_modules', 'typescript', 'lib', 'tsc.js')
-  return await new Promise(resolve => {
-    execFile(process.execPath, [compiler, '-p', folder], (error, stdout, stderr) => {
-      resolve(error === null ? '' : stdout + stderr)
-    })
-  })
-}
+const compile = (t: Test, text: string): Promise<string> =>
+  compileFiles(t, { 'equal.ts': source('equal.ts'), 'candidate.ts': text })
 
 t.test('surface - of the SDK is what is written down', async t => {
   const text = source('public-surface.test-d.ts')

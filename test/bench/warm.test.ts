@@ -1,0 +1,32 @@
+import { spawnSync } from 'node:child_process'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+
+const bench = join(dirname(fileURLToPath(import.meta.url)), 'warm.bench.js')
+
+// There is no tail to stand beside on Windows.
+const skip = process.platform === 'win32'
+
+t.test('bench warm - every line arrives once, and no byte is read twice', { skip }, t => {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [bench, '--tiny', '--json'], {
+    encoding: 'utf8',
+    // The runner's loaders would be counted.
+    env: { ...process.env, NODE_OPTIONS: '' },
+  })
+  t.equal(status, 0, stderr)
+  const { rows } = JSON.parse(stdout)
+  t.same(Object.keys(rows), ['tail -F', 'one observer', 'twenty observers'])
+  for (const [title, row] of Object.entries<Record<string, number>>(rows)) {
+    t.equal(row['missed'], 0, title)
+    t.ok((row['p50_ms'] ?? 0) > 0, `${title}: ${row['p50_ms']} ms`)
+    if (title === 'tail -F') continue
+    // A line that was met half written is read again from its start.
+    t.ok(
+      (row['read_ratio'] ?? 9) < 1.25,
+      `${title}: ${row['read_ratio']} bytes read for each that was appended`,
+    )
+    t.ok((row['openSync'] ?? 9) <= 1.2 * (row['statSync'] ?? 0), `${title}: one open for each look`)
+  }
+  t.end()
+})
