@@ -1,4 +1,7 @@
 export { complete, counts, cut, directory, type Members, messageRow, page } from './pages.js'
 export { canPlant, type Plant, planted } from './plant.js'
+export { ProducerProcess } from './producer-process.js'
+export { readRecords, wrongWith } from './records.js'
 export { ALL, FP, longPoll, NF, row } from './row.js'
 export type { Scene } from './scene.js'
+export { SimulatorProcess } from './simulator-process.js'

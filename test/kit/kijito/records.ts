@@ -65,7 +65,6 @@ export function silentOf(records: readonly ReadRecord[], persona: string): numbe
 export function wrongWith(records: readonly ReadRecord[]): string[] {
   const wrong: string[] = []
   const made = new Set<string>()
-  const last = new Map<string, number>()
   let before = records[0] === undefined ? 0 : records[0].seq - 1
   for (const record of records) {
     if (record.seq !== before + 1) wrong.push(`${record.seq} stands after ${before}`)
@@ -74,8 +73,6 @@ export function wrongWith(records: readonly ReadRecord[]): string[] {
     if (record.action !== 'create' && record.action !== 'backfill') continue
     if (made.has(record.item_id)) wrong.push(`${record.item_id} came in twice`)
     made.add(record.item_id)
-    const id = numberIn(record, 'id')
-    if (record.event === 'new' && record.agent !== undefined) last.set(record.agent, id)
   }
   return wrong
 }
