@@ -63,7 +63,7 @@ function addFlags(parser: Options, flags: readonly Flag[]): void {
   for (const flag of flags) {
     const notes = [
       flag.env === undefined ? '' : `[$${flag.env}]`,
-      flag.many === true ? '[repeat or comma]' : '',
+      flag.many === true ? (flag.commas === false ? '[repeat]' : '[repeat or comma]') : '',
     ]
     parser.option(flag.name, {
       ...(flag.short === undefined ? {} : { alias: flag.short }),

@@ -66,7 +66,9 @@ function produce(
     part.onLine('stderr', line => {
       const { level, code, msg } = logLine(line)
       if (code === 'started') resolve()
-      if (level !== 'info') say(`  producer: ${safeText([level, msg].filter(Boolean).join(': '))}`)
+      // The reader shows what becomes of inboxes.
+      if (level !== 'info' && code !== 'alert')
+        say(`  producer: ${safeText([level, msg].filter(Boolean).join(': '))}`)
     })
   })
   return { part, started: Promise.race([started, part.ended]) }

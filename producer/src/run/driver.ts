@@ -6,6 +6,7 @@ import type { Turn } from '../effects/turn.js'
 import type { Draft } from '../journal/draft.js'
 import type { Journal } from '../journal/journal.js'
 import type { Source } from '../source/source.js'
+import { alarmLines } from './alarm-lines.js'
 import { DiskSpace } from './disk-space.js'
 import { Requests } from './requests.js'
 import type { RunLog } from './run-log.js'
@@ -169,7 +170,7 @@ export class Driver {
 
   /** Commits until nothing is left, the disk is full or the slice is over; true if it is the slice. */
   #commit(sliceMs: number): boolean {
-    const { core, journal } = this.#parts
+    const { core, journal, log } = this.#parts
     const untilMs = this.#now().monoMs + sliceMs
     for (;;) {
       const now = this.#now()
@@ -194,6 +195,7 @@ export class Driver {
       this.#records += commit.drafts.length
       this.#space.taken(now.monoMs)
       core.committed('durable', this.#now())
+      for (const entry of alarmLines(commit.drafts)) log(entry)
       if (this.#now().monoMs >= untilMs) return true
     }
   }

@@ -1,4 +1,11 @@
-import { type Ask, Driver, type Ending, type Journal, type RunEntry } from '@kim/producer/internal'
+import {
+  type Ask,
+  type Draft,
+  Driver,
+  type Ending,
+  type Journal,
+  type RunEntry,
+} from '@kim/producer/internal'
 import t, { type Test } from 'tap'
 import { HandLoop } from '../kit/hand-loop.js'
 import { HeldSource } from '../kit/held-source.js'
@@ -230,6 +237,33 @@ t.test('driver - KS-51 a verdict ends it', async t => {
     ['token_refused'],
   )
 })
+
+t.test(
+  'CL-16 driver - a condition is a line of log when it begins and when it ends, once it is durable',
+  async t => {
+    const bench = new Bench(t)
+    const alert = (status: string, event?: string): Draft => ({
+      agent: 'river',
+      action: 'update',
+      item_type: 'alert',
+      item_id: 'river/unreachable',
+      summary: status === 'open' ? 'unreachable: refused' : 'unreachable: ended',
+      event,
+      payload: { schema_version: 1, persona: 'river', kind: 'unreachable', status },
+    })
+    bench.core.commits = [
+      [alert('open', 'alert')],
+      [alert('open')],
+      [message(1), alert('cleared', 'recovered')],
+    ]
+    await bench.start()
+    t.match(bench.logged, [
+      { level: 'warn', code: 'alert', persona: 'river', message: 'unreachable: refused' },
+      { level: 'info', code: 'alert_ended', persona: 'river', message: 'unreachable: ended' },
+    ])
+    t.equal(bench.logged.length, 2)
+  },
+)
 
 t.test('driver - what stops is committed before it stops', async t => {
   const bench = new Bench(t)

@@ -45,9 +45,9 @@ const personaFlags: readonly Flag[] = [
     many: true,
     commas: false,
     value: 'P',
-    about: 'an inbox by its exact name (repeat)',
+    about: 'an inbox by its exact name',
   },
-  { name: 'personas', kind: 'string', many: true, value: 'A,B', about: 'several inboxes (repeat)' },
+  { name: 'personas', kind: 'string', many: true, value: 'A,B', about: 'several inboxes' },
   { name: 'all-personas', kind: 'boolean', about: 'every inbox of the directory (the default)' },
 ]
 
@@ -124,7 +124,7 @@ const recordFlags: readonly Flag[] = [
     many: true,
     commas: false,
     value: 'P',
-    about: 'record what P wrote without announcing it (repeat)',
+    about: 'record what P wrote without announcing it',
   },
   { name: 'no-stranded-alerts', kind: 'boolean', about: 'no alarm for mail in an inbox that nobody reads' },
   { name: 'no-urgent-alerts', kind: 'boolean', about: 'no alarm for urgent mail that stays unanswered' },
