@@ -32,15 +32,16 @@ export function silenceOf(
   fresh: readonly TakenRow[],
   { isArmed, maxReplay, seedAt }: ArmingTerms,
 ): Silence | undefined {
-  const seeded = poll.arrival === 'seed' ? seedAt : undefined
+  const isResumed = poll.arrival === 'known' || poll.arrival === 'seed'
+  // A seed that the record has already did what it was for.
+  const seeded = !isArmed && isResumed && persona.image?.seeded !== seedAt ? seedAt : undefined
   const before = Math.max(persona.silentTo, seeded ?? 0)
   const isCapped =
     !isArmed &&
     poll.pin === undefined &&
-    (poll.arrival === 'known' || poll.arrival === 'seed') &&
+    isResumed &&
     fresh.reduce((count, { row }) => (row.id > before ? count + 1 : count), 0) > maxReplay
   const silentTo = isCapped ? (fresh.at(-1)?.row.id ?? before) : before
-  const isSeedNew = seeded !== undefined && persona.image?.seeded !== seeded
-  if (silentTo <= persona.silentTo && !isSeedNew) return undefined
+  if (silentTo <= persona.silentTo && seeded === undefined) return undefined
   return { silentTo, seeded: seeded ?? persona.image?.seeded }
 }

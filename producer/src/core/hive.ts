@@ -10,6 +10,7 @@ import { bodyMark, type Persona } from './persona.js'
 import { Personas } from './personas.js'
 import type { Arrival } from './poll.js'
 import type { Rules, StoredMessage } from './rules.js'
+import { assertSeed } from './seed.js'
 
 /** What the core needs of an open journal. */
 export interface CoreJournal {
@@ -56,6 +57,10 @@ export class Hive implements Rules {
     this.directory = this.mode === 'all' ? new DirectoryWatch(options.rediscoverSeconds) : undefined
     const { isWhole, holes } = journal.history
     this.#isDamaged = !isWhole || holes.length > 0
+    const [seeded] = options.personas ?? []
+    if (options.seedAt !== undefined && seeded !== undefined) {
+      assertSeed(this.personas.find(seeded.trim()), options.seedAt)
+    }
     this.hasArmed = [...this.personas].some(({ image }) => image !== undefined)
   }
 

@@ -50,6 +50,8 @@ export class Inbox {
   reads: readonly number[] = []
   /** A walk over unread rows, wanted after a resync or under way (KS-58). */
   unreadWalk: UnreadWalk | undefined
+  /** The last page asked for that walk: an answer to an earlier one belongs to a walk that is over. */
+  unreadAskId: number | undefined
 
   constructor(name: string, place: InboxPlace) {
     this.name = name

@@ -34,7 +34,8 @@ export class PollDesk {
     for (const inbox of start) this.#begin(inbox, nowMs)
     let wake = wakeAtMs
     for (const inbox of ready) {
-      if (inbox.result !== undefined) wake = Math.min(wake, this.#graceEndsMs(inbox))
+      // One whose grace is over waits for the disk, and that is not told by a clock.
+      if (this.isWaiting(inbox, nowMs)) wake = Math.min(wake, this.#graceEndsMs(inbox))
     }
     return wake
   }
@@ -58,14 +59,16 @@ export class PollDesk {
   #ask(inbox: Inbox, purpose: PageAsked['purpose'], beforeId: number | undefined, nowMs: number): void {
     inbox.askedMs = nowMs
     const query = { persona: inbox.name, beforeId, unreadOnly: purpose === 'unread' ? true : undefined }
-    this.#asked.set(this.#hive.ask({ kind: 'page', query }), { inbox, purpose })
+    const id = this.#hive.ask({ kind: 'page', query })
+    this.#asked.set(id, { inbox, purpose })
+    if (purpose === 'unread') inbox.unreadAskId = id
   }
 
   answered(id: number, answer: Answer<Page>, nowMs: number): void {
     const asked = this.#asked.get(id)
     if (asked === undefined) return
     this.#asked.delete(id)
-    if (asked.purpose === 'unread') this.#unreadPage(asked.inbox, answer, nowMs)
+    if (asked.purpose === 'unread') this.#unreadPage(asked.inbox, id, answer, nowMs)
     else this.#pollPage(asked.inbox, answer, nowMs)
   }
 
@@ -144,10 +147,10 @@ export class PollDesk {
     this.#ask(inbox, 'unread', undefined, nowMs)
   }
 
-  #unreadPage(inbox: Inbox, answer: Answer<Page>, nowMs: number): void {
+  #unreadPage(inbox: Inbox, id: number, answer: Answer<Page>, nowMs: number): void {
     const { unreadWalk } = inbox
-    // A poll that began meanwhile goes first; this is tried again at the next resync.
-    if (unreadWalk?.beganMs === undefined) return
+    // A poll that began meanwhile ended the walk, and another may have begun since.
+    if (unreadWalk?.beganMs === undefined || inbox.unreadAskId !== id) return
     const { walk, isOver, isCovered } = stepUnreadWalk(unreadWalk, answer)
     if (!isOver) {
       inbox.unreadWalk = walk

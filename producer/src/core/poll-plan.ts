@@ -126,7 +126,8 @@ class Plan {
     if (silence === undefined) return
     const isNew = this.#image === undefined
     const before = this.#image ?? blankImage
-    this.#image = { ...before, ...silence, cursor: this.#cursor }
+    const currentMax = silence.seeded === before.seeded ? before.currentMax : undefined
+    this.#image = { ...before, ...silence, currentMax, cursor: this.#cursor }
     const summary = `${this.#name}: messages up to ${silence.silentTo} wake nobody`
     yield personaDraft(this.#name, this.#image, { isNew, summary })
   }

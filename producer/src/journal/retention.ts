@@ -45,14 +45,27 @@ function pinOf({ state, view }: RetentionView, persona: string): number {
   return isCount(at) ? at : Number.NEGATIVE_INFINITY
 }
 
+/**
+ * Above this id a persona's messages are still to be counted: a cap silences them and was not announced yet. Its
+ * record keeps the `cursor` that the cap began at until then.
+ */
+function capOf({ state, view }: RetentionView, persona: string): number {
+  const entity = state.find('persona', persona)
+  const { silent_to, seeded, capped_to, cursor } =
+    (entity === undefined ? undefined : view(entity).payload) ?? {}
+  if (silent_to === undefined || silent_to === seeded || silent_to === capped_to)
+    return Number.POSITIVE_INFINITY
+  return isCount(cursor) ? cursor : Number.NEGATIVE_INFINITY
+}
+
 /** The messages of one persona that may go, lowest id first. */
 function retirable(view: RetentionView, persona: string, messages: Message[], retainRead: number): Message[] {
   const read = messages.filter(({ entity }) => entity.read)
   if (read.length <= retainRead) return []
   const newest = messages.reduce((highest, { id }) => Math.max(highest, id), 0)
-  const pin = pinOf(view, persona)
+  const bound = Math.min(pinOf(view, persona), capOf(view, persona))
   read.sort((a, b) => a.id - b.id)
-  return read.slice(0, read.length - retainRead).filter(({ id }) => id !== newest && id <= pin)
+  return read.slice(0, read.length - retainRead).filter(({ id }) => id !== newest && id <= bound)
 }
 
 function retire(persona: string, image: JsonObject, messages: readonly Message[]): Draft[] {
@@ -81,7 +94,7 @@ function retire(persona: string, image: JsonObject, messages: readonly Message[]
 
 /**
  * What retention appends before a roll, as commits: read messages beyond the newest `retainRead` of a persona,
- * lowest id first, never its newest message, an unread one, or one above an open pin. Before the deletes the
+ * lowest id first, never its newest message, an unread one, or one above an open pin or a cap that is owed. Before the deletes the
  * persona says from where on its messages are known. A persona without a record is still on its first contact,
  * which would bring its messages back.
  */

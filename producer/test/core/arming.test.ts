@@ -117,6 +117,18 @@ t.test('seed - above everything visible is said once and is never the watermark 
   t.end()
 })
 
+t.test(
+  'seed - of a persona with a record silences on from there, and one below is refused (KS-35; B11)',
+  t => {
+    const desk = resumed(t, [3])
+    desk.script.page = () => whole([3, 5, 7])
+    t.same(desk.restart({ seedAt: 5 }).settle().story(), ['persona', 'silent 5', 'armed 5', 'new 7'])
+    t.same(desk.restart().settle().story(), ['armed 7'])
+    t.throws(() => desk.restart({ seedAt: 7 }), { code: 'config_invalid', hint: /--after-id 7/ })
+    t.end()
+  },
+)
+
 t.test('damage - a persona without a record is armed below its window, never silently (KS-38)', t => {
   const desk = new HiveDesk(t)
   const history = { isWhole: false, from: 9, holes: [] }

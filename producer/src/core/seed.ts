@@ -1,0 +1,25 @@
+import { KimError } from '@kim/manifest'
+import type { Persona } from './persona.js'
+
+/** Refuses a seed that would take back what stands already (KS-35). The seed that the record has changes nothing. */
+export function assertSeed(persona: Persona | undefined, seedAt: number): void {
+  if (persona?.image === undefined || persona.image.seeded === seedAt) return
+  const { name, watermark, isCapOwed } = persona
+  if (isCapOwed) {
+    throw new KimError(
+      'config_invalid',
+      `${name} is still catching up: what its cap silenced is not counted yet`,
+      {
+        hint: 'leave --seed-at out until replay_capped stands in the journal',
+      },
+    )
+  }
+  if (seedAt > watermark) return
+  throw new KimError(
+    'config_invalid',
+    `--seed-at ${seedAt} is not above ${watermark}, where ${name} stands already`,
+    {
+      hint: `leave it out; kim-tail --persona ${name} --after-id ${seedAt} prints what came after it`,
+    },
+  )
+}

@@ -1,0 +1,149 @@
+import type { Answer, Ask, Counts, Directory, Failure, Page, Row } from '@kim/producer/internal'
+import type { Prng } from '../../kit/index.js'
+
+/** A message as the simulated server holds it. */
+export interface Mail {
+  readonly id: number
+  readonly to: string
+  readonly from: string
+  content: string
+  read: boolean
+  readonly urgent: boolean
+}
+
+const isFailure = (value: object): value is Failure => 'token' in value && 'reason' in value
+
+/**
+ * A Kijito server as far as the core can see one: inboxes behind pages of a few rows, counts with a token, a
+ * directory. It may fail and it may contradict itself, but what it calls complete is complete.
+ */
+export class Server {
+  readonly mail: Mail[] = []
+  readonly personas: string[]
+  readonly perPage: number
+  readonly dialect: 'local' | 'hosted'
+  /** How often a page goes wrong, per persona. */
+  readonly trouble: Map<string, number> = new Map()
+  isCountsDown = false
+  isDirectoryDown = false
+  /** Nobody waits long for an answer. */
+  isPrompt = false
+  readonly #random: Prng
+  #nextId = 1
+
+  constructor(random: Prng, personas: readonly string[]) {
+    this.#random = random
+    this.personas = [...personas]
+    this.dialect = random.chance(0.15) ? 'local' : 'hosted'
+    this.perPage = this.dialect === 'local' ? Number.POSITIVE_INFINITY : random.between(1, 6)
+  }
+
+  inbox(persona: string): readonly Mail[] {
+    return this.mail.filter(({ to }) => to === persona)
+  }
+
+  /** The highest id that was given out. */
+  get highest(): number {
+    return this.#nextId
+  }
+
+  send(to: string, from: string): void {
+    const random = this.#random
+    // Other inboxes take ids too.
+    this.#nextId += random.chance(0.4) ? random.between(1, 9) : 1
+    const id = this.#nextId
+    const urgent = random.chance(0.1)
+    this.mail.push({ id, to, from, content: `text ${id}`, read: random.chance(0.1), urgent })
+  }
+
+  calm(): void {
+    this.trouble.clear()
+    this.isCountsDown = false
+    this.isDirectoryDown = false
+    this.isPrompt = true
+  }
+
+  /** What the token stands for: mail that came in, not what was read of it. */
+  get token(): string {
+    return `c${this.mail.at(-1)?.id ?? 0}`
+  }
+
+  answer(ask: Ask, sentMs: number, receivedMs: number): Answer<Page> | Answer<Counts> | Answer<Directory> {
+    const value =
+      ask.kind === 'page' ? this.#page(ask.query) : ask.kind === 'counts' ? this.#counts() : this.#directory()
+    return isFailure(value)
+      ? { ok: false, failure: value, sentMs, receivedMs }
+      : ({ ok: true, value, sentMs, receivedMs } as Answer<Page>)
+  }
+
+  #failure(status: number): Failure {
+    return { token: `http ${status}`, status, reason: `http ${status}` }
+  }
+
+  #page(query: Extract<Ask, { kind: 'page' }>['query']): Page | Failure {
+    const { persona, beforeId, unreadOnly } = query
+    const random = this.#random
+    const isTroubled = random.chance(this.trouble.get(persona) ?? 0)
+    const fitting = this.inbox(persona).filter(
+      ({ id, read }) => (beforeId === undefined || id < beforeId) && (unreadOnly !== true || !read),
+    )
+    const shown = fitting.slice(-Math.min(this.perPage, fitting.length || 1))
+    const page = this.#judged(shown, fitting.length - shown.length)
+    if (!isTroubled) return page
+    const lowest = page.rows[0]?.id ?? 0
+    const withheld = { omitted: Math.max(1, page.omitted), isExact: false }
+    switch (random.int(this.dialect === 'local' ? 1 : 5)) {
+      case 0:
+        return this.#failure(random.pick([500, 502, 404, 401]))
+      case 1:
+        return { ...page, ...withheld, continuation: { kind: 'unreadable' } }
+      case 2:
+        return { ...page, ...withheld, continuation: { kind: 'end' }, isContradictory: true }
+      case 3:
+        // It skips, and says so by where it goes on.
+        return { ...page, ...withheld, continuation: { kind: 'more', beforeId: Math.max(0, lowest - 1) } }
+      default:
+        return { ...this.#judged(fitting.slice(-1), Math.max(0, fitting.length - 1)), unreadNotShown: 1 }
+    }
+  }
+
+  #judged(shown: readonly Mail[], omitted: number): Page {
+    const rows: Row[] = shown.map(({ id, from, content, read }) => ({
+      id,
+      from,
+      content,
+      created: null,
+      read,
+    }))
+    const isClipped = this.dialect === 'hosted' && rows.length === 1 && this.#random.chance(0.1)
+    const clipped = isClipped ? rows.map(row => ({ ...row, content: row.content.slice(0, 2) })) : rows
+    return {
+      rows: clipped,
+      omitted,
+      isExact: this.#random.chance(0.5),
+      continuation: omitted > 0 ? { kind: 'more', beforeId: rows[0]?.id ?? 0 } : { kind: 'end' },
+      isContradictory: false,
+      isClipped,
+      unreadNotShown: this.dialect === 'hosted' ? 0 : undefined,
+    }
+  }
+
+  #counts(): Counts | Failure {
+    if (this.isCountsDown) return this.#failure(502)
+    const byPersona = new Map<string, { unread: number; unreadUrgent: number }>()
+    for (const { to, read, urgent } of this.mail) {
+      if (read) continue
+      const { unread, unreadUrgent } = byPersona.get(to) ?? { unread: 0, unreadUrgent: 0 }
+      byPersona.set(to, { unread: unread + 1, unreadUrgent: unreadUrgent + (urgent ? 1 : 0) })
+    }
+    return { byPersona, cursor: this.dialect === 'hosted' ? this.token : undefined, refused: [] }
+  }
+
+  #directory(): Directory | Failure {
+    if (this.isDirectoryDown) return this.#failure(500)
+    const entries = this.personas.map(persona => ({
+      ...{ persona, memoryCount: 1, readCount: 1, isRetired: false, isWriteOnly: false },
+    }))
+    return { entries, refused: [] }
+  }
+}
