@@ -127,49 +127,60 @@ export class HiveSimulation {
     switch (operation) {
       case 'mail':
         this.#mail()
-        return producer.mailCame()
+        producer.mailCame()
+        break
       case 'flood':
         for (let n = random.between(5, 40); n > 0; n--) this.#mail()
-        return producer.mailCame()
+        producer.mailCame()
+        break
       case 'read':
         for (const mail of server.mail) if (random.chance(0.3)) mail.read = true
-        return
+        break
       case 'edit':
         if (server.mail.length > 0) random.pick(server.mail).content += ' again'
-        return
+        break
       case 'run':
         this.#note('run')
-        return producer.run(random.between(1, 4000))
+        producer.run(random.between(1, 4000))
+        break
       case 'hurry':
         this.#note('hurry')
-        return producer.run(random.between(1, 100))
+        producer.run(random.between(1, 100))
+        break
       case 'poke':
         producer.core.poke({ monoMs: this.#machine.clock.monoMs(), wallMs: 0 })
-        return
+        break
       case 'trouble':
         server.trouble.set(random.pick(server.personas), random.pick([0, 0, 0.1, 0.4, 1]))
-        return
+        break
       case 'counts':
         server.isCountsDown = !server.isCountsDown
-        return
+        break
       case 'directory':
         server.isDirectoryDown = !server.isDirectoryDown
-        return
+        break
       case 'newcomer':
-        return this.#newcomer()
+        this.#newcomer()
+        break
       case 'crash':
         this.#note('crash')
-        return this.#die()
+        this.#die()
+        break
       case 'doom':
-        return this.#machine.doom()
+        this.#machine.doom()
+        break
       case 'eio':
-        return this.#machine.trouble()
+        this.#machine.trouble()
+        break
       case 'full':
-        return this.#machine.full()
+        this.#machine.full()
+        break
       case 'reopen':
-        return this.#reopen(producer)
+        this.#reopen(producer)
+        break
       case 'checkpoint':
-        return this.#checkpoint(producer)
+        this.#checkpoint(producer)
+        break
     }
   }
 
@@ -191,7 +202,10 @@ export class HiveSimulation {
     try {
       journal.checkpoint()
     } catch (error) {
-      if (this.#machine.fs.dead) return this.#die()
+      if (this.#machine.fs.dead) {
+        this.#die()
+        return
+      }
       const outcome = outcomeOf(error)
       if (outcome === 'full' || outcome === 'moved') return
       expect(this.#machine.isTroubled, () => `checkpoint: ${String(error)}`)
