@@ -59,6 +59,7 @@ async function history(t: Test, seed: number): Promise<void> {
   while (!hasMet() && first.code === undefined) await sleep(50)
   await first.stop()
 
+  let begun = 0
   for (let life = 0; life < LIVES; life++) {
     const producer = start()
     await simulator.tell({
@@ -68,6 +69,11 @@ async function history(t: Test, seed: number): Promise<void> {
       skip: random.int(6),
       times: random.int(4),
     })
+    // Some are killed before they have come to anything.
+    if (random.chance(0.8)) {
+      while (producer.stderr === '' && producer.code === undefined) await sleep(10)
+      begun++
+    }
     const bursts = 1 + random.int(8)
     for (let burst = 0; burst < bursts; burst++) {
       await send()
@@ -86,7 +92,7 @@ async function history(t: Test, seed: number): Promise<void> {
   const records = readRecords(store)
   t.same(wrongWith(records), [], 'each of them once, without a hole')
   const writers = new Set(records.map(({ writer }) => writer))
-  t.ok(writers.size > LIVES / 2, `${writers.size} of ${LIVES + 2} lives wrote something`)
+  t.ok(writers.size >= begun, `${writers.size} lives of ${LIVES + 2} wrote something`)
   const verify = new ProducerProcess(home, ['journal', 'verify', '--store', store, '--json'])
   t.equal(await verify.ended, 0, verify.stdout)
 }
