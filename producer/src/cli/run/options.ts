@@ -18,7 +18,7 @@ export interface RunOptions {
 }
 
 /** Which server, and what to show it. */
-export interface ServerOptions {
+interface ServerOptions {
   readonly url: string
   readonly dialect: Dialect | undefined
   readonly tokenFile: string | undefined
