@@ -1,7 +1,7 @@
 import type { JsonObject } from '@kim/manifest'
 
 /** The conditions that are alarms (spec/kijito-source.md section 10). */
-export const alertKinds = [
+const alertKinds = [
   'unreachable',
   'bounded-window',
   'unread-not-shown',

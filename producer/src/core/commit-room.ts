@@ -25,7 +25,7 @@ function bytesOf(value: JsonValue | undefined): number {
 }
 
 /** A bound for the line that a draft becomes; one whose payload goes into a blob takes little. */
-export function lineBytesMax({ agent, item_id, summary, payload }: Draft): number {
+function lineBytesMax({ agent, item_id, summary, payload }: Draft): number {
   const names =
     (agent.length + item_id.length + Math.min(summary.length, 2 * limits.summaryCodePointsMax)) *
     UNIT_BYTES_MAX

@@ -21,7 +21,7 @@ export function codePoints(text: string): number {
 }
 
 /** The payload of a message (KS-41, KS-42, KS-43). */
-export function messagePayload(row: Row, { persona, isClipped, keepContent }: MessageContext): JsonObject {
+function messagePayload(row: Row, { persona, isClipped, keepContent }: MessageContext): JsonObject {
   return {
     schema_version: 1,
     persona,

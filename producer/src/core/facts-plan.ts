@@ -11,7 +11,7 @@ import type { Rules } from './rules.js'
 export type CountsTable = ReadonlyMap<string, PersonaCount> | undefined
 
 /** The count of urgent mail as it now is: absence from a valid answer is 0, a mistyped one says nothing. */
-export function urgentNow(table: CountsTable, name: string, before: number): number {
+function urgentNow(table: CountsTable, name: string, before: number): number {
   if (table === undefined) return before
   const row = table.get(name)
   return row === undefined ? 0 : (row.unreadUrgent ?? before)

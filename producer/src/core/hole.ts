@@ -1,7 +1,7 @@
 import { isCount, isJsonObject, type JsonObject, type JsonValue } from '@kim/manifest'
 
 /** A span of ids that nobody has seen yet: those above `above` and below `below`. */
-export interface Hole {
+interface Hole {
   readonly above: number
   readonly below: number
 }

@@ -1,4 +1,4 @@
-import { NO_BODY, UNSEEN_BODY } from './body-hash.js'
+import { UNSEEN_BODY } from './body-hash.js'
 
 /** What is kept in memory of one message that stands in the journal. */
 export interface MessageMark {
@@ -100,10 +100,5 @@ export class MessageIndex {
       if (id > high) high = id
     }
     return count === 0 ? undefined : { count, range: [low, high] }
-  }
-
-  /** True where a body can be compared with what a server shows. */
-  isComparable(id: number): boolean {
-    return this.bodyOf(id) !== NO_BODY
   }
 }
