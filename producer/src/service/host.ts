@@ -5,7 +5,7 @@ import { KimError } from '@kim/manifest'
 import type { Step } from './install-plan.js'
 
 /** How a command of the system ended. */
-export interface Outcome {
+interface Outcome {
   /** Null if it could not be started at all. */
   readonly status: number | null
   readonly output: string

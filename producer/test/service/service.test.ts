@@ -20,9 +20,9 @@ const spec: ServiceSpec = {
   node: '/opt/node/bin/node',
   nodeOptions: [],
   script: '/opt/kim/bin/kim-producer.js',
-  args: ['run', '--store=/home/river/store', '--persona=river'],
-  storeDir: '/home/river/store',
-  writes: ['/home/river/events'],
+  args: ['run', '--store=/srv/river/store', '--persona=river'],
+  storeDir: '/srv/river/store',
+  writes: ['/srv/river/events'],
 }
 /** Words that a careless quoting would take apart, expand or end the line with. */
 const HOSTILE = [
@@ -47,7 +47,7 @@ const features = { version: 252, notify: true, sandbox: false }
 const around: Surroundings = {
   user: 'river',
   uid: 1000,
-  logFile: '/home/river/Library/Logs/KIM/producer.log',
+  logFile: '/srv/river/Library/Logs/KIM/producer.log',
   systemd: features,
 }
 
@@ -65,7 +65,7 @@ t.test('systemd - CL-18 starts again after a failure, not after what starting ag
   t.same(settings(unit, 'RestartSec'), ['1'])
   t.same(settings(unit, 'StartLimitIntervalSec'), ['0'], 'it never gives up')
   t.same(settings(unit, 'ExecStart'), [
-    '/opt/node/bin/node /opt/kim/bin/kim-producer.js run --store=/home/river/store --persona=river',
+    '/opt/node/bin/node /opt/kim/bin/kim-producer.js run --store=/srv/river/store --persona=river',
   ])
 })
 
@@ -78,7 +78,7 @@ t.test('systemd - says only what this systemd knows and was seen to do', async t
   t.same(settings(systemdUnit(spec, features), 'ProtectSystem'), [])
   const walled = systemdUnit(spec, { ...features, sandbox: true })
   t.same(settings(walled, 'ProtectSystem'), ['strict'])
-  t.same(settings(walled, 'ReadWritePaths'), ['/home/river/store', '/home/river/events'])
+  t.same(settings(walled, 'ReadWritePaths'), ['/srv/river/store', '/srv/river/events'])
 })
 
 t.test('systemd - a word stays one word, whatever is in it', async t => {
@@ -199,13 +199,13 @@ t.test('windows - arguments come back as they were', async t => {
 })
 
 t.test('steps - each supervisor is told in its own words, and twice is as once', async t => {
-  const env = { XDG_CONFIG_HOME: '/home/river/.config', LOCALAPPDATA: 'C:/local' }
+  const env = { XDG_CONFIG_HOME: '/srv/river/.config', LOCALAPPDATA: 'C:/local' }
   const commands = (
     target: 'systemd-user' | 'launchd' | 'windows-task',
     start = true,
     linger = false,
   ): string[] => {
-    const place = servicePlace(target, 'two', env, '/home/river')
+    const place = servicePlace(target, 'two', env, '/srv/river')
     return installSteps(target, place, { ...spec, instance: 'two' }, around, { start, linger }).flatMap(
       step => (step.kind === 'run' ? [step.command.join(' ')] : []),
     )
@@ -222,7 +222,7 @@ t.test('steps - each supervisor is told in its own words, and twice is as once',
   ])
   t.same(commands('launchd'), [
     'launchctl bootout gui/1000/kim.producer.two',
-    'launchctl bootstrap gui/1000 /home/river/Library/LaunchAgents/kim.producer.two.plist',
+    'launchctl bootstrap gui/1000 /srv/river/Library/LaunchAgents/kim.producer.two.plist',
   ])
   t.match(
     commands('windows-task')[0],
@@ -230,7 +230,7 @@ t.test('steps - each supervisor is told in its own words, and twice is as once',
   )
   const gone = uninstallSteps(
     'systemd-user',
-    servicePlace('systemd-user', undefined, env, '/home/river'),
+    servicePlace('systemd-user', undefined, env, '/srv/river'),
     1000,
   )
   t.same(
@@ -268,8 +268,8 @@ t.test('probe - walls count only if a write was seen to fail behind them', async
       if (file === 'systemd-run') return { status: walled, output: '' }
       return { status: 0, output: 'systemd 256 (256.4)' }
     }
-  t.same(probeSystemd(answering(7), '/home/river'), { version: 256, notify: true, sandbox: true })
+  t.same(probeSystemd(answering(7), '/srv/river'), { version: 256, notify: true, sandbox: true })
   for (const status of [0, 1, 9, 226, null]) {
-    t.equal(probeSystemd(answering(status), '/home/river').sandbox, false, `${status}`)
+    t.equal(probeSystemd(answering(status), '/srv/river').sandbox, false, `${status}`)
   }
 })

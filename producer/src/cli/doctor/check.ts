@@ -1,7 +1,7 @@
 import type { Context } from './context.js'
 
 /** How bad it is; `unknown` where it could not be looked at. */
-export type CheckStatus = 'ok' | 'warn' | 'fail' | 'unknown'
+type CheckStatus = 'ok' | 'warn' | 'fail' | 'unknown'
 
 /** What a check saw. */
 export interface Found {
