@@ -77,6 +77,7 @@ t.test('payloads - every record of a full life is as its schema says (KS-41)', a
     'stranded-mail',
     'unreachable',
     'unread-not-shown',
+    'urgent-unanswered',
   ])
   await desk.store.verified(t)
 })
