@@ -1,5 +1,6 @@
 import type { Program } from '@kim/cli-kit'
 import { doctorCommands } from './doctor/commands.js'
+import { importCommands } from './import/commands.js'
 import { journalCommands } from './journal/commands.js'
 import { runCommands } from './run/commands.js'
 import { selfTestCommands } from './self-test/commands.js'
@@ -11,7 +12,14 @@ export const program: Program = {
   name: 'kim-producer',
   version,
   about: 'The only writer of a KIM journal, and the care of its store.',
-  commands: [...runCommands, ...serviceCommands, ...doctorCommands, ...selfTestCommands, ...journalCommands],
+  commands: [
+    ...runCommands,
+    ...serviceCommands,
+    ...doctorCommands,
+    ...selfTestCommands,
+    ...importCommands,
+    ...journalCommands,
+  ],
   exitCodes: [
     [0, 'ok'],
     [1, 'runtime error'],

@@ -48,6 +48,11 @@ export function isFileName(name: string): boolean {
   return /^[\p{L}\p{N}._-]+$/u.test(name) && !/^\.+$/.test(name)
 }
 
+/** What the older monitor made of a name: it knew neither a longest name nor two that become one. */
+export function olderFileName(persona: string): string {
+  return safeName(persona)
+}
+
 /** Lower case, and nothing but letters, digits and `._-`: no separator, no shell word, nothing invisible. */
 function safeName(persona: string): string {
   return persona

@@ -1,0 +1,41 @@
+import type { Command } from '@kim/cli-kit'
+import { dryRunFlag, jsonFlag, storeFlag } from '../store-flags.js'
+
+/** The way over from the monitor that was there before. */
+export const importCommands: readonly Command[] = [
+  {
+    name: 'import',
+    about:
+      'Take over from the older monitor: what it had told wakes nobody again, and everything after it is news. Stop it first.',
+    flags: [
+      {
+        name: 'state-file',
+        kind: 'string',
+        many: true,
+        commas: false,
+        value: 'F',
+        about: 'its state file; or the one it was given, which stands for one per persona (repeat)',
+      },
+      {
+        name: 'url',
+        kind: 'string',
+        value: 'URL',
+        about: 'the server that the files must be about (default: the one they name)',
+      },
+      {
+        name: 'events-file-template',
+        kind: 'string',
+        value: 'F',
+        about: 'where it wrote its events, to tell who still follows them (default: the usual places)',
+      },
+      storeFlag,
+      dryRunFlag,
+      jsonFlag,
+    ],
+    examples: [
+      ['kim-producer import --state-file ~/.kijito/hive.json --dry-run', 'see what would be taken over'],
+      ['kim-producer import --state-file hive.argus.json --state-file hive.river.json', 'two inboxes'],
+    ],
+    load: () => import('./import.js'),
+  },
+]

@@ -1,0 +1,65 @@
+import { alertDraft, personaDraft } from '../../core/drafts.js'
+import { blankImage } from '../../core/persona-image.js'
+import { Personas } from '../../core/personas.js'
+import type { Draft } from '../../journal/draft.js'
+import type { StateView } from '../../journal/journal.js'
+import type { OlderState } from './state-file.js'
+
+/** What becomes of a state file. */
+export type Outcome = 'taken_over' | 'stands_already' | 'no_cursor'
+
+/**
+ * What a state file says, as records. The cursor is no watermark here, as nothing of what it covers stands in this
+ * journal: it silences, as a seed does, and what is still visible of it comes in without waking anybody. A condition
+ * that was announced stands as announced.
+ */
+export function factsOf({
+  persona,
+  cursor,
+  isDown,
+  consecutiveFailures,
+  isUnreadHidden,
+}: OlderState): Draft[] {
+  if (cursor === undefined) return []
+  const image = { ...blankImage, silentTo: cursor, seeded: cursor, state: isDown ? 'down' : 'up' } as const
+  const drafts = [
+    personaDraft(persona, image, {
+      isNew: true,
+      summary: `${persona} is taken over from an older monitor, which told everything up to ${cursor}`,
+    }),
+  ]
+  if (isDown) {
+    drafts.push(
+      alertDraft(persona, 'unreachable', {
+        isNew: true,
+        status: 'open',
+        reason: 'unreachable: an older monitor announced it',
+        members: { consecutive_failures: consecutiveFailures, seconds: 0 },
+      }),
+    )
+  }
+  if (isUnreadHidden) {
+    drafts.push(
+      alertDraft(persona, 'unread-not-shown', {
+        isNew: true,
+        status: 'open',
+        reason: 'unread-not-shown: an older monitor announced it',
+        members: { unread_not_shown: 1, window_floor: null, cursor_at: cursor, above_watermark: null },
+      }),
+    )
+  }
+  return drafts
+}
+
+/** How a state file stands to what the journal knows; a text says why it cannot be taken over. */
+export function outcomeOf(
+  { persona, cursor }: OlderState,
+  state: StateView,
+): Outcome | { readonly why: string } {
+  const known = new Personas(state).find(persona)
+  const image = known?.image
+  if (cursor === undefined) return 'no_cursor'
+  if (known === undefined || (image === undefined && known.index.size === 0)) return 'taken_over'
+  if (image?.seeded === cursor && (image.silentTo ?? 0) >= cursor) return 'stands_already'
+  return { why: `the journal knows ${persona} already, up to ${known.watermark}` }
+}

@@ -1,0 +1,168 @@
+import { homedir } from 'node:os'
+import { formatCount, type Input, type Io } from '@kim/cli-kit'
+import { KimError, limits } from '@kim/manifest'
+import type { Journal } from '../../journal/journal.js'
+import type { JournalOptions } from '../../journal/options.js'
+import { canonicalSource } from '../../journal/source.js'
+import { withJournal, withRehearsal } from '../open-store.js'
+import { report } from '../report.js'
+import { storeOf } from '../store-flags.js'
+import { factsOf, type Outcome, outcomeOf } from './facts.js'
+import { type OlderEventFile, olderEventFiles } from './older-files.js'
+import { flockHolder } from './processes.js'
+import { type OlderState, readStateFile } from './state-file.js'
+import { statePaths } from './state-paths.js'
+
+interface Taken {
+  readonly state: OlderState
+  readonly outcome: Outcome
+}
+
+/** Takes over what an older monitor had told, so that nobody is woken for it again and nothing after it is lost. */
+export function run(input: Input, io: Io): number {
+  const states = readAll(statePaths(input.list('state-file')), input.text('url'))
+  const [first] = states
+  const source = first?.source ?? ''
+  const storeDir = storeOf(input, io)
+  const options: JournalOptions = { storeDir, source }
+  const dryRun = input.bool('dry-run')
+  const taken = dryRun
+    ? withRehearsal(options, journal => takeOver(journal, states))
+    : withJournal(options, journal => takeOver(journal, states))
+  say(input, io, { taken, source, storeDir, dryRun })
+  return 0
+}
+
+/** All of them, or none: each is judged before anything is appended, and every refusal is told. */
+function readAll(paths: readonly string[], url: string | undefined): OlderState[] {
+  const states: OlderState[] = []
+  const refused: string[] = []
+  for (const path of paths) {
+    refuseRunning(path)
+    try {
+      states.push(readStateFile(path))
+    } catch (error) {
+      if (!(error instanceof KimError)) throw error
+      refused.push(error.message)
+    }
+  }
+  const wanted = url === undefined ? states[0]?.source : canonicalSource(url)
+  for (const { path, source } of states) {
+    if (source !== wanted) refused.push(`${path}: it is about ${source}, not ${wanted}`)
+  }
+  const seen = new Map<string, string>()
+  for (const { path, persona } of states) {
+    const other = seen.get(persona)
+    if (other !== undefined) refused.push(`${path}: ${other} is about ${persona} too`)
+    seen.set(persona, path)
+  }
+  if (refused.length === 0) return states
+  throw new KimError('config_invalid', refused.join('; '), {
+    hint: 'nothing was appended; mend or leave out what is named, then import again',
+  })
+}
+
+/** As long as the older monitor runs, its cursor moves on. */
+function refuseRunning(path: string): void {
+  const holder = flockHolder(`${path}.lock`)
+  if (holder === undefined) return
+  throw new KimError(
+    'store_held',
+    `${path} is in use by process ${holder.pid}: ${holder.command.join(' ')}`,
+    {
+      hint: 'stop the older monitor, then import; nothing was appended',
+    },
+  )
+}
+
+function takeOver(journal: Journal, states: readonly OlderState[]): Taken[] {
+  const refused: string[] = []
+  const taken: Taken[] = []
+  for (const state of states) {
+    const outcome = outcomeOf(state, journal.state)
+    if (typeof outcome === 'string') taken.push({ state, outcome })
+    else refused.push(`${state.path}: ${outcome.why}`)
+  }
+  if (refused.length > 0) {
+    throw new KimError('config_invalid', refused.join('; '), {
+      hint: 'nothing was appended; what this journal has of an inbox is not taken back',
+    })
+  }
+  const drafts = taken
+    .filter(({ outcome }) => outcome === 'taken_over')
+    .flatMap(({ state }) => factsOf(state))
+  if (drafts.length > limits.txRecordsMax) {
+    throw new KimError('commit_too_large', `${states.length} state files are more than one commit holds`, {
+      hint: 'nothing was appended; import them in parts',
+    })
+  }
+  if (drafts.length > 0) journal.append(drafts, { tx: true })
+  return taken
+}
+
+interface Done {
+  readonly taken: readonly Taken[]
+  readonly source: string
+  readonly storeDir: string
+  readonly dryRun: boolean
+}
+
+function say(input: Input, io: Io, { taken, source, storeDir, dryRun }: Done): void {
+  const home = io.env['HOME'] ?? homedir()
+  const told = taken.map(({ state, outcome }) => {
+    const events = olderEventFiles(state.persona, home, input.text('events-file-template'))
+    const next = `kim-tail --store ${storeDir} --persona ${quoted(state.persona)} -f -o monitor`
+    return {
+      persona: state.persona,
+      cursor: state.cursor ?? null,
+      outcome,
+      state_file: state.path,
+      events,
+      next,
+    }
+  })
+  const count = told.filter(({ outcome }) => outcome === 'taken_over').length
+  const verb = dryRun ? 'would take over' : 'took over'
+  const facts = {
+    dry_run: dryRun,
+    store: storeDir,
+    source,
+    taken_over: count,
+    personas: told.map(({ events, next, ...rest }) => ({
+      ...rest,
+      event_files: events.map(file => fileFacts(file)),
+      next,
+    })),
+  }
+  report(input, io, facts, [
+    `${verb} ${formatCount(count, 'inbox', 'inboxes')} of ${source} into ${storeDir}`,
+    ...told.flatMap(({ persona, cursor, outcome, events, next }) => [
+      `${persona}: ${WORDS[outcome]}${outcome === 'no_cursor' ? '' : ` ${cursor}`}`,
+      ...events.flatMap(file => eventLines(file, next)),
+    ]),
+  ])
+}
+
+const WORDS: Readonly<Record<Outcome, string>> = {
+  taken_over: 'everything is told up to',
+  stands_already: 'was taken over before, at',
+  no_cursor: 'the older monitor never came to look; it is met as a new inbox',
+}
+
+function fileFacts({ path, followers }: OlderEventFile): object {
+  return { path, followers: followers.map(({ pid, command }) => ({ pid, command: command.join(' ') })) }
+}
+
+/** Which file somebody still follows, and what to put in place of that line. */
+function eventLines({ path, followers }: OlderEventFile, next: string): string[] {
+  return [
+    `  ${path}${followers.length === 0 ? ' is followed by nobody now' : ''}`,
+    ...followers.map(({ pid, command }) => `  followed by process ${pid}: ${command.join(' ')}`),
+    `  replace what follows it by: ${next}`,
+    `  or leave it as it is, and give the service --events-file-template with the same path`,
+  ]
+}
+
+function quoted(name: string): string {
+  return /^[\w.-]+$/.test(name) ? name : `'${name.replaceAll("'", `'\\''`)}'`
+}

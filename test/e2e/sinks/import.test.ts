@@ -1,0 +1,328 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { ALL, complete, counts, directory, NF, page, row, type Scene } from '../../kit/kijito/index.js'
+import { linesIn, mail, said, told } from './lines.js'
+
+/** A state file as the older monitor leaves it, for a persona of the scene's server. */
+function stateOf(
+  scene: Scene,
+  persona: string,
+  more: Readonly<Record<string, unknown>> = {},
+): Record<string, unknown> {
+  const { protocol, hostname, port } = new URL(scene.url)
+  const identity = [protocol.slice(0, -1), hostname, Number(port), '/api/inbox', [['persona', persona]]]
+  return { identity, cursor: 4, state: 'UP', consecutive_failures: 0, ...more }
+}
+
+function put(scene: Scene, name: string, content: unknown): string {
+  const path = join(scene.home, name)
+  const text = typeof content === 'string' || Buffer.isBuffer(content) ? content : JSON.stringify(content)
+  writeFileSync(path, text as string, { mode: 0o600 })
+  return path
+}
+
+/** Runs the import; gives its exit code and what it printed. */
+async function imported(
+  scene: Scene,
+  paths: readonly string[],
+  ...flags: readonly string[]
+): Promise<{ code: unknown; out: string; err: string }> {
+  const files = paths.flatMap(path => ['--state-file', path])
+  const run = scene.run(['import', '--store', scene.store, ...files, ...flags])
+  return { code: await run.ended, out: run.stdout, err: run.stderr }
+}
+
+/** Shows that a file is refused, with a word about why, and that nothing was appended. */
+async function refused(t: Test, scene: Scene, content: unknown, why: RegExp, what: string): Promise<void> {
+  const path = put(scene, 'hive.argus.json', content)
+  const { code, err, out } = await imported(scene, [path])
+  t.equal(code, 2, what)
+  t.match(err, why, what)
+  t.equal(out, '', what)
+  t.notOk(existsSync(scene.store), `${what}: no store is made`)
+}
+
+/** Who holds and follows a file is told by no other system. */
+const isLinux = process.platform === 'linux'
+
+const DAMAGED = ['', ' \n', '{no', '[]', '"x"', '3', 'NaN', '{"cursor":3}']
+
+row('I1 I6 I7 I8 I9', 'a damaged state file is refused, and nothing is appended', {}, async (t, scene) => {
+  for (const text of DAMAGED) await refused(t, scene, text, /damaged/, JSON.stringify(text))
+})
+
+row('I2', 'members of other types are refused', {}, async (t, scene) => {
+  const odd = [
+    { cursor: '4' },
+    { cursor: true },
+    { cursor: 4.5 },
+    { cursor: 2 ** 53 },
+    { state: 'up' },
+    { consecutive_failures: '0' },
+    { consecutive_failures: true },
+  ]
+  for (const more of odd)
+    await refused(t, scene, stateOf(scene, 'argus', more), /its (cursor|state|consec)/, JSON.stringify(more))
+})
+
+row(
+  'I3 I4',
+  'what an open gap needs is refused where it is odd, and where it is there',
+  {},
+  async (t, scene) => {
+    const odd = [
+      { pin_forced: 1 },
+      { pin_evidence_intact: 0 },
+      { state_corrupt: 'true' },
+      { gap_alerted: true },
+      { pin_release_at: '1' },
+      { emitted_above: ['x'] },
+      { emitted_above: [true, 5] },
+    ]
+    for (const more of odd)
+      await refused(t, scene, stateOf(scene, 'argus', more), /neither|no (whole|list)/, JSON.stringify(more))
+    const open = [
+      { emitted_above: [6, 8] },
+      { pin_forced: true },
+      { state_corrupt: true },
+      { pin_evidence_intact: false },
+    ]
+    for (const more of open)
+      await refused(t, scene, stateOf(scene, 'argus', more), /gap open/, JSON.stringify(more))
+    await refused(
+      t,
+      scene,
+      stateOf(scene, 'argus', { gap_alerted: 4 }),
+      /announced/,
+      'a gap without its list',
+    )
+  },
+)
+
+row('I5', 'what says nothing is passed over, and all else is taken over', {}, async (t, scene) => {
+  const path = put(
+    scene,
+    'argus.json',
+    stateOf(scene, 'argus', { unread_hidden: 1, pin_forced: null, emitted_above: [3], more: {} }),
+  )
+  const { code, out } = await imported(scene, [path], '--json')
+  t.equal(code, 0)
+  t.match(JSON.parse(out), {
+    dry_run: false,
+    taken_over: 1,
+    personas: [{ persona: 'argus', cursor: 4, outcome: 'taken_over' }],
+  })
+  scene.newest(complete(3, 4, 6))
+  scene.start(NF)
+  await scene.tells('new 6')
+  t.same(scene.story(), ['armed(4)', 'new 6'], 'what was told is not told again')
+  t.same(scene.silent(), [3, 4], 'and stands in the journal')
+})
+
+row('I10', 'bytes that are no text are refused', {}, async (t, scene) => {
+  await refused(t, scene, Buffer.from([0xff, 0xfe, 0x7b]), /damaged/, 'ff fe 7b')
+})
+
+row('I11 I13 I13b', 'a file about something else is refused', {}, async (t, scene) => {
+  await refused(t, scene, stateOf(scene, 'river'), /its name does not/, 'another persona')
+  const of = (...identity: unknown[]): object => ({ ...stateOf(scene, 'argus'), identity })
+  await refused(
+    t,
+    scene,
+    of('http', 'localhost', 7474, '/API/inbox', [['persona', 'argus']]),
+    /no inbox/,
+    'path',
+  )
+  for (const identity of ['idx', null, [], ['http'], ['ftp', 'h', 1, '/api/inbox', []]]) {
+    await refused(
+      t,
+      scene,
+      { ...stateOf(scene, 'argus'), identity },
+      /identity is damaged/,
+      JSON.stringify(identity),
+    )
+  }
+  await refused(t, scene, of('http', 'localhost', 7474, '/api/inbox', []), /no single persona/, 'no persona')
+  const here = put(scene, 'hive.loom.json', stateOf(scene, 'loom'))
+  const there = put(
+    scene,
+    'hive.argus.json',
+    of('https', 'api.kijito.ai', 443, '/api/inbox', [['persona', 'argus']]),
+  )
+  const both = await imported(scene, [here, there])
+  t.equal(both.code, 2)
+  t.match(both.err, /is about https:\/\/api\.kijito\.ai, not http/, 'two servers')
+  const wrong = await imported(scene, [here], '--url', 'https://api.kijito.ai')
+  t.match([wrong.code, wrong.err], [2, /not https:\/\/api\.kijito\.ai/], 'another than was said')
+  t.notOk(existsSync(scene.store))
+})
+
+row('I12', 'a persona is taken over as it is spelled inside the file', {}, async (t, scene) => {
+  const { code, out } = await imported(
+    scene,
+    [put(scene, 'hive.argus.json', stateOf(scene, 'ARGUS'))],
+    '--json',
+  )
+  t.match([code, JSON.parse(out)], [0, { personas: [{ persona: 'ARGUS' }] }])
+})
+
+row('I14 I15', 'what is no file of ours is refused without a touch', {}, async (t, scene) => {
+  const target = put(scene, 'target.json', stateOf(scene, 'argus', { cursor: 999 }))
+  const at = (name: string): string => join(scene.home, name)
+  symlinkSync(target, at('link.argus.json'))
+  execFileSync('mkfifo', [at('fifo.argus.json')])
+  mkdirSync(at('directory.argus.json'))
+  const before = statSync(target)
+  for (const name of ['link', 'fifo', 'directory']) {
+    const { code, err } = await imported(scene, [at(`${name}.argus.json`)])
+    t.match([code, err], [2, /cannot be opened|not a regular file/], name)
+  }
+  t.equal(statSync(target).mtimeMs, before.mtimeMs)
+  const nothing = await imported(scene, [at('none.json')])
+  t.match([nothing.code, nothing.err], [2, /there is no state file/])
+  t.notOk(existsSync(scene.store))
+})
+
+row('I16', 'an older monitor that still runs is refused: its cursor moves on', {}, async (t, scene) => {
+  if (!isLinux) return
+  const path = put(scene, 'hive.argus.json', stateOf(scene, 'argus'))
+  const holder = spawn('flock', [`${path}.lock`, 'sh', '-c', 'echo held; exec sleep 60'], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  t.teardown(() => holder.kill('SIGKILL'))
+  await new Promise(resolve => holder.stdout.once('data', resolve))
+  const held = await imported(scene, [path])
+  t.match([held.code, held.err], [75, /in use by process \d+/])
+  t.notOk(existsSync(scene.store))
+})
+
+row(
+  'import all',
+  'all files are taken over, or none; a second time changes nothing',
+  {},
+  async (t, scene) => {
+    put(scene, 'hive.argus.json', stateOf(scene, 'argus'))
+    put(scene, 'hive.loom.json', stateOf(scene, 'loom', { cursor: null }))
+    const base = join(scene.home, 'hive.json')
+    put(scene, 'hive.river.json', '{no')
+    const bad = await imported(scene, [base])
+    t.match([bad.code, bad.err], [2, /hive\.river\.json/])
+    t.notOk(existsSync(scene.store))
+    put(scene, 'hive.river.json', stateOf(scene, 'river', { cursor: 7 }))
+    const dry = await imported(scene, [base], '--dry-run', '--json')
+    t.match(JSON.parse(dry.out), { dry_run: true, taken_over: 2 })
+    t.notOk(existsSync(scene.store), 'a dry run makes nothing')
+    const first = await imported(scene, [base], '--json')
+    t.match(JSON.parse(first.out), {
+      taken_over: 2,
+      personas: [
+        { persona: 'argus', outcome: 'taken_over' },
+        { persona: 'loom', outcome: 'no_cursor', cursor: null },
+        { persona: 'river', outcome: 'taken_over', cursor: 7 },
+      ],
+    })
+    const records = scene.records().length
+    const second = await imported(scene, [base])
+    t.match([second.code, second.out], [0, /argus: was taken over before, at 4\n/])
+    t.equal(scene.records().length, records)
+    put(scene, 'hive.river.json', stateOf(scene, 'river', { cursor: 9 }))
+    const later = await imported(scene, [base])
+    t.match([later.code, later.err], [2, /the journal knows river already/])
+    t.equal(scene.records().length, records)
+  },
+)
+
+row(
+  'import down',
+  'a condition that was announced is not announced again, and its end is',
+  {},
+  async (t, scene) => {
+    const path = put(
+      scene,
+      'hive.argus.json',
+      stateOf(scene, 'argus', { state: 'DOWN', consecutive_failures: 5, unread_hidden: true }),
+    )
+    t.equal((await imported(scene, [path])).code, 0)
+    scene.newest({ status: 500 })
+    scene.start([...NF, '--alert-after', '1'])
+    await scene.polls(2)
+    t.same(scene.story(), [])
+    scene.clear()
+    scene.newest(page([4, 5], { unread_not_shown: 0 }))
+    await scene.tells('new 5')
+    t.same(scene.story(), ['recovered', 'armed(4)', 'new 5', 'cleared unread-not-shown'])
+  },
+)
+
+/** What a consumer of the older monitor greps for. */
+const WAKING =
+  '"event": ?"(new|alert|recovered|state_corrupt|baseline_skipped|seed_ahead|replay_capped|persona_added)"'
+
+row('switch-over', 'a machine goes over: nothing is lost, nobody is woken twice', {}, async (t, scene) => {
+  // The older monitor has told argus up to 104 and river up to 90; 105 came while nobody ran.
+  const files = join(scene.home, '.kijito-monitor')
+  mkdirSync(files, { mode: 0o700 })
+  const old = (persona: string): string => join(files, `${persona}.jsonl`)
+  const line = (id: number): string =>
+    `{"event": "new", "source": "kijito-inbox", "ts": "2026-06-10T14:03:22.114342+00:00", "id": ${id}, "persona": "argus", "event_id": "argus:new:${id}"}\n`
+  writeFileSync(old('argus'), line(103) + line(104), { mode: 0o600 })
+  writeFileSync(old('river'), '', { mode: 0o600 })
+  put(scene, 'hive.argus.json', stateOf(scene, 'argus', { cursor: 104 }))
+  put(scene, 'hive.river.json', stateOf(scene, 'river', { cursor: 90 }))
+  const consumer = spawn(
+    'sh',
+    ['-c', `tail -n 0 -s 0.1 -F '${old('argus')}' | grep -E --line-buffered '${WAKING}'`],
+    {
+      stdio: ['ignore', 'pipe', 'ignore'],
+      detached: true,
+    },
+  )
+  t.teardown(() => process.kill(-(consumer.pid ?? 0), 'SIGKILL'))
+  let heard = ''
+  consumer.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    heard += chunk
+  })
+  scene.rule({ on: { endpoint: 'personas' }, effect: [directory('argus', 'river')] })
+  scene.pending(counts({ argus: 3, river: 0 }, 'c1'))
+  scene.newest(complete(102, 103, 104, 105))
+  scene.rule({ on: { endpoint: 'inbox', persona: 'river' }, effect: [complete(88, 90)] })
+  const followed = async (): Promise<unknown[]> => {
+    const { out } = await imported(scene, [join(scene.home, 'hive.json')], '--json', '--dry-run')
+    const { personas } = JSON.parse(out) as { personas: { event_files: { followers: unknown[] }[] }[] }
+    return personas.flatMap(({ event_files }) => event_files.flatMap(({ followers }) => followers))
+  }
+  while (isLinux && (await followed()).length === 0);
+  const { code, out } = await imported(scene, [join(scene.home, 'hive.json')])
+  t.equal(code, 0)
+  t.match(out, /took over 2 inboxes of /)
+  if (isLinux)
+    t.match(
+      out,
+      new RegExp(`${old('argus')}\n  followed by process \\d+: tail -n 0 -s 0.1 -F .*argus.jsonl\n`),
+    )
+  t.match(out, /replace what follows it by: kim-tail --store .* --persona argus -f -o monitor\n/)
+  t.match(out, /river\.jsonl is followed by nobody now\n/)
+  const producer = scene.start([...ALL, '--events-file-template', join(files, '{persona}.jsonl')])
+  await scene.until('105 is heard', () => heard.includes('"id": 105'))
+  scene.clear()
+  scene.rule({ on: { endpoint: 'personas' }, effect: [directory('argus', 'river')] })
+  scene.newest(complete(103, 104, 105, 106))
+  scene.rule({ on: { endpoint: 'inbox', persona: 'river' }, effect: [complete(88, 90, 91)] })
+  scene.pending(counts({ argus: 4, river: 1 }, 'c2'))
+  await scene.until('106 is heard', () => heard.includes('"id": 106'))
+  await scene.until('river is told', () => mail(linesIn(old('river'))).includes(91))
+  t.same(
+    heard
+      .split('\n')
+      .slice(0, -1)
+      .map(text => (JSON.parse(text) as { event_id: string }).event_id),
+    ['argus:new:105', 'argus:new:106'],
+    'woken once for each, and for nothing that was told before',
+  )
+  t.same(told(linesIn(old('river'))), ['armed(90)', 'new 91'])
+  t.equal(readFileSync(old('argus'), 'utf8').indexOf(line(103) + line(104)), 0, 'the old file goes on')
+  t.same(scene.silent().sort(), [102, 103, 104])
+  t.same(said(producer.stderr, 'sink_failing'), [])
+})
