@@ -10,7 +10,7 @@ import { bodyMark, type Persona } from './persona.js'
 import { Personas } from './personas.js'
 import type { Arrival } from './poll.js'
 import type { Rules, StoredMessage } from './rules.js'
-import { assertSeed } from './seed.js'
+import { assertSeed, isSeedSpent } from './seed.js'
 
 /** What the core needs of an open journal. */
 export interface CoreJournal {
@@ -59,7 +59,9 @@ export class Hive implements Rules {
     this.#isDamaged = !isWhole || holes.length > 0
     const [seeded] = options.personas ?? []
     if (options.seedAt !== undefined && seeded !== undefined) {
-      assertSeed(this.personas.find(seeded.trim()), options.seedAt)
+      const persona = this.personas.find(seeded.trim())
+      assertSeed(persona, options.seedAt)
+      if (isSeedSpent(persona, options.seedAt)) this.#saySeedSpent(seeded, options.seedAt)
     }
     this.hasArmed = [...this.personas].some(({ image }) => image !== undefined)
   }
@@ -154,6 +156,11 @@ export class Hive implements Rules {
       message: 'a persona without a usable name is ignored',
       fields: { name: name.slice(0, 100) },
     })
+  }
+
+  #saySeedSpent(persona: string, seedAt: number): void {
+    const message = `--seed-at ${seedAt} has no effect any more: everything up to it stands`
+    this.note({ level: 'warn', code: 'flag_ignored', persona, message })
   }
 
   takeNotes(): readonly CoreNote[] {

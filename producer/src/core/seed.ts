@@ -1,6 +1,11 @@
 import { KimError } from '@kim/manifest'
 import type { Persona } from './persona.js'
 
+/** True for a seed that the record keeps and everything known lies above: it has no effect any more (KS-35). */
+export function isSeedSpent(persona: Persona | undefined, seedAt: number): boolean {
+  return persona?.image?.seeded === seedAt && seedAt <= persona.watermark
+}
+
 /** Refuses a seed that would take back what stands already (KS-35). The seed that the record has changes nothing. */
 export function assertSeed(persona: Persona | undefined, seedAt: number): void {
   if (persona?.image === undefined || persona.image.seeded === seedAt) return

@@ -134,6 +134,41 @@ row(
 )
 
 row(
+  'B11',
+  'a unit that keeps its seed starts again, and is told that it has no effect any more (KS-35)',
+  {},
+  async (t, scene) => {
+    scene.newest(complete(3, 5, 7))
+    const first = scene.start([...NF, '--seed-at', '5'])
+    await scene.tells('new 7')
+    t.notMatch(first.stderr, /flag_ignored/)
+    await first.stop()
+    scene.clear()
+    scene.newest(complete(3, 5, 7, 9))
+    const second = scene.start([...NF, '--seed-at', '5'])
+    await scene.tells('new 9')
+    t.match(second.stderr, /flag_ignored.*--seed-at 5 has no effect any more/)
+    t.same(scene.story(), ['armed(5)', 'new 7', 'armed(7)', 'new 9'])
+    await second.stop()
+    t.equal(await scene.endOf(scene.start([...NF, '--seed-at', '6'])), 2, 'another one is refused')
+  },
+)
+
+row(
+  'B11',
+  'a seed above a watermark silences what comes in up to it (KS-35)',
+  { standing: { cursor: 5 } },
+  async (t, scene) => {
+    scene.newest(complete(5, 6, 8, 9))
+    const producer = scene.start([...NF, '--seed-at', '8'])
+    await scene.tells('new 9')
+    t.same(scene.story(), ['armed(8)', 'new 9'])
+    t.same(scene.silent(), [6, 8])
+    t.notMatch(producer.stderr, /flag_ignored/)
+  },
+)
+
+row(
   'B12',
   'first contact that was cut short goes on (KS-30)',
   { standing: { cursor: 3, isUnmet: true } },

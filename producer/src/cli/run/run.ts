@@ -16,7 +16,6 @@ import type { Sinks } from '../../sinks/sinks.js'
 import { openSource } from '../../source/open-source.js'
 import type { Source } from '../../source/source.js'
 import { version } from '../version.js'
-import { checkSeed } from './check-seed.js'
 import { checkEventsFile, openSinks } from './open-sinks.js'
 import { type RunOptions, runOptions } from './options.js'
 import { watchedOf } from './watched.js'
@@ -56,8 +55,6 @@ async function serve(
   let core: Core
   let sinks: Sinks
   try {
-    const [first = ''] = choices.personas ?? []
-    if (choices.seedAt !== undefined) checkSeed(first, choices.seedAt, journal.state, log)
     core = createCore({ ...choices, dialect: source.dialect }, journal)
     const watched = (): readonly Watched[] =>
       watchedOf(core.status({ monoMs: systemClock.monoMs(), wallMs: systemClock.wallMs() }), journal.state)
