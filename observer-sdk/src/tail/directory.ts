@@ -1,8 +1,9 @@
 /** What a journal directory looks like from outside: is it there, is it the same one, which segments are in it. */
-import { type BigIntStats, lstatSync, statSync } from 'node:fs'
+import { type BigIntStats, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { segmentName } from '@kim/manifest'
 import { listStore, type StoreListing } from '../store/listing.js'
+import { identityOf } from './file-identity.js'
 
 /**
  * A listing this much younger than the directory's last change is made again at the next look: within one tick
@@ -152,15 +153,5 @@ export class JournalDirectory {
     if (newest === undefined || newest.place !== 'live') return undefined
     const now = identityOf(join(this.path, newest.name))
     return now === undefined ? undefined : { number: newest.number, ...now }
-  }
-}
-
-function identityOf(path: string): { readonly identity: string; readonly size: number } | undefined {
-  try {
-    const stat = lstatSync(path, { bigint: true, throwIfNoEntry: false })
-    if (stat === undefined) return undefined
-    return { identity: `${stat.dev}:${stat.ino}:${stat.birthtimeNs}`, size: Number(stat.size) }
-  } catch {
-    return undefined
   }
 }

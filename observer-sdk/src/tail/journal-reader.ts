@@ -7,6 +7,7 @@ import type { JournalDirectory } from './directory.js'
 import { deepFreeze } from './freeze.js'
 import { type JudgedLine, LineJudge, type Verdict } from './line-judge.js'
 import { isSamePlace, type Position } from './position.js'
+import { shareBatch, sharedBatch } from './shared-batches.js'
 import type { Batch, Entry, RecordReader } from './source.js'
 
 /** Most bytes read at a time. */
@@ -52,6 +53,9 @@ export class JournalReader implements RecordReader {
   /** A compressed segment while it is read: it can only be inflated whole. */
   #inflated: { readonly segment: number; readonly bytes: Buffer } | undefined
 
+  /** Identity of the live segment that this batch comes from. */
+  #source: string | undefined
+
   /** Whether the last look at the segment came to its end. */
   #atEnd = true
 
@@ -83,7 +87,15 @@ export class JournalReader implements RecordReader {
   }
 
   read(bytesMax: number): Batch {
+    // Lines are kept for whoever asked for them, which only reading them does.
+    const isShareable = this.#keep === undefined
+    const others = isShareable ? sharedBatch(this.#directory, this.#position, bytesMax) : undefined
+    if (others !== undefined) {
+      this.seek(others.to)
+      return others
+    }
     const from = this.#position
+    this.#source = undefined
     const found = new Gathering()
     for (let left = bytesMax; ; ) {
       if (left <= 0) {
@@ -102,7 +114,18 @@ export class JournalReader implements RecordReader {
       this.seek({ segment: next, offset: 0, peak: 0 })
     }
     const { entries, counts, idle, passed, more, skipped, lost } = found
-    return { from, to: this.#position, entries, counts, idle, passed, more, skipped, lost }
+    const batch = { from, to: this.#position, entries, counts, idle, passed, more, skipped, lost }
+    const source = this.#source as string | undefined
+    const isWhole = lost === undefined && !skipped && !counts.has('unreadable')
+    if (
+      isShareable &&
+      isWhole &&
+      source !== undefined &&
+      batch.to.segment === from.segment &&
+      entries.length > 0
+    )
+      shareBatch(this.#directory, batch, bytesMax, source, this.#at)
+    return batch
   }
 
   /** How many bytes were read; undefined if nothing more can be now. */
@@ -136,6 +159,7 @@ export class JournalReader implements RecordReader {
       const identity = known.get(segment)
       if (identity !== undefined && identity !== content.identity) found.lost = 'segment_replaced'
       else known.set(segment, content.identity)
+      this.#source = content.candidate.place === 'live' ? content.identity : undefined
     }
     if (found.lost === undefined && content.bytes < this.#at) found.lost = 'segment_shrunk'
     if (found.lost !== undefined) return undefined

@@ -1,0 +1,12 @@
+import { lstatSync } from 'node:fs'
+
+/** Which file stands under a path, and how long it is; undefined if none can be seen. */
+export function identityOf(path: string): { readonly identity: string; readonly size: number } | undefined {
+  try {
+    const stat = lstatSync(path, { bigint: true, throwIfNoEntry: false })
+    if (stat === undefined) return undefined
+    return { identity: `${stat.dev}:${stat.ino}:${stat.birthtimeNs}`, size: Number(stat.size) }
+  } catch {
+    return undefined
+  }
+}

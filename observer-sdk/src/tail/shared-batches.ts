@@ -1,0 +1,75 @@
+import { join } from 'node:path'
+import { segmentName } from '@kim/manifest'
+import type { JournalDirectory } from './directory.js'
+import { identityOf } from './file-identity.js'
+import { isSamePlace, type Position } from './position.js'
+import type { Batch } from './source.js'
+
+/** What is known of a batch that some observer of this process read. */
+interface Shared {
+  /** Identity of the directory. */
+  readonly directory: string
+  readonly from: Position
+  /** Identity of the one live segment that it was read from, and how far. */
+  readonly file: string
+  readonly readTo: number
+  readonly bytesMax: number
+  /** Its reader keeps it for a while; nobody else keeps it alive. */
+  readonly batch: WeakRef<Batch>
+}
+
+/** Observers that follow one writer are a batch or two apart. */
+const KEPT = 16
+
+const shared: Shared[] = []
+
+/**
+ * Keeps a batch for the other observers of this process: twenty panels of one editor see the same lines, and reading
+ * and parsing them once is enough. Records are frozen, so nobody can tell.
+ */
+export function shareBatch(
+  directory: JournalDirectory,
+  batch: Batch,
+  bytesMax: number,
+  file: string,
+  readTo: number,
+): void {
+  if (directory.identity === undefined) return
+  shared.push({
+    directory: directory.identity,
+    from: batch.from,
+    file,
+    readTo,
+    bytesMax,
+    batch: new WeakRef(batch),
+  })
+  if (shared.length > KEPT) shared.shift()
+}
+
+/**
+ * What another observer read from this place, if the file is still the one that it was read from: bytes of a segment
+ * never change, so it is what reading them again would give.
+ */
+export function sharedBatch(
+  directory: JournalDirectory,
+  from: Position,
+  bytesMax: number,
+): Batch | undefined {
+  const found = shared.findLast(
+    each =>
+      each.directory === directory.identity &&
+      each.bytesMax === bytesMax &&
+      each.from.peak === from.peak &&
+      isSamePlace(each.from, from),
+  )
+  const batch = found?.batch.deref()
+  if (found === undefined || batch === undefined) return undefined
+  const now = identityOf(join(directory.path, segmentName(from.segment)))
+  if (now?.identity !== found.file || now.size < found.readTo) return undefined
+  const known = directory.known.get(from.segment)
+  if (known !== undefined && known !== found.file) return undefined
+  directory.known.set(from.segment, found.file)
+  // What came since is read by the next call, which nothing else would ask for.
+  const isMore = now.size > found.readTo || directory.after(from.segment) !== undefined
+  return isMore && !batch.more ? { ...batch, more: true } : batch
+}

@@ -1,0 +1,88 @@
+import { copyFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { segmentName } from '@kim/manifest'
+import t, { type Test } from 'tap'
+import { JournalSource } from '../../dist/tail/journal-source.js'
+import type { Batch, RecordReader } from '../../dist/tail/source.js'
+import { GrowingJournal } from './growing-journal.js'
+
+const BYTES = 1024 * 1024
+const START = { segment: 1, offset: 0, peak: 0 }
+
+/** A reader of an observer of its own, which has just looked. */
+function readerOf(eventsDir: string): { readonly source: JournalSource; readonly reader: RecordReader } {
+  const source = new JournalSource(eventsDir)
+  source.look()
+  return { source, reader: source.reader(START) }
+}
+
+function journalIn(t: Test, records: number): GrowingJournal {
+  const journal = new GrowingJournal(join(t.testdir({}), 'events'))
+  t.teardown(() => journal.close())
+  journal.grow(records)
+  return journal
+}
+
+const seqs = ({ entries }: Batch): number[] => entries.map(({ record }) => record.seq)
+
+t.test('shared batches - what one observer read, another takes', async t => {
+  const journal = journalIn(t, 3)
+  const first = readerOf(journal.eventsDir)
+  const second = readerOf(journal.eventsDir)
+  const batch = first.reader.read(BYTES)
+  t.equal(second.reader.read(BYTES), batch)
+  t.same(second.reader.position, first.reader.position)
+  journal.grow(2)
+  t.same(seqs(second.reader.read(BYTES)), [5, 6])
+  t.same(seqs(first.reader.read(BYTES)), [5, 6])
+})
+
+t.test('shared batches - what came since is asked for, in this segment and the next', async t => {
+  const journal = journalIn(t, 3)
+  const first = readerOf(journal.eventsDir)
+  t.equal(first.reader.read(BYTES).more, false)
+  journal.grow(1)
+  const second = readerOf(journal.eventsDir)
+  const shared = second.reader.read(BYTES)
+  t.same([seqs(shared), shared.more], [[1, 2, 3, 4], true])
+  t.same(seqs(second.reader.read(BYTES)), [5])
+  journal.roll()
+  const third = readerOf(journal.eventsDir)
+  t.same([seqs(third.reader.read(BYTES)).length, third.reader.read(BYTES).entries.length > 0], [4, true])
+  const fourth = readerOf(journal.eventsDir)
+  let last = 0
+  for (let more = true; more; ) {
+    const batch = fourth.reader.read(BYTES)
+    more = batch.more
+    last = seqs(batch).at(-1) ?? last
+  }
+  t.equal(last, 6, 'the roll is not waited for')
+})
+
+t.test('shared batches - of a file that is another one now, nothing is taken', async t => {
+  const journal = journalIn(t, 3)
+  const first = readerOf(journal.eventsDir)
+  t.same(seqs(first.reader.read(BYTES)), [1, 2, 3, 4])
+  const path = join(journal.eventsDir, segmentName(1))
+  copyFileSync(path, `${path}.new`)
+  const text = readFileSync(path, 'utf8').replace('record 3', 'RECORD 3')
+  writeFileSync(`${path}.new`, text)
+  renameSync(`${path}.new`, path)
+  const second = readerOf(journal.eventsDir)
+  const read = second.reader.read(BYTES)
+  t.equal(read.entries[2]?.record.summary, 'RECORD 3')
+})
+
+t.test('shared batches - who keeps the lines reads them', async t => {
+  const journal = journalIn(t, 2)
+  readerOf(journal.eventsDir).reader.read(BYTES)
+  const lines: string[] = []
+  const source = new JournalSource(
+    journal.eventsDir,
+    {},
+    (_, line) => void lines.push(Buffer.from(line).toString()),
+  )
+  source.look()
+  source.reader(START).read(BYTES)
+  t.equal(lines.length, 3)
+})
