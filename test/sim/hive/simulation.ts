@@ -199,6 +199,9 @@ export class HiveSimulation {
   }
 
   #checkpoint({ journal }: Producer): void {
+    this.#note('checkpoint')
+    // The service waits with it until the core was told what stands after a full disk.
+    if (!journal.isSettled) return
     try {
       journal.checkpoint()
     } catch (error) {
