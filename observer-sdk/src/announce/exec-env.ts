@@ -40,15 +40,21 @@ export function execEnvironment(
   event: MonitorEvent,
   env: Readonly<Record<string, string | undefined>>,
 ): Record<string, string> {
-  const result: Record<string, string> = {}
-  for (const [name, value] of Object.entries(env)) {
-    if (value !== undefined && !name.startsWith(PREFIX) && !SECRET.test(name)) result[name] = value
-  }
+  const result = cleanEnvironment(env)
   for (const [member, name] of Object.entries(VARIABLES)) {
     const value = event[member]
     if (value === undefined || value === null) continue
     if (ONLY_ON[member]?.includes(event.event) === false) continue
     result[`${PREFIX}${name}`] = plain(value)
+  }
+  return result
+}
+
+/** The environment of a command that is told nothing: that of this process without what it must not get. */
+export function cleanEnvironment(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  const result: Record<string, string> = {}
+  for (const [name, value] of Object.entries(env)) {
+    if (value !== undefined && !name.startsWith(PREFIX) && !SECRET.test(name)) result[name] = value
   }
   return result
 }

@@ -3,13 +3,18 @@ import { KimError } from '@kim/manifest'
 import type { EventName } from './event-name.js'
 
 /** The journal holds no record of this name; says which persona may have been meant. */
-export function notFound(name: EventName, personas: ReadonlySet<string>): KimError {
+export function notFound(name: EventName, personas: ReadonlySet<string>, nearest?: number): KimError {
   const what = name.kind === 'seq' ? `record with seq ${name.text}` : `event ${safeText(name.text)}`
   if (name.kind === 'seq' || personas.has(name.persona))
-    return new KimError('no_record', `the journal holds no ${what}`)
+    return new KimError('no_record', `the journal holds no ${what}`, nearestHint(name, nearest))
   return new KimError('no_record', `the journal holds no ${what}`, {
     hint: noSuchPersona(name.persona, personas),
   })
+}
+
+function nearestHint(name: EventName, nearest: number | undefined): { readonly hint?: string } {
+  if (name.kind !== 'message' || nearest === undefined) return {}
+  return { hint: `did you mean ${safeText(name.persona)}:new:${nearest}? It is the nearest that there is` }
 }
 
 /** The journal knows nobody of this name. */

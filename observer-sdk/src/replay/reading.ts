@@ -26,6 +26,13 @@ export interface Applied {
   readonly place: LinePlace
   /** The image that it replaced or removed. */
   readonly before: Entity | undefined
+  /** The stored line, without its `\n`. */
+  readonly bytes: Uint8Array
+}
+
+/** A record on its way through the reading, with its line. */
+interface Held extends RecordEntry {
+  readonly bytes: Uint8Array
 }
 
 /** What somebody wants to know of a reading. */
@@ -63,7 +70,7 @@ export class Reading implements LineSink {
   readonly damage: Damage
   #registryAuthoritative: boolean
   readonly #listener: Listener
-  readonly #runs = new TxTracker<RecordEntry>()
+  readonly #runs = new TxTracker<Held>()
   readonly #repeats = new DuplicateLines()
   #last: LastRecord | undefined
   #records = 0
@@ -122,7 +129,14 @@ export class Reading implements LineSink {
     const place = { segment: name, offset, length: bytes.length }
     if (decoded.kind === 'record') {
       const { record } = decoded
-      const entry = { ...place, seq: record.seq, record, effect: effectOf(record), mark: lineMark(bytes) }
+      const entry = {
+        ...place,
+        seq: record.seq,
+        record,
+        effect: effectOf(record),
+        mark: lineMark(bytes),
+        bytes,
+      }
       if (!this.#isOver && this.#listener.isBeyond?.(record, segment.number, offset) === true) {
         this.#isOver = true
         // A note about damage is written by the very next open.
@@ -159,7 +173,7 @@ export class Reading implements LineSink {
     return this.damage.places > 0 && (this.#segmentsLeft ?? 0) > 0
   }
 
-  #record(entry: RecordEntry): boolean {
+  #record(entry: Held): boolean {
     const { record, segment, offset } = entry
     this.#last = { seq: record.seq, ts: record.ts, writer: record.writer, segment, offset }
     if (record.tx === undefined && !this.#runs.isOpen) return this.#settle([entry])
@@ -168,7 +182,7 @@ export class Reading implements LineSink {
     return this.#settle(released)
   }
 
-  #settle(entries: readonly RecordEntry[]): boolean {
+  #settle(entries: readonly Held[]): boolean {
     let last: Applied | undefined
     for (const entry of entries) {
       const { record, effect, seq, mark } = entry
@@ -177,7 +191,7 @@ export class Reading implements LineSink {
       const before = this.projection.apply(record, effect)
       if (effect === 'meta' && isRegistryGenesis(record)) this.#registryAuthoritative = true
       this.#records += 1
-      last = { record, effect, place: entry, before }
+      last = { record, effect, place: entry, before, bytes: entry.bytes }
       this.#listener.applied?.(last)
     }
     return last === undefined || this.#listener.settled?.(last) !== false

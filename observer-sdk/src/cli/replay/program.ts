@@ -81,6 +81,14 @@ export const program: Program = {
       load: () => import('./diff.js'),
     },
     {
+      name: 'explain',
+      about: "Tell one message's life: created, polled, appended, read, archived, and what stood in its way.",
+      positionals: [{ name: 'EVENT', about: 'a seq, or an event id such as river:new:246' }],
+      flags: [...source, output('text', 'json'), json],
+      examples: [['kim-replay explain river:new:246 --events ./events', 'why that message took four hours']],
+      load: () => import('./explain.js'),
+    },
+    {
       name: 'find',
       about: 'Find the first record with which a condition over the state turns true.',
       flags: [
@@ -127,6 +135,34 @@ export const program: Program = {
         ["kim-replay find --events ./events --all --until 'alert.river.unreachable.open'", 'every outage'],
       ],
       load: () => import('./find.js'),
+    },
+    {
+      name: 'play',
+      about: 'Print the stored lines again, as far apart as they were, for trying a consumer.',
+      flags: [
+        ...source,
+        {
+          name: 'speed',
+          kind: 'string',
+          value: 'SPEED',
+          default: '1x',
+          about: 'such as 1x, 10x, max; step: one for each line on stdin',
+        },
+        { name: 'from-seq', kind: 'integer', min: 1, value: 'N', about: 'leave out what is below' },
+        { name: 'to-seq', kind: 'integer', min: 1, value: 'N', about: 'end before the first record above' },
+        persona,
+        {
+          name: 'exec',
+          kind: 'string',
+          value: 'CMD',
+          about: 'run this for each line, which it gets on stdin',
+        },
+      ],
+      examples: [
+        ['kim-replay play --events ./events --speed max | my-consumer', 'everything, at once'],
+        ['kim-replay play --events ./events --speed 10x -p river', 'one inbox, ten times as fast as it was'],
+      ],
+      load: () => import('./play.js'),
     },
   ],
   exitCodes: [

@@ -1,0 +1,105 @@
+import { formatDuration, type Input, type Io, printReport, withProgress } from '@kim/cli-kit'
+import { openCopy } from '../../replay/copied-journal.js'
+import { type Explanation, explain } from '../../replay/explain.js'
+import type { Alarm } from '../../replay/story/alarms.js'
+import type { HostEvent } from '../../replay/story/host-time.js'
+import type { Step } from '../../replay/story/life.js'
+import { eventsOf } from './events-of.js'
+import { formOf } from './form-of.js'
+import { missingText } from './missing-text.js'
+import { eventNameOf } from './point-of.js'
+
+/** CL-44: why it took so long. */
+export async function run(input: Input, io: Io): Promise<number> {
+  const form = formOf(input)
+  const name = eventNameOf(input.positional('EVENT') ?? '')
+  const journal = openCopy(eventsOf(input, io))
+  const explanation = await withProgress(io, 'explain', control =>
+    explain(journal, name, { eventsDir: journal.eventsDir, ...control }),
+  )
+  const { missing, ...rest } = explanation
+  printReport(io, form === 'json', { ...rest, missing: missing.findings }, textOf(explanation))
+  return missing.exit
+}
+
+function textOf({
+  item_type,
+  item_id,
+  persona,
+  steps,
+  host,
+  producer_gaps,
+  alarms,
+  liveness,
+  unknown,
+  missing,
+}: Explanation): string {
+  const why = [
+    ...producer_gaps.map(
+      ({ from_seq, to_seq, from_ts, to_ts, ms, stopped }) =>
+        `no producer ran for ${stopped ? '' : 'up to '}${formatDuration(ms)} of it: between ${place(from_seq, from_ts)} and ${place(to_seq, to_ts)} (${stopped ? 'it had been stopped' : 'the one before ended unseen'})`,
+    ),
+    ...host.map(event => hostText(event)),
+    ...alarms.map(alarm => alarmText(alarm)),
+  ]
+  return [
+    `${item_type} ${item_id}${persona === null ? '' : ` of ${persona}`}`,
+    ...steps.map(step => stepText(step)),
+    ...(why.length === 0
+      ? ['nothing that stands in the journal held it up']
+      : ['what stood in its way, or stands out:', ...why.map(line => `  ${line}`)]),
+    ...liveness.map(
+      ({ seq, ts, event, state }) =>
+        `its persona at ${place(seq, ts)}: ${state ?? 'state unknown'}${event === null ? '' : ` (${event})`}`,
+    ),
+    ...unknown.map(line => `unknown: ${line}`),
+    ...missingText(missing.findings),
+  ].join('\n')
+}
+
+function stepText({ kind, seq, ts, clock, since, note }: Step): string {
+  const when = ts ?? 'at a time nobody stated'
+  const whose = clock === 'server' ? " by the server's clock" : ''
+  const by = seq === null ? '' : `, seq ${seq}`
+  const after = since === null ? '' : sinceText(since)
+  return `  ${kind.replace('_', ' ').padEnd(16)}  ${when}${whose}${by}${after}${note === null ? '' : ` (${note})`}`
+}
+
+function sinceText({
+  step,
+  two_clocks,
+  wall_ms,
+  mono_ms,
+  boot_ms,
+  suspended_ms,
+  rebooted,
+}: NonNullable<Step['since']>): string {
+  if (wall_ms === null) return ''
+  const parts = [
+    ...(two_clocks ? ['two clocks'] : []),
+    ...(rebooted ? ['the host was started anew in between'] : []),
+    ...(suspended_ms !== null && suspended_ms > 0
+      ? [`the host slept ${formatDuration(suspended_ms)} of it`]
+      : []),
+    ...(mono_ms !== null && boot_ms !== null && suspended_ms === 0 ? ['the host was awake'] : []),
+    ...(mono_ms === null && !two_clocks && !rebooted ? ['whether the host slept is unknown'] : []),
+  ]
+  const span = wall_ms < 0 ? `-${formatDuration(-wall_ms)}` : formatDuration(wall_ms)
+  return `, ${span} after ${step.replace('_', ' ')}${parts.length === 0 ? '' : ` [${parts.join('; ')}]`}`
+}
+
+function hostText({ kind, from_seq, to_seq, from_ts, to_ts, ms }: HostEvent): string {
+  const between = `between ${place(from_seq, from_ts)} and ${place(to_seq, to_ts)}`
+  if (kind === 'rebooted') return `the host was started anew ${between}`
+  if (kind === 'suspended') return `the host was suspended for ${formatDuration(ms ?? 0)} ${between}`
+  return `the wall clock was set ${(ms ?? 0) < 0 ? 'back' : 'forward'} by ${formatDuration(Math.abs(ms ?? 0))} ${between}`
+}
+
+function alarmText({ kind, reason, from_seq, from_ts, to_seq, to_ts }: Alarm): string {
+  const until = to_seq === null ? 'still open' : `until ${place(to_seq, to_ts)}`
+  return `alarm ${kind} from ${place(from_seq, from_ts)}, ${until}${reason === null ? '' : `: ${reason}`}`
+}
+
+function place(seq: number, ts: string | null): string {
+  return `seq ${seq}${ts === null ? '' : ` (${ts})`}`
+}

@@ -1,0 +1,183 @@
+/** One message's life, and what stood in its way. */
+import { KimError, type ReadRecord } from '@kim/manifest'
+import type { PassOptions } from '../verify/pace.js'
+import type { CopiedJournal } from './copied-journal.js'
+import type { Missing } from './damage.js'
+import { Payloads } from './entity-facts.js'
+import type { EventName } from './event-name.js'
+import { walkLines } from './line-walk.js'
+import { notFound } from './not-found.js'
+import { isNamed } from './point.js'
+import { Reading } from './reading.js'
+import { paceFrom } from './state-at.js'
+import { type Alarm, Alarms } from './story/alarms.js'
+import { type HostEvent, HostTime } from './story/host-time.js'
+import { Life, type Step } from './story/life.js'
+import { ProducerRuns } from './story/producer-runs.js'
+
+/** A time at which no producer ran. */
+export interface ProducerGap {
+  readonly from_seq: number
+  readonly from_ts: string | null
+  readonly to_seq: number
+  readonly to_ts: string | null
+  /** As far as it lies between creation and append. */
+  readonly ms: number
+  /** Whether the run before it said that it stops. */
+  readonly stopped: boolean
+}
+
+/** What the journal knows of a persona's liveness. */
+export interface Liveness {
+  readonly seq: number
+  readonly ts: string | null
+  readonly event: string | null
+  readonly state: string | null
+}
+
+/** What `explain` tells. */
+export interface Explanation {
+  readonly item_type: string
+  readonly item_id: string
+  readonly persona: string | null
+  readonly steps: readonly Step[]
+  /** Between creation and append. */
+  readonly host: readonly HostEvent[]
+  readonly producer_gaps: readonly ProducerGap[]
+  /** Of its persona, open at some time between creation and its last record. */
+  readonly alarms: readonly Alarm[]
+  /** The persona's own records just before the append and until its last one. */
+  readonly liveness: readonly Liveness[]
+  readonly unknown: readonly string[]
+  readonly missing: Missing
+}
+
+const LIVENESS_MAX = 200
+
+/** Tells what the journal holds of the item that a record is about. Throws `no_record` where there is none. */
+export async function explain(
+  journal: CopiedJournal,
+  name: EventName,
+  options: PassOptions,
+): Promise<Explanation> {
+  const target = await find(journal, name, options)
+  const { item_type, item_id, payload, agent } = target
+  if (item_id === undefined)
+    throw new KimError('no_record', `seq ${target.seq} is about no item`, {
+      hint: `it is ${target.action} of ${item_type}`,
+    })
+  const stated = payload?.['persona']
+  const persona = item_type === 'journal' ? null : typeof stated === 'string' ? stated : (agent ?? null)
+  const created = payload?.['created']
+  const createdMs = item_type === 'message' && typeof created === 'string' ? Date.parse(created) : Number.NaN
+
+  const life = new Life()
+  const runs = new ProducerRuns()
+  const alarms = new Alarms(persona ?? '')
+  const host = new HostTime(createdMs)
+  const liveness: Liveness[] = []
+  let around: Liveness | undefined
+  const payloads = new Payloads(journal.eventsDir)
+  const reading: Reading = new Reading(
+    { after: journal.first - 1 },
+    {
+      applied: ({ record }) => {
+        host.take(record)
+        if (record.writer !== undefined) runs.take(record)
+        const whole = withPayload(record, payloads, reading)
+        alarms.take(whole)
+        if (record.item_type === item_type && record.item_id === item_id) {
+          life.take(whole)
+          host.stop()
+          if (around !== undefined) liveness.push(around)
+          around = undefined
+        }
+        if (record.item_type !== 'persona' || record.item_id !== persona) return
+        const state = whole.payload?.['state']
+        around = {
+          seq: record.seq,
+          ts: record.ts ?? null,
+          event: record.event ?? null,
+          state: typeof state === 'string' ? state : null,
+        }
+      },
+    },
+  )
+  await walkLines(journal, reading, paceFrom(journal, undefined, options))
+  if (journal.first > 1) reading.damage.startsAt(journal.first)
+  const appendedMs = Date.parse(life.appended?.ts ?? '')
+  const lastMs = Date.parse(life.last?.ts ?? '')
+  const since = Number.isNaN(createdMs) ? appendedMs : createdMs
+  return {
+    item_type,
+    item_id,
+    persona,
+    steps: life.steps,
+    host: host.events,
+    producer_gaps: runs.gaps(since, appendedMs).map(({ from, to, ms }) => ({
+      from_seq: from.to_seq,
+      from_ts: from.to_ts,
+      to_seq: to.from_seq,
+      to_ts: to.from_ts,
+      ms,
+      stopped: from.stopped,
+    })),
+    alarms: alarms.within(since, lastMs),
+    liveness: liveness.slice(-LIVENESS_MAX),
+    unknown: unknownOf(life, host, createdMs, Date.parse(runs.all[0]?.from_ts ?? '')),
+    missing: reading.damage.close(),
+  }
+}
+
+function unknownOf(life: Life, host: HostTime, createdMs: number, begins: number): string[] {
+  return [
+    ...life.unknown,
+    ...(createdMs < begins
+      ? ['before the first record: the message is older than what is available of the journal']
+      : []),
+    ...(host.unclocked > 0 && !Number.isNaN(createdMs)
+      ? [`host: ${host.unclocked} records of that time carry no clocks, so sleep would not show`]
+      : []),
+    'tailed: a reader leaves no trace in the journal',
+  ]
+}
+
+function withPayload(record: ReadRecord, payloads: Payloads, { projection }: Reading): ReadRecord {
+  if (record.payload_ref === undefined || record.item_id === undefined) return record
+  const entity = projection.get(record.item_type, record.item_id)
+  return entity === undefined ? record : { ...record, payload: payloads.of(entity) }
+}
+
+async function find(journal: CopiedJournal, name: EventName, options: PassOptions): Promise<ReadRecord> {
+  let target: ReadRecord | undefined
+  const personas = new Set<string>()
+  let nearest: number | undefined
+  const payloads = new Payloads(journal.eventsDir)
+  const reading: Reading = new Reading(
+    { after: journal.first - 1 },
+    {
+      applied: ({ record }) => {
+        if (record.agent !== undefined && record.item_type !== 'journal') personas.add(record.agent)
+        if (name.kind === 'message' && record.item_type === 'message') nearest = nearer(name, record, nearest)
+        if (target === undefined && isNamed(record, name, journal.projectId))
+          target = withPayload(record, payloads, reading)
+      },
+      settled: () => target === undefined,
+    },
+  )
+  await walkLines(journal, reading, paceFrom(journal, undefined, options))
+  if (target !== undefined) return target
+  throw notFound(name, personas, nearest)
+}
+
+/** The message of the same persona whose number is closest. */
+function nearer(
+  name: Extract<EventName, { kind: 'message' }>,
+  { item_id = '' }: ReadRecord,
+  best: number | undefined,
+): number | undefined {
+  const prefix = `${name.persona}/`
+  const id = item_id.startsWith(prefix) ? Number(item_id.slice(prefix.length)) : Number.NaN
+  if (!Number.isSafeInteger(id)) return best
+  return best === undefined || Math.abs(id - name.id) < Math.abs(best - name.id) ? id : best
+}

@@ -1,0 +1,152 @@
+/** One message's life, step by step. */
+import type { ReadRecord } from '@kim/manifest'
+import { type Span, spanBetween, wallOf } from './clocks.js'
+
+/** What can happen to a message, or to anything else that a record makes. */
+export type StepKind =
+  | 'created_upstream'
+  | 'polled'
+  | 'appended'
+  | 'changed'
+  | 'read_upstream'
+  | 'archived'
+  | 'removed'
+  | 'redacted'
+
+/** One step. */
+export interface Step {
+  readonly kind: StepKind
+  /** The record that shows it; null where it was before any. */
+  readonly seq: number | null
+  readonly ts: string | null
+  /** Whose clock `ts` is of. */
+  readonly clock: 'server' | 'host'
+  /** Since the step before. */
+  readonly since: ({ readonly step: StepKind; readonly two_clocks: boolean } & Span) | null
+  readonly note: string | null
+}
+
+const NO_SPAN: Span = { wall_ms: null, mono_ms: null, boot_ms: null, suspended_ms: null, rebooted: false }
+const STEPS_MAX = 1000
+
+/** Gathers the steps from the records of one entity, in file order. */
+export class Life {
+  readonly steps: Step[] = []
+  /** What nobody recorded. */
+  readonly unknown: string[] = []
+  #last: ReadRecord | undefined
+  #isRead = false
+  #createdMs = Number.NaN
+  #appended: ReadRecord | undefined
+
+  /** By the server's clock; NaN if it gave none. */
+  get createdMs(): number {
+    return this.#createdMs
+  }
+
+  /** The record that first made it. */
+  get appended(): ReadRecord | undefined {
+    return this.#appended
+  }
+
+  /** The newest record of it. */
+  get last(): ReadRecord | undefined {
+    return this.#last
+  }
+
+  take(record: ReadRecord): void {
+    if (this.#last === undefined) this.#begin(record)
+    else this.#next(record, this.#last)
+    this.#last = record
+  }
+
+  #begin(record: ReadRecord): void {
+    const isMessage = record.item_type === 'message'
+    this.#appended = record
+    const ts = record.ts ?? null
+    const wait = record.clock?.wait_ms
+    const created = record.payload?.['created']
+    if (isMessage) this.#created(created)
+    if (wait === undefined || Number.isNaN(wallOf(record))) {
+      this.unknown.push('polled: the record does not state how long it waited for its commit')
+    } else {
+      const polledMs = wallOf(record) - wait
+      const since = Number.isNaN(this.#createdMs)
+        ? null
+        : {
+            ...NO_SPAN,
+            step: 'created_upstream' as const,
+            two_clocks: true,
+            wall_ms: polledMs - this.#createdMs,
+          }
+      const polled = new Date(polledMs).toISOString()
+      this.steps.push({
+        kind: 'polled',
+        seq: null,
+        ts: polled,
+        clock: 'host',
+        since,
+        note: 'the answer that brought it was complete',
+      })
+    }
+    const before = this.steps.at(-1)
+    const since =
+      before?.kind === 'polled' && wait !== undefined
+        ? { ...NO_SPAN, step: before.kind, two_clocks: false, wall_ms: wait, mono_ms: wait }
+        : before === undefined
+          ? null
+          : { ...NO_SPAN, step: before.kind, two_clocks: true, wall_ms: wallOf(record) - this.#createdMs }
+    const note =
+      record.action === 'backfill'
+        ? 'it was there before first contact: nothing woke for it'
+        : announced(record)
+    this.steps.push({ kind: 'appended', seq: record.seq, ts, clock: 'host', since, note })
+    this.#isRead = record.payload?.['read'] === true
+    if (isMessage && this.#isRead) this.unknown.push('read upstream: it was read when it was first seen')
+  }
+
+  #created(created: unknown): void {
+    const ms = typeof created === 'string' ? Date.parse(created) : Number.NaN
+    if (Number.isNaN(ms)) {
+      this.unknown.push('created: the server gave no time that can be read')
+      return
+    }
+    this.#createdMs = ms
+    this.steps.push({
+      kind: 'created_upstream',
+      seq: null,
+      ts: String(created),
+      clock: 'server',
+      since: null,
+      note: null,
+    })
+  }
+
+  #next(record: ReadRecord, before: ReadRecord): void {
+    if (this.steps.length >= STEPS_MAX) return
+    const kind = this.#kindOf(record)
+    const span = spanBetween(before, record)
+    const step = this.steps.at(-1)?.kind ?? 'appended'
+    const since = { ...span, step, two_clocks: false }
+    this.steps.push({
+      kind,
+      seq: record.seq,
+      ts: record.ts ?? null,
+      clock: 'host',
+      since,
+      note: record.action === 'update' ? null : record.action,
+    })
+  }
+
+  #kindOf({ action, summary, payload }: ReadRecord): StepKind {
+    if (action === 'delete') return summary === 'archived' ? 'archived' : 'removed'
+    if (payload?.['redacted'] === true) return 'redacted'
+    if (payload?.['read'] !== true || this.#isRead) return 'changed'
+    this.#isRead = true
+    return 'read_upstream'
+  }
+}
+
+function announced({ event }: ReadRecord): string | null {
+  return event === undefined ? 'without an event: nothing woke for it' : `announced as ${event}`
+}
