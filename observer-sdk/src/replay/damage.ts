@@ -12,6 +12,8 @@ export interface Missing {
   readonly findings: Findings
   /** 0, 5 where only records are missing, 6 where bytes are damaged. */
   readonly exit: 0 | 5 | 6
+  /** Numbers that no record has and no repair explains. */
+  readonly holes: readonly SeqRange[]
 }
 
 interface Hole {
@@ -101,8 +103,10 @@ export class Damage {
   close(): Missing {
     this.#framing.end()
     this.#runs.end()
+    const holes: SeqRange[] = []
     for (const { range, place } of this.#holes) {
       const open = this.#repaired.missingIn(range)
+      holes.push(...open)
       if (open.length > 0) this.#log.report('seq_hole', place, `seq ${open.map(text).join(', ')} missing`)
     }
     if (this.#late !== undefined)
@@ -115,7 +119,7 @@ export class Damage {
       Object.entries(this.#log.close(false)).filter(([kind, { weight }]) => weight > 0 || HARMS.has(kind)),
     ) as Findings
     const exit = exitOf(findings)
-    return { findings, exit: exit === 0 && this.#late !== undefined ? 5 : exit }
+    return { findings, exit: exit === 0 && this.#late !== undefined ? 5 : exit, holes }
   }
 
   #advance(seq: number, place: LinePlace): void {

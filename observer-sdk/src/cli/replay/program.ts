@@ -1,6 +1,7 @@
 import type { Program } from '@kim/cli-kit'
 import { VERSION } from '../version.js'
 import { events, json, output, persona, source, store, utc } from './flags.js'
+import { redact } from './redact-mode-of.js'
 
 /** `kim-replay`: what a copied journal says, from its files alone. */
 export const program: Program = {
@@ -30,7 +31,10 @@ export const program: Program = {
     },
     {
       name: 'verify',
-      about: 'Judge a journal from its bytes alone, archive included. Exit 0 clean, 5 holes, 6 corrupt.',
+      about: 'Judge a journal or a bundle from its bytes alone. Exit 0 clean, 5 holes, 6 corrupt.',
+      positionals: [
+        { name: 'BUNDLE', about: 'a bundle, packed or unpacked, in place of a journal', optional: true },
+      ],
       flags: [events, store, json],
       load: () => import('./verify.js'),
     },
@@ -163,6 +167,30 @@ export const program: Program = {
         ['kim-replay play --events ./events --speed 10x -p river', 'one inbox, ten times as fast as it was'],
       ],
       load: () => import('./play.js'),
+    },
+    {
+      name: 'bundle',
+      about: 'Write a slice of the journal with a manifest, for a report; what people wrote is taken out.',
+      flags: [
+        ...source,
+        { name: 'out', kind: 'string', value: 'F.tgz', about: 'the file to write, outside of the store' },
+        {
+          name: 'from-seq',
+          kind: 'integer',
+          min: 1,
+          value: 'N',
+          about: 'begin with the first record from N on',
+        },
+        { name: 'to-seq', kind: 'integer', min: 1, value: 'N', about: 'end before the first record above N' },
+        redact,
+        { name: 'dry-run', kind: 'boolean', about: 'say what would be written' },
+        json,
+      ],
+      examples: [
+        ['kim-replay bundle --events ./events --from-seq 18000 --out report.tgz', 'for somebody who helps'],
+        ['kim-replay verify report.tgz', 'what that somebody runs first'],
+      ],
+      load: () => import('./bundle.js'),
     },
   ],
   exitCodes: [

@@ -1,12 +1,74 @@
-import { type Input, type Io, printReport, withProgress } from '@kim/cli-kit'
+import { dirname, join, resolve } from 'node:path'
+import {
+  formatCount,
+  type Input,
+  type Io,
+  printReport,
+  safeText,
+  usageError,
+  withProgress,
+} from '@kim/cli-kit'
+import { KimError } from '@kim/manifest'
+import { bundleFile } from '../../replay/bundle/manifest.js'
+import { type BundleVerdict, verifyPacked, verifyUnpacked } from '../../replay/bundle/verify-bundle.js'
+import { closeFile, listEntries, openRegularFile } from '../../store/read-only-fs.js'
 import { verdictText } from '../../verify/verdict-text.js'
 import { verifyJournal } from '../../verify/verify.js'
 import { eventsOf } from './events-of.js'
+import { missingText } from './missing-text.js'
 
-/** Judges a journal and exits with its verdict. */
+/** Judges a journal or a bundle and exits with its verdict. */
 export async function run(input: Input, io: Io): Promise<number> {
+  const named = input.positional('BUNDLE')
+  if (named !== undefined && (input.given('events') || input.given('store')))
+    throw usageError('a bundle and a journal are named', 'give one of them')
+  if (named !== undefined) return await judgeBundle(resolve(named), input, io)
   const eventsDir = eventsOf(input, io)
+  if (isBundle(dirname(eventsDir))) return await judgeBundle(dirname(eventsDir), input, io)
   const verdict = await withProgress(io, 'verify', control => verifyJournal({ eventsDir, ...control }))
   printReport(io, input.bool('json'), verdict, verdictText(verdict, eventsDir))
   return verdict.exit
+}
+
+function isBundle(directory: string): boolean {
+  const listed = listEntries(directory)
+  return listed.ok && listed.value.some(({ name, kind }) => name === bundleFile && kind === 'file')
+}
+
+async function judgeBundle(path: string, input: Input, io: Io): Promise<number> {
+  const verdict = await withProgress(io, 'verify', async control => {
+    if (isBundle(path)) return await verifyUnpacked(path, { eventsDir: join(path, 'events'), ...control })
+    const opened = openRegularFile(path)
+    if (!opened.ok)
+      throw new KimError('no_store', `there is no bundle at ${safeText(path)} (${opened.code})`, {
+        hint: `a bundle is a .tgz, or a directory with ${bundleFile}`,
+      })
+    try {
+      return await verifyPacked(opened.value, { eventsDir: path, ...control })
+    } finally {
+      closeFile(opened.value)
+    }
+  })
+  printReport(io, input.bool('json'), verdict, textOf(verdict, path))
+  return verdict.exit
+}
+
+const MEANING = { 0: 'clean', 5: 'records are missing', 6: 'corrupt' } as const
+
+function textOf(
+  { exit, broken, manifest, files, wrong, findings, records, not_applicable }: BundleVerdict,
+  path: string,
+): string {
+  const range =
+    manifest === null
+      ? ''
+      : `, seq ${manifest.range.from_seq} to ${manifest.range.to_seq}, redacted: ${manifest.redact}`
+  return [
+    `${MEANING[exit]}: bundle ${path}`,
+    ...(broken === null ? [] : [`  ERROR ${broken}`]),
+    `  ${formatCount(records, 'record')} with effect in ${formatCount(files, 'file')} as listed${range}`,
+    ...wrong.map(({ path: file, why }) => `  ERROR ${file}: ${why}`),
+    `  not judged, for it is a slice: ${not_applicable.join(', ')}`,
+    ...missingText(findings).slice(1, -1),
+  ].join('\n')
 }

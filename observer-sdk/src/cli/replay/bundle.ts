@@ -1,0 +1,70 @@
+import {
+  formatBytes,
+  formatCount,
+  type Input,
+  type Io,
+  printReport,
+  safeText,
+  usageError,
+  withProgress,
+} from '@kim/cli-kit'
+import { type BundlePlan, planBundle, writeBundle } from '../../replay/bundle/bundle.js'
+import { openCopy } from '../../replay/copied-journal.js'
+import { writeOut } from '../../replay/output/out-file.js'
+import { eventsOf } from './events-of.js'
+import { outPath } from './out-path.js'
+import { sourceDateMs } from './point-of.js'
+import { redactModeOf } from './redact-mode-of.js'
+
+/** CL-47: a slice for a report. */
+export async function run(input: Input, io: Io): Promise<number> {
+  const eventsDir = eventsOf(input, io)
+  const out = outPath(input, eventsDir)
+  const mode = redactModeOf(input)
+  const range = {
+    fromSeq: input.number('from-seq') ?? 1,
+    toSeq: input.number('to-seq') ?? Number.MAX_SAFE_INTEGER,
+  }
+  if (range.fromSeq > range.toSeq)
+    throw usageError(`--from-seq ${range.fromSeq} is above --to-seq ${range.toSeq}`, 'swap them')
+  const isDry = input.bool('dry-run')
+  const journal = openCopy(eventsDir)
+  const plan = await withProgress(io, 'bundle: look', control =>
+    planBundle(journal, range, mode, sourceDateMs(io), { eventsDir, ...control }),
+  )
+  if (!isDry) {
+    await withProgress(io, 'bundle: write', control =>
+      writeOut(out, file => writeBundle(journal, plan, file, { eventsDir, ...control })),
+    )
+  }
+  const { manifest, slice, blobsMissing } = plan
+  const report = { ...manifest, blobs_missing: blobsMissing, dry_run: isDry, out, unreadable: slice.failures }
+  printReport(io, input.bool('json'), report, textOf(plan, out, isDry))
+  if (slice.failures.length > 0 || blobsMissing.length > 0) {
+    for (const failure of slice.failures)
+      io.stderr.write(`kim-replay: not in it, cannot be read: ${safeText(failure)}\n`)
+    for (const sha256 of blobsMissing)
+      io.stderr.write(`kim-replay: not in it, cannot be had: blob ${sha256}\n`)
+    return 6
+  }
+  return 0
+}
+
+const FILES_SHOWN = 20
+
+function textOf({ manifest, mode }: BundlePlan, out: string, isDry: boolean): string {
+  const { range, records, files } = manifest
+  const shown =
+    mode === 'none' ? 'nothing redacted' : mode === 'all' ? 'names and bodies redacted' : 'bodies redacted'
+  const size = files.reduce((sum, { bytes }) => sum + bytes, 0)
+  return [
+    `${isDry ? 'would write' : 'wrote'} ${out}: ${formatCount(records, 'record')}, seq ${range.from_seq} to ${range.to_seq}, ${shown}`,
+    `  ${formatCount(files.length, 'file')}, ${formatBytes(size)} unpacked`,
+    ...files
+      .slice(0, FILES_SHOWN)
+      .map(
+        ({ path, bytes, sha256 }) => `  ${sha256.slice(0, 12)}  ${formatBytes(bytes).padStart(9)}  ${path}`,
+      ),
+    ...(files.length > FILES_SHOWN ? [`  and ${files.length - FILES_SHOWN} more`] : []),
+  ].join('\n')
+}

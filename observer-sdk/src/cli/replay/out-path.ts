@@ -1,0 +1,11 @@
+import { resolve } from 'node:path'
+import { type Input, usageError } from '@kim/cli-kit'
+import { refuseInside } from '../tail/store-location.js'
+
+/** Where `--out` leads: never to or below what is read. */
+export function outPath(input: Input, eventsDir: string): string {
+  const out = input.text('out')
+  if (out === undefined) throw usageError('--out is missing', 'name the file to write')
+  refuseInside({ eventsDir, storeDir: undefined }, out, '--out')
+  return resolve(out)
+}

@@ -1,0 +1,17 @@
+import type { Flag, Input } from '@kim/cli-kit'
+import { REDACT_MODES, type RedactMode } from '../../replay/redactor.js'
+
+/** What is taken out of what leaves this machine. */
+export const redact: Flag = {
+  name: 'redact',
+  kind: 'string',
+  choices: REDACT_MODES,
+  default: 'bodies',
+  about: 'take out what people wrote (bodies), names and ids too (all), or nothing',
+}
+
+/** The mode that was asked for. */
+export function redactModeOf(input: Input): RedactMode {
+  const mode = input.text('redact')
+  return REDACT_MODES.find(each => each === mode) ?? 'bodies'
+}

@@ -1,0 +1,143 @@
+/** A range of a journal's lines, as files of a journal of its own. */
+import {
+  type Decoded,
+  decodeLine,
+  type FramedLine,
+  type PayloadRef,
+  type PendingBytes,
+  type ReadRecord,
+  segmentName,
+} from '@kim/manifest'
+import type { SegmentEntry } from '../../store/listing.js'
+import type { Failure } from '../../store/outcome.js'
+import type { LineSink, Mark } from '../line-walk.js'
+import type { RedactMode } from '../redactor.js'
+import { Redactor } from '../redactor.js'
+
+/** Where the lines of a slice go. */
+export interface SliceTarget {
+  /** The lines that follow are of this segment. */
+  begin(name: string): void
+  line(bytes: Uint8Array | string): void
+  /** Something that must be awaited before the next line, if anything must. */
+  pause?(): Promise<void> | undefined
+}
+
+/** What is cut out. */
+export interface SliceRange {
+  readonly fromSeq: number
+  readonly toSeq: number
+}
+
+/** Cuts a range out of the lines of a journal; a transaction is taken whole. */
+export class Slice implements LineSink {
+  readonly blobs: Map<string, PayloadRef> = new Map()
+  readonly failures: string[] = []
+  records = 0
+  first: ReadRecord | undefined
+  last: ReadRecord | undefined
+  /** Where the last line begins. */
+  end: Mark | undefined
+  readonly #range: SliceRange
+  readonly #target: SliceTarget
+  readonly #redactor: Redactor
+  readonly #until: Mark | undefined
+  /** Lines of a run of which no record is in the range so far. */
+  #held: { readonly bytes: Uint8Array; readonly record: ReadRecord; readonly offset: number }[] = []
+  #isWithin = false
+  #hasFile = false
+
+  /** `until` ends it after the line that begins there, whatever stands behind it by now. */
+  constructor(range: SliceRange, mode: RedactMode, target: SliceTarget, until?: Mark) {
+    this.#range = range
+    this.#target = target
+    this.#redactor = new Redactor(mode)
+    this.#until = until
+  }
+
+  beginSegment(): void {
+    this.#held = []
+    this.#hasFile = false
+  }
+
+  line(line: FramedLine, segment: SegmentEntry): boolean {
+    const until = this.#until
+    if (
+      until !== undefined &&
+      (segment.number > until.segment || (segment.number === until.segment && line.offset > until.offset))
+    )
+      return false
+    const bytes = line.kind === 'line' ? line.bytes : new Uint8Array()
+    const decoded =
+      line.kind === 'line'
+        ? decodeLine(bytes, line.atFileStart)
+        : ({ kind: 'malformed', reason: 'too_long' } as const)
+    if (decoded.kind === 'record') return this.#record(decoded.record, decoded, line, segment)
+    if (!this.#isWithin) return true
+    this.end = { segment: segment.number, offset: line.offset }
+    // A line that nobody can hold is told of, not copied.
+    const shown =
+      line.kind === 'line'
+        ? this.#redactor.line(bytes, decoded)
+        : JSON.stringify({ bytes: line.length, redacted_line: true })
+    this.#put(segment, line.offset, shown, undefined)
+    return true
+  }
+
+  pause(): Promise<void> | undefined {
+    return this.#target.pause?.()
+  }
+
+  endSegment(_segment: SegmentEntry, _pending: PendingBytes, failure: Failure | undefined): void {
+    if (failure !== undefined) this.failures.push(`${failure.path}: ${failure.code}`)
+  }
+
+  unreadable(_segment: SegmentEntry, { path, code }: Failure): void {
+    this.failures.push(`${path}: ${code}`)
+  }
+
+  #record(
+    record: ReadRecord,
+    decoded: Decoded,
+    { offset, ...line }: FramedLine,
+    segment: SegmentEntry,
+  ): boolean {
+    const bytes = 'bytes' in line ? line.bytes : new Uint8Array()
+    const { fromSeq, toSeq } = this.#range
+    const isInside = typeof record.tx === 'object' && record.tx.i > 1
+    if (!isInside) this.#held = []
+    if (!this.#isWithin && record.seq < fromSeq) {
+      if (typeof record.tx === 'object') this.#held.push({ bytes: Uint8Array.from(bytes), record, offset })
+      return true
+    }
+    if (record.seq > toSeq && !(this.#isWithin && isInside)) return false
+    this.#isWithin = true
+    for (const each of this.#held.splice(0)) {
+      const line = this.#redactor.line(each.bytes, { kind: 'record', record: each.record, defects: [] })
+      this.#put(segment, each.offset, line, each.record)
+    }
+    this.end = { segment: segment.number, offset }
+    this.#put(segment, offset, this.#redactor.line(bytes, decoded), record)
+    return true
+  }
+
+  #put(
+    segment: SegmentEntry,
+    offset: number,
+    line: Uint8Array | string,
+    record: ReadRecord | undefined,
+  ): void {
+    if (!this.#hasFile) {
+      this.#hasFile = true
+      // What does not begin where its segment does has a name of its own, which is the lower bound of its seqs.
+      this.#target.begin(segmentName(offset === 0 || record === undefined ? segment.number : record.seq))
+    }
+    this.#target.line(line)
+    if (record === undefined) return
+    this.records += 1
+    this.first ??= record
+    this.last = record
+    if (record.payload_ref !== undefined && this.#redactor.mode === 'none')
+      this.blobs.set(record.payload_ref.sha256, record.payload_ref)
+  }
+}

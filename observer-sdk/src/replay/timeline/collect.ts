@@ -1,0 +1,274 @@
+/** Lays a journal out in time, in one pass. */
+import type { Effect, ReadRecord } from '@kim/manifest'
+import type { PassOptions } from '../../verify/pace.js'
+import type { CopiedJournal } from '../copied-journal.js'
+import { Payloads } from '../entity-facts.js'
+import { walkLines } from '../line-walk.js'
+import { unknownPersona } from '../not-found.js'
+import { type Applied, Reading } from '../reading.js'
+import { type RedactMode, Redactor } from '../redactor.js'
+import { paceFrom } from '../state-at.js'
+import { ProducerRuns } from '../story/producer-runs.js'
+import { LatencyBins } from './latency-bins.js'
+import { MarkStore } from './mark-store.js'
+import { SpanStore } from './span-store.js'
+import { MARK_KINDS, type MarkKind, type Timeline } from './timeline.js'
+
+/** What is asked for. */
+export interface TimelineRequest {
+  readonly fromMs: number
+  readonly toMs: number
+  readonly personas: readonly string[]
+  readonly mode: RedactMode
+  readonly title: string
+  readonly createdMs: number | undefined
+  /** Most marks that are kept one by one. */
+  readonly marksMax?: number | undefined
+}
+
+/** The lane of what no persona did. */
+const PRODUCER = '(producer)'
+
+/** Lays it out. Throws `no_persona` for a name that the journal does not know. */
+export async function collectTimeline(
+  journal: CopiedJournal,
+  request: TimelineRequest,
+  options: PassOptions,
+): Promise<Timeline> {
+  const collector = new Collector(request)
+  const payloads = new Payloads(journal.eventsDir)
+  const reading: Reading = new Reading(
+    { after: journal.first - 1 },
+    {
+      applied: applied => {
+        const { record } = applied
+        if (record.payload_ref === undefined || record.item_id === undefined)
+          collector.take(applied, reading.damage.places)
+        else {
+          const entity = reading.projection.get(record.item_type, record.item_id)
+          const payload = entity === undefined ? undefined : payloads.of(entity)
+          collector.take({ ...applied, record: { ...record, payload } }, reading.damage.places)
+        }
+      },
+    },
+  )
+  if (journal.first > 1) reading.damage.startsAt(journal.first)
+  await walkLines(journal, reading, paceFrom(journal, undefined, options))
+  const { findings, holes } = reading.damage.close()
+  for (const name of request.personas)
+    if (!collector.known.has(name)) throw unknownPersona(name, collector.known)
+  return collector.close(journal.projectId, findings, holes)
+}
+
+interface Break {
+  readonly seq: number
+  readonly t: number
+  readonly afterSeq: number
+  readonly afterT: number
+}
+
+const BREAKS_MAX = 20_000
+
+class Collector {
+  readonly known: Set<string> = new Set()
+  readonly #request: TimelineRequest
+  readonly #redactor: Redactor
+  readonly #marks: MarkStore
+  readonly #spans = new SpanStore()
+  readonly #latency = new LatencyBins()
+  readonly #runs = new ProducerRuns()
+  readonly #lanes = new Map<string, number>([[PRODUCER, 0]])
+  readonly #breaks: Break[] = []
+  #places = 0
+  #records = 0
+  #undated = 0
+  #first: { readonly t: number; readonly seq: number } | undefined
+  #last: { readonly t: number; readonly seq: number } | undefined
+  #earliest = Number.POSITIVE_INFINITY
+  #latest = Number.NEGATIVE_INFINITY
+
+  constructor(request: TimelineRequest) {
+    this.#request = request
+    this.#redactor = new Redactor(request.mode)
+    this.#marks = new MarkStore(request.marksMax)
+  }
+
+  take({ record, effect, before }: Applied, places: number): void {
+    const { agent, item_type, seq, ts } = record
+    if (agent !== undefined && item_type !== 'journal') this.known.add(agent)
+    const t = Date.parse(ts ?? '')
+    if (Number.isNaN(t)) {
+      this.#undated += 1
+      return
+    }
+    if (record.writer !== undefined) this.#runs.take(record)
+    if (places > this.#places && this.#last !== undefined && this.#breaks.length < BREAKS_MAX)
+      this.#breaks.push({ seq, t, afterSeq: this.#last.seq, afterT: this.#last.t })
+    this.#places = places
+    this.#last = { t, seq }
+    const { fromMs, toMs, personas } = this.#request
+    if (agent === undefined || item_type === 'journal') return
+    if (personas.length > 0 && !personas.includes(agent)) return
+    const lane = this.#laneOf(agent)
+    this.#follow(record, lane, t)
+    if (t < fromMs || t > toMs) return
+    this.#records += 1
+    this.#first ??= { t, seq }
+    this.#earliest = Math.min(this.#earliest, t)
+    this.#latest = Math.max(this.#latest, t)
+    const kind = kindOf(record, effect, before?.payload?.['read'] === true)
+    if (kind === 'new') this.#latency.take(record)
+    this.#marks.add(t, lane, kind, seq, this.#labelOf(record))
+  }
+
+  close(
+    projectId: string,
+    missing: Timeline['missing'],
+    holes: readonly { readonly from: number; readonly to: number }[],
+  ): Timeline {
+    const { fromMs, toMs, mode, title, createdMs } = this.#request
+    this.#producer()
+    for (const { afterSeq, afterT, seq, t } of this.#breaks) {
+      const inside = holes.filter(({ from, to }) => from > afterSeq && to < seq)
+      if (inside.length === 0) continue
+      const label = `seq ${inside.map(({ from, to }) => (from === to ? `${from}` : `${from} to ${to}`)).join(', ')} missing`
+      this.#spans.add({
+        lane: 0,
+        kind: 'gap',
+        from: Math.min(afterT, t),
+        to: t,
+        from_seq: afterSeq,
+        to_seq: seq,
+        label,
+      })
+    }
+    const names = [...this.#lanes.keys()].filter(name => name !== PRODUCER).sort()
+    const lanes = [PRODUCER, ...names]
+    const laneOf: number[] = []
+    for (const [name, lane] of this.#lanes) laneOf[lane] = lanes.indexOf(name)
+    const spans = this.#spans.close(laneOf, fromMs, toMs)
+    const times = spans.flatMap(({ from, to }) => [
+      Math.max(from, fromMs),
+      ...(to === null ? [] : [Math.min(to, toMs)]),
+    ])
+    const from = times.reduce((a, b) => Math.min(a, b), this.#earliest)
+    const to = times.reduce((a, b) => Math.max(a, b), this.#latest)
+    const newest = this.#last === undefined ? undefined : this.#last.t
+    const created = createdMs ?? newest
+    return {
+      title,
+      created: created === undefined ? null : new Date(created).toISOString(),
+      project_id: projectId,
+      redact: mode,
+      from_ms: Number.isFinite(from) ? from : null,
+      to_ms: Number.isFinite(to) ? to : null,
+      from_seq: this.#first?.seq ?? null,
+      to_seq: this.#records === 0 ? null : (this.#last?.seq ?? null),
+      records: this.#records,
+      undated: this.#undated,
+      lanes: lanes.map(name => (name === PRODUCER ? name : this.#redactor.persona(name))),
+      kinds: MARK_KINDS,
+      counts: lanes.map(name => this.#marks.countsOf(this.#lanes.get(name) ?? 0)),
+      marks: this.#marks.marks(laneOf),
+      bins: this.#marks.bins(laneOf),
+      spans,
+      spans_left_out: this.#spans.leftOut,
+      latency: this.#latency.close(),
+      missing,
+    }
+  }
+
+  /** Alerts and outages of a persona. */
+  #follow({ item_type, item_id = '', action, payload, seq }: ReadRecord, lane: number, t: number): void {
+    if (item_type === 'alert') {
+      const kind = payload?.['kind']
+      const name = typeof kind === 'string' ? kind : item_id.slice(item_id.lastIndexOf('/') + 1)
+      const reason = payload?.['reason']
+      const why = typeof reason === 'string' ? `: ${this.#redactor.prose(reason.slice(0, 200))}` : ''
+      const key = `alert ${item_id}`
+      if (action === 'delete' || payload?.['status'] !== 'open') this.#spans.end(key, t, seq)
+      else
+        this.#spans.begin(key, {
+          lane,
+          kind: name === 'unreachable' ? 'outage' : 'alert',
+          from: t,
+          from_seq: seq,
+          label: `${name.slice(0, 60)}${why}`,
+        })
+    }
+    if (item_type === 'persona') {
+      const key = `down ${item_id}`
+      if (payload?.['state'] === 'down')
+        this.#spans.begin(key, { lane, kind: 'down', from: t, from_seq: seq, label: 'down' })
+      else this.#spans.end(key, t, seq)
+    }
+  }
+
+  #producer(): void {
+    const runs = this.#runs.all
+    for (const [i, { from_ts, to_ts, from_seq, to_seq, stopped, writer }] of runs.entries()) {
+      const [from, to] = [Date.parse(from_ts ?? ''), Date.parse(to_ts ?? '')]
+      if (Number.isNaN(from) || Number.isNaN(to)) continue
+      const name = this.#request.mode === 'none' ? ` ${writer ?? ''}` : ''
+      this.#spans.add({
+        lane: 0,
+        kind: 'run',
+        from,
+        to,
+        from_seq,
+        to_seq,
+        label: `run${name}${stopped ? ', stopped' : ''}`,
+      })
+      const next = runs[i + 1]
+      const begin = Date.parse(next?.from_ts ?? '')
+      if (next === undefined || Number.isNaN(begin) || begin <= to) continue
+      const label = stopped ? 'no producer: it had been stopped' : 'no producer: the one before ended unseen'
+      this.#spans.add({
+        lane: 0,
+        kind: 'no_producer',
+        from: to,
+        to: begin,
+        from_seq: to_seq,
+        to_seq: next.from_seq,
+        label,
+      })
+    }
+  }
+
+  #laneOf(persona: string): number {
+    const known = this.#lanes.get(persona)
+    if (known !== undefined) return known
+    const lane = this.#lanes.size
+    this.#lanes.set(persona, lane)
+    return lane
+  }
+
+  #labelOf({ item_type, item_id, action, event, summary }: ReadRecord): string {
+    const id = item_id === undefined ? '' : this.#redactor.id(item_type, item_id)
+    const what = event === undefined ? action : event
+    const text = this.#request.mode === 'none' && summary !== undefined ? `: ${summary.slice(0, 200)}` : ''
+    const [shownType, shownWhat] =
+      this.#request.mode === 'none' ? [item_type, what] : [word(item_type), word(what)]
+    return `${shownWhat} ${shownType} ${id}`.slice(0, 200) + text
+  }
+}
+
+function word(text: string): string {
+  return /^[A-Za-z_][A-Za-z0-9_.-]{0,63}$/.test(text) ? text : 'other'
+}
+
+function kindOf(
+  { item_type, action, event, payload }: ReadRecord,
+  effect: Effect,
+  wasRead: boolean,
+): MarkKind {
+  if (effect === 'remove') return 'removed'
+  if (item_type === 'message' && effect === 'upsert') {
+    if (action === 'backfill') return 'backfill'
+    if (event === 'new') return 'new'
+    if (action === 'create') return 'silent'
+    return payload?.['read'] === true && !wasRead ? 'read' : 'other'
+  }
+  if (item_type === 'alert') return 'alert'
+  return event === undefined ? 'other' : 'event'
+}
