@@ -192,6 +192,29 @@ export const program: Program = {
       ],
       load: () => import('./bundle.js'),
     },
+    {
+      name: 'timeline',
+      about: 'Write what happened as one file: a page that loads nothing, Markdown, JSON or CSV.',
+      flags: [
+        ...source,
+        { ...output('html', 'md', 'json', 'csv'), default: 'html' },
+        { name: 'out', kind: 'string', value: 'F', about: 'the file to write, outside of the store' },
+        { name: 'since', short: 'S', kind: 'string', value: 'T', about: 'nothing before' },
+        { name: 'until', short: 'U', kind: 'string', value: 'T', about: 'nothing after' },
+        persona,
+        redact,
+        { name: 'title', kind: 'string', value: 'TEXT', about: 'what it is called' },
+        json,
+        utc,
+      ],
+      examples: [
+        [
+          'kim-replay timeline --events ./events --out incident.html',
+          'to look at, and to attach to a report',
+        ],
+      ],
+      load: () => import('./timeline.js'),
+    },
   ],
   exitCodes: [
     [0, 'ok'],

@@ -1,0 +1,101 @@
+/** A timeline as one page that carries everything and may load nothing. */
+import { createHash } from 'node:crypto'
+import { formatDuration, safeText } from '@kim/cli-kit'
+import { safeJson } from '../../announce/safe-json.js'
+import { iso } from './csv.js'
+import { pageScript } from './page-script.js'
+import { pageStyle } from './page-style.js'
+import type { Timeline } from './timeline.js'
+import { caveats, latencyRows, MARK_WORDS, SPAN_WORDS } from './words.js'
+
+const SPAN_ROWS_MAX = 2000
+
+/** The page, in pieces. */
+export function* timelineHtml(timeline: Timeline): Generator<string> {
+  const { title, from_ms, to_ms, records, project_id, kinds, lanes, counts, spans, latency } = timeline
+  const range =
+    from_ms === null || to_ms === null ? 'nothing happened in that time' : `${iso(from_ms)} to ${iso(to_ms)}`
+  yield `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src '${hashOf(pageScript)}'; style-src '${hashOf(pageStyle)}'; base-uri 'none'; form-action 'none'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<title>${text(title)}</title>
+<style>${pageStyle}</style>
+</head>
+<body>
+<h1>${text(title)}</h1>
+<p class="dim">${text(range)} · ${records.toLocaleString('en-US')} records · project ${text(project_id)}</p>
+<ul>${caveats(timeline)
+    .map(caveat => `<li>${text(caveat)}</li>`)
+    .join('')}</ul>
+<noscript><p>The picture needs scripts; the tables of what lasted, of who and of waits do not.</p></noscript>
+<h2 id="h-picture">What happened when</h2>
+<div class="bar" role="group" aria-label="window"><button id="left" type="button">← earlier</button><button id="right" type="button">later →</button><button id="in" type="button">zoom in</button><button id="out" type="button">zoom out</button><button id="all" type="button">all</button><span id="window" class="dim"></span></div>
+<div class="bar" role="group" aria-label="kinds">${kinds.map(kind => `<label><input type="checkbox" data-kind="${kind}" checked> ${MARK_WORDS[kind]}</label>`).join(' ')}</div>
+<div><canvas id="picture" tabindex="0" role="img" aria-labelledby="h-picture" aria-describedby="keys"></canvas></div>
+<p id="keys" class="dim">Drag or arrow keys to move, wheel or + and − to zoom, 0 for all, n and p for the next and previous mark, shift and wheel or up and down for more personas. The table below shows the same window.</p>
+<div id="tip" role="status" aria-live="polite"></div>
+`
+  yield `<h2>Marks in this window</h2>
+<div class="bar"><label>containing <input id="filter" type="search"></label><button id="prev" type="button">previous</button><button id="next" type="button">next</button><span id="count" class="dim"></span></div>
+<div class="scroll"><table><thead><tr><th>time</th><th class="n">seq</th><th>persona</th><th>kind</th><th>what</th></tr></thead><tbody id="rows"></tbody></table></div>
+<h2>What lasted</h2>
+<div class="scroll"><table><thead><tr><th>from</th><th>until</th><th>for</th><th>persona</th><th>what</th><th>seq</th><th></th></tr></thead><tbody>
+`
+  for (const { from, to, lane, kind, from_seq, to_seq, label } of spans.slice(0, SPAN_ROWS_MAX)) {
+    const lasted = to === null ? 'still' : formatDuration(to - from)
+    yield `<tr><td>${iso(from)}</td><td>${to === null ? '' : iso(to)}</td><td>${lasted}</td><td>${text(lanes[lane] ?? '')}</td><td>${SPAN_WORDS[kind]}</td><td>${from_seq}–${to_seq ?? ''}</td><td>${text(label)}</td></tr>\n`
+  }
+  yield `</tbody></table></div>${spans.length > SPAN_ROWS_MAX ? `<p>and ${spans.length - SPAN_ROWS_MAX} more, in the picture</p>` : ''}
+<h2>Who</h2>
+<div class="scroll"><table><thead><tr><th>persona</th>${kinds.map(kind => `<th class="n">${MARK_WORDS[kind]}</th>`).join('')}</tr></thead><tbody>
+`
+  for (const [lane, name] of lanes.entries()) {
+    if (lane === 0) continue
+    yield `<tr><td>${text(name)}</td>${(counts[lane] ?? []).map(n => `<td class="n">${n}</td>`).join('')}</tr>\n`
+  }
+  const most = Math.max(1, ...latency.counts)
+  const bars = latencyRows(latency).map(
+    ({ label, count }) =>
+      `<tr><td>${label}</td><td class="n">${count}</td><td><meter min="0" max="${most}" value="${count}" aria-hidden="true"></meter></td></tr>`,
+  )
+  yield `</tbody></table></div>
+<h2>From creation to the journal</h2>
+<p class="dim">By two clocks: <code>created</code> is the server's, <code>ts</code> this host's. ${latency.messages} messages that woke somebody; for ${latency.unknown} the server gave no time.</p>
+<table><thead><tr><th>within</th><th class="n">messages</th><th></th></tr></thead><tbody>${bars.join('\n')}</tbody></table>
+<script type="application/json" id="data">`
+  yield* dataOf(timeline)
+  yield `</script>
+<script>${pageScript}</script>
+</body>
+</html>
+`
+}
+
+/** The data, such that no text in it can end the element it stands in. */
+function* dataOf({ lanes, kinds, from_ms, to_ms, marks, bins, spans }: Timeline): Generator<string> {
+  yield `{"lanes":${json(lanes)},"kinds":${json(kinds)},"from_ms":${json(from_ms)},"to_ms":${json(to_ms)},"span_words":${json(SPAN_WORDS)},\n"bins":${json(bins)},\n"spans":${json(spans)},\n"marks":`
+  if (marks === null) yield 'null'
+  else {
+    yield `{"t":${json(marks.t)},\n"lane":${json(marks.lane)},\n"kind":${json(marks.kind)},\n"seq":${json(marks.seq)},\n"label":[`
+    for (const [i, label] of marks.label.entries()) yield `${i === 0 ? '' : ','}${json(label)}`
+    yield ']}'
+  }
+  yield '}'
+}
+
+function json(value: unknown): string {
+  return safeJson(JSON.stringify(value)).replaceAll('<', '\\u003c')
+}
+
+/** Text that can be nothing but text. */
+function text(value: string): string {
+  return safeText(value).replace(/[&<>"']/g, found => `&#${found.charCodeAt(0)};`)
+}
+
+function hashOf(source: string): string {
+  return `sha256-${createHash('sha256').update(source).digest('base64')}`
+}

@@ -1,0 +1,40 @@
+/** A timeline as a page of Markdown. */
+import { formatDuration, safeText } from '@kim/cli-kit'
+import { iso } from './csv.js'
+import type { Timeline } from './timeline.js'
+import { caveats, latencyRows, MARK_WORDS, SPAN_WORDS } from './words.js'
+
+const ROWS_MAX = 1000
+
+/** The page, in lines. */
+export function* timelineMarkdown(timeline: Timeline): Generator<string> {
+  const { title, from_ms, to_ms, lanes, kinds, counts, spans, latency, records, project_id } = timeline
+  yield `# ${text(title)}\n\n`
+  yield from_ms === null || to_ms === null
+    ? 'Nothing happened in that time.\n\n'
+    : `${iso(from_ms)} to ${iso(to_ms)}, ${records.toLocaleString('en-US')} records, project ${text(project_id)}\n\n`
+  for (const caveat of caveats(timeline)) yield `- ${text(caveat)}\n`
+  yield '\n## Who\n\n'
+  yield `| persona | ${kinds.map(kind => MARK_WORDS[kind]).join(' | ')} |\n|---|${kinds.map(() => '---:').join('|')}|\n`
+  for (const [lane, name] of lanes.entries())
+    if (lane > 0) yield `| ${text(name)} | ${(counts[lane] ?? []).join(' | ')} |\n`
+  yield '\n## What lasted\n\n| from | until | persona | what | for | seq | |\n|---|---|---|---|---:|---|---|\n'
+  for (const { from, to, lane, kind, from_seq, to_seq, label } of spans.slice(0, ROWS_MAX)) {
+    const lasted = to === null ? 'still' : formatDuration(to - from)
+    yield `| ${iso(from)} | ${to === null ? '' : iso(to)} | ${text(lanes[lane] ?? '')} | ${SPAN_WORDS[kind]} | ${lasted} | ${from_seq} to ${to_seq ?? ''} | ${text(label)} |\n`
+  }
+  if (spans.length > ROWS_MAX) yield `\nand ${spans.length - ROWS_MAX} more.\n`
+  yield "\n## From creation to the journal\n\nBy two clocks: the server's, and this host's.\n\n| | messages |\n|---|---:|\n"
+  for (const { label, count } of latencyRows(latency)) if (count > 0) yield `| ${label} | ${count} |\n`
+  if (latency.unknown > 0) yield `| the server gave no time | ${latency.unknown} |\n`
+}
+
+/** Text that can be neither markup nor a cell's end. */
+function text(value: string): string {
+  return safeText(value)
+    .replace(/[\\`*_{}[\]()#+!|<>~&$:@.-]/g, found => (PLAIN.has(found) ? found : `\\${found}`))
+    .replaceAll('://', ':\\//')
+}
+
+/** Harmless inside a line; escaping them would only be ugly. */
+const PLAIN: ReadonlySet<string> = new Set(['-', '.', ':', '(', ')', '+', '#', '!', '@', '$'])

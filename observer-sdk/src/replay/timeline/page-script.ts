@@ -1,0 +1,96 @@
+/**
+ * What a timeline page does. It is text, for it runs in the reader's browser: it gets the data from the page, makes
+ * every word of it a text node, and loads nothing.
+ */
+export const pageScript: string = `
+'use strict';
+const D = JSON.parse(document.getElementById('data').textContent);
+const $ = id => document.getElementById(id);
+const cv = $('picture'), cx = cv.getContext('2d'), tip = $('tip');
+const M = D.marks || { t: [], lane: [], kind: [], seq: [], label: [] }, B = D.bins, S = D.spans;
+const LANE = 22, LEFT = 140, TOP = 22;
+const from = D.from_ms === null ? 0 : D.from_ms, to = D.to_ms === null ? 1 : D.to_ms;
+const pad = Math.max(1000, (to - from) * 0.01);
+const full = { a: from - pad, b: to + pad };
+let v = { ...full }, top = 0, W = 0, H = 0, hit = -1, colours = {}, shown = new Set(D.kinds);
+const iso = t => { const d = new Date(t); return isNaN(d) ? '' : d.toISOString().replace('.000Z', 'Z') };
+const lasting = ms => { const a = Math.abs(ms); return a < 1000 ? Math.round(ms) + ' ms' : a < 60000 ? (ms / 1000).toFixed(1) + ' s' : a < 3600000 ? (ms / 60000).toFixed(1) + ' min' : a < 172800000 ? (ms / 3600000).toFixed(1) + ' h' : (ms / 86400000).toFixed(1) + ' d' };
+const first = t => { let l = 0, h = M.t.length; while (l < h) { const m = (l + h) >> 1; if (M.t[m] < t) l = m + 1; else h = m } return l };
+const x = t => LEFT + (t - v.a) / (v.b - v.a) * (W - LEFT);
+const y = lane => TOP + lane * LANE - top;
+function style() { const s = getComputedStyle(document.documentElement); colours = {};
+  for (const n of ['bg', 'fg', 'dim', 'line', 'band', 'new', 'silent', 'backfill', 'read', 'removed', 'alert', 'event', 'other', 'outage', 'down', 'run', 'gap', 'none']) colours[n] = s.getPropertyValue('--' + n).trim() }
+function size() { const r = Math.min(devicePixelRatio || 1, 2); W = cv.clientWidth; H = Math.min(TOP + D.lanes.length * LANE + 4, 560);
+  cv.style.height = H + 'px'; cv.width = W * r; cv.height = H * r; cx.setTransform(r, 0, 0, r, 0, 0); paint() }
+let due = false;
+function paint() { if (!due) { due = true; requestAnimationFrame(() => { due = false; draw() }) } }
+const STEPS = [1, 10, 100, 1000, 5000, 15000, 60000, 300000, 900000, 3600000, 10800000, 43200000, 86400000, 604800000, 2592000000, 31536000000];
+const SPAN = { alert: 'alert', outage: 'outage', down: 'down', run: 'run', no_producer: 'none', gap: 'gap' };
+function draw() {
+  cx.fillStyle = colours.bg; cx.fillRect(0, 0, W, H); cx.font = '12px system-ui, sans-serif'; cx.textBaseline = 'middle';
+  const span = v.b - v.a, step = STEPS.find(s => span / s < (W - LEFT) / 110) || STEPS[STEPS.length - 1] * 10;
+  const lo = Math.max(0, Math.floor(top / LANE)), hi = Math.min(D.lanes.length, lo + Math.ceil(H / LANE) + 1);
+  for (let l = lo; l < hi; l++) if (l % 2 === 0) { cx.fillStyle = colours.band; cx.fillRect(0, y(l), W, LANE) }
+  cx.save(); cx.beginPath(); cx.rect(LEFT, TOP, W - LEFT, H - TOP); cx.clip();
+  for (const s of S) { if (s.lane < lo || s.lane >= hi || s.from > v.b || (s.to !== null && s.to < v.a)) continue;
+    const a = Math.max(x(s.from), LEFT - 2), b = Math.min(s.to === null ? W : x(s.to), W + 2), thin = s.kind === 'alert';
+    cx.fillStyle = colours[SPAN[s.kind]]; cx.fillRect(a, y(s.lane) + (thin ? LANE - 5 : 3), Math.max(b - a, 2), thin ? 3 : LANE - 6) }
+  const seen = new Int32Array(D.lanes.length * D.kinds.length).fill(-9);
+  const on = D.kinds.map(k => shown.has(k)), fill = D.kinds.map(k => colours[k]), K = D.kinds.length;
+  const i0 = first(v.a), i1 = first(v.b + 1);
+  // One mark a pixel and kind: what lies on the same pixel looks the same.
+  for (let i = i0; i < i1; i++) { const l = M.lane[i], k = M.kind[i]; if (l < lo || l >= hi || !on[k]) continue;
+    const px = x(M.t[i]) | 0, at = l * K + k; if (seen[at] === px) continue; seen[at] = px;
+    cx.fillStyle = fill[k]; cx.fillRect(px - 1, y(l) + 4 + (k % 4) * 2, 3, LANE - 12) }
+  if (B) { let most = 1; for (const n of B.n) if (n > most) most = n; const scale = (LANE - 6) / Math.log(most + 1);
+    for (let i = 0; i < B.t.length; i++) { const l = B.lane[i], t = B.t[i]; if (l < lo || l >= hi || !on[B.kind[i]] || t > v.b || t + B.width_ms < v.a) continue;
+      const h = Math.max(2, Math.log(B.n[i] + 1) * scale), a = x(t); cx.fillStyle = fill[B.kind[i]]; cx.fillRect(a, y(l) + LANE - 3 - h, Math.max(1, x(t + B.width_ms) - a - 0.5), h) } }
+  if (hit >= 0 && M.t[hit] !== undefined) { cx.strokeStyle = colours.fg; cx.lineWidth = 2; cx.strokeRect(x(M.t[hit]) - 5, y(M.lane[hit]) + 2, 10, LANE - 4) }
+  cx.restore();
+  cx.fillStyle = colours.bg; cx.fillRect(0, 0, W, TOP); cx.strokeStyle = colours.line; cx.lineWidth = 1; cx.fillStyle = colours.dim;
+  for (let t = Math.ceil(v.a / step) * step; t < v.b; t += step) { const p = x(t) | 0; if (p < LEFT) continue; cx.beginPath(); cx.moveTo(p + 0.5, TOP - 5); cx.lineTo(p + 0.5, H); cx.globalAlpha = 0.35; cx.stroke(); cx.globalAlpha = 1;
+    const d = new Date(t); const s = isNaN(d) ? '' : d.toISOString(); cx.fillText(step >= 86400000 ? s.slice(0, 10) : step >= 60000 ? s.slice(5, 16).replace('T', ' ') : step >= 1000 ? s.slice(11, 19) : s.slice(11, 23), p + 3, 10) }
+  cx.save(); cx.beginPath(); cx.rect(0, TOP, LEFT - 4, H - TOP); cx.clip();
+  for (let l = lo; l < hi; l++) { cx.fillStyle = l % 2 === 0 ? colours.band : colours.bg; cx.fillRect(0, y(l), LEFT, LANE); cx.fillStyle = l === 0 ? colours.dim : colours.fg; cx.fillText(D.lanes[l].slice(0, 60), 6, y(l) + LANE / 2) }
+  cx.restore();
+  $('window').textContent = iso(v.a) + ' to ' + iso(v.b) + ' (' + lasting(v.b - v.a) + ')';
+}
+function zoom(f, at) { const c = at === undefined ? (v.a + v.b) / 2 : at; let a = c - (c - v.a) * f, b = c + (v.b - c) * f; if (b - a < 5) return; if (b - a > (full.b - full.a) * 4) { a = full.a; b = full.b } v = { a, b }; table(0); paint() }
+function pan(ms) { v = { a: v.a + ms, b: v.b + ms }; table(0); paint() }
+function scroll(px) { top = Math.max(0, Math.min(top + px, TOP + D.lanes.length * LANE - H)); paint() }
+const time = px => v.a + (px - LEFT) / (W - LEFT) * (v.b - v.a);
+cv.addEventListener('wheel', e => { e.preventDefault(); if (e.shiftKey) scroll(e.deltaY || e.deltaX); else if (Math.abs(e.deltaX) > Math.abs(e.deltaY)) pan(e.deltaX / (W - LEFT) * (v.b - v.a)); else zoom(e.deltaY > 0 ? 1.25 : 0.8, time(e.offsetX)) }, { passive: false });
+let drag = null;
+cv.addEventListener('pointerdown', e => { drag = { x: e.offsetX, y: e.offsetY, v: { ...v }, top, moved: false }; cv.setPointerCapture(e.pointerId) });
+cv.addEventListener('pointermove', e => { if (!drag) { look(e.offsetX, e.offsetY); return } const dx = e.offsetX - drag.x; if (Math.abs(dx) > 3) drag.moved = true; const ms = dx / (W - LEFT) * (drag.v.b - drag.v.a); v = { a: drag.v.a - ms, b: drag.v.b - ms }; top = drag.top; scroll(drag.y - e.offsetY) });
+cv.addEventListener('pointerup', e => { if (drag && !drag.moved) look(e.offsetX, e.offsetY); drag = null; table(0) });
+cv.addEventListener('pointercancel', () => { drag = null });
+function look(px, py) { const lane = Math.floor((py - TOP + top) / LANE); if (px < LEFT || lane < 0) return; const reach = 6 / (W - LEFT) * (v.b - v.a), t = time(px); let best = -1;
+  for (let i = first(t - reach); i < M.t.length && M.t[i] <= t + reach; i++) if (M.lane[i] === lane && shown.has(D.kinds[M.kind[i]]) && (best < 0 || Math.abs(M.t[i] - t) < Math.abs(M.t[best] - t))) best = i;
+  if (best >= 0) { select(best); return }
+  const s = S.find(s => s.lane === lane && s.from <= t + reach && (s.to === null || s.to >= t - reach)); if (s) tip.textContent = spanText(s) }
+function select(i) { hit = i; tip.textContent = iso(M.t[i]) + '  seq ' + M.seq[i] + '  ' + D.lanes[M.lane[i]] + '  ' + M.label[i]; paint() }
+const spanText = s => D.span_words[s.kind] + '  ' + D.lanes[s.lane] + '  ' + iso(s.from) + (s.to === null ? ', still' : ' to ' + iso(s.to) + ' (' + lasting(s.to - s.from) + ')') + '  ' + s.label;
+function step(d) { if (M.t.length === 0) return; let i = hit < 0 ? first(v.a) : hit + d; while (i >= 0 && i < M.t.length && !shown.has(D.kinds[M.kind[i]])) i += d; if (i < 0 || i >= M.t.length) return;
+  if (M.t[i] < v.a || M.t[i] > v.b) { const w = v.b - v.a; v = { a: M.t[i] - w / 2, b: M.t[i] + w / 2 } } const yy = y(M.lane[i]); if (yy < TOP || yy > H - LANE) scroll(yy - H / 2); select(i) }
+cv.addEventListener('keydown', e => { const w = v.b - v.a; const keys = { ArrowLeft: () => e.shiftKey ? step(-1) : pan(-w / 8), ArrowRight: () => e.shiftKey ? step(1) : pan(w / 8), ArrowUp: () => scroll(-LANE * 2), ArrowDown: () => scroll(LANE * 2), '+': () => zoom(0.7), '=': () => zoom(0.7), '-': () => zoom(1.4), '0': () => { v = { ...full }; table(0); paint() }, Home: () => pan(full.a - v.a), End: () => pan(full.b - v.b), n: () => step(1), p: () => step(-1) };
+  const act = keys[e.key]; if (act && !e.ctrlKey && !e.metaKey && !e.altKey) { e.preventDefault(); act() } });
+$('in').onclick = () => zoom(0.6); $('out').onclick = () => zoom(1.6); $('all').onclick = () => { v = { ...full }; top = 0; table(0); paint() };
+$('left').onclick = () => pan(-(v.b - v.a) / 4); $('right').onclick = () => pan((v.b - v.a) / 4);
+for (const box of document.querySelectorAll('input[data-kind]')) box.onchange = () => { if (box.checked) shown.add(box.dataset.kind); else shown.delete(box.dataset.kind); table(0); paint() };
+const ROWS = 100; let page = 0, timer = 0;
+function table(p) { page = p; clearTimeout(timer); timer = setTimeout(rows, 60) }
+function cell(r, text, n) { const c = r.insertCell(); c.textContent = text; if (n) c.className = 'n' }
+function rows() { const body = $('rows'), word = $('filter').value.toLowerCase(); body.textContent = '';
+  const out = [], skip = page * ROWS; let count = 0;
+  if (B) { for (let i = 0; i < B.t.length; i++) { if (B.t[i] > v.b || B.t[i] + B.width_ms < v.a || !shown.has(D.kinds[B.kind[i]])) continue; const lane = D.lanes[B.lane[i]]; if (word && !lane.toLowerCase().includes(word)) continue; if (count >= skip && out.length < ROWS) out.push([iso(B.t[i]), '', lane, D.kinds[B.kind[i]], B.n[i] + ' in ' + lasting(B.width_ms)]); count++ } }
+  else for (let i = first(v.a); i < M.t.length && M.t[i] <= v.b; i++) { if (!shown.has(D.kinds[M.kind[i]])) continue; if (word && !(D.lanes[M.lane[i]] + ' ' + M.label[i]).toLowerCase().includes(word)) continue;
+    if (count >= skip && out.length < ROWS) out.push([iso(M.t[i]), String(M.seq[i]), D.lanes[M.lane[i]], D.kinds[M.kind[i]], M.label[i]]); count++ }
+  for (const line of out) { const r = body.insertRow(); line.forEach((text, i) => cell(r, text, i === 1)) }
+  $('count').textContent = count === 0 ? 'nothing in this window' : (skip + 1) + ' to ' + (skip + out.length) + ' of ' + count + ' in this window';
+  $('prev').disabled = page === 0; $('next').disabled = skip + out.length >= count }
+$('prev').onclick = () => table(page - 1); $('next').onclick = () => table(page + 1); $('filter').oninput = () => table(0);
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { style(); paint() });
+new ResizeObserver(size).observe(cv.parentElement);
+style(); size(); table(0);
+`

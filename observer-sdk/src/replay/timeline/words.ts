@@ -1,0 +1,60 @@
+/** What the parts of a timeline are called, wherever it is shown. */
+import { formatDuration } from '@kim/cli-kit'
+import type { Latency, MarkKind, SpanKind, Timeline } from './timeline.js'
+
+/** What the marks are. */
+export const MARK_WORDS: Readonly<Record<MarkKind, string>> = {
+  new: 'new messages',
+  silent: 'messages that woke nobody',
+  backfill: 'backfilled messages',
+  read: 'read upstream',
+  removed: 'archived or removed',
+  alert: 'alert records',
+  event: 'other events',
+  other: 'other records',
+}
+
+/** What the spans are. */
+export const SPAN_WORDS: Readonly<Record<SpanKind, string>> = {
+  alert: 'alert open',
+  outage: 'inbox unreachable',
+  down: 'persona down',
+  run: 'producer ran',
+  no_producer: 'no producer ran',
+  gap: 'records missing',
+}
+
+/** One bar of the histogram of latencies, in words. */
+export function latencyRows({
+  upto_ms,
+  counts,
+}: Latency): { readonly label: string; readonly count: number }[] {
+  return upto_ms.map((upto, i) => ({
+    label:
+      upto === null ? `more than ${formatDuration(upto_ms[i - 1] ?? 0)}` : `up to ${formatDuration(upto)}`,
+    count: counts[i] ?? 0,
+  }))
+}
+
+/** What has to be said about a timeline before anybody looks at it. */
+export function caveats({ bins, undated, spans_left_out, missing, latency, redact }: Timeline): string[] {
+  const lacking = Object.entries(missing).map(([kind, finding]) => `${kind} × ${finding.count}`)
+  return [
+    ...(bins === null
+      ? []
+      : [
+          `There are too many marks to draw one by one: they are counted in bins of ${formatDuration(bins.width_ms)}.`,
+        ]),
+    ...(undated === 0 ? [] : [`${undated} records state no time and are not shown.`]),
+    ...(spans_left_out === 0 ? [] : [`${spans_left_out} spans are left out: there are too many.`]),
+    ...(lacking.length === 0 ? [] : [`The journal lacks something: ${lacking.join(', ')}.`]),
+    ...(latency.negative === 0
+      ? []
+      : [`${latency.negative} messages came in before they were made, by the two clocks.`]),
+    ...(redact === 'none'
+      ? []
+      : [
+          redact === 'all' ? 'Names and what people wrote are taken out.' : 'What people wrote is taken out.',
+        ]),
+  ]
+}
