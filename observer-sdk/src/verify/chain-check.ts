@@ -1,4 +1,5 @@
-import { type JsonObject, parseSegmentName } from '@kim/manifest'
+import { isSeq, type JsonObject, parseSegmentName } from '@kim/manifest'
+import type { ContinuityCheck } from './continuity-check.js'
 import type { RecordEntry } from './entry.js'
 import { digestIn, type FileDigest } from './file-digest.js'
 import type { FindingLog, Place } from './findings.js'
@@ -21,14 +22,16 @@ export interface SegmentFacts extends FileDigest {
 export class ChainCheck {
   readonly #log: FindingLog
   readonly #redactions: RedactionCheck
+  readonly #continuity: ContinuityCheck
   readonly #facts = new Map<string, SegmentFacts>()
   readonly #seals = new Map<string, { readonly digest: FileDigest; readonly place: Place }>()
   #before: SegmentFacts | undefined
   #number = 0
   #awaitsFirst = true
 
-  constructor(log: FindingLog, redactions: RedactionCheck) {
+  constructor(log: FindingLog, redactions: RedactionCheck, continuity: ContinuityCheck) {
     this.#log = log
+    this.#continuity = continuity
     this.#redactions = redactions
   }
 
@@ -95,14 +98,21 @@ export class ChainCheck {
       this.#range(entry, payload, before)
       return
     }
-    // A sealed segment that is not available leaves a hole in the numbers, which is reported as that.
+    // A sealed segment that is not available leaves a hole in the numbers, which is reported as that. Where there is
+    // none, its records stand under another name, out of the seal's sight.
     const sealedNumber = parseSegmentName(segment) ?? 0
-    if (sealedNumber > (before?.number ?? 0) && sealedNumber < this.#number) return
+    const isAbsent = sealedNumber > (before?.number ?? 0) && sealedNumber < this.#number
+    if (isAbsent && !this.#areKnown(payload)) return
     this.#log.report(
       'chain_broken',
       entry,
       `seals ${segment}, but ${before?.name ?? 'nothing'} stands before`,
     )
+  }
+
+  /** Whether the records that a seal speaks of were all met, in whatever segment. */
+  #areKnown({ first_seq: first, last_seq: last }: JsonObject): boolean {
+    return isSeq(first) && isSeq(last) && first <= last && this.#continuity.knowsBetween(first - 1, last + 1)
   }
 
   #range(entry: RecordEntry, { first_seq: first, last_seq: last }: JsonObject, before: SegmentFacts): void {

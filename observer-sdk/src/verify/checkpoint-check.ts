@@ -141,7 +141,7 @@ export class CheckpointCheck {
     const place = { seq: file.headSeq }
     const refs = this.#refs.filter(ref => ref.file === file.name && ref.seq > file.headSeq)
     if (refs.length === 0) {
-      log.report('checkpoint_orphan', place, `${file.name} has no ref`)
+      this.#orphan(file)
       return
     }
     const ref = refs.findLast(stated => isSameDigest(stated, file))
@@ -154,6 +154,26 @@ export class CheckpointCheck {
     else if (project.id !== undefined && file.header.project_id !== project.id) {
       corrupt(`of project ${file.header.project_id}`)
     } else this.#referenced(file, ref)
+  }
+
+  /**
+   * A crash leaves a checkpoint without its ref, but never one without what it covers: it is written after that is
+   * sealed. So a head that the journal has not come to, or that another writer wrote, says that records are gone.
+   */
+  #orphan({ name, headSeq, header, fault }: CheckpointFile): void {
+    const { log, project, continuity } = this.#context
+    const place = { seq: headSeq }
+    const isOwn = header !== undefined && fault === undefined && header.project_id === project.id
+    if (isOwn && headSeq > continuity.head) {
+      const { head } = continuity
+      log.report(
+        'seq_hole',
+        { seq: head + 1 },
+        `${name} covers up to seq ${headSeq}, the journal ends at ${head}`,
+      )
+    } else if (isOwn && continuity.has(headSeq) && !this.#judged.has(headSeq)) {
+      log.report('checkpoint_mismatch', place, `${name}: no record has its head`)
+    } else log.report('checkpoint_orphan', place, `${name} has no ref`)
   }
 
   #referenced(file: CheckpointFile, ref: StatedRef): void {

@@ -1,12 +1,12 @@
 import { isSeq, type ReadRecord, type SeqRange } from '@kim/manifest'
 import type { LinePlace, RecordEntry } from './entry.js'
-import type { FindingLog } from './findings.js'
+import type { FindingLog, Place } from './findings.js'
 import { SeqSet } from './seq-set.js'
 
 interface Hole {
   readonly range: SeqRange
-  /** The line after the hole. */
-  readonly place: LinePlace
+  /** The line after the hole; of it nothing but the place is kept. */
+  readonly place: Place
 }
 
 /** Seq continuity: every number once, ascending, and whatever is missing explained by a `seq_repair`. */
@@ -72,7 +72,10 @@ export class ContinuityCheck {
   }
 
   #advance(seq: number, place: LinePlace): void {
-    if (seq > this.#highest + 1) this.#holes.push({ range: { from: this.#highest + 1, to: seq - 1 }, place })
+    const { segment, offset } = place
+    if (seq > this.#highest + 1) {
+      this.#holes.push({ range: { from: this.#highest + 1, to: seq - 1 }, place: { segment, offset, seq } })
+    }
     this.#highest = seq
   }
 }

@@ -14,6 +14,7 @@ export type FindingKind =
   | 'segment_misnamed'
   | 'checkpoint_orphan'
   | 'checkpoint_absent'
+  | 'meta_ahead'
   | 'future'
   | 'foreign'
   | 'seq_hole'
@@ -44,6 +45,7 @@ export const findingWeights: Readonly<Record<FindingKind, FindingWeight>> = {
   segment_misnamed: 0,
   checkpoint_orphan: 0,
   checkpoint_absent: 0,
+  meta_ahead: 0,
   future: 0,
   foreign: 0,
   seq_hole: 5,

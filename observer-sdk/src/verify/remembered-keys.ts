@@ -40,10 +40,14 @@ export class RememberedKeys {
     return wrong
   }
 
-  /** Keys of the records so far that a checkpoint does not have. */
+  /** Keys of the records so far that a checkpoint does not have and, by now, should have. */
   missingFrom(stated: readonly KeyEntry[]): MissingKey[] {
     const known = new Set(stated.map(([key]) => key))
-    return [...this.#keys].filter(([key]) => !known.has(key)).map(([key, { ts }]) => ({ key, ts }))
+    const missing: MissingKey[] = []
+    for (const [key, { ts }] of this.#keys) {
+      if (!known.has(key) && wasDue({ key, ts }, this.nowMs)) missing.push({ key, ts })
+    }
+    return missing
   }
 }
 

@@ -52,8 +52,10 @@ export class SeqSet {
 
   /** Adds every number of a range. */
   addRange(range: SeqRange): void {
-    const first = this.#from.findIndex((_, at) => (this.#to[at] ?? 0) >= range.from - 1)
-    if (first < 0) {
+    // Ranges do not touch, so at most the last one that begins before this one can reach it.
+    const before = this.#rangeFrom(range.from)
+    const first = before >= 0 && (this.#to[before] ?? 0) >= range.from - 1 ? before : before + 1
+    if (first === this.#from.length) {
       this.#from.push(range.from)
       this.#to.push(range.to)
       return

@@ -8,10 +8,14 @@ interface DeadRun {
   readonly detail: string
 }
 
+/** Runs held for a note that may name them later; a journal with more is simply damaged. */
+const AWAITING_MAX = 100_000
+
 /** Completeness of runs: one that never became complete is named by a `tx_abandoned` note. */
 export class TxCheck {
   readonly #log: FindingLog
   readonly #dropped = new Map<string, DeadRun[]>()
+  #awaiting = 0
 
   constructor(log: FindingLog) {
     this.#log = log
@@ -23,8 +27,12 @@ export class TxCheck {
       const key = keyOfRun(run)
       const dead = summaryOf(run)
       const alike = key === undefined ? undefined : this.#dropped.get(key)
-      if (key === undefined) this.#log.report('tx_incomplete', dead.place, dead.detail)
-      else if (alike === undefined) this.#dropped.set(key, [dead])
+      if (key === undefined || this.#awaiting >= AWAITING_MAX) {
+        this.#log.report('tx_incomplete', dead.place, dead.detail)
+        continue
+      }
+      this.#awaiting += 1
+      if (alike === undefined) this.#dropped.set(key, [dead])
       else alike.push(dead)
     }
   }
@@ -34,7 +42,9 @@ export class TxCheck {
     const { tx_id: id, segment, first_seq: first, last_seq: last } = note
     if (typeof id !== 'string' || typeof segment !== 'string' || !isSeq(first) || !isSeq(last)) return
     const dead = this.#dropped.get(keyOf(id, segment, first, last))?.shift()
-    if (dead !== undefined) this.#log.report('tx_abandoned', dead.place, dead.detail)
+    if (dead === undefined) return
+    this.#awaiting -= 1
+    this.#log.report('tx_abandoned', dead.place, dead.detail)
   }
 
   /** The newest segment ends inside a run that may still become complete. */

@@ -1,4 +1,4 @@
-import { projectionDigest } from '@kim/manifest'
+import { announcedLoss, type Meta, projectionDigest } from '@kim/manifest'
 import { listStore, type StoreListing } from '../store/listing.js'
 import { noJournalAt } from '../store/no-journal.js'
 import type { Baseline } from './baseline.js'
@@ -11,6 +11,7 @@ import { EntityTable } from './entity-table.js'
 import { exitOf, FindingLog } from './findings.js'
 import { FramingCheck } from './framing-check.js'
 import { type Checks, JournalJudge } from './journal-judge.js'
+import { namesProject, readMeta } from './meta-file.js'
 import { Pace, type PassOptions } from './pace.js'
 import { ProjectIdentity } from './project-identity.js'
 import { RedactionCheck } from './redaction-check.js'
@@ -43,13 +44,15 @@ export async function verifyJournal(options: PassOptions): Promise<Verdict> {
   const listing = listed.value
   reportListing(listing, log)
 
+  // Before anything else: a writer at work may only be ahead of it afterwards.
+  const meta = readMeta(eventsDir)
   const pace = new Pace(options)
   // A checkpoint is read for its hash, and again where it is compared.
   pace.expect(segmentBytes(eventsDir, listing) + 2 * checkpointBytes(eventsDir, listing))
   const files = await surveyCheckpoints(eventsDir, listing, log, pace)
   const after = (listing.segments[0]?.number ?? 1) - 1
   const checks = createChecks(eventsDir, listing, files, after, log, pace)
-  const isNative = files.some(file => file.header !== undefined)
+  const isNative = files.some(file => file.header !== undefined) || namesProject(meta)
   const judge = new JournalJudge(checks, listing.segments.at(-1)?.number ?? 0, isNative, pace)
 
   const start = files.find(file => file.headSeq === after)
@@ -59,6 +62,7 @@ export async function verifyJournal(options: PassOptions): Promise<Verdict> {
   const { framing, continuity, runs, chain, checkpoints, blobs, table, project } = checks
   for (const check of [framing, continuity, runs, chain, checkpoints]) check.end()
   await blobs.end(eventsDir, pace)
+  reportLoss(meta, project.id, continuity.head, log)
 
   const isForeign = !judge.isNative && judge.lines > 0
   if (isForeign) {
@@ -80,6 +84,26 @@ export async function verifyJournal(options: PassOptions): Promise<Verdict> {
     project_id: project.id ?? files.find(file => file.header !== undefined)?.header?.project_id ?? null,
     digest,
   }
+}
+
+/**
+ * `meta.json` is written after what it speaks of is durable: where it is ahead, records that were told of are gone, or
+ * this is a copy that was made while a writer was at work.
+ */
+function reportLoss(
+  meta: Meta | undefined,
+  projectId: string | undefined,
+  head: number,
+  log: FindingLog,
+): void {
+  if (meta === undefined || projectId === undefined) return
+  const lost = announcedLoss(meta, projectId, head + 1)
+  if (lost === undefined) return
+  log.report(
+    'meta_ahead',
+    { seq: lost.from },
+    `meta.json tells of seq ${lost.to}, the journal ends at ${head}`,
+  )
 }
 
 async function digestOf(table: EntityTable, pace: Pace): Promise<string> {
@@ -123,7 +147,7 @@ function createChecks(
   const project = new ProjectIdentity(log)
   const continuity = new ContinuityCheck(log, after)
   const redactions = new RedactionCheck(log)
-  const chain = new ChainCheck(log, redactions)
+  const chain = new ChainCheck(log, redactions, continuity)
   const blobs = new BlobCheck(log)
   const context = { eventsDir, log, table, baseline, continuity, chain, redactions, project, blobs }
   return {

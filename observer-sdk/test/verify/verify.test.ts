@@ -649,6 +649,37 @@ const cases: readonly Case[] = [
     },
   },
   {
+    title: 'a meta.json that tells of more than there is',
+    exit: 0,
+    finds: { meta_ahead: 1 },
+    make: journal => {
+      journal.add()
+      const meta = {
+        active_segment: 'seg-00000001.jsonl',
+        entity_revs: {},
+        next_seq: 9,
+        project_id: projectId,
+      }
+      journal.files.set('meta.json', Buffer.from(JSON.stringify(meta)))
+    },
+  },
+  {
+    title: 'a checkpoint without a ref that covers more than there is, or another writer’s record',
+    exit: 6,
+    finds: { seq_hole: 1, checkpoint_mismatch: 1 },
+    make: journal => {
+      journal.add()
+      journal.roll()
+      journal.checkpoint(() => ({ header: { head_writer: 'w_7-cafe' } }), false)
+      journal.add()
+      journal.roll()
+      journal.add()
+      journal.roll()
+      journal.checkpoint(undefined, false)
+      journal.segments.length -= 2
+    },
+  },
+  {
     title: 'a checkpoint that is not there any more',
     exit: 0,
     finds: { checkpoint_absent: 1 },

@@ -257,7 +257,8 @@ export const checkpointVectors: readonly Vector[] = [
   },
   {
     name: 'checkpoint-from-the-future',
-    shows: 'a checkpoint whose head the journal has not reached: its ref stands before it, so it has none',
+    shows:
+      'a checkpoint whose head the journal has not reached: its ref stands before it, so it has none; it was made, so what it covers is gone',
     cites: ['C4', 'JF-67'],
     files: (() => {
       const ahead = checkpoint({ ...newerParts, head: 9000, header: { head_seq: 9000 } })
@@ -272,7 +273,7 @@ export const checkpointVectors: readonly Vector[] = [
         'checkpoints/ckpt-00009000.json': ahead,
       }
     })(),
-    facts: { ...whole, checkpoint: 4, anomalies: { checkpoint_rejected: 1 } },
+    facts: { ...whole, checkpoint: 4, anomalies: { checkpoint_rejected: 1 }, verify: 5 },
   },
   {
     name: 'checkpoint-none-verified',
