@@ -102,7 +102,8 @@ export class Hive implements Rules {
   /** How a persona comes in with its next poll (section 6). */
   arrivalOf(persona: Persona, inbox: Inbox): Arrival {
     if (persona.image !== undefined || inbox.isAdded) return 'known'
-    if (this.options.seedAt !== undefined) return 'seed'
+    // A first contact that was cut off goes on: what it left says nothing about what lies below it.
+    if (this.options.seedAt !== undefined && persona.index.size === 0) return 'seed'
     return this.#isDamaged && inbox.isFromStart ? 'damaged' : 'first-contact'
   }
 

@@ -76,3 +76,17 @@ t.test('seed - another one is refused while a cap is owed (KS-35)', t => {
   t.throws(() => desk.restart({ seedAt: 500 }), { code: 'config_invalid', hint: /replay_capped/ })
   t.end()
 })
+
+t.test('seed - a first contact that was cut off goes on without it (KS-30, KS-35)', t => {
+  const desk = new HiveDesk(t, {}, { page: () => cut([60, 69]) })
+  const { now } = desk
+  const [ask] = desk.core.next(now).asks
+  const answer = { ok: true, value: cut([60, 69]), sentMs: now.monoMs, receivedMs: now.monoMs } as const
+  desk.core.answered({ kind: 'page', id: ask?.id ?? 0, answer }, now)
+  desk.journal.append(desk.core.commit(now)?.drafts.slice(0, 2) ?? [])
+  t.same(desk.story(), ['backfill 60', 'backfill 69'])
+  const story = desk.restart({ seedAt: 32 }).settle().story()
+  t.same(story, ['persona', 'baseline_skipped', 'armed 69', 'genesis list'])
+  t.match(desk.payload('persona', 'argus'), { floor: 60, cursor: 69 })
+  t.end()
+})
