@@ -30,6 +30,7 @@ const SHOWN_BY: Readonly<Record<string, string>> = {
   activity_records_max: 'manifest/dist-test/fold.test.js',
   key_retention_days_min: 'manifest/dist-test/limits.test.js',
   read_messages_retained_max: 'producer/dist-test/journal/roll.test.js',
+  metrics_personas_max: 'producer/dist-test/run/metrics.test.js',
   monitor_line_bytes_max: 'observer-sdk/dist-test/cli/monitor.test.js',
   monitor_content_code_points_max: 'observer-sdk/dist-test/cli/plan.test.js',
   agent_line_characters_max: 'observer-sdk/dist-test/cli/plan.test.js',

@@ -38,6 +38,8 @@ export const limitValues = {
   keyRetentionDaysMin: 30,
   /** messages per persona: read mail beyond the newest is tombstoned at a roll, so that live state stays small. */
   readMessagesRetainedMax: 200,
+  /** personas: a series per persona is useful to a few and a burden to whoever collects those of many. */
+  metricsPersonasMax: 100,
   /** bytes: consumers of the older monitor take a longer event line for damage and do not wake. */
   monitorLineBytesMax: 16384,
   /** code points: an event line is a doorbell with a glimpse of the message; the journal holds the whole. */

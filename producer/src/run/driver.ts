@@ -8,6 +8,7 @@ import type { Journal } from '../journal/journal.js'
 import type { Source } from '../source/source.js'
 import { alarmLines } from './alarm-lines.js'
 import { DiskSpace } from './disk-space.js'
+import { Meters } from './meters.js'
 import { Requests } from './requests.js'
 import type { RunLog } from './run-log.js'
 
@@ -20,6 +21,7 @@ export interface DriverParts {
   readonly turn: Turn
   readonly timers: Timers
   readonly log: RunLog
+  readonly meters?: Meters | undefined
   /** What stands in the journal before anything that the core decides. */
   readonly opening: Draft
   /** What is appended last, by the reason for the end. */
@@ -45,13 +47,12 @@ export class Driver {
   readonly #parts: DriverParts
   readonly #requests: Requests
   readonly #space: DiskSpace
+  readonly #meters: Meters
   readonly #done: (ending: Ending) => void
   /** Settles once; it never rejects. */
   readonly ended: Promise<Ending>
   #answers: Answered[] = []
   #opening: Draft | undefined
-  #commits = 0
-  #records = 0
   #turns = 0
   #isScheduled = false
   #isEnded = false
@@ -61,23 +62,23 @@ export class Driver {
     this.#parts = parts
     this.#opening = parts.opening
     this.#space = new DiskSpace(parts.log)
+    this.#meters = parts.meters ?? new Meters()
     let done: (ending: Ending) => void = () => undefined
     this.ended = new Promise(resolve => {
       done = resolve
     })
     this.#done = done
-    this.#requests = new Requests(parts.source, {
-      answered: answered => {
-        this.#answers.push(answered)
-        this.#schedule()
+    this.#requests = new Requests(
+      parts.source,
+      {
+        answered: answered => {
+          this.#answers.push(answered)
+          this.#schedule()
+        },
+        broken: error => this.#fail(error),
       },
-      broken: error => this.#fail(error),
-    })
-  }
-
-  /** What was appended for the core, and in how many commits. */
-  get appended(): { readonly commits: number; readonly records: number } {
-    return { commits: this.#commits, records: this.#records }
+      this.#meters,
+    )
   }
 
   /** How many turns it has made: one that makes none any more hangs. */
@@ -178,6 +179,7 @@ export class Driver {
       if (!this.#open(now)) return false
       const commit = core.commit(now)
       if (commit === undefined) return false
+      const seconds = this.#meters.start()
       try {
         journal.append(commit.drafts)
       } catch (error) {
@@ -191,8 +193,7 @@ export class Driver {
         core.committed('full', this.#now())
         return false
       }
-      this.#commits += 1
-      this.#records += commit.drafts.length
+      this.#meters.appended(commit.drafts, seconds())
       this.#space.taken(now.monoMs)
       core.committed('durable', this.#now())
       for (const entry of alarmLines(commit.drafts)) log(entry)
@@ -219,7 +220,9 @@ export class Driver {
   #append(note: Draft): void {
     const { journal } = this.#parts
     journal.settle()
+    const seconds = this.#meters.start()
     journal.append([note])
+    this.#meters.appended([note], seconds())
   }
 
   #full(error: KimError): void {

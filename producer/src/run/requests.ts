@@ -1,5 +1,6 @@
 import type { Answered, Ask } from '../core/core.js'
 import type { Source } from '../source/source.js'
+import type { Meters } from './meters.js'
 
 /** What becomes of a request. */
 export interface Replies {
@@ -12,11 +13,13 @@ export interface Replies {
 export class Requests {
   readonly #source: Source
   readonly #replies: Replies
+  readonly #meters: Meters
   readonly #open = new Map<number, AbortController>()
 
-  constructor(source: Source, replies: Replies) {
+  constructor(source: Source, replies: Replies, meters: Meters) {
     this.#source = source
     this.#replies = replies
+    this.#meters = meters
   }
 
   make(ask: Ask): void {
@@ -39,7 +42,12 @@ export class Requests {
 
   async #request(ask: Ask, signal: AbortSignal): Promise<Answered> {
     const { kind, id } = ask
-    if (kind === 'page') return { kind, id, answer: await this.#source.page(ask.query, signal) }
+    if (kind === 'page') {
+      const seconds = this.#meters.start()
+      const answer = await this.#source.page(ask.query, signal)
+      this.#meters.polls.observe(seconds())
+      return { kind, id, answer }
+    }
     if (kind === 'counts') return { kind, id, answer: await this.#source.counts(ask.query, signal) }
     return { kind, id, answer: await this.#source.directory(signal) }
   }

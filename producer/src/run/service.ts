@@ -7,10 +7,13 @@ import { currentHost, type Host } from '../effects/host.js'
 import { loopTimers, type Timers } from '../effects/timers.js'
 import { loopTurn, type Turn } from '../effects/turn.js'
 import type { Journal } from '../journal/journal.js'
+import type { SinkStatus } from '../sinks/sink-status.js'
 import type { Source } from '../source/source.js'
 import { Control, type OpenControl } from './control.js'
 import { Driver, type Ending } from './driver.js'
+import { JournalSize } from './journal-size.js'
 import { startedNote, stoppedNote } from './life-notes.js'
+import { Meters } from './meters.js'
 import { metricsText } from './metrics.js'
 import type { RunLog } from './run-log.js'
 import { personaLine, type ServiceStatus } from './status.js'
@@ -25,7 +28,10 @@ export interface ServiceParts {
   readonly source: Source
   readonly core: Core
   readonly log: RunLog
+  /** How the sinks are; undefined: there are none. */
+  readonly sinks?: (() => readonly SinkStatus[]) | undefined
   readonly supervisor?: Supervisor | undefined
+  readonly meters?: Meters | undefined
   readonly clock?: Clock | undefined
   readonly timers?: Timers | undefined
   readonly turn?: Turn | undefined
@@ -48,6 +54,8 @@ export class Service {
   readonly #control: Control | undefined
   readonly #health: StatusFile
   readonly #metrics: StatusFile
+  readonly #meters: Meters
+  readonly #size: JournalSize
   readonly #started: string
   #stopBeat: () => void = () => undefined
   #turnsSeen = 0
@@ -63,11 +71,14 @@ export class Service {
     const paths = storePaths(parts.storeDir)
     this.#health = new StatusFile(paths.health, this.#host.uid)
     this.#metrics = new StatusFile(paths.metrics, this.#host.uid)
+    this.#meters = parts.meters ?? new Meters()
+    this.#size = new JournalSize(paths)
     this.#driver = new Driver({
       journal,
       source,
       core,
       log,
+      meters: this.#meters,
       clock: this.#clock,
       timers: this.#timers,
       turn: this.#turn,
@@ -122,7 +133,7 @@ export class Service {
   }
 
   status(): ServiceStatus {
-    const { journal, source, core, storeDir, version } = this.#parts
+    const { journal, source, core, storeDir, version, sinks } = this.#parts
     const now = { monoMs: this.#clock.monoMs(), wallMs: this.#clock.wallMs() }
     const { personas, counts, polls, failures, asked, genesis } = core.status(now)
     return {
@@ -146,6 +157,7 @@ export class Service {
       failures,
       requests: asked,
       personas: personas.map(persona => personaLine(persona, now)),
+      sinks: sinks?.() ?? [],
     }
   }
 
@@ -191,9 +203,9 @@ export class Service {
   #tell(status: ServiceStatus): void {
     const { user, system } = process.cpuUsage()
     const residentBytes = process.memoryUsage.rss()
-    const totals = { ...this.#driver.appended, residentBytes, cpuSeconds: (user + system) / 1e6 }
+    const measured = { meters: this.#meters, room: this.#size.look(), residentBytes }
     this.#health.replace(`${JSON.stringify(status)}\n`)
-    this.#metrics.replace(metricsText(status, totals))
+    this.#metrics.replace(metricsText(status, { ...measured, cpuSeconds: (user + system) / 1e6 }))
   }
 
   #say(): void {

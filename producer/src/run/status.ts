@@ -1,4 +1,5 @@
 import type { CoreStatus, PersonaStatus } from '../core/core.js'
+import type { SinkStatus } from '../sinks/sink-status.js'
 
 /** What the service says about itself: in `run/health.json` and over the control socket. */
 export interface ServiceStatus {
@@ -26,6 +27,7 @@ export interface ServiceStatus {
   readonly failures: number
   readonly requests: Readonly<Record<string, number>>
   readonly personas: readonly PersonaLine[]
+  readonly sinks: readonly SinkStatus[]
 }
 
 /** One inbox in a status; a type and no interface, so that it counts as JSON. */

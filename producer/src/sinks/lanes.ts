@@ -15,6 +15,8 @@ export interface Block {
   readonly tries: number
   readonly retryAtMs: number
   readonly sinceMs: number
+  /** What was said the last time. */
+  readonly why: string
 }
 
 /**
@@ -26,9 +28,9 @@ export class Lanes {
   readonly #held: Map<string, Place>
   readonly #blocks: Map<string, Block> = new Map()
 
-  constructor(passed: Place, held: Iterable<readonly [string, Place]> = []) {
+  constructor(passed: Place, held: Iterable<readonly [string, Place, ...unknown[]]> = []) {
     this.#passed = passed
-    this.#held = new Map(held)
+    this.#held = new Map([...held].map(([lane, place]) => [lane, place]))
   }
 
   /** Every lane without a place of its own has dealt with everything up to here. */
@@ -63,6 +65,11 @@ export class Lanes {
     return !this.#blocks.has(lane) && seq > (this.#held.get(lane) ?? this.#passed).seq
   }
 
+  /** What stands in a lane's way; undefined for one that only has to catch up. */
+  blockOf(lane: string): Block | undefined {
+    return this.#blocks.get(lane)
+  }
+
   isBlocked(lane: string): boolean {
     return this.#blocks.has(lane)
   }
@@ -79,11 +86,11 @@ export class Lanes {
   }
 
   /** A lane refused an event; says whether that is news. */
-  refused(lane: string, parcel: Parcel, nowMs: number): boolean {
+  refused(lane: string, parcel: Parcel, nowMs: number, why: string): boolean {
     const before = this.#blocks.get(lane)
     const tries = (before?.tries ?? 0) + 1
     const sinceMs = before?.sinceMs ?? nowMs
-    this.#blocks.set(lane, { parcel, tries, retryAtMs: nowMs + retryDelayMs(tries), sinceMs })
+    this.#blocks.set(lane, { parcel, tries, retryAtMs: nowMs + retryDelayMs(tries), sinceMs, why })
     if (!this.#held.has(lane)) this.#held.set(lane, this.#passed)
     return before === undefined
   }

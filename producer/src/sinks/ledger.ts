@@ -10,8 +10,8 @@ import { makePrivate } from './private-directory.js'
 export interface Progress {
   /** Every lane has dealt with everything up to here, but for those that are held. */
   readonly passed: Place
-  /** Lanes that came less far. */
-  readonly held: readonly (readonly [lane: string, place: Place])[]
+  /** Lanes that came less far, and what stands in their way, for people. */
+  readonly held: readonly (readonly [lane: string, place: Place, why?: string | undefined])[]
   /** Names of files that were given out. */
   readonly names: readonly (readonly [persona: string, name: string])[]
 }
@@ -22,11 +22,13 @@ export interface Progress {
  */
 export class Ledger {
   readonly path: string
+  readonly #identity: string
   readonly #disk: Disk
 
   constructor(directory: string, projectId: string, identity: string, disk: Disk) {
     const name = createHash('sha256').update(identity).digest('hex').slice(0, 16)
     this.path = join(directory, projectId, `${name}.json`)
+    this.#identity = identity
     this.#disk = disk
   }
 
@@ -34,7 +36,7 @@ export class Ledger {
   load(): Progress | undefined {
     const bytes = this.#disk.readWhole(this.path)
     if (bytes === undefined) return undefined
-    const progress = parse(bytes.toString('utf8'))
+    const progress = parseLedger(bytes.toString('utf8'))?.progress
     if (progress !== undefined) return progress
     throw new KimError('cursor_invalid', `${this.path} holds no watermark`, {
       hint: 'nothing is delivered; put the file back, or remove it and start again to begin at the head',
@@ -45,8 +47,9 @@ export class Ledger {
   save({ passed, held, names }: Progress): void {
     const value = {
       schema_version: 1,
+      sink: this.#identity,
       passed: [passed.seq, passed.writer],
-      held: held.map(([lane, { seq, writer }]) => [lane, seq, writer]),
+      held: held.map(([lane, { seq, writer }, why]) => [lane, seq, writer, why ?? null]),
       names,
     }
     const directory = dirname(this.path)
@@ -56,7 +59,10 @@ export class Ledger {
   }
 }
 
-function parse(text: string): Progress | undefined {
+/** What a ledger's file says; undefined for anything else. */
+export function parseLedger(
+  text: string,
+): { readonly sink: string | undefined; readonly progress: Progress } | undefined {
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -64,15 +70,16 @@ function parse(text: string): Progress | undefined {
     return undefined
   }
   if (!isJsonObject(value) || value['schema_version'] !== 1) return undefined
-  const { passed, held, names } = value
+  const { sink, passed, held, names } = value
   const at = Array.isArray(passed) ? placeIn(passed[0], passed[1]) : undefined
   if (at === undefined || !Array.isArray(held) || !Array.isArray(names)) return undefined
-  const lanes: [string, Place][] = []
+  const lanes: [string, Place, string | undefined][] = []
   for (const one of held) {
     const place = Array.isArray(one) ? placeIn(one[1], one[2]) : undefined
     const lane = Array.isArray(one) ? one[0] : undefined
     if (place === undefined || typeof lane !== 'string') return undefined
-    lanes.push([lane, place])
+    const why = Array.isArray(one) ? one[3] : undefined
+    lanes.push([lane, place, typeof why === 'string' ? why : undefined])
   }
   const given: [string, string][] = []
   for (const one of names) {
@@ -80,7 +87,8 @@ function parse(text: string): Progress | undefined {
     if (typeof persona !== 'string' || typeof name !== 'string' || !isFileName(name)) return undefined
     given.push([persona, name])
   }
-  return { passed: at, held: lanes, names: given }
+  const progress = { passed: at, held: lanes, names: given }
+  return { sink: typeof sink === 'string' ? sink : undefined, progress }
 }
 
 function placeIn(seq: JsonValue | undefined, writer: JsonValue | undefined): Place | undefined {

@@ -15,6 +15,7 @@ import type { Ledger, Progress } from './ledger.js'
 import type { SinkLog } from './log.js'
 import type { Place } from './place.js'
 import type { Sink } from './sink.js'
+import type { HeldLane, SinkStatus } from './sink-status.js'
 
 /** What the sinks of one process share. */
 export interface SinkSurroundings {
@@ -35,6 +36,8 @@ type Arrived = { readonly change: Change | undefined } | { readonly error: unkno
 const SAVE_RECORDS = 1000
 /** After a fault of the reader itself, and between two looks at what was not durable or could not be kept. */
 const AGAIN_MS = 1000
+/** Held lanes that a status names one by one. */
+const LANES_SHOWN_MAX = 20
 
 /**
  * Follows the journal for one sink, at that sink's pace. What stands in the way of a lane is said once, tried again
@@ -57,6 +60,9 @@ export class SinkRunner {
   #arrived: Arrived | undefined
   #mustReopen = false
   #beatEvents: readonly MonitorEvent[] = []
+  readonly #gaps: Record<string, number> = {}
+  /** When nothing was waiting for this sink, as far as anybody looked. */
+  #idleMs: number
 
   /** `isNew`: this sink takes `progress.passed` for its beginning and says what it passed over. */
   constructor(
@@ -76,12 +82,41 @@ export class SinkRunner {
     this.#passedOver = isNew ? 0 : undefined
     this.#beginSeq = progress.passed.seq
     this.#savedSeq = progress.passed.seq
+    this.#idleMs = around.clock.monoMs()
     if (isNew) this.#save()
   }
 
   /** Where every lane has come to that nothing is in the way of. */
   get passedSeq(): number {
     return this.#lanes.passed.seq
+  }
+
+  /** How it is; `identity` is what its watermark is kept under. */
+  status(identity: string): SinkStatus {
+    const { passed, held } = this.#lanes
+    const nowMs = this.#around.clock.monoMs()
+    const lanes = held.map(([lane, place]) => this.#laneStatus(lane, place, nowMs))
+    const lowest = lanes.reduce((low, { seq }) => Math.min(low, seq), passed.seq)
+    const behind = Math.max(0, (this.#around.durableSeq() ?? passed.seq) - lowest)
+    if (behind === 0) this.#idleMs = nowMs
+    return {
+      sink: this.#sink.name,
+      identity,
+      state: lanes.some(({ why }) => why !== null) ? 'held' : 'working',
+      why: null,
+      seq: passed.seq,
+      behind,
+      lag_ms: nowMs - this.#idleMs,
+      gaps: { ...this.#gaps },
+      held: lanes.length,
+      lanes: lanes.sort((a, b) => a.seq - b.seq).slice(0, LANES_SHOWN_MAX),
+    }
+  }
+
+  #laneStatus(lane: string, { seq }: Place, nowMs: number): HeldLane {
+    const block = this.#lanes.blockOf(lane)
+    if (block === undefined) return { lane, seq, why: null, tries: 0, for_ms: 0 }
+    return { lane, seq, why: block.why, tries: block.tries, for_ms: nowMs - block.sinceMs }
   }
 
   start(): void {
@@ -188,6 +223,7 @@ export class SinkRunner {
   async #take({ records, gap, cursor }: Change): Promise<void> {
     if (gap !== undefined) {
       const { from, to, reason } = gap
+      this.#gaps[reason] = (this.#gaps[reason] ?? 0) + 1
       const message = `records ${from} to ${to} are gone (${reason}) and were not delivered`
       this.#around.log({ level: 'warn', code: 'sink_gap', message, fields: { sink: this.#sink.name } })
       if (reason === 'rewound') this.#lanes.rewind({ seq: (records[0]?.seq ?? 1) - 1, writer: null })
@@ -199,6 +235,7 @@ export class SinkRunner {
     }
     if (this.#isEnded || this.#mustReopen) return
     this.#lanes.pass({ seq: cursor.seq, writer: cursor.writer })
+    if (!this.#lanes.areBlocked) this.#idleMs = this.#around.clock.monoMs()
     if (this.#lanes.passed.seq - this.#savedSeq >= SAVE_RECORDS) this.#save()
     if (cursor.seq >= this.#beginSeq) this.#sayPassedOver()
   }
@@ -274,8 +311,10 @@ export class SinkRunner {
   }
 
   #refused(lane: string, parcel: Parcel, failure: string): void {
-    const isNewTrouble = this.#lanes.refused(lane, parcel, this.#around.clock.monoMs())
+    const isNewTrouble = this.#lanes.refused(lane, parcel, this.#around.clock.monoMs(), failure)
     if (!isNewTrouble) return
+    // With why: it is asked for when nothing runs any more.
+    this.#save()
     const { name } = this.#sink
     this.#around.log({
       level: 'warn',
@@ -333,7 +372,8 @@ export class SinkRunner {
   }
 
   #save(): void {
-    const { passed, held } = this.#lanes
+    const { passed, held: places } = this.#lanes
+    const held = places.map(([lane, place]) => [lane, place, this.#lanes.blockOf(lane)?.why] as const)
     try {
       this.#ledger.save({ passed, held, names: this.#sink.names?.given ?? [] })
       this.#savedSeq = passed.seq

@@ -5,6 +5,7 @@ import { Ledger } from './ledger.js'
 import type { Place } from './place.js'
 import type { Sink } from './sink.js'
 import { SinkRunner, type SinkSurroundings } from './sink-runner.js'
+import { type SinkStatus, sinkKind } from './sink-status.js'
 
 /** A sink that was asked for; it is made once it is known which names it gave out before. */
 export interface SinkPlan {
@@ -36,6 +37,8 @@ const LOOK_MS = 10
 export class Sinks {
   readonly #parts: SinksParts
   readonly #runners: readonly SinkRunner[]
+  readonly #identities: Map<SinkRunner, string> = new Map()
+  readonly #off: SinkStatus[] = []
   readonly #heartbeats: Heartbeats | undefined
 
   /** Takes the head for those that never began, and makes that durable, before it returns (KS-73). */
@@ -47,6 +50,12 @@ export class Sinks {
       heartbeatMs === undefined || this.#runners.length === 0
         ? undefined
         : new Heartbeats(heartbeatMs, around.timers, watched, events => this.#beat(events))
+  }
+
+  /** How each of them is. */
+  status(): readonly SinkStatus[] {
+    const working = [...this.#identities].map(([runner, identity]) => runner.status(identity))
+    return [...working, ...this.#off]
   }
 
   start(): void {
@@ -78,14 +87,26 @@ export class Sinks {
     try {
       const known = ledger.load()
       const progress = known ?? { passed: head, held: [], names: [] }
-      return [new SinkRunner(make(progress.names), around, { ledger, progress, isNew: known === undefined })]
+      const runner = new SinkRunner(make(progress.names), around, {
+        ledger,
+        progress,
+        isNew: known === undefined,
+      })
+      this.#identities.set(runner, identity)
+      return [runner]
     } catch (error) {
       const [message, hint] =
         error instanceof Error ? [error.message, hintOf(error)] : [String(error), undefined]
+      this.#off.push(offStatus(identity, message))
       around.log({ level: 'error', code: 'sink_off', message: `${identity}: ${message}`, ...hint })
       return []
     }
   }
+}
+
+function offStatus(identity: string, why: string): SinkStatus {
+  const nothing = { seq: null, behind: null, lag_ms: 0, gaps: {}, held: 0, lanes: [] }
+  return { sink: sinkKind(identity), identity, state: 'off', why, ...nothing }
 }
 
 function hintOf(error: Error): { readonly hint: string } | undefined {

@@ -129,12 +129,13 @@ t.test('service - tells of each inbox what is known, in times for people', async
   ])
   const metrics = bench.metrics()
   for (const line of [
-    'kim_info{version="9.8.7",project_id="',
-    'kim_commits_total 2\n',
-    'kim_records_total 3\n',
+    'kim_build_info{version="9.8.7",project_id="',
+    'kim_journal_commits_total 3\n',
+    'kim_journal_records_total{type="message"} 3\n',
+    'kim_journal_records_total{type="journal"} 1\n',
     'kim_requests_total{kind="page"} 0\n',
     'kim_persona_up{persona="river \\"the\\nfirst\\"\\\\"} 0\n',
-    'kim_persona_unread{persona="river \\"the\\nfirst\\"\\\\"} 2\n',
+    'kim_unread{persona="river \\"the\\nfirst\\"\\\\"} 2\n',
   ]) {
     t.ok(metrics.includes(line), line)
   }
@@ -153,7 +154,7 @@ t.test('service - a full disk is told of, and ends when there is space', async t
   bench.core.commits = [[message(1)]]
   await bench.loop.advance(20_000)
   t.equal(bench.health().disk, 'full')
-  t.ok(bench.metrics().includes('kim_disk_full 1\n'))
+  t.ok(bench.metrics().includes('kim_journal_disk_full 1\n'))
   bench.store.fs.heal()
   await bench.loop.advance(40_000)
   t.equal(bench.health().disk, 'ok')

@@ -4,13 +4,16 @@ import { openControl } from '../../control/server.js'
 import type { Core } from '../../core/core.js'
 import { createCore } from '../../core/create-core.js'
 import { systemClock } from '../../effects/clock.js'
+import { nodeFileSystem } from '../../effects/file-system.js'
 import { openJournal } from '../../journal/journal.js'
 import type { Ending } from '../../run/driver.js'
+import { Meters } from '../../run/meters.js'
 import { pinoLog } from '../../run/pino-log.js'
 import { type RunLog, withoutEchoes } from '../../run/run-log.js'
 import { Service } from '../../run/service.js'
 import { listenToSignals } from '../../run/signals.js'
 import { systemdSupervisor } from '../../run/supervisor.js'
+import { timedFileSystem } from '../../run/timed-file-system.js'
 import type { Watched } from '../../sinks/heartbeats.js'
 import type { Sinks } from '../../sinks/sinks.js'
 import { openSource } from '../../source/open-source.js'
@@ -51,7 +54,9 @@ async function serve(
   log: RunLog,
   io: Io,
 ): Promise<number> {
-  const journal = openJournal({ storeDir, source: source.base, log, ...care })
+  const meters = new Meters()
+  const fs = timedFileSystem(nodeFileSystem, meters)
+  const journal = openJournal({ storeDir, source: source.base, fs, log, ...care })
   let core: Core
   let sinks: Sinks
   try {
@@ -66,7 +71,8 @@ async function serve(
   }
   const paths = storePaths(storeDir)
   const service = new Service({
-    ...{ storeDir, version, journal, source, core, log },
+    ...{ storeDir, version, journal, source, core, log, meters },
+    sinks: () => sinks.status(),
     supervisor: systemdSupervisor(io.env, log),
     openControl: verbs => openControl({ paths, verbs, env: io.env }),
   })
