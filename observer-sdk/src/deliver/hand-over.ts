@@ -2,7 +2,7 @@
 import { isNews, KimError, type ReadRecord } from '@kim/manifest'
 import { type Cursor, type CursorStore, parseCursor } from '../cursors/cursor.js'
 import { type Impact, ImpactSet } from '../project/impact.js'
-import { isSamePlace, ORIGIN } from '../tail/position.js'
+import { isSamePlace, ORIGIN, type Position } from '../tail/position.js'
 import type { Batch, Gap, RecordReader, Start } from '../tail/source.js'
 import type { Change } from './change.js'
 import { BATCH_BYTES, type Follower } from './follower.js'
@@ -133,11 +133,11 @@ export class HandOver {
     return undefined
   }
 
-  #pull(reader: RecordReader): Batch | undefined {
+  #pull(reader: RecordReader): Batch {
     const { latest, reader: following } = this.#options.follower
     // The state was read up to here and no further: whatever comes is read for it first, and told.
     if (latest !== undefined && !latest.more && latest.lost === undefined) {
-      if (isSamePlace(following.position, reader.position)) return undefined
+      if (isSamePlace(following.position, reader.position)) return nothingAt(reader.position)
     }
     if (latest === undefined || latest.lost !== undefined || !isSamePlace(latest.from, reader.position)) {
       return reader.read(BATCH_BYTES)
@@ -224,4 +224,10 @@ export class HandOver {
     this.#sinceSegment = position.segment === ORIGIN.segment ? -1 : position.segment
     this.#gap = gap
   }
+}
+
+/** What reading at the end gives. */
+function nothingAt(position: Position): Batch {
+  const nothing = { entries: [], counts: new Map(), idle: [], passed: undefined, more: false, skipped: false }
+  return { from: position, to: position, ...nothing }
 }
