@@ -75,3 +75,8 @@ export const nodeFileSystem: FileSystem = {
   unlinkSync: path => fs.unlinkSync(path),
   fchmodSync: (fd, mode) => fs.fchmodSync(fd, mode),
 }
+
+/** The same file system, with somebody around each sync of data who may measure it. */
+export function aroundSyncs(fs: FileSystem, around: (sync: () => void) => void): FileSystem {
+  return { ...fs, fdatasyncSync: fd => around(() => fs.fdatasyncSync(fd)) }
+}

@@ -31,6 +31,13 @@ export class Meters {
     return () => Math.max(0, this.#nowMs() - began) / 1000
   }
 
+  /** Measures one call that makes bytes durable; one that fails is not counted. */
+  readonly sync = (call: () => void): void => {
+    const seconds = this.start()
+    call()
+    this.syncs.observe(seconds())
+  }
+
   /** A commit became durable. */
   appended(drafts: readonly Draft[], seconds: number): void {
     this.#commits++

@@ -15,7 +15,8 @@ import type { Ledger, Progress } from './ledger.js'
 import type { SinkLog } from './log.js'
 import type { Place } from './place.js'
 import type { Sink } from './sink.js'
-import type { HeldLane, SinkStatus } from './sink-status.js'
+import { progressOf, type SinkStatus } from './sink-status.js'
+import { Troubles } from './troubles.js'
 
 /** What the sinks of one process share. */
 export interface SinkSurroundings {
@@ -36,8 +37,6 @@ type Arrived = { readonly change: Change | undefined } | { readonly error: unkno
 const SAVE_RECORDS = 1000
 /** After a fault of the reader itself, and between two looks at what was not durable or could not be kept. */
 const AGAIN_MS = 1000
-/** Held lanes that a status names one by one. */
-const LANES_SHOWN_MAX = 20
 
 /**
  * Follows the journal for one sink, at that sink's pace. What stands in the way of a lane is said once, tried again
@@ -50,7 +49,7 @@ export class SinkRunner {
   readonly #lanes: Lanes
   readonly #bell: Bell
   readonly #end = new AbortController()
-  readonly #said: Set<string> = new Set()
+  readonly #troubles: Troubles
   #running: Promise<void> | undefined
   /** Counts what a new sink passes over; undefined once that was said. */
   #passedOver: number | undefined
@@ -79,6 +78,7 @@ export class SinkRunner {
     this.#ledger = ledger
     this.#lanes = new Lanes(progress.passed, progress.held)
     this.#bell = new Bell(around.timers)
+    this.#troubles = new Troubles(sink.name, around.log)
     this.#passedOver = isNew ? 0 : undefined
     this.#beginSeq = progress.passed.seq
     this.#savedSeq = progress.passed.seq
@@ -93,30 +93,18 @@ export class SinkRunner {
 
   /** How it is; `identity` is what its watermark is kept under. */
   status(identity: string): SinkStatus {
-    const { passed, held } = this.#lanes
     const nowMs = this.#around.clock.monoMs()
-    const lanes = held.map(([lane, place]) => this.#laneStatus(lane, place, nowMs))
-    const lowest = lanes.reduce((low, { seq }) => Math.min(low, seq), passed.seq)
-    const behind = Math.max(0, (this.#around.durableSeq() ?? passed.seq) - lowest)
-    if (behind === 0) this.#idleMs = nowMs
+    const progress = progressOf(this.#lanes, this.#around.durableSeq(), nowMs)
+    if (progress.behind === 0) this.#idleMs = nowMs
+    const { name } = this.#sink
     return {
-      sink: this.#sink.name,
+      sink: name,
       identity,
-      state: lanes.some(({ why }) => why !== null) ? 'held' : 'working',
       why: null,
-      seq: passed.seq,
-      behind,
       lag_ms: nowMs - this.#idleMs,
       gaps: { ...this.#gaps },
-      held: lanes.length,
-      lanes: lanes.sort((a, b) => a.seq - b.seq).slice(0, LANES_SHOWN_MAX),
+      ...progress,
     }
-  }
-
-  #laneStatus(lane: string, { seq }: Place, nowMs: number): HeldLane {
-    const block = this.#lanes.blockOf(lane)
-    if (block === undefined) return { lane, seq, why: null, tries: 0, for_ms: 0 }
-    return { lane, seq, why: block.why, tries: block.tries, for_ms: nowMs - block.sinceMs }
   }
 
   start(): void {
@@ -146,9 +134,9 @@ export class SinkRunner {
     while (!this.#isEnded) {
       try {
         await this.#follow()
-        this.#over('reader')
+        this.#troubles.over('reader')
       } catch (error) {
-        this.#begin('reader', error instanceof Error ? error.message : String(error))
+        this.#troubles.begin('reader', error instanceof Error ? error.message : String(error))
         await this.#bell.sleep(AGAIN_MS)
       }
     }
@@ -378,10 +366,10 @@ export class SinkRunner {
       this.#ledger.save({ passed, held, names: this.#sink.names?.given ?? [] })
       this.#savedSeq = passed.seq
       this.#isUnsaved = false
-      this.#over('watermark')
+      this.#troubles.over('watermark')
     } catch (error) {
       this.#isUnsaved = true
-      this.#begin(
+      this.#troubles.begin(
         'watermark',
         `the watermark cannot be kept: ${error instanceof Error ? error.message : error}`,
       )
@@ -399,25 +387,5 @@ export class SinkRunner {
       message: `${name}: begins at the head; ${count} events that stood there are passed over`,
       fields: { sink: name, passed_over: count },
     })
-  }
-
-  /** A lasting condition is one line when it begins and one when it ends (KS-66). */
-  #begin(what: string, message: string): void {
-    if (this.#said.has(what)) return
-    this.#said.add(what)
-    const { name } = this.#sink
-    this.#around.log({
-      level: 'error',
-      code: 'sink_trouble',
-      message: `${name}: ${message}`,
-      fields: { sink: name },
-    })
-  }
-
-  #over(what: string): void {
-    if (!this.#said.delete(what)) return
-    const { name } = this.#sink
-    const message = `${name}: the trouble with its ${what} is over`
-    this.#around.log({ level: 'info', code: 'sink_trouble_over', message, fields: { sink: name } })
   }
 }

@@ -1,3 +1,5 @@
+import type { Lanes } from './lanes.js'
+
 /** A lane that does not come further; a type and no interface, so that it counts as JSON. */
 export type HeldLane = {
   /** '' for a sink with a single place. */
@@ -38,4 +40,31 @@ export type SinkStatus = {
 export function sinkKind(identity: string): string {
   if (!identity.startsWith('file:')) return identity
   return identity.includes('{persona}') ? 'events-file-template' : 'events-file'
+}
+
+/** Held lanes that a status names one by one. */
+const LANES_SHOWN_MAX = 20
+
+/** How far the lanes of a sink have come; `durableSeq`: the newest record there is for them. */
+export function progressOf(
+  sink: Lanes,
+  durableSeq: number | undefined,
+  nowMs: number,
+): Pick<SinkStatus, 'state' | 'seq' | 'behind' | 'held' | 'lanes'> {
+  const { passed, held } = sink
+  const lanes = held
+    .map(([lane, { seq }]): HeldLane => {
+      const block = sink.blockOf(lane)
+      if (block === undefined) return { lane, seq, why: null, tries: 0, for_ms: 0 }
+      return { lane, seq, why: block.why, tries: block.tries, for_ms: nowMs - block.sinceMs }
+    })
+    .sort((a, b) => a.seq - b.seq)
+  const lowest = Math.min(passed.seq, lanes[0]?.seq ?? passed.seq)
+  return {
+    state: sink.areBlocked ? 'held' : 'working',
+    seq: passed.seq,
+    behind: Math.max(0, (durableSeq ?? passed.seq) - lowest),
+    held: lanes.length,
+    lanes: lanes.slice(0, LANES_SHOWN_MAX),
+  }
 }

@@ -4,7 +4,7 @@ import { openControl } from '../../control/server.js'
 import type { Core } from '../../core/core.js'
 import { createCore } from '../../core/create-core.js'
 import { systemClock } from '../../effects/clock.js'
-import { nodeFileSystem } from '../../effects/file-system.js'
+import { aroundSyncs, nodeFileSystem } from '../../effects/file-system.js'
 import { openJournal } from '../../journal/journal.js'
 import type { Ending } from '../../run/driver.js'
 import { Meters } from '../../run/meters.js'
@@ -13,7 +13,6 @@ import { type RunLog, withoutEchoes } from '../../run/run-log.js'
 import { Service } from '../../run/service.js'
 import { listenToSignals } from '../../run/signals.js'
 import { systemdSupervisor } from '../../run/supervisor.js'
-import { timedFileSystem } from '../../run/timed-file-system.js'
 import type { Watched } from '../../sinks/heartbeats.js'
 import type { Sinks } from '../../sinks/sinks.js'
 import { openSource } from '../../source/open-source.js'
@@ -55,7 +54,7 @@ async function serve(
   io: Io,
 ): Promise<number> {
   const meters = new Meters()
-  const fs = timedFileSystem(nodeFileSystem, meters)
+  const fs = aroundSyncs(nodeFileSystem, meters.sync)
   const journal = openJournal({ storeDir, source: source.base, fs, log, ...care })
   let core: Core
   let sinks: Sinks

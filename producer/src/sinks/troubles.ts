@@ -1,0 +1,27 @@
+import type { SinkLog } from './log.js'
+
+/** What lastingly stands in a sink's way besides its lanes: one line when it begins and one when it ends (KS-66). */
+export class Troubles {
+  readonly #sink: string
+  readonly #log: SinkLog
+  readonly #said: Set<string> = new Set()
+
+  constructor(sink: string, log: SinkLog) {
+    this.#sink = sink
+    this.#log = log
+  }
+
+  begin(what: string, why: string): void {
+    if (this.#said.has(what)) return
+    this.#said.add(what)
+    const sink = this.#sink
+    this.#log({ level: 'error', code: 'sink_trouble', message: `${sink}: ${why}`, fields: { sink } })
+  }
+
+  over(what: string): void {
+    if (!this.#said.delete(what)) return
+    const sink = this.#sink
+    const message = `${sink}: the trouble with its ${what} is over`
+    this.#log({ level: 'info', code: 'sink_trouble_over', message, fields: { sink } })
+  }
+}
