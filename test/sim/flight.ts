@@ -15,4 +15,12 @@ export interface Flight {
   readonly wallMs: number
   fate: 'open' | 'acknowledged' | 'refused' | 'moved'
   receipt: Receipt | undefined
+  /** The same batch when it was asked for before, and refused for want of space. */
+  readonly before?: Flight
+}
+
+/** A batch as a story tells of it. */
+export function describe({ marks, tx, drafts }: Flight): string {
+  const keys = drafts.map(({ key }, i) => (key === undefined ? `#${marks[i]}` : `#${marks[i]}(${key})`))
+  return `${tx ? 'tx ' : ''}${keys.join(' ')}`
 }

@@ -82,8 +82,13 @@ export class Machine {
       this.note('there is room again')
       return
     }
-    this.fs.freeBytes = this.#random.pick([0, this.#random.int(300), this.#random.int(3000)])
-    this.note(`${this.fs.freeBytes} bytes left on the disk`)
+    this.fill(this.#random.pick([0, this.#random.int(300), this.#random.int(3000)]))
+  }
+
+  /** There is room for so much and no more. */
+  fill(bytes: number): void {
+    this.fs.freeBytes = bytes
+    this.note(`${bytes} bytes left on the disk`)
   }
 
   passTime(): void {

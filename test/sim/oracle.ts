@@ -21,6 +21,7 @@ export class Oracle {
   readonly #revs: Map<string, number> = new Map()
   readonly #keys: Map<string, { seq: number; wallMs: number }> = new Map()
   readonly #stood: NaiveRecord[] = []
+  readonly #marks: Set<number> = new Set()
   #flights: Flight[] = []
   #lastSeq = 0
   #visibleSeq = 0
@@ -126,6 +127,9 @@ export class Oracle {
           continue
         }
         this.#judgeRecord(record, draft, flight, i)
+        const mark = flight.marks[i] as number
+        expect(!this.#marks.has(mark), () => `stands twice: ${saw(record)}`)
+        this.#marks.add(mark)
         out.set(record.seq, draft)
         if (draft.key !== undefined) {
           this.#keys.set(draft.key, { seq: record.seq, wallMs: Date.parse(String(record.raw['ts'])) })
@@ -145,7 +149,8 @@ export class Oracle {
         stood === 0 || flight.commit !== brokenCommit,
         () => `${of} stands, what came before it does not`,
       )
-      if (stood < wanted) brokenCommit = flight.commit
+      // What was asked for again stands from the first time, or is to be derived anew while others go on.
+      if (stood < wanted && flight.before === undefined) brokenCommit = flight.commit
     }
     this.#flights = []
     if (next < asked.length) throw new Violation(`stands twice, or was never asked for: ${saw(asked[next])}`)

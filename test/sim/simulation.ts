@@ -1,8 +1,10 @@
 import { type Host, type Journal, openJournal, type Receipt, type Switches } from '@kim/producer/internal'
 import { objections, Prng, type Scratch, SimDeath, type SimFs } from '../kit/index.js'
+import { Callers } from './callers.js'
 import { Drafts } from './drafts.js'
-import type { Flight } from './flight.js'
+import { describe, type Flight } from './flight.js'
 import { Machine } from './machine.js'
+import { operations } from './operations.js'
 import { Oracle } from './oracle.js'
 import { type OutcomeName, outcomeOf } from './outcome.js'
 import { eventsDir, storeDir } from './store-dir.js'
@@ -11,27 +13,6 @@ import { expect, Violation } from './violation.js'
 import { Witness } from './witness.js'
 
 const opsShown = 40
-
-const operations = {
-  append: 22,
-  batch: 12,
-  tx: 9,
-  submit: 4,
-  roll: 3,
-  upkeep: 8,
-  checkpoint: 3,
-  gc: 2,
-  settle: 2,
-  look: 3,
-  reopen: 3,
-  crash: 4,
-  doom: 6,
-  trouble: 3,
-  full: 3,
-  time: 3,
-  rival: 1,
-  intruder: 1,
-}
 
 /**
  * One seed: production code over a simulated disk, clock and lock, its callers, and everything that goes wrong
@@ -50,12 +31,11 @@ export class Simulation {
     readonly gc: boolean
   }
   readonly #oracle: Oracle
-  readonly #drafts: Drafts
+  readonly #callers: Callers
   readonly #witness: Witness
   #journal: Journal | undefined
   #turns: (() => void)[] = []
   #pids = 100
-  #commits = 0
 
   constructor(seed: number, switches: Switches = {}) {
     this.#seed = seed
@@ -70,7 +50,7 @@ export class Simulation {
     }
     this.#oracle = new Oracle(this.#options.retainRead)
     this.#witness = new Witness(this.#oracle, this.#machine)
-    this.#drafts = new Drafts(this.#random, this.#oracle)
+    this.#callers = new Callers(this.#random, new Drafts(this.#random, this.#oracle))
   }
 
   /** The last operations, newest last. */
@@ -109,13 +89,20 @@ export class Simulation {
     const random = this.#random
     switch (operation) {
       case 'append':
-        return this.#append(this.#flight(1, false, ++this.#commits))
+        return this.#append(this.#flight(1, false))
       case 'batch':
-        return this.#append(this.#flight(random.between(2, 6), false, ++this.#commits))
+        return this.#append(this.#flight(random.between(2, 6), false))
       case 'tx':
-        return this.#append(this.#flight(random.between(1, 5), true, ++this.#commits))
+        return this.#append(this.#flight(random.between(1, 5), true))
       case 'submit':
-        return await this.#submit(random.between(2, 4))
+        return await this.#submit(this.#callers.few(journal.isSettled, this.#machine.latestWallMs))
+      case 'flood':
+        if (!this.#machine.isFull && random.chance(0.6)) this.#machine.fill(random.int(1_500_000))
+        return await this.#submit(this.#callers.flood(journal.isSettled, this.#machine.latestWallMs))
+      case 'again':
+        return await this.#submit(this.#callers.again(this.#machine.latestWallMs))
+      case 'squeeze':
+        return await this.#squeeze(journal)
       case 'roll':
         return this.#attempt('roll', () => journal.roll())
       case 'upkeep':
@@ -125,14 +112,15 @@ export class Simulation {
       case 'gc':
         return this.#attempt('gc', () => void journal.gc())
       case 'settle':
-        return this.#attempt('settle', () => void journal.settle())
+        return this.#attempt('settle', () => {
+          if (journal.settle().length > 0) this.#callers.forget()
+        })
       case 'look':
         return this.#look(journal)
       case 'reopen':
         return this.#reopen(journal)
       case 'crash':
-        this.#note('crash between two calls')
-        return this.#die()
+        return this.#die('crash between two calls')
       case 'doom':
         return this.#machine.doom()
       case 'trouble':
@@ -150,10 +138,8 @@ export class Simulation {
 
   // What callers do.
 
-  #flight(records: number, tx: boolean, commit: number, keyed = this.#journal?.isSettled === true): Flight {
-    const drafts = Array.from({ length: records }, () => this.#drafts.next(keyed))
-    const marks = drafts.map(({ summary }) => Number(summary.slice(1)))
-    return { drafts, marks, tx, commit, wallMs: this.#machine.latestWallMs, fate: 'open', receipt: undefined }
+  #flight(records: number, tx: boolean, keyed = this.#journal?.isSettled === true): Flight {
+    return this.#callers.one(records, tx, keyed, this.#machine.latestWallMs)
   }
 
   #append(flight: Flight): void {
@@ -168,7 +154,7 @@ export class Simulation {
 
   /** An append that nothing can keep from being acknowledged. */
   #appendSurely(records: number, tx: boolean): void {
-    const flight = this.#flight(records, tx, ++this.#commits, false)
+    const flight = this.#flight(records, tx, false)
     this.#append(flight)
     expect(flight.fate === 'acknowledged', () => `nothing is wrong, and ${describe(flight)} is not appended`)
     this.#witness.observe(this.#journal)
@@ -179,14 +165,11 @@ export class Simulation {
     if (this.#fs.dead) return
     flight.fate = 'acknowledged'
     flight.receipt = receipt
+    this.#callers.gotReceipt(flight)
   }
 
-  async #submit(batches: number): Promise<void> {
+  async #submit(flights: readonly Flight[]): Promise<void> {
     const journal = this.#journal as Journal
-    const commit = ++this.#commits
-    const flights = Array.from({ length: batches }, () => {
-      return this.#flight(this.#random.between(1, 3), this.#random.chance(0.3), commit)
-    })
     const waiting = flights.map(flight => {
       this.#oracle.ask(flight)
       return journal.submit(flight.drafts, { tx: flight.tx })
@@ -196,17 +179,33 @@ export class Simulation {
     for (const [i, result] of (await Promise.allSettled(waiting)).entries()) {
       const flight = flights[i] as Flight
       if (result.status === 'fulfilled') this.#acknowledge(flight, result.value)
-      else if (this.#fs.dead || !this.#isTurnedAway(flight, outcomeOf(result.reason))) failed = result.reason
+      else if (this.#fs.dead || !this.#isTurnedAway(flight, outcomeOf(result.reason))) {
+        failed = result.reason
+        if (!this.#fs.dead) this.#callers.wereRefused(flight, outcomeOf(failed))
+      }
     }
     this.#attempt(`submit ${flights.map(describe).join(' | ')}`, () => {
       if (failed !== undefined) throw failed
     })
   }
 
+  /** A disk is full for one turn, then something is done, and then what was refused is asked for again. */
+  async #squeeze(journal: Journal): Promise<void> {
+    if (this.#machine.isFull) return
+    const { latestWallMs } = this.#machine
+    this.#machine.fill(this.#random.int(2500))
+    await this.#submit(this.#callers.few(false, latestWallMs))
+    if (this.#machine.isFull) this.#machine.full()
+    const between = this.#random.pick(['roll', 'checkpoint', 'append', 'again', 'upkeep'] as const)
+    if (this.#journal === journal) await this.#do(between, journal)
+    if (this.#journal === journal) await this.#submit(this.#callers.again(latestWallMs))
+  }
+
   /** True where nothing of the batch was appended, and the journal goes on. */
   #isTurnedAway(flight: Flight, outcome: OutcomeName): boolean {
     if (outcome !== 'refused' && outcome !== 'moved') return false
     flight.fate = outcome
+    if (outcome === 'moved') this.#callers.forget()
     this.tally.count(`→ ${outcome}`)
     return true
   }
@@ -224,6 +223,7 @@ export class Simulation {
       this.#note(`${what}: ${outcome}`)
       if (outcome !== 'died' && flight !== undefined && this.#isTurnedAway(flight, outcome)) return
       this.tally.count(`→ ${outcome}`)
+      if (outcome !== 'died' && flight !== undefined) this.#callers.wereRefused(flight, outcome)
       if (outcome === 'full') {
         expect(this.#machine.isFull, () => `${what}: full on a disk with room`)
         return
@@ -250,9 +250,11 @@ export class Simulation {
   }
 
   /** The process is dead. */
-  #die(): void {
+  #die(why?: string): void {
+    if (why !== undefined) this.#note(why)
     this.#machine.die()
     this.#journal = undefined
+    this.#callers.forget()
     this.#turns = []
   }
 
@@ -274,7 +276,7 @@ export class Simulation {
     if (!journal.isSettled || this.#machine.isFull) return
     this.#machine.intrude(`${eventsDir}/${this.#witness.text.newest(this.#fs)}`)
     if (this.#random.chance(0.3)) this.#attempt('roll', () => journal.roll())
-    else this.#append(this.#flight(1, false, ++this.#commits, false))
+    else this.#append(this.#flight(1, false, false))
   }
 
   #openOn(fs: SimFs): Journal {
@@ -329,6 +331,7 @@ export class Simulation {
       if (!this.#fs.dead && !this.#machine.isTroubled) throw error
     }
     this.#note('close')
+    this.#callers.forget()
     if (this.#fs.dead) {
       this.#die()
       return
@@ -392,9 +395,4 @@ export class Simulation {
   #note(what: string): void {
     this.#machine.note(what)
   }
-}
-
-function describe({ marks, tx, drafts }: Flight): string {
-  const keys = drafts.map(({ key }, i) => (key === undefined ? `#${marks[i]}` : `#${marks[i]}(${key})`))
-  return `${tx ? 'tx ' : ''}${keys.join(' ')}`
 }

@@ -44,6 +44,8 @@ export class Appender {
   #first: readonly Draft[] = []
   /** Set while nobody knows what stands at the end of the file. */
   #recovery: Recovery | undefined
+  /** Records that a failed write had left standing, until somebody who has to know was told. */
+  #news: readonly number[] = []
   #dead: unknown
 
   constructor(start: AppenderStart) {
@@ -79,20 +81,23 @@ export class Appender {
 
   /** Runs a step that must succeed or pass with space; any other failure is the end of this appender. */
   guard<T>(step: () => T): T {
-    if (this.#dead !== undefined) {
-      throw failure(
-        'journal_closed',
-        'the journal refuses everything since it failed',
-        'end this process and start again: the next open finds out what the disk holds',
-        this.#dead,
-      )
-    }
+    this.#requireLife()
     try {
       return step()
     } catch (error) {
       if (!isHarmless(error)) this.#dead = error
       throw error
     }
+  }
+
+  #requireLife(): void {
+    if (this.#dead === undefined) return
+    throw failure(
+      'journal_closed',
+      'the journal refuses everything since it failed',
+      'end this process and start again: the next open finds out what the disk holds',
+      this.#dead,
+    )
   }
 
   /** Refuses everything from now on. */
@@ -115,21 +120,32 @@ export class Appender {
   }
 
   /**
-   * Makes sure that the end of the file is known and that nothing is owed. Returns the seqs of records that a
-   * failed write had left standing: nobody was told of them, and they are part of the journal now.
+   * The seqs of records that a failed write had left standing: nobody was told of them, and they are part of the
+   * journal now. They stay news, whatever is done meanwhile, until `told`.
    */
-  settle(): readonly number[] {
-    return this.guard(() => this.#settle())
+  get news(): readonly number[] {
+    return this.#news
   }
 
-  #settle(): readonly number[] {
+  /** Whoever derives records from the state knows of what stands. */
+  told(): void {
+    this.#news = []
+    this.#recovery?.told()
+  }
+
+  /** Makes sure that the end of the file is known and that nothing is owed. */
+  settle(): void {
+    this.guard(() => this.#settle())
+  }
+
+  #settle(): void {
     const recovery = this.#recovery
     if (recovery !== undefined) this.#lookAt(recovery)
     const first = this.#segment.lastSeq === 0 ? this.#first : []
     this.#pay([...first, ...(recovery?.owed() ?? [])])
     this.#first = []
     this.#recovery = undefined
-    return recovery?.adopted ?? []
+    if (recovery !== undefined) this.#news = [...this.#news, ...recovery.adopted]
   }
 
   #lookAt(recovery: Recovery): void {
@@ -151,31 +167,33 @@ export class Appender {
     }
   }
 
-  /** Appends batches in as few commits as their sizes allow. A batch that breaks a rule is refused alone. */
+  /**
+   * Appends batches in as few commits as their sizes allow. A batch that breaks a rule is refused alone, and what
+   * stood before a commit that failed keeps its receipts.
+   */
   append(batches: readonly Batch[]): Outcome[] {
-    return this.guard(() => this.#append(batches))
-  }
-
-  #append(batches: readonly Batch[]): Outcome[] {
+    this.#requireLife()
     const outcomes: Outcome[] = []
-    let builder = this.#builder()
-    for (const { drafts, options } of batches) {
-      try {
-        outcomes.push({ receipt: builder.add(drafts, options) })
-      } catch (error) {
-        const again = isCode(error, 'commit_too_large') && builder.built.length > 0
-        if (!again) {
-          if (!isHarmless(error)) throw error
-          outcomes.push({ refused: error })
-          continue
+    let durable = 0
+    try {
+      let builder = this.#builder()
+      for (const { drafts, options } of batches) {
+        let outcome = tryAdd(builder, drafts, options)
+        if ('refused' in outcome && isCode(outcome.refused, 'commit_too_large') && builder.built.length > 0) {
+          this.#write(builder)
+          durable = outcomes.length
+          builder = this.#builder()
+          outcome = tryAdd(builder, drafts, options)
         }
-        this.#write(builder)
-        builder = this.#builder()
-        outcomes.push(tryAdd(builder, drafts, options))
+        outcomes.push(outcome)
       }
+      this.#write(builder)
+      return outcomes
+    } catch (error) {
+      if (!isHarmless(error)) this.#dead = error
+      // A refusal too may have had its reason in a record of the commit that failed.
+      return batches.map((_, at) => (at < durable ? outcomes[at] : undefined) ?? { refused: error })
     }
-    this.#write(builder)
-    return outcomes
   }
 
   #builder(): CommitBuilder {

@@ -59,15 +59,15 @@ export interface Journal {
   /**
    * Appends a batch in one commit and returns once it is durable. It throws, and appends nothing that anybody
    * was told of, with `store_full` (try again, see `retryDelayMs`), `journal_moved` (records of an earlier failed
-   * append stand after all: derive the batch anew), or with a code that says what is wrong with the batch. After
+   * append stand after all: derive the batch anew, and whatever else was drafted before), or with a code that says what is wrong with the batch. After
    * any other failure the journal refuses everything.
    */
   append(drafts: readonly Draft[], options?: AppendOptions): Receipt
   /** As `append`, but batches submitted in one turn of the event loop share a commit. */
   submit(drafts: readonly Draft[], options?: AppendOptions): Promise<Receipt>
   /**
-   * Does what a full disk left undone and returns the seqs of records that a failed append had left standing.
-   * Nobody was told of them; they are part of the journal.
+   * Does what a full disk left undone and returns the seqs of records that a failed append had left standing and
+   * that the caller was not told of yet. They are part of the journal. All callers count as one here.
    */
   settle(): readonly number[]
   /** Seals the segment now, retention first. */
@@ -205,12 +205,15 @@ class OpenJournal implements Journal {
   }
 
   #commit(batches: readonly Batch[]): Outcome[] {
-    const adopted = this.#appender.settle().length
+    const appender = this.#appender
+    appender.settle()
+    const adopted = appender.news.length
     const isBlind = (batch: Batch): boolean =>
       adopted > 0 && batch.drafts.some(draft => draft.key === undefined)
     const fit = batches.filter(batch => !isBlind(batch))
-    const outcomes = this.#appender.append(fit)
-    this.#follow()
+    const outcomes = appender.append(fit)
+    if (fit.length < batches.length) appender.told()
+    if (appender.failure === undefined) this.#follow()
     let next = 0
     return batches.map(batch => {
       if (isBlind(batch)) return { refused: moved(adopted) }
@@ -226,7 +229,9 @@ class OpenJournal implements Journal {
   }
 
   settle(): readonly number[] {
-    const adopted = this.#appender.settle()
+    this.#appender.settle()
+    const adopted = this.#appender.news
+    this.#appender.told()
     this.#rollIfFull()
     return adopted
   }

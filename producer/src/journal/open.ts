@@ -182,7 +182,7 @@ class Opening {
     const appender = new Appender({ store, lock: this.#lock, state, writer, nextSeq, segment })
     appender.resume(recovery, isBarren ? [this.#firstRecord(projectId)] : [])
     settleIfPossible(store, appender)
-    recovery.told()
+    appender.told()
     const history = { isWhole, from, holes: before.numbers.openHoles() }
     this.#warn(history)
     const boundary = this.#boundary

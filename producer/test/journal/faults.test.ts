@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer'
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { KimError } from '@kim/manifest'
 import { retryDelayMs } from '@kim/producer/internal'
@@ -99,6 +100,7 @@ t.test('full disk - settle says what stands, and keyed drafts need not be derive
   )
   store.fs.heal()
   t.same(journal.append(keyed).deduped, [true, false])
+  t.equal(journal.settle().length, 1, 'it stays news until somebody without a key was told')
   cutBehindFirst()
   t.equal(
     codeOf(() => journal.append(messages(10, 11))),
@@ -251,3 +253,89 @@ t.test('retry - from one second to thirty', t => {
   t.same([1, 2, 3, 5, 6, 60].map(retryDelayMs), [1000, 2000, 4000, 16_000, 30_000, 30_000])
   t.end()
 })
+
+t.test(
+  'full disk - a batch that is durable keeps its receipt when a later one of its turn meets it (JF-84)',
+  async t => {
+    const store = new TestStore(t)
+    const journal = store.open()
+    let writes = 0
+    store.fs.fault = ({ name, path }) =>
+      name === 'writeSync' && path.endsWith('.jsonl') && ++writes === 2 ? 'ENOSPC' : undefined
+    const batches = [messages(1, 600), messages(601, 1200), messages(1201, 1210)]
+    const [one, two, three] = await Promise.allSettled(batches.map(batch => journal.submit(batch)))
+    t.match(one, { status: 'fulfilled', value: { seqs: { length: 600 } } })
+    t.match(two, { status: 'rejected', reason: { code: 'store_full' } })
+    t.match(three, { status: 'rejected', reason: { code: 'store_full' } })
+    t.equal(journal.head.seq, 601)
+    store.fs.heal()
+    t.same(journal.append(messages(601, 602)).seqs, [602, 603])
+    journal.close()
+    await store.verified(t)
+  },
+)
+
+t.test('dead disk - a batch that is durable keeps its receipt, and the rest ends the process', async t => {
+  const store = new TestStore(t)
+  const journal = store.open()
+  let writes = 0
+  store.fs.fault = ({ name, path }) =>
+    name === 'writeSync' && path.endsWith('.jsonl') && ++writes === 2 ? 'EIO' : undefined
+  const batches = [messages(1, 600), messages(601, 1200)]
+  const [one, two] = await Promise.allSettled(batches.map(batch => journal.submit(batch)))
+  t.equal(one?.status, 'fulfilled')
+  t.match(two, { status: 'rejected', reason: { code: 'store_failed' } })
+  t.match(journal.failure, { code: 'store_failed' })
+  t.equal(
+    codeOf(() => journal.append([message(1)])),
+    'journal_closed',
+  )
+})
+
+for (const between of ['roll', 'checkpoint', 'gc', 'upkeep', 'keyed', 'keyed, and the disk is full again']) {
+  t.test(
+    `full disk - what was drafted before a record was found is refused after ${between} too`,
+    async t => {
+      const store = new TestStore(t)
+      const journal = store.open()
+      journal.append([message(1)])
+      const line = Buffer.byteLength(readFileSync(store.segment(), 'utf8').split('\n').at(-2) ?? '')
+      store.fs.break('writeSync', '.jsonl', line + 20)
+      t.equal(
+        codeOf(() => journal.append(messages(2, 3))),
+        'store_full',
+      )
+      store.fs.heal()
+      if (between === 'roll' || between === 'checkpoint' || between === 'gc' || between === 'upkeep') {
+        journal[between]()
+      } else {
+        let writes = 0
+        const isFull = between !== 'keyed'
+        store.fs.fault = ({ name, path }) =>
+          isFull && name === 'writeSync' && path.endsWith('.jsonl') && ++writes === 3 ? 'ENOSPC' : undefined
+        const told = await Promise.allSettled([
+          journal.submit([message(9, { key: 'k9' })]),
+          ...(isFull ? [journal.submit(messages(2, 3))] : []),
+        ])
+        store.fs.heal()
+        if (isFull) {
+          t.match(told, [{ reason: { code: 'store_full' } }, { reason: { code: 'journal_moved' } }])
+        } else t.equal(told[0]?.status, 'fulfilled')
+      }
+      if (!between.includes('again')) {
+        t.equal(
+          codeOf(() => journal.append(messages(2, 3))),
+          'journal_moved',
+        )
+      }
+      t.equal(journal.append([message(3)]).seqs.length, 1, 'once')
+      journal.close()
+      const ids = store.lines().filter(({ item_id }) => /river\/[23]$/.test(item_id))
+      t.same(
+        ids.map(({ item_id }) => item_id),
+        ['river/2', 'river/3'],
+      )
+      await store.verified(t)
+    },
+  )
+}
