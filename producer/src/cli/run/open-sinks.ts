@@ -8,6 +8,7 @@ import { loopTimers } from '../../effects/timers.js'
 import { Disk } from '../../journal/file-ops.js'
 import type { Journal } from '../../journal/journal.js'
 import type { RunLog } from '../../run/run-log.js'
+import { ActivityReport } from '../../sinks/activity-report.js'
 import { EventFile, type EventFileParts } from '../../sinks/event-file.js'
 import { ExecSink } from '../../sinks/exec-sink.js'
 import { FileSink } from '../../sinks/file-sink.js'
@@ -46,8 +47,33 @@ export function checkEventsFile(options: SinkOptions, storeDir: string, log: Run
   }
 }
 
-/** The sinks that were asked for, standing at their watermarks. */
-export function openSinks(options: SinkOptions, { storeDir, journal, watched, log, io }: SinkHost): Sinks {
+/** Everything that tells others what happens, besides the journal itself. */
+export interface Tellers {
+  start(): void
+  close(): Promise<void>
+}
+
+/** What was asked for, the sinks standing at their watermarks. */
+export function openSinks(options: SinkOptions, host: SinkHost): Tellers {
+  const tellers = [sinksOf(options, host), ...activityOf(options, host)]
+  return {
+    start: () => {
+      for (const teller of tellers) teller.start()
+    },
+    close: async () => {
+      await Promise.all(tellers.map(teller => teller.close()))
+    },
+  }
+}
+
+function activityOf({ activityFile }: SinkOptions, { storeDir, log }: SinkHost): ActivityReport[] {
+  if (activityFile === undefined) return []
+  const { events } = storePaths(storeDir)
+  const effects = { disk: disk(log), clock: systemClock, timers: loopTimers, log }
+  return [new ActivityReport({ path: activityFile, eventsDir: events, ...effects })]
+}
+
+function sinksOf(options: SinkOptions, { storeDir, journal, watched, log, io }: SinkHost): Sinks {
   const { events } = storePaths(storeDir)
   const contentChars =
     options.contentChars === undefined || options.emit !== 'exec-per-event'

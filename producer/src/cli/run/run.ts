@@ -14,11 +14,10 @@ import { Service } from '../../run/service.js'
 import { listenToSignals } from '../../run/signals.js'
 import { systemdSupervisor } from '../../run/supervisor.js'
 import type { Watched } from '../../sinks/heartbeats.js'
-import type { Sinks } from '../../sinks/sinks.js'
 import { openSource } from '../../source/open-source.js'
 import type { Source } from '../../source/source.js'
 import { version } from '../version.js'
-import { checkEventsFile, openSinks } from './open-sinks.js'
+import { checkEventsFile, openSinks, type Tellers } from './open-sinks.js'
 import { type RunOptions, runOptions } from './options.js'
 import { watchedOf } from './watched.js'
 
@@ -57,7 +56,7 @@ async function serve(
   const fs = aroundSyncs(nodeFileSystem, meters.sync)
   const journal = openJournal({ storeDir, source: source.base, fs, log, ...care })
   let core: Core
-  let sinks: Sinks
+  let sinks: Tellers
   try {
     core = createCore({ ...choices, dialect: source.dialect }, journal)
     const watched = (): readonly Watched[] =>
