@@ -124,8 +124,6 @@ export class EventFile {
       this.#sync()
       return written
     } catch {
-      // Nobody knows what the disk holds: the file is looked at anew, and they come again.
-      this.close()
       return 0
     }
   }
@@ -153,10 +151,16 @@ export class EventFile {
     return ends
   }
 
+  /** After a failed sync nobody knows what the disk holds: the file is looked at anew, and what is in doubt comes again. */
   #sync(): void {
     const { disk } = this.#parts
-    disk.syncData(this.#fd, this.path)
-    if (this.#isNameDue) disk.syncDirectory(dirname(this.path))
+    try {
+      disk.syncData(this.#fd, this.path)
+      if (this.#isNameDue) disk.syncDirectory(dirname(this.path))
+    } catch (error) {
+      this.close()
+      throw error
+    }
     this.#isNameDue = false
   }
 

@@ -1,0 +1,141 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Disk, EventFile, type EventFileParts } from '@kim/producer/internal'
+import t, { type Test } from 'tap'
+import { FaultyFs } from '../kit/faulty-fs.js'
+
+/** A directory of its own, a file system that can be made to fail, and an event file on both. */
+function setUp(
+  t: Test,
+  more: Partial<EventFileParts> = {},
+): { file: EventFile; fs: FaultyFs; path: string; dir: string; said: string[] } {
+  const dir = mkdtempSync(join(tmpdir(), 'kim-sinks-'))
+  t.teardown(() => rmSync(dir, { recursive: true, force: true }))
+  const fs = new FaultyFs()
+  const said: string[] = []
+  const log: EventFileParts['log'] = ({ code }) => void said.push(code)
+  const uid = process.getuid?.()
+  const disk = new Disk(fs.port, uid, {}, log)
+  const path = join(dir, 'ev.ndjson')
+  const parts = { fs: fs.port, disk, uid, log, storeDir: join(dir, 'store'), bytesMax: 0, keep: 5, ...more }
+  return { file: new EventFile(path, parts), fs, path, dir, said }
+}
+
+const number = (name: string): number => Number(/\.(\d+)$/.exec(name)?.[1] ?? 0)
+
+const textOf = (path: string): string => readFileSync(path, 'utf8')
+
+t.test('event file - KS-72 a full disk takes what fits, and the rest follows when there is room', t => {
+  const { file, fs, path } = setUp(t)
+  t.same(file.append(['one', 'two']), { taken: 2, failure: undefined })
+  fs.break('writeSync', path, 6)
+  t.match(file.append(['three', 'four', 'five']), { taken: 1, failure: /full/ })
+  t.equal(textOf(path), 'one\ntwo\nthree\n')
+  fs.break('writeSync', path, 3)
+  t.match(file.append(['four', 'five']), { taken: 0, failure: /full/ })
+  t.equal(textOf(path), 'one\ntwo\nthree\nfou')
+  fs.break('writeSync', path, 'ENOSPC')
+  t.match(file.append(['four', 'five']), { taken: 0, failure: /ENOSPC/ })
+  fs.heal()
+  t.same(file.append(['four', 'five']), { taken: 2, failure: undefined })
+  t.equal(textOf(path), 'one\ntwo\nthree\nfou\nfour\nfive\n', 'the cut line is ended, nothing is changed')
+  t.end()
+})
+
+t.test('event file - J11 what cannot be synced was not taken, and comes again', t => {
+  const { file, fs, path } = setUp(t)
+  file.append(['one'])
+  fs.break('fdatasyncSync', path, 'EIO')
+  t.match(file.append(['two']), { taken: 0, failure: /durable/ })
+  fs.heal()
+  t.same(file.append(['two']), { taken: 1, failure: undefined })
+  t.equal(textOf(path), 'one\ntwo\ntwo\n', 'the line may stand twice')
+  t.end()
+})
+
+t.test('event file - what was synced before a rotation stays taken when what follows fails', t => {
+  const { file, fs, path } = setUp(t, { bytesMax: 8 })
+  let syncs = 0
+  fs.fault = ({ name }) => (name === 'fdatasyncSync' && ++syncs === 2 ? 'EIO' : undefined)
+  t.match(file.append(['one', 'two', 'three']), { taken: 2, failure: /durable/ })
+  fs.heal()
+  t.same(file.append(['three']), { taken: 1, failure: undefined })
+  t.equal(textOf(`${path}.2`), 'one\ntwo\n')
+  t.end()
+})
+
+t.test('event file - a name is durable before what it names counts', t => {
+  const { file, fs, path, dir } = setUp(t, { bytesMax: 8 })
+  file.append(['one'])
+  t.equal(fs.count('fsyncSync', dir), 1)
+  file.append(['two'])
+  t.equal(fs.count('fsyncSync', dir), 1, 'once is enough')
+  file.append(['three'])
+  t.equal(fs.count('fsyncSync', dir), 2, 'until it is another file')
+  t.equal(textOf(path), 'three\n')
+  t.end()
+})
+
+t.test('event file - one that cannot be renamed goes on growing', t => {
+  const { file, fs, path, said } = setUp(t, { bytesMax: 8 })
+  fs.break('renameSync', path, 'EACCES')
+  t.same(file.append(['one', 'two', 'three', 'four']), { taken: 4, failure: undefined })
+  t.equal(textOf(path), 'one\ntwo\nthree\nfour\n')
+  t.ok(said.includes('not_rotated'))
+  fs.heal()
+  file.append(['five'])
+  t.equal(textOf(path), 'five\n')
+  t.end()
+})
+
+t.test('event file - as many rotated files are kept as were asked for, and no stranger is touched', t => {
+  const { file, path, dir } = setUp(t, { bytesMax: 4, keep: 2 })
+  writeFileSync(`${path}.bak`, 'mine', { mode: 0o644 })
+  file.append(['one', 'two', 'six', 'ten'])
+  t.same(readdirSync(dir).sort(), ['ev.ndjson', 'ev.ndjson.1', 'ev.ndjson.2', 'ev.ndjson.bak'])
+  t.same([textOf(`${path}.2`), textOf(`${path}.1`), textOf(path)], ['two\n', 'six\n', 'ten\n'])
+  t.equal(textOf(`${path}.bak`), 'mine')
+  t.end()
+})
+
+t.test('event file - KS-72 lines stand once and in order, whatever fails where', t => {
+  const seed = Number(process.env['KIM_SEED'] ?? 20260610)
+  t.comment(`KIM_SEED=${seed}`)
+  let state = seed
+  const random = (below: number): number => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+    return state % below
+  }
+  const { file, fs, path, dir } = setUp(t, { bytesMax: 300, keep: 1000 })
+  const written: string[] = []
+  let pending: string[] = []
+  let faults = 0
+  for (let n = 0; n < 200; n++) {
+    const fault = random(4)
+    // Nothing that fails here leaves it unknown whether a line stands.
+    fs.fault = ({ name, path: where }) => {
+      if (!where.startsWith(path)) return undefined
+      if (fault === 0 && name === 'writeSync') return random(60)
+      if (fault === 1 && name === 'openSync' && random(2) === 0) return 'EMFILE'
+      return undefined
+    }
+    for (let more = random(6); more > 0; more--) pending.push(`${n}-${more}-${'x'.repeat(random(80))}`)
+    const { taken, failure } = file.append(pending)
+    if (failure !== undefined) faults++
+    written.push(...pending.slice(0, taken))
+    pending = pending.slice(taken)
+    if (random(10) === 0) file.close()
+  }
+  fs.heal()
+  written.push(...pending.slice(0, file.append(pending).taken))
+  const names = readdirSync(dir).sort((a, b) => number(b) - number(a))
+  const stands = names.flatMap(name => textOf(join(dir, name)).split('\n').slice(0, -1))
+  const whole = new Set(written)
+  t.same(
+    stands.filter(line => whole.has(line)),
+    written,
+  )
+  t.ok(faults > 20, `${faults} appends failed`)
+  t.end()
+})

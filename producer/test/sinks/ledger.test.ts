@@ -1,0 +1,92 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Disk, Ledger, type Progress } from '@kim/producer/internal'
+import t, { type Test } from 'tap'
+import { FaultyFs } from '../kit/faulty-fs.js'
+import { codeOf } from '../kit/store.js'
+
+function setUp(t: Test): { of: (project: string, identity: string) => Ledger; fs: FaultyFs; dir: string } {
+  const home = mkdtempSync(join(tmpdir(), 'kim-ledger-'))
+  t.teardown(() => rmSync(home, { recursive: true, force: true }))
+  const fs = new FaultyFs()
+  const dir = join(home, 'a', 'sinks')
+  const disk = new Disk(fs.port, process.getuid?.(), {}, () => undefined)
+  return { of: (project, identity) => new Ledger(dir, project, identity, disk), fs, dir }
+}
+
+const progress: Progress = {
+  passed: { seq: 12, writer: 'w_1-aa' },
+  held: [
+    ['__proto__', { seq: 3, writer: null }],
+    ['../x', { seq: 4, writer: 'w_1-aa' }],
+  ],
+  names: [['a/b', 'a_b']],
+}
+
+t.test('ledger - KS-73 a watermark is private, whole and one per journal and sink', t => {
+  const { of, dir } = setUp(t)
+  const ledger = of('p1', 'exec-per-event')
+  t.equal(ledger.load(), undefined)
+  ledger.save(progress)
+  t.same(ledger.load(), progress)
+  t.equal(of('p2', 'exec-per-event').load(), undefined, 'another journal')
+  t.equal(of('p1', 'file:/ev').load(), undefined, 'another sink')
+  t.same(readdirSync(dir), ['p1'])
+  t.equal(statSync(join(dir, 'p1')).mode & 0o777, 0o700)
+  t.equal(statSync(ledger.path).mode & 0o777, 0o600)
+  t.end()
+})
+
+t.test('ledger - after any fault the old one or the new one stands there, whole', t => {
+  const { of, fs } = setUp(t)
+  const ledger = of('p1', 'x')
+  ledger.save(progress)
+  const next = { ...progress, passed: { seq: 13, writer: null } }
+  for (const name of ['openSync', 'writeSync', 'fsyncSync', 'renameSync'] as const) {
+    fs.break(name, 'p1', 'EIO')
+    t.ok(
+      codeOf(() => ledger.save(next)),
+      name,
+    )
+    fs.heal()
+    t.ok([12, 13].includes(ledger.load()?.passed.seq ?? 0), name)
+  }
+  fs.break('writeSync', 'p1', 5)
+  t.equal(
+    codeOf(() => ledger.save(next)),
+    'store_full',
+  )
+  fs.heal()
+  t.ok(ledger.load())
+  t.end()
+})
+
+t.test('ledger - KS-87 what is none is refused, never taken for none', t => {
+  const { of } = setUp(t)
+  const ledger = of('p1', 'x')
+  ledger.save(progress)
+  const good = readFileSync(ledger.path, 'utf8')
+  const value = JSON.parse(good) as Record<string, unknown>
+  const spoilt = [
+    '',
+    'null',
+    '{}',
+    good.slice(0, -3),
+    JSON.stringify({ ...value, schema_version: 2 }),
+    JSON.stringify({ ...value, passed: [-1, null] }),
+    JSON.stringify({ ...value, passed: ['1', null] }),
+    JSON.stringify({ ...value, held: [['x']] }),
+    JSON.stringify({ ...value, names: [['x', '../../y']] }),
+    JSON.stringify({ ...value, names: [['x', '..']] }),
+  ]
+  for (const text of spoilt) {
+    writeFileSync(ledger.path, text)
+    t.equal(
+      codeOf(() => ledger.load()),
+      'cursor_invalid',
+      text,
+    )
+  }
+  t.end()
+})
