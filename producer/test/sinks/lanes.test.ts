@@ -9,19 +9,19 @@ const parcel = (seq: number): Parcel => ({
 
 t.test('lanes - KS-72 one that is blocked stays where it is, and others go on', t => {
   const lanes = new Lanes(at(10))
-  t.ok(lanes.refused('a', parcel(12), 0), 'it is news')
+  t.ok(lanes.refused('a', parcel(12), 0, 'broken'), 'it is news')
   t.notOk(lanes.wants('a', 13))
   t.ok(lanes.wants('b', 13))
   lanes.pass(at(20))
   t.same(lanes.held, [['a', at(10)]])
   t.same(lanes.start, at(20), 'nothing is read again for one that takes nothing')
-  t.notOk(lanes.refused('a', parcel(12), 1000), 'it was said')
+  t.notOk(lanes.refused('a', parcel(12), 1000, 'broken'), 'it was said')
   t.end()
 })
 
 t.test('lanes - one that was freed catches up before it goes on with the others', t => {
   const lanes = new Lanes(at(10))
-  lanes.refused('a', parcel(12), 0)
+  lanes.refused('a', parcel(12), 0, 'broken')
   lanes.pass(at(20))
   lanes.freed('a')
   t.same(lanes.start, at(12))
@@ -52,7 +52,7 @@ t.test('lanes - KS-87 tries come after 1 s, doubling to 30 s', t => {
   const lanes = new Lanes(at(0))
   const waits: number[] = []
   for (let now = 0, n = 0; n < 7; n++) {
-    lanes.refused('a', parcel(1), now)
+    lanes.refused('a', parcel(1), now, 'broken')
     waits.push((lanes.retryAtMs ?? 0) - now)
     t.same(lanes.due((lanes.retryAtMs ?? 0) - 1), [])
     now = lanes.retryAtMs ?? 0
@@ -64,7 +64,7 @@ t.test('lanes - KS-87 tries come after 1 s, doubling to 30 s', t => {
 
 t.test('lanes - a rewind makes everything after it new to every lane', t => {
   const lanes = new Lanes(at(100), [['a', at(40)]])
-  lanes.refused('b', parcel(101), 0)
+  lanes.refused('b', parcel(101), 0, 'broken')
   lanes.rewind(at(7))
   t.same([lanes.start, lanes.held, lanes.retryAtMs], [at(7), [], undefined])
   t.ok(lanes.wants('b', 8))

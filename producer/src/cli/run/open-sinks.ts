@@ -13,6 +13,7 @@ import { EventFile, type EventFileParts } from '../../sinks/event-file.js'
 import { ExecSink } from '../../sinks/exec-sink.js'
 import { FileSink } from '../../sinks/file-sink.js'
 import type { Watched } from '../../sinks/heartbeats.js'
+import type { SinkStatus } from '../../sinks/sink-status.js'
 import { type SinkPlan, Sinks } from '../../sinks/sinks.js'
 import { StdoutSink } from '../../sinks/stdout-sink.js'
 import type { SinkOptions } from './sink-options.js'
@@ -50,13 +51,17 @@ export function checkEventsFile(options: SinkOptions, storeDir: string, log: Run
 /** Everything that tells others what happens, besides the journal itself. */
 export interface Tellers {
   start(): void
+  /** How each sink is. */
+  status(): readonly SinkStatus[]
   close(): Promise<void>
 }
 
 /** What was asked for, the sinks standing at their watermarks. */
 export function openSinks(options: SinkOptions, host: SinkHost): Tellers {
-  const tellers = [sinksOf(options, host), ...activityOf(options, host)]
+  const sinks = sinksOf(options, host)
+  const tellers = [sinks, ...activityOf(options, host)]
   return {
+    status: () => sinks.status(),
     start: () => {
       for (const teller of tellers) teller.start()
     },
