@@ -1,3 +1,5 @@
+import type { ReadRecord } from '@kim/manifest'
+
 /** How a person names one record. */
 export type EventName =
   | { readonly kind: 'seq'; readonly seq: number; readonly text: string }
@@ -21,4 +23,17 @@ export function parseEventName(text: string): EventName | undefined {
 
 function isNumber(seq: number): boolean {
   return Number.isSafeInteger(seq) && seq > 0
+}
+
+/** Of the messages of the persona that a name speaks of, the number that is closest to it so far. */
+export function nearer(
+  name: EventName,
+  { item_type, item_id = '' }: ReadRecord,
+  best: number | undefined,
+): number | undefined {
+  if (name.kind !== 'message' || item_type !== 'message') return best
+  const prefix = `${name.persona}/`
+  const id = item_id.startsWith(prefix) ? Number(item_id.slice(prefix.length)) : Number.NaN
+  if (!Number.isSafeInteger(id)) return best
+  return best === undefined || Math.abs(id - name.id) < Math.abs(best - name.id) ? id : best
 }

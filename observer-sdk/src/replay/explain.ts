@@ -4,7 +4,7 @@ import type { PassOptions } from '../verify/pace.js'
 import type { CopiedJournal } from './copied-journal.js'
 import type { Missing } from './damage.js'
 import { Payloads } from './entity-facts.js'
-import type { EventName } from './event-name.js'
+import { type EventName, nearer } from './event-name.js'
 import { walkLines } from './line-walk.js'
 import { notFound } from './not-found.js'
 import { isNamed } from './point.js'
@@ -158,7 +158,7 @@ async function find(journal: CopiedJournal, name: EventName, options: PassOption
     {
       applied: ({ record }) => {
         if (record.agent !== undefined && record.item_type !== 'journal') personas.add(record.agent)
-        if (name.kind === 'message' && record.item_type === 'message') nearest = nearer(name, record, nearest)
+        nearest = nearer(name, record, nearest)
         if (target === undefined && isNamed(record, name, journal.projectId))
           target = withPayload(record, payloads, reading)
       },
@@ -168,16 +168,4 @@ async function find(journal: CopiedJournal, name: EventName, options: PassOption
   await walkLines(journal, reading, paceFrom(journal, undefined, options))
   if (target !== undefined) return target
   throw notFound(name, personas, nearest)
-}
-
-/** The message of the same persona whose number is closest. */
-function nearer(
-  name: Extract<EventName, { kind: 'message' }>,
-  { item_id = '' }: ReadRecord,
-  best: number | undefined,
-): number | undefined {
-  const prefix = `${name.persona}/`
-  const id = item_id.startsWith(prefix) ? Number(item_id.slice(prefix.length)) : Number.NaN
-  if (!Number.isSafeInteger(id)) return best
-  return best === undefined || Math.abs(id - name.id) < Math.abs(best - name.id) ? id : best
 }

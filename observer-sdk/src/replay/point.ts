@@ -3,7 +3,7 @@ import { decodeLine, eventIdOf, type FramedLine, KimError, type ReadRecord, TxTr
 import { segmentLines } from '../store/segment-lines.js'
 import { Pace, type PassOptions } from '../verify/pace.js'
 import type { CopiedJournal } from './copied-journal.js'
-import type { EventName } from './event-name.js'
+import { type EventName, nearer } from './event-name.js'
 import { type LineSink, type Mark, walkLines } from './line-walk.js'
 import { notFound } from './not-found.js'
 
@@ -70,13 +70,14 @@ async function placeOf(journal: CopiedJournal, name: EventName, options: PassOpt
   const seeker = new Seeker(journal, name)
   const pace = new Pace(options)
   await walkLines(journal, seeker, pace)
-  if (seeker.found === undefined) throw notFound(name, seeker.known)
+  if (seeker.found === undefined) throw notFound(name, seeker.known, seeker.nearest)
   return seeker.found
 }
 
 class Seeker implements LineSink {
   readonly known: Set<string> = new Set()
   found: Mark | undefined
+  nearest: number | undefined
   readonly #journal: CopiedJournal
   readonly #name: EventName
   #runs = new TxTracker<ReadRecord>()
@@ -101,6 +102,7 @@ class Seeker implements LineSink {
       if (isNamed(record, this.#name, this.#journal.projectId))
         this.found = { segment: number, offset: line.offset }
       if (record.agent !== undefined && record.item_type !== 'journal') this.known.add(record.agent)
+      this.nearest = nearer(this.#name, record, this.nearest)
     }
     return true
   }

@@ -1,9 +1,10 @@
 import type { Io } from '@kim/cli-kit'
+import { safeJson } from '../../announce/safe-json.js'
 
-/** Writes pieces of text as they come, waiting where the stream has enough. */
+/** Writes pieces of JSON as they come, waiting where the stream has enough. No text in it can play tricks on a terminal. */
 export async function writePieces(io: Io, pieces: Iterable<string>): Promise<void> {
   const output = new PieceOutput(io)
-  for (const piece of pieces) await output.add(piece)
+  for (const piece of pieces) await output.add(safeJson(piece))
   await output.end()
 }
 

@@ -1,0 +1,247 @@
+import { createHash } from 'node:crypto'
+import {
+  collectTimeline,
+  openCopy,
+  timelineCsv,
+  timelineHtml,
+  timelineMarkdown,
+} from '@kim/observer-sdk/internal'
+import t from 'tap'
+import { JournalMaker } from '../verify/journal-maker.js'
+import { openPage } from './page.js'
+
+const SECRET = 'tell nobody'
+const HOSTILE = `</script><script>alert(1)</script><img src=x onerror=alert(1)>"'\`=cmd|' /C calc'!A0\u202e\u0000 ${SECRET}`
+const everything = {
+  fromMs: Number.NEGATIVE_INFINITY,
+  toMs: Number.POSITIVE_INFINITY,
+  personas: [],
+  createdMs: undefined,
+}
+
+function journal(dir: string, messages: number, name = 'river'): ReturnType<typeof openCopy> {
+  const maker = new JournalMaker()
+  maker.note('producer_started', {})
+  for (let id = 1; id <= messages; id++) {
+    const payload = {
+      schema_version: 1,
+      persona: name,
+      id,
+      from: 'argus',
+      content: HOSTILE,
+      content_length: 1,
+      created: '2026-06-10T14:00:00Z',
+      read: false,
+    }
+    maker.add({
+      agent: name,
+      action: 'create',
+      item_type: 'message',
+      item_id: `${name}/${id}`,
+      event: 'new',
+      summary: `=${HOSTILE}`,
+      payload,
+    })
+  }
+  const alert = (status: string): object => ({
+    schema_version: 1,
+    persona: name,
+    kind: 'unreachable',
+    status,
+    reason: HOSTILE,
+  })
+  maker.add({
+    agent: name,
+    action: 'create',
+    item_type: 'alert',
+    item_id: `${name}/unreachable`,
+    event: 'alert',
+    payload: alert('open') as never,
+  })
+  maker.add({
+    agent: name,
+    action: 'update',
+    item_type: 'alert',
+    item_id: `${name}/unreachable`,
+    event: 'recovered',
+    payload: alert('cleared') as never,
+  })
+  maker.note('producer_stopped', { reason: 'SIGTERM' })
+  maker.writer = 'w_9-ee'
+  maker.next += 2
+  maker.note('producer_started', {})
+  return openCopy(maker.write(dir))
+}
+
+t.test('CL-49 timeline - shows messages, outages, runs, gaps and waits', async t => {
+  const copy = journal(t.testdir(), 5)
+  const timeline = await collectTimeline(
+    copy,
+    { ...everything, mode: 'bodies', title: 'x' },
+    { eventsDir: copy.eventsDir },
+  )
+  t.same(timeline.lanes, ['(producer)', 'river'])
+  t.same(timeline.counts[1]?.[0], 5)
+  t.same(timeline.spans.map(({ kind, lane }) => [kind, lane]).sort(), [
+    ['gap', 0],
+    ['no_producer', 0],
+    ['outage', 1],
+    ['run', 0],
+    ['run', 0],
+  ])
+  t.equal(timeline.latency.messages, 5)
+  t.equal(timeline.missing.seq_hole?.count, 1)
+  t.match(timeline.spans.find(({ kind }) => kind === 'gap')?.label, /seq 11 to 12 missing/)
+  const later = { ...everything, fromMs: Date.parse('2100-01-01'), mode: 'bodies', title: 'x' } as const
+  t.match(await collectTimeline(copy, later, { eventsDir: copy.eventsDir }), { records: 0, from_ms: null })
+  const nobody = { ...everything, personas: ['rivr'], mode: 'bodies', title: 'x' } as const
+  await t.rejects(collectTimeline(copy, nobody, { eventsDir: copy.eventsDir }), { code: 'no_persona' })
+  t.end()
+})
+
+t.test(
+  'CL-49 page - is one file with a policy that names its own script and style, and nothing to load',
+  async t => {
+    const copy = journal(t.testdir(), 3, `ri<b>ver</b> & "co"`)
+    const timeline = await collectTimeline(
+      copy,
+      { ...everything, mode: 'none', title: HOSTILE },
+      { eventsDir: copy.eventsDir },
+    )
+    const html = [...timelineHtml(timeline)].join('')
+    const page = openPage(html)
+    const [style = '', script = ''] = [
+      /<style>([\s\S]*?)<\/style>/.exec(html)?.[1],
+      /<\/script>\n<script>([\s\S]*?)<\/script>/.exec(html)?.[1],
+    ]
+    for (const [name, source] of [
+      ['script-src', script],
+      ['style-src', style],
+    ] as const) {
+      const hash = createHash('sha256').update(source).digest('base64')
+      t.ok(page.policy.includes(`${name} 'sha256-${hash}'`), name)
+    }
+    t.match(page.policy, /^default-src 'none'/)
+    t.notMatch(page.policy, /unsafe|http/)
+    t.equal(html.match(/<script/g)?.length, 2, 'the text of messages begins no element')
+    const markup = html.replace(/(<(script|style)[^>]*>)[\s\S]*?(<\/\2>)/g, '$1$3')
+    const tags = markup.match(/<[a-zA-Z][^>]*>/g) ?? []
+    t.ok(tags.length > 50)
+    t.same(
+      tags.filter(tag =>
+        /^<(img|b|a|iframe|object|link|base|form)\b|\s(on\w+|src|href|style|action)=/i.test(tag),
+      ),
+      [],
+    )
+    t.notMatch(html, /\u202e|\u0000|url\(|@import/)
+    t.match(html, /&#60;\/script&#62;/, 'hostile text is shown as text')
+    page.settle()
+    page.settle()
+    t.match(
+      JSON.stringify(page.element('rows').children.map(row => row.children.map(cell => cell.textContent))),
+      new RegExp(SECRET),
+    )
+    t.end()
+  },
+)
+
+t.test('CL-49 forms - hostile text is text in Markdown, and no formula in a spreadsheet', async t => {
+  const copy = journal(t.testdir(), 2, '=1+1|<i>')
+  const timeline = await collectTimeline(
+    copy,
+    { ...everything, mode: 'none', title: HOSTILE },
+    { eventsDir: copy.eventsDir },
+  )
+  const markdown = [...timelineMarkdown(timeline)].join('')
+  t.notMatch(markdown, /(?<!\\)<|[^\\]\|<|\u202e|\u0000/)
+  const columns = markdown
+    .split('\n')
+    .filter(line => line.startsWith('| '))
+    .map(line => line.replaceAll('\\|', '').split('|').length)
+  t.ok(
+    columns.length > 5 && columns.every(count => count === 11 || count === 9 || count === 4),
+    'no cell is split',
+  )
+  const rows = [...timelineCsv(timeline)]
+  t.ok(rows.length > 5)
+  t.notMatch(rows.join(''), /(^|,|\n)"?[=+\-@]/)
+  t.end()
+})
+
+t.test('CL-51 timeline - what people wrote is nowhere in it, unless it is asked for', async t => {
+  const copy = journal(t.testdir(), 3)
+  for (const mode of ['bodies', 'all'] as const) {
+    const timeline = await collectTimeline(
+      copy,
+      { ...everything, mode, title: 'x' },
+      { eventsDir: copy.eventsDir },
+    )
+    const all = [
+      JSON.stringify(timeline),
+      ...timelineHtml(timeline),
+      ...timelineCsv(timeline),
+      ...timelineMarkdown(timeline),
+    ].join('')
+    t.notMatch(all, new RegExp(SECRET))
+    t.equal(all.includes('river'), mode === 'bodies')
+  }
+  t.end()
+})
+
+t.test('CL-49 bins - too many marks are counted, and the page says so', async t => {
+  const copy = journal(t.testdir(), 300)
+  const request = { ...everything, mode: 'bodies', title: 'x', marksMax: 100 } as const
+  const timeline = await collectTimeline(copy, request, { eventsDir: copy.eventsDir })
+  t.equal(timeline.marks, null)
+  t.equal(
+    timeline.bins?.n.reduce((sum, n) => sum + n, 0),
+    302,
+  )
+  const html = [...timelineHtml(timeline)].join('')
+  t.match(html, /too many marks to draw one by one/)
+  const page = openPage(html)
+  page.settle()
+  t.ok(page.element('picture').painted > 100)
+  t.ok(page.element('rows').children.length > 0)
+  t.end()
+})
+
+t.test('CL-49 page - answers to keys and pointer, and paints no more than there are pixels', async t => {
+  const copy = journal(t.testdir(), 2000)
+  const timeline = await collectTimeline(
+    copy,
+    { ...everything, mode: 'bodies', title: 'x' },
+    { eventsDir: copy.eventsDir },
+  )
+  const page = openPage([...timelineHtml(timeline)].join(''))
+  const picture = page.element('picture')
+  page.settle()
+  const window = page.element('window').textContent
+  t.match(window, / to /)
+  t.ok(picture.painted < 2 * 1200 + 100, `${picture.painted} rectangles`)
+  t.equal(page.element('rows').children.length, 100)
+  t.match(page.element('count').textContent, /1 to 100 of 2002/)
+  page.element('next').onclick?.()
+  page.settle()
+  t.match(page.element('count').textContent, /101 to 200/)
+  for (const key of ['+', 'ArrowRight', 'ArrowDown', '-', 'Home', 'End']) picture.fire('keydown', { key })
+  page.settle()
+  t.not(page.element('window').textContent, window)
+  picture.fire('keydown', { key: '0' })
+  page.settle()
+  t.equal(page.element('window').textContent, window)
+  picture.fire('keydown', { key: 'n' })
+  t.match(page.element('tip').textContent, /seq 3 {2}river {2}new message river\/1/)
+  picture.fire('wheel', { deltaY: -100, deltaX: 0, offsetX: 700, offsetY: 40 })
+  picture.fire('pointerdown', { offsetX: 700, offsetY: 40, pointerId: 1 })
+  picture.fire('pointermove', { offsetX: 600, offsetY: 40 })
+  picture.fire('pointerup', { offsetX: 600, offsetY: 40 })
+  page.settle()
+  t.not(page.element('window').textContent, window)
+  page.element('filter').value = 'river/77'
+  page.element('filter').oninput?.()
+  page.element('all').onclick?.()
+  page.settle()
+  t.match(page.element('count').textContent, /of 11 /)
+  t.end()
+})
