@@ -1,0 +1,234 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { replay, SECRET, segmentsOf, writeStore } from './replay-store.js'
+
+const scratch = t.testdir()
+const events = writeStore(join(scratch, 'store'), 60)
+const out = (name: string): string => join(scratch, name)
+const lines = (text: string): string[] => text.split('\n').filter(line => line !== '')
+
+t.test('CL-35 commands - print the same bytes for the same input', t => {
+  const asks: readonly (readonly string[])[] = [
+    ['at', '--seq', '90', '-o', 'json'],
+    ['at', '--time', 'now'],
+    ['at', '--event-id', 'river:new:40', '-p', 'river', '-o', 'json'],
+    ['diff', '--from', '20', '--to', 'end', '-o', 'json'],
+    ['find', '--all', '--until', 'persona.river.unread > 0', '-o', 'json'],
+    ['explain', 'river:new:40', '--json'],
+    ['play', '--speed', 'max'],
+  ]
+  for (const args of asks) {
+    const first = replay([...args, '--events', events])
+    t.equal(first.code, 0, `${args.join(' ')}: ${first.err}`)
+    t.ok(first.out.length > 20)
+    t.equal(replay([...args, '--events', events]).out, first.out)
+  }
+  const files: readonly (readonly string[])[] = [
+    ...['html', 'md', 'json', 'csv'].map(form => ['timeline', '-o', form, '--out']),
+    ...['none', 'bodies', 'all'].map(mode => ['bundle', '--redact', mode, '--out']),
+  ]
+  for (const args of files) {
+    for (const name of ['one', 'two']) t.equal(replay([...args, out(name), '--events', events]).code, 0)
+    t.same(readFileSync(out('one')), readFileSync(out('two')), args.join(' '))
+  }
+  t.end()
+})
+
+t.test('CL-47 bundle - is dated by SOURCE_DATE_EPOCH, and a plain tar opens it', t => {
+  const file = out('dated.tgz')
+  t.equal(
+    replay(['bundle', '--out', file, '--events', events], { env: { SOURCE_DATE_EPOCH: '1700000000' } }).code,
+    0,
+  )
+  mkdirSync(out('opened'))
+  t.equal(spawnSync('tar', ['-xzf', file, '-C', out('opened')]).status, 0)
+  const manifest = JSON.parse(readFileSync(join(out('opened'), 'bundle.json'), 'utf8')) as {
+    created: string
+    files: { path: string }[]
+    redact: string
+  }
+  t.equal(manifest.created, '2023-11-14T22:13:20.000Z')
+  t.equal(manifest.redact, 'bodies')
+  t.equal(manifest.files.length, readdirSync(join(out('opened'), 'events')).length)
+  t.equal(replay(['verify', out('opened')]).code, 0)
+  t.equal(
+    replay(['verify', '--events', join(out('opened'), 'events')]).code,
+    0,
+    'found by what stands beside it',
+  )
+  const other = replay(['verify', '--json', file])
+  t.match(JSON.parse(other.out), {
+    exit: 0,
+    wrong: [],
+    not_applicable: ['blobs', 'chain', 'checkpoints', 'digest', 'revisions', 'schema'],
+  })
+  t.end()
+})
+
+t.test('CL-48 verify - finds a file that was changed, one that is gone, and one that is not listed', t => {
+  const file = out('judged.tgz')
+  const opened = out('judged')
+  t.equal(replay(['bundle', '--out', file, '--events', events]).code, 0)
+  const fresh = (): string => {
+    spawnSync('rm', ['-rf', opened])
+    mkdirSync(opened)
+    spawnSync('tar', ['-xzf', file, '-C', opened])
+    return segmentsOf(join(opened, 'events'))[1] as string
+  }
+  const name = fresh()
+  const path = join(opened, 'events', name)
+  writeFileSync(path, readFileSync(path, 'utf8').replace('river', 'rover'))
+  t.match(JSON.parse(replay(['verify', '--json', opened]).out), {
+    exit: 6,
+    wrong: [{ path: `events/${name}`, why: 'changed' }],
+  })
+  fresh()
+  spawnSync('rm', [path])
+  t.match(JSON.parse(replay(['verify', '--json', opened]).out), {
+    exit: 6,
+    wrong: [{ why: 'absent' }],
+    findings: { seq_hole: { count: 1 } },
+  })
+  fresh()
+  writeFileSync(join(opened, 'events', 'more.txt'), 'x')
+  t.match(JSON.parse(replay(['verify', '--json', opened]).out), {
+    exit: 6,
+    wrong: [{ path: 'events/more.txt', why: 'unlisted' }],
+  })
+  const bytes = readFileSync(file)
+  writeFileSync(out('short.tgz'), bytes.subarray(0, bytes.length / 2))
+  t.match(JSON.parse(replay(['verify', '--json', out('short.tgz')]).out), {
+    exit: 6,
+    broken: /unpacked|ends/,
+  })
+  writeFileSync(out('no.tgz'), 'no archive')
+  t.equal(replay(['verify', out('no.tgz')]).code, 6)
+  t.equal(replay(['verify', out('nowhere.tgz')]).code, 4)
+  t.end()
+})
+
+t.test('CL-51 bundle - holds nothing that people wrote, and no name if that is asked for', t => {
+  for (const mode of ['none', 'bodies', 'all']) {
+    const file = out(`${mode}.tgz`)
+    t.equal(replay(['bundle', '--redact', mode, '--out', file, '--events', events]).code, 0)
+    const text = spawnSync('tar', ['-xzOf', file], { encoding: 'utf8', maxBuffer: 1 << 26 }).stdout
+    t.equal(text.includes(SECRET), mode === 'none', `${mode}: bodies`)
+    t.equal(text.includes('river'), mode !== 'all', `${mode}: names`)
+    t.equal(replay(['verify', file]).code, 0)
+  }
+  t.end()
+})
+
+t.test('CL-47 bundle - takes a range, whole transactions, and says what it would do', t => {
+  const file = out('range.tgz')
+  const dry = replay([
+    'bundle',
+    '--dry-run',
+    '--json',
+    '--from-seq',
+    '50',
+    '--to-seq',
+    '60',
+    '--out',
+    file,
+    '--events',
+    events,
+  ])
+  t.equal(dry.code, 0)
+  const plan = JSON.parse(dry.out) as { range: { from_seq: number; to_seq: number }; dry_run: boolean }
+  t.ok(plan.dry_run)
+  t.ok(plan.range.from_seq <= 50 && plan.range.to_seq >= 60)
+  t.throws(() => readFileSync(file))
+  t.equal(replay(['bundle', '--from-seq', '50', '--to-seq', '60', '--out', file, '--events', events]).code, 0)
+  t.match(JSON.parse(replay(['verify', '--json', file]).out), { exit: 0, manifest: { range: plan.range } })
+  t.equal(replay(['bundle', '--from-seq', '99999', '--out', file, '--events', events]).code, 4)
+  t.equal(replay(['bundle', '--from-seq', '9', '--to-seq', '8', '--out', file, '--events', events]).code, 2)
+  t.end()
+})
+
+t.test('CL-10 output - is refused at or below what is read', t => {
+  for (const command of ['bundle', 'timeline']) {
+    const refused = replay([command, '--out', join(events, 'x'), '--events', events])
+    t.equal(refused.code, 2)
+    t.match(refused.err, /inside the store/)
+    t.equal(replay([command, '--events', events]).code, 2, 'and must be named')
+  }
+  t.end()
+})
+
+t.test('CL-46 play - prints stored lines, by persona, by range, by step, and to a command', t => {
+  const all = lines(replay(['play', '--speed', 'max', '--events', events]).out)
+  const stored = segmentsOf(events).flatMap(name => lines(readFileSync(join(events, name), 'utf8')))
+  t.same(all.slice(-stored.length), stored)
+  const some = lines(
+    replay([
+      'play',
+      '--speed',
+      'max',
+      '--from-seq',
+      '10',
+      '--to-seq',
+      '20',
+      '-p',
+      'river',
+      '--events',
+      events,
+    ]).out,
+  )
+  t.ok(some.length > 3 && some.every(line => line.includes('"agent":"river"')))
+  t.same(
+    lines(replay(['play', '--speed', 'step', '--events', events], { input: '\n\n\n' }).out),
+    all.slice(0, 3),
+  )
+  const told = replay(['play', '--speed', 'max', '--to-seq', '2', '--exec', 'cat', '--events', events])
+  t.equal(told.out, '', 'stdout stays empty')
+  t.same(lines(told.err), all.slice(0, 2))
+  t.equal(replay(['play', '--speed', 'max', '--exec', 'exit 3', '--events', events]).code, 1)
+  t.equal(replay(['play', '--speed', 'fast', '--events', events]).code, 2)
+  t.match(replay(['play', '--speed', 'max', '-p', 'rivr', '--events', events]), {
+    code: 4,
+    err: /did you mean river/,
+  })
+  t.end()
+})
+
+t.test('CL-42 CL-45 errors - say what was meant', t => {
+  const wrong: readonly (readonly [args: readonly string[], code: number, said: RegExp])[] = [
+    [['at'], 2, /which moment/],
+    [['at', '--seq', '3', '--time', '1h'], 2, /two moments/],
+    [['at', '--time', 'noon'], 2, /is no time/],
+    [['at', '--time', '1999-01-01'], 4, /no record as old/],
+    [['at', '--event-id', 'rivr:new:3'], 4, /did you mean river/],
+    [['at', '--event-id', 'river:new:999'], 4, /did you mean river:new:60/],
+    [['at', '--event-id', 'what?'], 2, /no seq and no event id/],
+    [['at', '--seq', '50', '-p', 'rivver'], 4, /did you mean river/],
+    [['at', '--seq', '5', '--json', '-o', 'text'], 2, /two forms/],
+    [['diff', '--from', '3'], 2, /--to is missing/],
+    [['diff', '--from', 'x y', '--to', 'end'], 2, /names no moment/],
+    [['find'], 2, /--until is missing/],
+    [['find', '--until', 'persona.river.unread > '], 2, /column 24/],
+    [['find', '--until', 'persona.rivr.unread > 1'], 4, /did you mean river/],
+    [['find', '--until', 'persona.river.unread > 10000'], 3, /^$/],
+    [['explain', 'river:new:61'], 4, /did you mean river:new:60/],
+    [['explain'], 2, /EVENT is missing/],
+    [['timeline', '--out', out('x'), '-o', 'pdf'], 2, /pdf/],
+    [['bundle', '--out', out('x'), '--redact', 'some'], 2, /some/],
+  ]
+  for (const [args, code, said] of wrong) {
+    const ran = replay([...args, '--events', events])
+    t.equal(ran.code, code, `${args.join(' ')}: ${ran.err}`)
+    t.match(ran.err, said)
+  }
+  t.match(replay(['at', '--seq', '1', '--events', out('nowhere')]), { code: 4, err: /there is no journal/ })
+  t.end()
+})
+
+t.test('CL-43 diff - goes backwards where it is asked to', t => {
+  const back = replay(['diff', '--from', 'end', '--to', '20', '--events', events])
+  t.equal(back.code, 0)
+  t.match(back.out, /\(backwards\)/)
+  t.match(back.out, /message river\/60: removed by seq/)
+  t.end()
+})
