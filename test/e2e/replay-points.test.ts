@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { jcs } from '@kim/manifest'
@@ -142,3 +142,26 @@ function byTypeAndId(entities: readonly object[]): Entities {
   }
   return all
 }
+
+t.test('CL-42 at - agrees at the end of every vector with what any reader comes to', async t => {
+  const vectors = join(root, 'spec', 'vectors')
+  let agree = 0
+  for (const name of readdirSync(vectors)) {
+    const eventsDir = join(vectors, name, 'events')
+    if (!existsSync(eventsDir)) continue
+    const expect = JSON.parse(readFileSync(join(vectors, name, 'expect.json'), 'utf8')) as Record<
+      string,
+      unknown
+    >
+    const { digest, entity_count, attention_required, registry_authoritative } = stateDocument(
+      await stateAt(openCopy(eventsDir), { kind: 'end' }, { eventsDir }),
+      [],
+    )
+    const ours = { digest, entities: entity_count, attention_required, registry_authoritative }
+    const theirs = Object.fromEntries(Object.keys(ours).map(member => [member, expect[member]]))
+    if (jcs(ours) === jcs(theirs)) agree++
+    else t.same(ours, theirs, name)
+  }
+  t.ok(agree > 250, `${agree} vectors`)
+  t.end()
+})

@@ -16,7 +16,7 @@ import { Life, type Step } from './story/life.js'
 import { ProducerRuns } from './story/producer-runs.js'
 
 /** A time at which no producer ran. */
-export interface ProducerGap {
+interface ProducerGap {
   readonly from_seq: number
   readonly from_ts: string | null
   readonly to_seq: number
@@ -28,7 +28,7 @@ export interface ProducerGap {
 }
 
 /** What the journal knows of a persona's liveness. */
-export interface Liveness {
+interface Liveness {
   readonly seq: number
   readonly ts: string | null
   readonly event: string | null

@@ -164,7 +164,7 @@ class Search {
 }
 
 /** A record as an answer names it. */
-export function turnOf({ record, place }: Pick<Applied, 'record' | 'place'>): Turn {
+function turnOf({ record, place }: Pick<Applied, 'record' | 'place'>): Turn {
   const { seq, ts, action, item_type, item_id } = record
   const { segment, offset } = place
   return { seq, ts: ts ?? null, segment, offset, action, item_type, item_id: item_id ?? null }

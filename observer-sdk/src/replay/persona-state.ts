@@ -4,7 +4,7 @@ import { STALE_MS } from '../project/persona.js'
 import type { Payloads } from './entity-facts.js'
 
 /** An alert that is open. */
-export interface OpenAlert {
+interface OpenAlert {
   readonly item_id: string
   readonly kind: JsonValue
   readonly reason: JsonValue

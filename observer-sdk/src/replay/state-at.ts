@@ -35,7 +35,7 @@ export async function stateAtStop(
   for (;;) {
     const base = nearestCheckpoint(
       journal,
-      (headSeq, tail) => headSeq < below && isBefore(headSeq, tail, stop),
+      (headSeq, tail) => headSeq < below && headSeq >= journal.first - 1 && isBefore(headSeq, tail, stop),
     )
     const reading = new Reading(startFrom(base, journal), {
       isBeyond: (record, segment, offset) => isBeyond(stop, record, segment, offset),

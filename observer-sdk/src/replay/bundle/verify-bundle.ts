@@ -12,7 +12,7 @@ import { type BundledFile, type BundleManifest, bundleEvents, bundleFile, parseB
 import { readTar, type TarEntry, type TarSink } from './tar.js'
 
 /** A file that is not what the manifest says. */
-export interface WrongFile {
+interface WrongFile {
   readonly path: string
   readonly why: 'changed' | 'absent' | 'unlisted' | 'unreadable'
 }

@@ -2,7 +2,7 @@
 import { type Bins, MARK_KINDS, type MarkKind, type Marks } from './timeline.js'
 
 /** Most marks that are drawn one by one. */
-export const MARKS_MAX = 200_000
+const MARKS_MAX = 200_000
 const BINS_MAX = 50_000
 const FIRST_WIDTH_MS = 1000
 
