@@ -18,8 +18,8 @@ function setUp(t: Test): { of: (project: string, identity: string) => Ledger; fs
 const progress: Progress = {
   passed: { seq: 12, writer: 'w_1-aa' },
   held: [
-    ['__proto__', { seq: 3, writer: null }],
-    ['../x', { seq: 4, writer: 'w_1-aa' }],
+    ['__proto__', { seq: 3, writer: null }, undefined],
+    ['../x', { seq: 4, writer: 'w_1-aa' }, 'broken'],
   ],
   names: [['a/b', 'a_b']],
 }
