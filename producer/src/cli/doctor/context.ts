@@ -8,8 +8,8 @@ import type { ServicePlace } from '../../service/target.js'
 import type { Answer, Directory } from '../../source/answer.js'
 import { openSource } from '../../source/open-source.js'
 import type { Source } from '../../source/source.js'
-import { type LastSign, lastSign } from '../run/last-sign.js'
 import type { RunOptions } from '../run/options.js'
+import { type LastSign, lastSign } from '../status/last-sign.js'
 import { version } from '../version.js'
 
 /** What a check looks at. Everything that costs something is had once, when the first check asks. */

@@ -22,7 +22,7 @@ export const runCommands: readonly Command[] = [
     name: 'status',
     about: 'What runs on a store, since when, and how each inbox is; also when nothing runs.',
     flags: [storeFlag, jsonFlag],
-    load: () => import('./status.js'),
+    load: () => import('../status/status.js'),
   },
   {
     name: 'poke',

@@ -3,8 +3,8 @@ import type { Input, Io } from '@kim/cli-kit'
 import { KimError, storePaths } from '@kim/manifest'
 import { ask } from '../ask-producer.js'
 import { report } from '../report.js'
+import { lastSign } from '../status/last-sign.js'
 import { storeOf } from '../store-flags.js'
-import { lastSign } from './last-sign.js'
 
 /** A clean stop takes at most two seconds (CL-14). */
 const END_MS_MAX = 5000
@@ -17,7 +17,7 @@ export async function run(input: Input, io: Io): Promise<number> {
   await ask(paths, 'shutdown', io)
   const isThere = (): boolean => {
     const sign = lastSign(paths, Date.now())
-    return sign.state === 'running' && sign.pid === pid
+    return (sign.state === 'running' || sign.state === 'hung') && sign.pid === pid
   }
   for (let waited = 0; isThere(); waited += LOOK_MS) {
     if (waited >= END_MS_MAX)

@@ -1,10 +1,6 @@
 import { formatDuration } from '@kim/cli-kit'
 import { type Check, fine } from '../check.js'
 
-/** Sign intervals that may pass before silence means something. */
-const INTERVALS = 3
-const INTERVAL_MS = 10_000
-
 /** Somebody has to be at work. */
 export const producer: Check = {
   id: 'producer',
@@ -25,9 +21,8 @@ export const producer: Check = {
         remedy: `look at its log, then ${start}`,
       }
     }
-    const interval = typeof health['interval_ms'] === 'number' ? health['interval_ms'] : INTERVAL_MS
     const seen = ageMs === undefined ? 'no sign yet' : `last sign ${formatDuration(ageMs)} ago`
-    if (ageMs !== undefined && ageMs > interval * INTERVALS) {
+    if (state === 'hung') {
       return {
         status: 'fail',
         evidence: `pid ${pid} holds the store, but its ${seen}: it hangs, or is suspended`,

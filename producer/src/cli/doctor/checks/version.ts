@@ -8,7 +8,8 @@ export const version: Check = {
   look: context => {
     const { state, health } = context.sign()
     const running = health['version']
-    if (state !== 'running' || typeof running !== 'string') return unseen('no producer runs')
+    if ((state !== 'running' && state !== 'hung') || typeof running !== 'string')
+      return unseen('no producer runs')
     if (running === own) return fine(own)
     return {
       status: 'warn',

@@ -5,10 +5,10 @@ import { startKeyOf } from '../../effects/host.js'
 /** What the files in `run/` say about the producer of a store, without asking it. */
 export interface LastSign {
   /**
-   * `running`: a process holds the lock. `stopped`: the last one said that it did. `gone`: it ended without a word.
-   * `never`: there is no sign of any.
+   * `running`: a process holds the lock. `hung`: one does, and gives no sign of life. `stopped`: the last one said
+   * that it did. `gone`: it ended without a word. `never`: there is no sign of any.
    */
-  readonly state: 'running' | 'stopped' | 'gone' | 'never'
+  readonly state: 'running' | 'hung' | 'stopped' | 'gone' | 'never'
   readonly pid: number | undefined
   readonly started: string | undefined
   /** Age of the newest sign in milliseconds. */
@@ -17,6 +17,10 @@ export interface LastSign {
   readonly health: JsonObject
 }
 
+/** Sign intervals that may pass before silence means something. */
+const INTERVALS = 3
+const INTERVAL_MS = 10_000
+
 /** Reads the lock file and `run/health.json`. */
 export function lastSign(paths: StorePaths, nowMs: number): LastSign {
   const holder = readObject(paths.lock)
@@ -24,11 +28,15 @@ export function lastSign(paths: StorePaths, nowMs: number): LastSign {
   const health = readObject(paths.health)
   const isHeld = typeof pid === 'number' && isRunning(pid, holder['start_key'])
   const known = isHeld ? holder : health
+  const ageMs = ageOf(paths.health, nowMs)
+  const interval = numberIn(health['interval_ms']) ?? INTERVAL_MS
+  // Signs of an earlier life say nothing of one that has just begun.
+  const isSilent = health['pid'] === pid && ageMs !== undefined && ageMs > interval * INTERVALS
   return {
-    state: isHeld ? 'running' : stateOf(health),
+    state: isHeld ? (isSilent ? 'hung' : 'running') : stateOf(health),
     pid: isHeld ? pid : numberIn(health['pid']),
     started: typeof known['started'] === 'string' ? known['started'] : undefined,
-    ageMs: ageOf(paths.health, nowMs),
+    ageMs,
     health,
   }
 }

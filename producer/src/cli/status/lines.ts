@@ -1,0 +1,106 @@
+import { formatDuration } from '@kim/cli-kit'
+import { isJsonObject, type JsonObject, type StorePaths } from '@kim/manifest'
+import type { Backlog } from './backlog.js'
+import type { ConsumerStatus } from './consumers.js'
+import type { LastSign } from './last-sign.js'
+import type { SinkLine } from './sinks.js'
+
+/** What stands besides the producer. */
+export interface Standing {
+  readonly head_seq: number
+  readonly project_id: string
+  readonly backlog: Backlog
+  readonly sinks: readonly SinkLine[]
+  readonly consumers: readonly ConsumerStatus[]
+}
+
+const STATE_WORDS: Readonly<Record<LastSign['state'], string>> = {
+  running: 'running',
+  hung: 'hung: it holds the store and gives no sign',
+  stopped: 'stopped',
+  gone: 'gone: it ended without a word; nothing that was acknowledged is lost',
+  never: 'never ran here',
+}
+
+/** Inboxes, lanes and the like that are named one by one. */
+const SHOWN_MAX = 20
+
+/** A status as a person reads it. */
+export function standingLines(
+  sign: LastSign,
+  paths: StorePaths,
+  { head_seq, backlog, sinks, consumers }: Standing,
+  nowMs: number,
+): string[] {
+  const { health } = sign
+  const personas = Array.isArray(health['personas']) ? health['personas'].filter(isJsonObject) : []
+  const width = Math.max(0, ...personas.map(persona => String(persona['persona']).length))
+  return [
+    producerLine(sign),
+    `store     ${paths.root}, head ${head_seq}${health['disk'] === 'full' ? ', DISK FULL' : ''}`,
+    ...(typeof health['source'] === 'string'
+      ? [`source    ${health['source']} (${health['dialect']}), counts ${health['counts']}`]
+      : []),
+    backlogLine(backlog, nowMs),
+    ...sinks.map(sink => `sink      ${sinkText(sink)}`),
+    ...consumers.map(consumer => `consumer  ${consumerText(consumer)}`),
+    ...personas.map(
+      persona => `inbox     ${String(persona['persona']).padEnd(width)}  ${personaText(persona, nowMs)}`,
+    ),
+  ]
+}
+
+function producerLine({ state, pid, started, ageMs, health }: LastSign): string {
+  const who = state === 'running' || state === 'hung' ? `, pid ${pid}, since ${started}` : ''
+  const reason = state === 'stopped' && typeof health['reason'] === 'string' ? `: ${health['reason']}` : ''
+  const isTold = state === 'running' && ageMs === 0
+  const seen = ageMs === undefined || isTold ? '' : ` (last sign ${formatDuration(ageMs)} ago)`
+  return `producer  ${STATE_WORDS[state]}${reason}${who}${seen}`
+}
+
+function backlogLine({ state, as_of, personas }: Backlog, nowMs: number): string {
+  if (state === 'unknown') return 'backlog   unknown: nobody heard what the server counts'
+  const age = as_of === null ? Number.NaN : Math.max(0, nowMs - Date.parse(as_of))
+  const when = age >= 1000 ? ` (as heard ${formatDuration(age)} ago)` : ''
+  if (state === 'none') return `backlog   none: what the server calls unread stands in the journal${when}`
+  const shown = personas
+    .slice(0, SHOWN_MAX)
+    .map(({ persona, there, here }) => `${persona} ${there} unread there, ${here} here`)
+  return `backlog   ${shown.join('; ')}${more(personas.length)}${when}`
+}
+
+function sinkText({ identity, state, why, behind, lanes, held }: SinkLine): string {
+  if (state === 'off') return `${identity}: off: ${why}`
+  const lag = behind === 0 ? 'at the head' : `${behind} records behind`
+  const words = state === 'idle' ? `${lag}, and nothing runs it` : lag
+  const stuck = lanes
+    .filter(lane => lane.why !== null)
+    .slice(0, SHOWN_MAX)
+    .map(({ lane, why: reason, for_ms }) => {
+      const name = lane === '' ? 'held' : `${lane} is held`
+      return `${name}${for_ms > 0 ? ` for ${formatDuration(for_ms)}` : ''}: ${reason}`
+    })
+  return [`${identity}: ${words}`, ...stuck].join('; ') + (stuck.length > 0 ? more(held) : '')
+}
+
+function consumerText({ consumer, behind, in_use: isUsed }: ConsumerStatus): string {
+  if (behind === null) return `${consumer}: its file is damaged`
+  const lag = behind === 0 ? 'at the head' : `${behind} records behind`
+  return `${consumer}: ${lag}${isUsed ? ', in use' : ''}`
+}
+
+function personaText(persona: JsonObject, nowMs: number): string {
+  const polled = typeof persona['last_poll'] === 'string' ? Date.parse(persona['last_poll']) : Number.NaN
+  const parts = [
+    `${String(persona['state']).padEnd(4)}  ${persona['armed'] === true ? `id ${persona['watermark']}` : 'not armed'}`,
+    Number.isNaN(polled) ? 'never polled' : `polled ${formatDuration(Math.max(0, nowMs - polled))} ago`,
+  ]
+  if (typeof persona['unread'] === 'number') parts.push(`${persona['unread']} unread`)
+  if (persona['pinned'] === true) parts.push('a gap is being walked')
+  if (persona['state'] === 'down' && typeof persona['reason'] === 'string') parts.push(persona['reason'])
+  return parts.join(', ')
+}
+
+function more(count: number): string {
+  return count > SHOWN_MAX ? `, and ${count - SHOWN_MAX} more` : ''
+}

@@ -1,0 +1,73 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { clientState, type Environment, isJsonObject, type JsonObject } from '@kim/manifest'
+import { parseLedger } from '../../sinks/ledger.js'
+import { type SinkStatus, sinkKind } from '../../sinks/sink-status.js'
+
+/** A sink as it is, or as its ledger says it was left. */
+export type SinkLine = Omit<SinkStatus, 'state'> & {
+  /** `idle`: no process runs it; its watermark stays where it is. */
+  readonly state: SinkStatus['state'] | 'idle'
+}
+
+/** The sinks of a journal: what the producer that runs says of its own, and the ledgers of all others. */
+export function sinksOf(
+  env: Environment,
+  home: string,
+  journal: { readonly projectId: string; readonly headSeq: number },
+  told: JsonObject,
+): SinkLine[] {
+  const running = Array.isArray(told['sinks']) ? told['sinks'].filter(isSinkStatus) : []
+  const others = ledgersIn(
+    join(clientState(env, home, 'kim-producer'), 'sinks', journal.projectId),
+    journal.headSeq,
+  )
+  return [...running, ...others.filter(({ identity }) => !running.some(sink => sink.identity === identity))]
+}
+
+function isSinkStatus(value: unknown): value is SinkStatus {
+  return isJsonObject(value) && typeof value['identity'] === 'string' && Array.isArray(value['lanes'])
+}
+
+function ledgersIn(directory: string, headSeq: number): SinkLine[] {
+  let names: string[]
+  try {
+    names = readdirSync(directory).filter(name => name.endsWith('.json') && !name.startsWith('.'))
+  } catch {
+    return []
+  }
+  return names.sort().map(name => ledgerLine(join(directory, name), headSeq))
+}
+
+function ledgerLine(path: string, headSeq: number): SinkLine {
+  const nothing = { lag_ms: 0, gaps: {}, held: 0, lanes: [] }
+  const ledger = parsed(path)
+  if (ledger === undefined) {
+    const why = `${path} holds no watermark`
+    return { sink: 'unknown', identity: path, state: 'off', why, seq: null, behind: null, ...nothing }
+  }
+  const { passed, held } = ledger.progress
+  const lanes = held
+    .map(([lane, { seq }, why]) => ({ lane, seq, why: why ?? null, tries: 0, for_ms: 0 }))
+    .sort((a, b) => a.seq - b.seq)
+  const identity = ledger.sink ?? path
+  return {
+    sink: ledger.sink === undefined ? 'unknown' : sinkKind(ledger.sink),
+    identity,
+    state: 'idle',
+    why: null,
+    ...nothing,
+    seq: passed.seq,
+    behind: Math.max(0, headSeq - Math.min(passed.seq, lanes[0]?.seq ?? passed.seq)),
+    held: lanes.length,
+    lanes,
+  }
+}
+
+function parsed(path: string): ReturnType<typeof parseLedger> {
+  try {
+    return parseLedger(readFileSync(path, 'utf8'))
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,181 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { storePaths } from '@kim/manifest'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import type { Test } from 'tap'
+import { complete, counts, FP, NF, row, type Scene } from '../kit/kijito/index.js'
+
+const root = fileURLToPath(new URL('../../../', import.meta.url))
+const schema = JSON.parse(readFileSync(join(root, 'producer/schema/output-status.json'), 'utf8')) as object
+const validate = new Ajv2020({ allErrors: true, allowUnionTypes: true, validateFormats: false }).compile(
+  schema,
+)
+
+interface Status {
+  readonly state: string
+  readonly head_seq: number
+  readonly backlog: unknown
+  readonly sinks: readonly Readonly<Record<string, unknown>>[]
+  readonly consumers: unknown
+}
+
+/** What `status --json` prints, held against its schema. */
+async function status(t: Test, scene: Scene): Promise<Status> {
+  const asked = scene.run(['status', '--json', '--store', scene.store])
+  t.equal(await scene.endOf(asked), 0, asked.stderr)
+  const found = JSON.parse(asked.stdout) as Status
+  t.ok(validate(found), `${asked.stdout} ${JSON.stringify(validate.errors)}`)
+  return found
+}
+
+/** The same for a person. */
+async function words(t: Test, scene: Scene): Promise<string> {
+  const asked = scene.run(['status', '--store', scene.store])
+  t.equal(await scene.endOf(asked), 0, asked.stderr)
+  return asked.stdout
+}
+
+row('CL-54 status', 'a journal on which nothing ever ran', { standing: { cursor: 4 } }, async (t, scene) => {
+  t.match(await status(t, scene), {
+    state: 'never',
+    pid: null,
+    age_ms: null,
+    backlog: { state: 'unknown', as_of: null, personas: [] },
+    sinks: [],
+    consumers: [],
+  })
+  t.match(await words(t, scene), /^producer {2}never ran here\nstore .*\nbacklog {3}unknown/)
+})
+
+row(
+  'CL-54 sinks',
+  'how far each is, what is held and why, also when nothing runs any more',
+  { standing: { cursor: 4 } },
+  async (t, scene) => {
+    const lines = join(scene.home, 'out', 'ev.ndjson')
+    const flags = ['--emit', 'exec-per-event', '--exec', 'exit 7', '--events-file', lines]
+    scene.newest(complete(4))
+    const producer = scene.start([...NF, ...flags])
+    await scene.tells('armed(4)')
+    await scene.until('it is refused', () => producer.stderr.includes('sink_failing'))
+    const held = { state: 'held', held: 1, lanes: [{ lane: '', why: /exited with 7/, tries: Number }] }
+    const running = await status(t, scene)
+    const [exec, file] = running.sinks
+    t.match(exec, { sink: 'exec-per-event', identity: 'exec-per-event', ...held })
+    t.ok(Number(exec?.['behind']) > 0)
+    t.match(file, { sink: 'events-file', identity: `file:${lines}`, state: 'working', behind: 0, held: 0 })
+    t.match(await words(t, scene), /\nsink {6}exec-per-event: \d+ records behind; held.*: .*exited with 7\n/)
+    t.equal(await producer.stop(), 0, producer.stderr)
+    const left = await status(t, scene)
+    t.equal(left.state, 'stopped')
+    const [first, second] = [...left.sinks].sort((a, b) => String(a['sink']).localeCompare(String(b['sink'])))
+    t.match(first, { sink: 'events-file', state: 'idle', behind: Number, held: 0 })
+    t.match(second, { sink: 'exec-per-event', ...held, state: 'idle' })
+    t.match(
+      await words(t, scene),
+      /\nsink {6}exec-per-event: \d+ records behind, and nothing runs it; held: /,
+    )
+  },
+)
+
+row(
+  'CL-54 backlog',
+  'what the server calls unread and the journal does not have',
+  { standing: { cursor: 4 } },
+  async (t, scene) => {
+    scene.newest(complete(4))
+    scene.pending(counts({ argus: 3 }, 1))
+    const producer = scene.start(FP)
+    await scene.tells('armed(4)')
+    await scene.polls(2)
+    const behind = { state: 'behind', personas: [{ persona: 'argus', there: 3, here: Number }] }
+    t.match((await status(t, scene)).backlog, behind)
+    t.match(await words(t, scene), /\nbacklog {3}argus 3 unread there, \d here/)
+    await producer.stop()
+    t.match((await status(t, scene)).backlog, behind, 'as it was heard last')
+    scene.clear()
+    const next = scene.start(FP)
+    scene.newest(complete(4))
+    scene.pending(counts({ argus: 0 }, 2))
+    await scene.polls(2)
+    t.match((await status(t, scene)).backlog, { state: 'none', as_of: String })
+    await next.stop()
+  },
+)
+
+row(
+  'CL-54 producer',
+  'hung and gone are told apart, and from running and stopped',
+  { standing: { cursor: 4 } },
+  async (t, scene) => {
+    const producer = scene.start(NF)
+    await scene.tells('armed(4)')
+    t.match(await status(t, scene), { state: 'running', age_ms: 0, pid: producer.child.pid })
+    producer.signal('SIGSTOP')
+    t.match(await status(t, scene), { state: 'running' }, 'silence has to last')
+    const { health } = storePaths(scene.store)
+    spawnSync('touch', ['-d', '1 hour ago', health])
+    t.match(await status(t, scene), { state: 'hung', pid: producer.child.pid })
+    t.match(await words(t, scene), /^producer {2}hung: it holds the store/)
+    producer.signal('SIGKILL')
+    await producer.ended
+    t.match(await status(t, scene), { state: 'gone', pid: producer.child.pid })
+    t.match(await words(t, scene), /^producer {2}gone: .*\(last sign 1h/)
+  },
+)
+
+row(
+  'CL-54 consumers',
+  'each of this journal, and no other',
+  { standing: { cursor: 4 } },
+  async (t, scene) => {
+    const { head_seq, project_id } = (await status(t, scene)) as Status & { readonly project_id: string }
+    const directory = join(scene.home, 'state', 'kim', 'clients', 'kim-tail', 'cursors')
+    mkdirSync(directory, { recursive: true })
+    const place = { checkpoint_seq: 0, project_id, seq: head_seq - 2, writer: null }
+    writeFileSync(join(directory, 'session.json'), JSON.stringify(place))
+    writeFileSync(join(directory, 'other.json'), JSON.stringify({ ...place, project_id: 'another' }))
+    writeFileSync(join(directory, 'broken.json'), '{')
+    t.match((await status(t, scene)).consumers, [
+      { consumer: 'broken', seq: null, behind: null, in_use: false },
+      { consumer: 'session', seq: head_seq - 2, behind: 2, in_use: false },
+    ])
+    mkdirSync(join(directory, 'session.json.lock'))
+    const text = await words(t, scene)
+    t.match(
+      text,
+      /\nconsumer {2}broken: its file is damaged\nconsumer {2}session: 2 records behind, in use\n/,
+    )
+  },
+)
+
+const noPromtool = spawnSync('promtool', ['--version']).error !== undefined && 'promtool is not here'
+
+row('CL-53 metrics', 'of a producer at work', {}, async (t, scene) => {
+  const lines = join(scene.home, 'out', '{persona}.ndjson')
+  const producer = scene.start([...NF, '--events-file-template', lines])
+  await scene.tells('armed(0)')
+  scene.send('argus')
+  await scene.tells('new 1')
+  t.equal(await producer.stop(), 0, producer.stderr)
+  const text = readFileSync(storePaths(scene.store).metrics, 'utf8')
+  for (const pattern of [
+    /^kim_wake_latency_seconds_count [1-9]/m,
+    /^kim_journal_fsync_duration_seconds_count [1-9]/m,
+    /^kim_poll_duration_seconds_count [1-9]/m,
+    /^kim_journal_records_total\{type="message"\} 1$/m,
+    /^kim_journal_segments 1$/m,
+    /^kim_sink_behind_records\{sink="events-file-template"\} \d+$/m,
+  ]) {
+    t.match(text, pattern)
+  }
+  await t.test('promtool - finds nothing to mend', { skip: noPromtool }, async t => {
+    const { status: code, stderr } = spawnSync('promtool', ['check', 'metrics'], {
+      input: text,
+      encoding: 'utf8',
+    })
+    t.same([code, stderr], [0, ''])
+  })
+})
