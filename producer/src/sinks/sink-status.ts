@@ -1,7 +1,7 @@
 import type { Lanes } from './lanes.js'
 
 /** A lane that does not come further; a type and no interface, so that it counts as JSON. */
-export type HeldLane = {
+type HeldLane = {
   /** '' for a sink with a single place. */
   readonly lane: string
   /** What it took last. */

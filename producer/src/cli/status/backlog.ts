@@ -1,7 +1,7 @@
 import { isCount, isJsonObject, type JsonObject } from '@kim/manifest'
 
 /** What the server calls unread against what the journal holds unread, of one inbox. */
-export interface InboxBacklog {
+interface InboxBacklog {
   readonly persona: string
   readonly there: number
   readonly here: number
