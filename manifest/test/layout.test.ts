@@ -111,6 +111,7 @@ t.test('store - where everything stands', async t => {
     run: '/s/run',
     lock: '/s/run/lock',
     controlSocket: '/s/run/control.sock',
+    controlPath: '/s/run/control.path',
     health: '/s/run/health.json',
     metrics: '/s/run/metrics.prom',
   })

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import {
@@ -25,7 +25,8 @@ function segmentsOf(eventsDir: string): [number, Buffer][] {
       const isZipped = folder !== eventsDir && name.endsWith('.gz')
       const number = parseSegmentName(isZipped ? name.slice(0, -3) : name)
       if (number === undefined || found.has(number)) continue
-      const content = unpacked(readFileSync(join(folder, name)), isZipped)
+      const path = join(folder, name)
+      const content = statSync(path).isFile() ? unpacked(readFileSync(path), isZipped) : undefined
       if (content !== undefined) found.set(number, content)
     }
   }
