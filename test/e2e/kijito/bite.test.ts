@@ -1,7 +1,5 @@
-import { spawn } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { canPlant, type Plant, planted } from '../../kit/kijito/index.js'
+import { canPlant, type Plant, passes, planted } from '../../kit/kijito/index.js'
 
 /** A fault, and the row that must fail of it. */
 interface Bite extends Plant {
@@ -114,18 +112,11 @@ const SUITES: Readonly<Record<string, string>> = {
   N: 'transport',
 }
 
-/** A row that waits for what never comes need not wait long to have failed. */
-const PATIENCE_MS = 20_000
 const AT_A_TIME = 4
 
-/** Runs one row in a process of its own; true if it passes. */
-async function passes(row: string, env: Readonly<Record<string, string>>): Promise<boolean> {
-  const file = fileURLToPath(new URL(`./${SUITES[row[0] ?? '']}.test.js`, import.meta.url))
-  const child = spawn(process.execPath, [file], {
-    stdio: 'ignore',
-    env: { ...process.env, NODE_OPTIONS: '', KIM_ROWS: row, KIM_PATIENCE_MS: String(PATIENCE_MS), ...env },
-  })
-  return (await new Promise(resolve => child.on('close', resolve))) === 0
+/** Runs one row; true if it passes. */
+function rowPasses(row: string, env: Readonly<Record<string, string>>): Promise<boolean> {
+  return passes(new URL(`./${SUITES[row[0] ?? '']}.test.js`, import.meta.url), { KIM_ROWS: row, ...env })
 }
 
 t.jobs = AT_A_TIME
@@ -133,13 +124,13 @@ t.setTimeout(600_000)
 
 t.test('bite - a fault that is none fails nothing', { buffered: true, timeout: 300_000 }, async t => {
   const [{ file, from } = { file: '', from: '' }] = BITES
-  t.ok(await passes('N3', planted({ file, from, to: from })), 'it is not the planting that fails')
+  t.ok(await rowPasses('N3', planted({ file, from, to: from })), 'it is not the planting that fails')
 })
 
 for (const { row, about, ...plant } of BITES) {
   t.test(`bite - ${about}: ${row} fails`, { buffered: true, timeout: 300_000 }, async t => {
     t.ok(canPlant(plant), 'there is a place for it')
-    t.ok(await passes(row, {}), 'as it is the row passes')
-    t.notOk(await passes(row, planted(plant)), 'with the fault it does not')
+    t.ok(await rowPasses(row, {}), 'as it is the row passes')
+    t.notOk(await rowPasses(row, planted(plant)), 'with the fault it does not')
   })
 }

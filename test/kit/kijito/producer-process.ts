@@ -2,6 +2,7 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { plantFlags, producerRoot } from './plant.js'
+import type { Preload } from './preloads.js'
 
 /** The launcher that npm links. */
 const BIN = join(producerRoot, 'bin/kim-producer.js')
@@ -23,8 +24,13 @@ export class ProducerProcess {
   code: number | string | undefined
   readonly ended: Promise<number | string>
 
-  constructor(home: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-    this.child = spawn(process.execPath, [...plantFlags(), BIN, ...args], {
+  constructor(
+    home: string,
+    args: readonly string[],
+    env: Readonly<Record<string, string>> = {},
+    preload: Preload = [],
+  ) {
+    this.child = spawn(process.execPath, [...plantFlags(), ...preload, BIN, ...args], {
       env: environment(home, env),
       stdio: ['ignore', 'pipe', 'pipe'],
     })

@@ -28,7 +28,8 @@ export class SimulatorProcess {
 
   constructor(flags: readonly string[] = []) {
     const { NODE_OPTIONS: _, ...env } = process.env
-    const args = [MAIN, '--port', '0', '--stdin', ...flags]
+    const port = flags.includes('--port') ? [] : ['--port', '0']
+    const args = [MAIN, ...port, '--stdin', ...flags]
     this.#child = spawn(process.execPath, args, { env, stdio: ['pipe', 'pipe', 'inherit'] })
     this.url = new Promise((resolve, reject) => {
       this.#ready = resolve
@@ -54,9 +55,16 @@ export class SimulatorProcess {
 
   /** Ends it: it goes when nobody can tell it anything any more. */
   async close(): Promise<void> {
-    if (this.#child.exitCode !== null) return
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
     const closed = new Promise(resolve => this.#child.once('close', resolve))
     this.#child.stdin.end()
+    await closed
+  }
+
+  /** Ends it without a word to anybody. */
+  async kill(): Promise<void> {
+    const closed = new Promise(resolve => this.#child.once('close', resolve))
+    this.#child.kill('SIGKILL')
     await closed
   }
 

@@ -1,0 +1,62 @@
+// That the trials can fail: a fault of the producer that each of them is about.
+import t from 'tap'
+import { canPlant, type Plant, passes, planted } from '../../kit/kijito/index.js'
+
+/** A fault, and the trial that must fail of it. */
+interface Bite extends Plant {
+  readonly trial: string
+  readonly about: string
+}
+
+const BITES: readonly Bite[] = [
+  {
+    trial: 'burst',
+    about: 'a walk that stopped counts as one that came through',
+    file: 'core/poll.js',
+    from: 'holes: walk.holes,',
+    to: 'holes: [],',
+  },
+  {
+    trial: 'clock',
+    about: 'schedules go by the wall clock',
+    file: 'effects/clock.js',
+    from: 'wallMs: () => Date.now(), monoMs,',
+    to: 'wallMs: () => Date.now(), monoMs: () => Date.now(),',
+  },
+  {
+    trial: 'disk',
+    about: 'what found no space counts as durable',
+    file: 'run/driver.js',
+    from: "core.committed('full'",
+    to: "core.committed('durable'",
+  },
+  {
+    trial: 'names',
+    about: 'mail is marked as read',
+    file: 'source/open-source.js',
+    from: "mark_read: 'false'",
+    to: "mark_read: 'true'",
+  },
+  {
+    trial: 'token',
+    about: 'a refused token is not read again',
+    file: 'source/open-source.js',
+    from: 'status === 401',
+    to: 'status === 499',
+  },
+]
+
+t.jobs = 2
+t.setTimeout(900_000)
+
+for (const { trial, about, ...plant } of BITES) {
+  t.test(
+    `bite - ${about}: the trial of the ${trial} fails`,
+    { buffered: true, timeout: 300_000 },
+    async t => {
+      t.ok(canPlant(plant), 'there is a place for it')
+      const file = new URL(`./plus-${trial}.test.js`, import.meta.url)
+      t.notOk(await passes(file, { KIM_SOAK: '', ...planted(plant) }), 'with the fault it does not pass')
+    },
+  )
+}
