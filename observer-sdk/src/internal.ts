@@ -1,4 +1,5 @@
 export { type ObserverSeams, openObserverWith } from './observer.js'
+export { openTailWith } from './record-tail.js'
 export { readTar, tarEnd, tarHeader, tarPadding } from './replay/bundle/tar.js'
 export { openCopy } from './replay/copied-journal.js'
 export { differenceOf } from './replay/diff.js'

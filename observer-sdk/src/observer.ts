@@ -268,7 +268,7 @@ function stableView(follower: Follower): StateView {
 }
 
 /** A cursor inside the store would be a write into it. */
-function refuseInside({ directory }: CursorStore, eventsDir: string): void {
+export function refuseInside({ directory }: CursorStore, eventsDir: string): void {
   if (directory === undefined) return
   const store = dirname(realOf(eventsDir))
   const cursors = realOf(directory)

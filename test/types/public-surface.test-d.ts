@@ -35,6 +35,7 @@ type Values =
   | 'monitorLine'
   | 'noJournalAt'
   | 'openObserver'
+  | 'openTail'
   | 'payloadOf'
   | 'runExec'
   | 'statsJournal'
@@ -46,6 +47,10 @@ export type Assertions = [
   Assert<Equal<keyof typeof namespace, Values>>,
   Assert<Equal<typeof openObserver, (options: ObserverOptions) => Promise<Observer>>>,
   Assert<Equal<typeof namespace.openObserver, typeof openObserver>>,
+  Assert<Equal<typeof namespace.openTail, (options: namespace.TailOptions) => Promise<namespace.RecordTail>>>,
+  Assert<
+    Equal<keyof namespace.RecordTail, 'head' | 'projectId' | 'changes' | 'close' | typeof Symbol.asyncDispose>
+  >,
   Assert<Equal<Awaited<ReturnType<typeof import('@kim/observer-sdk').openObserver>>, Observer>>,
   Assert<Equal<typeof memoryCursors, () => CursorStore>>,
   Assert<Equal<typeof fileCursors, (directory: string) => CursorStore>>,

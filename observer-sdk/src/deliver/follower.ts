@@ -15,6 +15,7 @@ import { Roster } from '../project/persona.js'
 import { SeqWatch } from '../project/seq-watch.js'
 import { State } from '../project/state.js'
 import type { Flaw } from '../tail/base.js'
+import { isSamePlace } from '../tail/position.js'
 import type { Batch, News, RecordReader, RecordSource, Snapshot } from '../tail/source.js'
 import { inSlices, nextTurn } from './slices.js'
 
@@ -97,6 +98,11 @@ export class Follower {
 
   get head(): Head {
     return this.#head
+  }
+
+  /** The newest record that stands before the end of a batch: where the state stands too, the newest of all. */
+  headAt({ passed, to }: Batch): Head | undefined {
+    return isSamePlace(to, this.#reader.position) ? this.#head : passed
   }
 
   get registryAuthoritative(): boolean {

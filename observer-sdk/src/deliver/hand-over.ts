@@ -3,14 +3,30 @@ import { isNews, KimError, type ReadRecord } from '@kim/manifest'
 import { type Cursor, type CursorStore, parseCursor } from '../cursors/cursor.js'
 import { type Impact, ImpactSet } from '../project/impact.js'
 import { isSamePlace, ORIGIN, type Position } from '../tail/position.js'
-import type { Batch, Gap, RecordReader, Start } from '../tail/source.js'
+import type { Batch, Gap, Ground, RecordReader, RecordSource, Start } from '../tail/source.js'
 import type { Change } from './change.js'
-import { BATCH_BYTES, type Follower } from './follower.js'
+import { BATCH_BYTES } from './follower.js'
 import { inSlices, nextTurn } from './slices.js'
+
+/** What follows the journal, with a state or without one. */
+export interface Followed {
+  readonly source: RecordSource
+  readonly exists: boolean
+  /** Grows whenever places change their meaning. */
+  readonly epoch: number
+  readonly snapshot: Ground & { readonly checkpointSeq: number }
+  /** The newest record that stands before the end of a batch, as far as is known. */
+  headAt(batch: Batch): Ground['head'] | undefined
+  /** Where following has come to. */
+  readonly reader: Pick<RecordReader, 'position'>
+  /** What it read last, if it reads. */
+  readonly latest: Batch | undefined
+  onLost(reason: NonNullable<Batch['lost']>): void
+}
 
 /** What hand-over needs to know of its observer. */
 export interface HandOverOptions {
-  readonly follower: Follower
+  readonly follower: Followed
   readonly cursors: CursorStore
   /** The id that cursors are stored under, as of now. */
   readonly projectId: () => string
@@ -178,9 +194,9 @@ export class HandOver {
     return batch?.skipped === true && to >= from ? { from, to, reason: 'archived' } : undefined
   }
 
-  #reach({ passed, to }: Batch): void {
+  #reach(batch: Batch): void {
     const { follower } = this.#options
-    const { seq, writer } = isSamePlace(to, follower.reader.position) ? follower.head : (passed ?? NOWHERE)
+    const { seq, writer } = follower.headAt(batch) ?? NOWHERE
     if (seq < this.#reached.seq || seq === 0) return
     this.#reached = { seq, writer, checkpoint_seq: follower.snapshot.checkpointSeq }
   }

@@ -5,9 +5,9 @@ import { type DeriveLimits, derive, type Snapshot } from './derive.js'
 import { JournalDirectory } from './directory.js'
 import { History } from './history.js'
 import { JournalReader, type KeepLine } from './journal-reader.js'
-import { locate, type Start } from './locate.js'
+import { type Ground, groundOf, locate, type Start } from './locate.js'
 import type { Position } from './position.js'
-import { directoryProjectId } from './project-id.js'
+import { directoryProjectId, statedProjectId } from './project-id.js'
 import type { CursorLike, News, RecordReader, RecordSource } from './source.js'
 
 /** A journal directory as a source of records. */
@@ -27,18 +27,28 @@ export class JournalSource implements RecordSource {
   }
 
   *derive(limits: DeriveLimits = {}): Generator<void, Snapshot> {
-    if (limits.until === undefined) {
-      this.#directory.known.clear()
-      this.look()
-      this.#derived = this.#directory.identity
-      this.#pending = undefined
-    }
+    if (limits.until === undefined) this.#begin()
     const snapshot = yield* derive(this.#history(), limits)
     return snapshot
   }
 
-  *locate(cursor: CursorLike, snapshot: Snapshot): Generator<void, Start> {
-    return yield* locate(this.#history(), cursor, snapshot)
+  *ground(seq: number): Generator<void, { readonly ground: Ground; readonly projectId: string | undefined }> {
+    this.#begin()
+    const history = this.#history()
+    const projectId = statedProjectId(history)
+    return { ground: yield* groundOf(history, seq), projectId }
+  }
+
+  *locate(cursor: CursorLike, ground: Ground): Generator<void, Start> {
+    return yield* locate(this.#history(), cursor, ground)
+  }
+
+  /** What is there from now on is what later looks are compared with. */
+  #begin(): void {
+    this.#directory.known.clear()
+    this.look()
+    this.#derived = this.#directory.identity
+    this.#pending = undefined
   }
 
   reader(position: Position): RecordReader {

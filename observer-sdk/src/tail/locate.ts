@@ -26,11 +26,35 @@ export interface Start {
   readonly gap: Gap | undefined
 }
 
+/** What is known of a journal when a place in it is looked for. */
+export type Ground = Pick<Snapshot, 'head' | 'end' | 'peaks'>
+
+/**
+ * What is known of a journal without deriving its state: its newest segment is read, and older ones only as long as
+ * nothing as high as `seq` was met.
+ */
+export function* groundOf(history: History, seq: number): Generator<void, Ground> {
+  const search = new Search(history)
+  let head: Ground['head'] = { seq: 0, writer: null }
+  let end: Position | undefined
+  for (const { number } of history.segments.toReversed()) {
+    const last = search.last(number)
+    end ??= last?.after.position ?? { segment: number, offset: 0, peak: 0 }
+    if (last !== undefined && last.after.position.peak > head.seq) {
+      const highest = last.after.position.peak
+      head = { seq: highest, writer: last.record.seq === highest ? (last.record.writer ?? null) : null }
+    }
+    if (head.seq > 0 && head.seq >= seq) break
+    yield
+  }
+  return { head, end: end ?? ORIGIN, peaks: new Map() }
+}
+
 /** Finds the start; yields between segments. */
 export function* locate(
   history: History,
   cursor: CursorLike,
-  { head, end, peaks }: Snapshot,
+  { head, end, peaks }: Ground,
 ): Generator<void, Start> {
   const search = new Search(history)
   if (cursor.seq > head.seq || (yield* search.belongsToOthers(cursor)))
@@ -64,6 +88,11 @@ class Search {
   /** The first record of a segment that answers a query. */
   first(segment: number, query: Query): Found | undefined {
     return this.#find(segment, 'first', query)
+  }
+
+  /** The last record of a segment. */
+  last(segment: number): Found | undefined {
+    return this.#find(segment, 'last', {})
   }
 
   /** Whether there are records with the cursor's seq and none of them is by its writer. */

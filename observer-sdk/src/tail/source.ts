@@ -4,10 +4,10 @@
  */
 import type { AnomalyKind, Head, ReadRecord } from '@kim/manifest'
 import type { DeriveLimits, Snapshot } from './derive.js'
-import type { Gap, Start } from './locate.js'
+import type { Gap, Ground, Start } from './locate.js'
 import type { Position } from './position.js'
 
-export type { Gap, Snapshot, Start }
+export type { Gap, Ground, Snapshot, Start }
 
 /** Records that follow one another, and the places they stand between. */
 export interface Batch {
@@ -60,8 +60,10 @@ export interface News {
 export interface RecordSource {
   /** Derives what there is; yields now and then, so that a host can breathe. */
   derive(limits?: DeriveLimits): Generator<void, Snapshot>
+  /** What a place is looked for on, for those who need no state; as `derive`, it takes what is there for granted. */
+  ground(seq: number): Generator<void, { readonly ground: Ground; readonly projectId: string | undefined }>
   /** Finds where a cursor's hand-over begins. */
-  locate(cursor: CursorLike, snapshot: Snapshot): Generator<void, Start>
+  locate(cursor: CursorLike, ground: Ground): Generator<void, Start>
   /** A reader that begins at a place. */
   reader(position: Position): RecordReader
   /** The payload that a reference names, as its bytes, or what is wrong with it. */

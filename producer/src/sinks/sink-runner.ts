@@ -4,8 +4,8 @@ import {
   type JournalFacts,
   type MonitorEvent,
   monitorEvent,
-  type Observer,
-  openObserver,
+  openTail,
+  type RecordTail,
 } from '@kim/observer-sdk'
 import type { Clock } from '../effects/clock.js'
 import type { Timers } from '../effects/timers.js'
@@ -146,8 +146,8 @@ export class SinkRunner {
   async #follow(): Promise<void> {
     this.#mustReopen = false
     this.#arrived = undefined
-    const observer = await this.#open()
-    const changes = observer.changes()
+    const tail = await this.#open()
+    const changes = tail.changes()
     let isOver = false
     const arrive = (arrived: Arrived): void => {
       if (isOver) return
@@ -177,23 +177,23 @@ export class SinkRunner {
       }
     } finally {
       isOver = true
-      await observer.close()
+      await tail.close()
     }
   }
 
-  async #open(): Promise<Observer> {
+  async #open(): Promise<RecordTail> {
     if (this.#passedOver !== undefined) this.#passedOver = 0
     const start = this.#passedOver === undefined ? this.#lanes.start : undefined
     const cursor = start === undefined ? undefined : { ...start, checkpoint_seq: 0 }
-    const observer = await openObserver({
+    const tail = await openTail({
       eventsDir: this.#around.eventsDir,
       cursors: { load: () => cursor, save: () => undefined },
       from: 'start',
     })
     // Further than the journal: another one was put in its place, and its numbers were given out anew.
-    const isBeyond = this.#lanes.passed.seq > observer.head.seq
+    const isBeyond = this.#lanes.passed.seq > tail.head.seq
     if (start !== undefined && isBeyond && start.seq < this.#lanes.passed.seq) this.#lanes.rewind(start)
-    return observer
+    return tail
   }
 
   #receive(): Arrived | undefined {

@@ -1,0 +1,86 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Change, memoryCursors, openTail } from '@kim/observer-sdk'
+import t from 'tap'
+import { GrowingJournal } from './growing-journal.js'
+
+const OTHER = 'feedfacefeedfacefeedfacefeedface'
+
+/** What a tail hands over, until enough of it came. */
+async function take(
+  changes: AsyncGenerator<Change>,
+  enough: (seqs: readonly number[]) => boolean,
+): Promise<{ seqs: number[]; gaps: unknown[] }> {
+  const seqs: number[] = []
+  const gaps: unknown[] = []
+  while (!enough(seqs)) {
+    const { value, done } = await changes.next()
+    if (done === true) break
+    seqs.push(...value.records.map(({ seq }) => seq))
+    if (value.gap !== undefined) gaps.push(value.gap)
+  }
+  return { seqs, gaps }
+}
+
+t.test('tail - OB-43 hands over what comes after the open, and goes on from its cursor', async t => {
+  const eventsDir = join(t.testdir(), 'events')
+  const journal = new GrowingJournal(eventsDir)
+  t.teardown(() => journal.close())
+  journal.append(journal.line() + journal.line())
+  const cursors = memoryCursors()
+  const tail = await openTail({ eventsDir, cursors })
+  t.equal(tail.head.seq, 3)
+  const changes = tail.changes()
+  const first = take(changes, seqs => seqs.length === 2)
+  journal.append(journal.line())
+  journal.append(journal.line())
+  t.same((await first).seqs, [4, 5])
+  journal.roll()
+  const next = journal.seq + 1
+  const rolled = take(changes, seqs => seqs.includes(next))
+  journal.append(journal.line())
+  t.equal((await rolled).seqs.at(-1), journal.seq)
+  await changes.return(undefined)
+  await tail.close()
+  journal.append(journal.line())
+  const again = await openTail({ eventsDir, cursors })
+  const rest = await take(again.changes(), seqs => seqs.includes(journal.seq))
+  t.same(rest.seqs.slice(-2), [journal.seq - 1, journal.seq], 'what was not asked beyond comes again')
+  await again.close()
+})
+
+t.test('tail - OB-25 a store that is made anew is told from its first record, after a gap', async t => {
+  const eventsDir = join(t.testdir(), 'events')
+  const before = new GrowingJournal(eventsDir)
+  before.append(before.line() + before.line())
+  const tail = await openTail({ eventsDir, cursors: memoryCursors() })
+  const changes = tail.changes()
+  const told = take(changes, seqs => seqs.length >= 2)
+  before.close()
+  rmSync(eventsDir, { recursive: true })
+  const after = new GrowingJournal(eventsDir, OTHER)
+  t.teardown(() => after.close())
+  after.append(after.line())
+  const { seqs, gaps } = await told
+  t.same(seqs, [1, 2])
+  t.match(gaps, [{ reason: 'rewound' }])
+  t.equal(tail.projectId, OTHER)
+  await tail.close()
+})
+
+t.test('tail - a journal need not be there yet, and a closed tail ends what waits', async t => {
+  const eventsDir = join(t.testdir(), 'events')
+  const tail = await openTail({ eventsDir, cursors: memoryCursors() })
+  t.equal(tail.head.seq, 0)
+  const told = take(tail.changes(), seqs => seqs.length >= 2)
+  const journal = new GrowingJournal(eventsDir)
+  t.teardown(() => journal.close())
+  journal.append(journal.line())
+  t.same((await told).seqs, [1, 2])
+  await tail.close()
+  await tail.close()
+  const other = await openTail({ eventsDir, cursors: memoryCursors() })
+  const waiting = other.changes().next()
+  await other.close()
+  t.equal((await waiting).done, true)
+})
