@@ -38,6 +38,8 @@ export interface ServiceParts {
   readonly host?: Host | undefined
   /** How the control socket is opened; undefined: there is none. */
   readonly openControl?: OpenControl | undefined
+  /** What is to come to its end while the store is still ours. */
+  readonly finish?: ((ending: Ending) => Promise<void>) | undefined
 }
 
 /** How often `run/health.json` and `run/metrics.prom` are replaced. */
@@ -103,6 +105,7 @@ export class Service {
     this.#parts.supervisor?.stopping()
     this.#stopBeat()
     this.#control?.close()
+    await this.#parts.finish?.(ending)
     // While the store is still ours: the next producer's file is not to be overwritten.
     this.#tell({ ...this.status(), state: 'stopped', reason: reasonOf(ending) })
     this.#close()

@@ -72,6 +72,10 @@ async function serve(
     ...{ storeDir, version, journal, source, core, log, meters },
     sinks: () => sinks.status(),
     supervisor: systemdSupervisor(io.env, log),
+    finish: ({ kind }) => {
+      setTimeout(() => process.exit(END_CODES[kind]), EXIT_MS_MAX).unref()
+      return sinks.close()
+    },
     openControl: verbs => openControl({ paths, verbs, env: io.env }),
   })
   const deafen = listenToSignals({ poke: () => void service.poke(), reload: () => service.reload() })
@@ -79,10 +83,7 @@ async function serve(
   io.signal.addEventListener('abort', stop)
   sinks.start()
   try {
-    const ending = await service.run()
-    setTimeout(() => process.exit(END_CODES[ending.kind]), EXIT_MS_MAX).unref()
-    await sinks.close()
-    return exitCodeOf(ending, log)
+    return exitCodeOf(await service.run(), log)
   } finally {
     io.signal.removeEventListener('abort', stop)
     deafen()
