@@ -1,5 +1,5 @@
 import type { Argv } from 'yargs'
-import type { Command, Flag, Program } from './flag-table.js'
+import type { Command, Flag, FlagKind, Program } from './flag-table.js'
 import { COMMON_FLAGS } from './parse.js'
 
 /** The help text of a program or of one command. yargs is loaded here and nowhere on the way to running a command. */
@@ -55,6 +55,14 @@ async function parserOf(program: Program, usage: string): Promise<Argv> {
   return parser
 }
 
+/** What stands for a value where its flag does not say. */
+const PLACEHOLDERS: Readonly<Record<Exclude<FlagKind, 'boolean'>, string>> = {
+  string: 'TEXT',
+  integer: 'N',
+  duration: 'DUR',
+  bytes: 'SIZE',
+}
+
 interface Options {
   option(name: string, options: Record<string, unknown>): unknown
 }
@@ -64,11 +72,15 @@ function addFlags(parser: Options, flags: readonly Flag[]): void {
     const notes = [
       flag.env === undefined ? '' : `[$${flag.env}]`,
       flag.many === true ? (flag.commas === false ? '[repeat]' : '[repeat or comma]') : '',
+      flag.kind === 'boolean' || flag.choices !== undefined
+        ? ''
+        : `[${flag.value ?? PLACEHOLDERS[flag.kind]}]`,
     ]
     parser.option(flag.name, {
       ...(flag.short === undefined ? {} : { alias: flag.short }),
       describe: [flag.about, ...notes].filter(Boolean).join(' '),
-      ...(flag.kind === 'boolean' ? { boolean: true } : { string: true, requiresArg: true }),
+      // Without a type of its own: what stands for the value says more than "string".
+      ...(flag.kind === 'boolean' ? { boolean: true } : { requiresArg: true }),
       ...(flag.choices === undefined ? {} : { choices: [...flag.choices] }),
       ...(flag.default === undefined ? {} : { defaultDescription: String(flag.default) }),
     })

@@ -1,4 +1,5 @@
 export { completionScript, SHELLS } from './completion.js'
+export { completionCommand } from './completion-command.js'
 export type { Command, CommandModule, Flag, FlagKind, Input, Io, Positional, Program } from './flag-table.js'
 export { parseInput } from './parse.js'
 export { printReport } from './print-report.js'

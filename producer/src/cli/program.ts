@@ -1,4 +1,4 @@
-import type { Program } from '@kim/cli-kit'
+import { completionCommand, type Program } from '@kim/cli-kit'
 import { doctorCommands } from './doctor/commands.js'
 import { importCommands } from './import/commands.js'
 import { journalCommands } from './journal/commands.js'
@@ -19,6 +19,7 @@ export const program: Program = {
     ...selfTestCommands,
     ...importCommands,
     ...journalCommands,
+    completionCommand(() => program),
   ],
   exitCodes: [
     [0, 'ok'],

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { ownScript } from '../../dist/cli/service/service-of.js'
 import { perform, type Runner } from '../../dist/service/host.js'
 import {
   installSteps,
@@ -272,4 +273,10 @@ t.test('probe - walls count only if a write was seen to fail behind them', async
   for (const status of [0, 1, 9, 226, null]) {
     t.equal(probeSystemd(answering(status), '/srv/river').sandbox, false, `${status}`)
   }
+})
+
+t.test('script - one that is about to be cleared away is refused', async t => {
+  const kept = join('srv', 'node_modules', '@kim', 'producer', 'bin', 'kim-producer.js')
+  t.equal(ownScript(kept), kept)
+  t.throws(() => ownScript(join('srv', '.npm', '_npx', '1f', kept)), { code: 'usage' })
 })

@@ -1,4 +1,4 @@
-import type { Program } from '@kim/cli-kit'
+import { completionCommand, type Program } from '@kim/cli-kit'
 import { VERSION } from '../version.js'
 import { events, json, output, persona, source, store, utc } from './flags.js'
 import { redact } from './redact-mode-of.js'
@@ -215,6 +215,7 @@ export const program: Program = {
       ],
       load: () => import('./timeline.js'),
     },
+    completionCommand(() => program),
   ],
   exitCodes: [
     [0, 'ok'],

@@ -1,4 +1,4 @@
-import { completionScript, type Program } from '@kim/cli-kit'
+import { completionCommand, type Program } from '@kim/cli-kit'
 import { VERSION } from '../version.js'
 import { JSON_FLAG, PERSONA_FLAG, STORE_FLAGS, TAIL_FLAGS, UTC_FLAG } from './flags.js'
 
@@ -109,18 +109,7 @@ export const program: Program = {
       flags: [],
       load: () => import('./verbs/schema.js'),
     },
-    {
-      name: 'completion',
-      about: 'Print a completion script.',
-      positionals: [{ name: 'shell', about: 'bash, zsh, fish or powershell' }],
-      flags: [],
-      load: async () => ({
-        run: (input, io) => {
-          io.stdout.write(completionScript(program, input.positional('shell') ?? ''))
-          return 0
-        },
-      }),
-    },
+    completionCommand(() => program),
     {
       name: 'activity',
       about: 'Has this author written since? Exit 0 yes, 1 no, 2 not known.',

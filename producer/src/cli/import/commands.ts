@@ -14,7 +14,7 @@ export const importCommands: readonly Command[] = [
         many: true,
         commas: false,
         value: 'F',
-        about: 'its state file; or the one it was given, which stands for one per persona (repeat)',
+        about: 'its state file; or the one it was given, which stands for one per persona',
       },
       {
         name: 'url',

@@ -20,7 +20,8 @@ export const runCommands: readonly Command[] = [
   },
   {
     name: 'status',
-    about: 'What runs on a store, since when, and how each inbox is; also when nothing runs.',
+    about:
+      'What is still to come, what runs, what passes it on and who is behind; each told with nothing running too.',
     flags: [storeFlag, jsonFlag],
     load: () => import('../status/status.js'),
   },

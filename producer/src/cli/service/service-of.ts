@@ -1,5 +1,5 @@
 import { homedir, userInfo } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname, join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Input, type Io, usageError } from '@kim/cli-kit'
 import { systemRunner } from '../../service/host.js'
@@ -43,11 +43,20 @@ export function serviceSpec(input: Input, io: Io, instance: string | undefined):
     instance,
     node: process.execPath,
     nodeOptions: process.allowedNodeEnvironmentFlags.has('--disable-sigusr1') ? ['--disable-sigusr1'] : [],
-    script: fileURLToPath(new URL('../../../bin/kim-producer.js', import.meta.url)),
+    script: ownScript(fileURLToPath(new URL('../../../bin/kim-producer.js', import.meta.url))),
     args: runArgs(input, storeDir),
     storeDir,
     writes: writtenDirectories(input),
   }
+}
+
+/** The launcher, where it is going to stay. */
+export function ownScript(path: string): string {
+  if (!path.split(sep).includes('_npx')) return path
+  throw usageError(
+    'this kim-producer stands in the cache of npx, which is cleared now and then',
+    'install the package first, then let that one install the service',
+  )
 }
 
 /** Where the service writes besides its store: the directories of its sinks' files. */

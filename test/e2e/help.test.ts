@@ -1,0 +1,76 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+
+const root = fileURLToPath(new URL('../../../', import.meta.url))
+const BINS = {
+  'kim-producer': 'producer/bin/kim-producer.js',
+  'kim-tail': 'observer-sdk/bin/kim-tail.js',
+  'kim-replay': 'observer-sdk/bin/kim-replay.js',
+} as const
+type Name = keyof typeof BINS
+
+function run(name: Name, ...args: string[]): { readonly code: number | null; readonly text: string } {
+  const { status, stdout } = spawnSync(process.execPath, [join(root, BINS[name]), ...args], {
+    encoding: 'utf8',
+  })
+  return { code: status, text: stdout }
+}
+
+/** The commands that a program's help lists, but for the one without a name. */
+function listed(name: Name): string[] {
+  const { text } = run(name, 'help')
+  // A program that does something without a command names its others in one sentence.
+  const sentence = /^Commands: ((?:.|\n)*?)\n\n/m.exec(text)?.[1]
+  if (sentence !== undefined) return sentence.split(/,\s+/).map(words => words.replaceAll(/\s+/g, ' '))
+  return [...text.matchAll(new RegExp(`^  ${name} ([a-z][a-z -]*?)(?= {2}| <| \\[|$)`, 'gm'))].map(
+    ([, words = '']) => words.trim(),
+  )
+}
+
+/** The text of a section of the specification of commands, by its number. */
+function section(number: number): string {
+  const spec = readFileSync(join(root, 'spec/cli.md'), 'utf8')
+  return new RegExp(`^## ${number}\\. [^]*?(?=^## )`, 'm').exec(spec)?.[0] ?? ''
+}
+
+t.test('CL-1 help - kim-producer lists the commands that the specification has, and no other', async t => {
+  const specified = [...section(3).matchAll(/^\| ((?:`[a-z][^`]*`(?:, )?)+) \|/gm)].flatMap(([, cell = '']) =>
+    [...cell.matchAll(/`([a-z -]+?)(?: [A-Z]+)?`/g)].map(([, words]) => words),
+  )
+  t.same(listed('kim-producer').sort(), [...specified, 'run'].sort())
+})
+
+t.test('CL-1 help - of run has each flag that the specification has, and no other', async t => {
+  const flags = (text: string): string[] => [...new Set(text.match(/--[a-z][a-z-]+/g) ?? [])].sort()
+  const cells = [...section(2).matchAll(/^\| (`--[^|]*(?:\\\|[^|]*)*) \|/gm)].map(([, cell = '']) => cell)
+  const shown = [...run('kim-producer', 'run', '--help').text.matchAll(/^ {2,6}(?:-\w, )?(--[a-z-]+)/gm)]
+  t.same(
+    shown
+      .map(([, flag]) => flag)
+      .filter(flag => flag !== '--help' && flag !== '--version')
+      .sort(),
+    flags(cells.join('\n')),
+  )
+})
+
+for (const name of Object.keys(BINS) as Name[]) {
+  t.test(`CL-1 help - of every command of ${name}, and completion for each shell`, async t => {
+    const commands = listed(name)
+    t.ok(commands.length > 5, commands.join(', '))
+    for (const command of commands) {
+      const { code, text } = run(name, ...command.split(' '), '--help')
+      t.equal(code, 0, command)
+      t.ok(text.includes(`\nUsage: ${name} ${command} `), `${command}: ${text.slice(0, 200)}`)
+      t.notMatch(text, /\[string\]|undefined/)
+    }
+    for (const shell of ['bash', 'zsh', 'fish', 'powershell']) {
+      const { code, text } = run(name, 'completion', shell)
+      t.equal(code, 0)
+      for (const command of commands)
+        t.ok(text.includes(command.split(' ').at(-1) ?? ''), `${shell} ${command}`)
+    }
+  })
+}
