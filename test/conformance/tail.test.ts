@@ -35,7 +35,7 @@ async function handedOver(
   return { records, gaps, cursor }
 }
 
-t.test('tail - OB-44 hands over what an observer does, from every place', async t => {
+t.test('tail - OB-44 OB-71 hands over what an observer does, from every place', async t => {
   const differing: string[] = []
   let seen = 0
   for (const name of readdirSync(vectors)) {

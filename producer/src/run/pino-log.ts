@@ -1,6 +1,6 @@
 import { safeText } from '@kim/cli-kit'
 import { type DestinationStream, pino } from 'pino'
-import type { RunLog } from './run-log.js'
+import type { RunEntry, RunLog } from './run-log.js'
 
 /**
  * JSON lines, written before the call returns: what a process says last is what matters most. Names and reasons
@@ -18,8 +18,17 @@ export function pinoLog(destination: DestinationStream = stderrStream()): RunLog
   return ({ level, code, message, hint, persona, fields }) => {
     const named = persona === undefined ? {} : { persona: safeText(persona) }
     const hinted = hint === undefined ? {} : { hint: safeText(hint) }
-    logger[level]({ code, ...named, ...fields, ...hinted }, safeText(message))
+    logger[level]({ code, ...named, ...safeFields(fields), ...hinted }, safeText(message))
   }
+}
+
+function safeFields(fields: RunEntry['fields'] = {}): Record<string, string | number | boolean> {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? safeText(value) : value,
+    ]),
+  )
 }
 
 /** The service outlives whoever reads its log. */

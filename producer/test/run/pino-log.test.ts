@@ -30,7 +30,13 @@ t.test('CL-16 log - is one JSON object a line, with its code', t => {
 t.test('CL-9 log - what a server said cannot move the cursor of a terminal', t => {
   const lines: string[] = []
   const log = pinoLog({ write: line => void lines.push(line) })
-  log({ level: 'info', code: 'x', message: 'a\u001b[2J\u009b1mb\nc', persona: 'ri\u202ever' })
+  log({
+    level: 'info',
+    code: 'x',
+    message: 'a\u001b[2J\u009b1mb\nc',
+    persona: 'ri\u202ever',
+    fields: { output: '\u202e\u009b' },
+  })
   t.notMatch(lines.join(''), /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/)
   t.end()
 })
