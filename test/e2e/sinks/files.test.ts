@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { ALL, complete, directory, NF, row, type Scene } from '../../kit/kijito/index.js'
+import { ALL, complete, directory, fillableDisk, NF, row, type Scene } from '../../kit/kijito/index.js'
 import { linesIn, mail, parsed, said, told } from './lines.js'
 
 const modeOf = (path: string): number => statSync(path).mode & 0o777
@@ -301,3 +301,50 @@ row(
     t.equal(linesIn(path).length, 1)
   },
 )
+
+row('KS-72 full', 'a full disk under event files holds them, and nothing else', {}, async (t, scene) => {
+  const files = join(scene.home, 'files')
+  const path = join(files, 'ev.ndjson')
+  const flag = join(scene.home, 'full')
+  const flags = [...NF, '--max-replay', '100', '--events-file', path]
+  const producer = scene.start(flags, { KIM_TOKEN: 'tok' }, fillableDisk(files, flag))
+  await scene.until('it is armed', () => linesIn(path).length === 1)
+  burst(scene, 3)
+  await scene.until('three are told', () => mail(linesIn(path)).includes(3))
+  writeFileSync(flag, '')
+  burst(scene, 10)
+  await scene.tells('new 13')
+  await scene.until('it is said', () => said(producer.stderr, 'sink_failing').length > 0)
+  await scene.polls(2)
+  t.notOk(readFileSync(path, 'utf8').includes('"id": 13'))
+  rmSync(flag)
+  await scene.until('the rest is told', () => readFileSync(path, 'utf8').includes('"id": 13'))
+  t.equal(said(producer.stderr, 'sink_failing').length, 1)
+  t.same(said(producer.stderr, 'disk_full'), [], 'the journal has a disk of its own')
+  const lines = readFileSync(path, 'utf8').split('\n').slice(0, -1)
+  const whole = lines.filter(line => line.endsWith('}'))
+  t.ok(lines.length > whole.length, 'what was cut is ended and stands alone')
+  t.same(mail(parsed(`${whole.join('\n')}\n`)), ids(1, 13), 'each once, in order')
+})
+
+row('KS-73 full', 'a full disk under the watermarks delivers all the same', {}, async (t, scene) => {
+  const path = join(scene.home, 'ev.ndjson')
+  const flag = join(scene.home, 'full')
+  writeFileSync(flag, '')
+  const state = join(scene.home, 'state')
+  const producer = scene.start(
+    [...NF, '--events-file', path],
+    { KIM_TOKEN: 'tok' },
+    fillableDisk(state, flag),
+  )
+  await scene.until('it is armed', () => linesIn(path).length === 1)
+  burst(scene, 3)
+  await scene.until('three are told', () => mail(linesIn(path)).includes(3))
+  t.equal(said(producer.stderr, 'sink_trouble').length, 1)
+  rmSync(flag)
+  await scene.until('it is over', () => said(producer.stderr, 'sink_trouble_over').length === 1)
+  await producer.stop()
+  scene.start([...NF, '--events-file', path])
+  await scene.until('it is armed again', () => told(linesIn(path)).includes('armed(3)'))
+  t.same(mail(linesIn(path)), ids(1, 3), 'nothing is told again')
+})

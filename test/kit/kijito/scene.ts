@@ -16,6 +16,7 @@ import {
   settingsOf,
 } from '@kim/example-kijito-sim'
 import type { ReadRecord } from '@kim/manifest'
+import type { Preload } from './preloads.js'
 import { ProducerProcess } from './producer-process.js'
 import { readRecords, silentOf, storyOf } from './records.js'
 import { type Standing, stand } from './standing.js'
@@ -101,15 +102,20 @@ export class Scene {
   start(
     flags: readonly string[],
     env: Readonly<Record<string, string>> = { KIM_TOKEN: 'tok' },
+    preload: Preload = [],
   ): ProducerProcess {
     const dialect = flags.includes('--dialect') ? [] : ['--dialect', 'hosted']
     const url = flags.includes('--url') ? [] : ['--url', this.url, '--allow-loopback']
-    return this.run(['run', '--store', this.store, ...url, ...dialect, ...flags], env)
+    return this.run(['run', '--store', this.store, ...url, ...dialect, ...flags], env, preload)
   }
 
   /** Starts the command as it is given. */
-  run(args: readonly string[], env: Readonly<Record<string, string>> = {}): ProducerProcess {
-    const producer = new ProducerProcess(this.home, args, env)
+  run(
+    args: readonly string[],
+    env: Readonly<Record<string, string>> = {},
+    preload: Preload = [],
+  ): ProducerProcess {
+    const producer = new ProducerProcess(this.home, args, env, preload)
     this.producers.push(producer)
     return producer
   }
