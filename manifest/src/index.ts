@@ -89,6 +89,7 @@ export {
   defaultStateHome,
   defaultStore,
   eventsPaths,
+  isBlobDirectory,
   isMisnamedSegment,
   parseArchivedSegmentName,
   parseCheckpointName,

@@ -82,6 +82,11 @@ export function blobPath(sha256: string): string {
   return join(sha256.slice(0, 2), sha256)
 }
 
+/** True for the name of a directory that `blobs/` is divided into. */
+export function isBlobDirectory(name: string): boolean {
+  return /^[0-9a-f]{2}$/.test(name)
+}
+
 /** The paths in a directory of events: all that an observer reads. */
 export interface EventsPaths {
   readonly events: string

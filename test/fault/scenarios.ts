@@ -243,6 +243,19 @@ export const scenarios: readonly Scenario[] = [
     inspect: forgotten,
   },
   {
+    name: 'redact beside copies that differ and junk among the blobs',
+    opens: true,
+    prepare(site) {
+      confided(site, [secret, secret.repeat(3000)])
+      site.fs.plantFile(`${eventsDir}/blobs/.DS_Store`, 'x')
+      site.fs.plantDir(`${eventsDir}/blobs/lost+found`)
+      const [path, bytes] = [...site.fs.files(eventsDir)].find(([name]) => name.startsWith('seg-')) ?? []
+      site.fs.plantFile(`${eventsDir}/archive/${path}`, `${bytes}{"v":2}\n`)
+    },
+    act: site => redact(site, { item_type: 'message', item_id: 'argus/1' }),
+    inspect: forgotten,
+  },
+  {
     name: 'redact by number, archive packed',
     options: { gzip: true },
     opens: true,

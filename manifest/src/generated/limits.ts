@@ -6,6 +6,10 @@ export const limitValues = {
   responseBytesMax: 33554432,
   /** code points: a summary is one line for a person; the payload holds the whole. */
   summaryCodePointsMax: 200,
+  /** bytes: a name is looked up and listed in notes and headers, and must fit there with its escapes. */
+  nameBytesMax: 4096,
+  /** bytes: every remembered key stands in memory and in each checkpoint. */
+  keyBytesMax: 1024,
   /** bytes: a reader takes more than our writer writes, but never an unbounded line. */
   lineReadBytesMax: 16777216,
   /** bytes: a line fits one write and one screenful of memory on every reader. */

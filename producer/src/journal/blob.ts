@@ -9,6 +9,7 @@ import {
   tempName,
   toWellFormed,
 } from '@kim/manifest'
+import { checkOwn } from './safety.js'
 import type { Store } from './store.js'
 
 /** Where a blob stands. */
@@ -28,9 +29,11 @@ export function payloadBytes(payload: JsonObject): Buffer {
 export function writeBlob(store: Store, bytes: Buffer): PayloadRef {
   const sha256 = sha256Hex(bytes)
   const path = blobFile(store, sha256)
-  const { disk, paths } = store
+  const { disk, host, paths } = store
   const directory = dirname(path)
-  if (disk.look(directory) === undefined) disk.makeDirectory(directory)
+  const found = disk.look(directory)
+  if (found === undefined) disk.makeDirectory(directory)
+  else checkOwn(directory, found, host.uid)
   if (!holds(store, path, bytes)) disk.writeDurably(join(directory, tempName(basename(path))), path, [bytes])
   else disk.syncDirectory(directory)
   disk.syncDirectory(paths.blobs)

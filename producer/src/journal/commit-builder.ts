@@ -37,8 +37,12 @@ interface Instant {
 
 function readInstant(store: Store): Instant {
   const { clock } = store
+  const wall = new Date(clock.wallMs())
+  if (Number.isNaN(wall.getTime())) {
+    throw failure('record_invalid', 'the clock tells no time', 'nothing was appended; set the clock right')
+  }
   return {
-    ts: new Date(clock.wallMs()).toISOString(),
+    ts: wall.toISOString(),
     mono_ms: clock.monoMs(),
     boot_ms: clock.bootMs?.(),
   }

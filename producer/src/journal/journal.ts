@@ -1,11 +1,11 @@
 import { type Head, isSegmentFull, KimError, limits, seqRoom } from '@kim/manifest'
 import { loopTurn, type Turn } from '../effects/turn.js'
 import type { Appender, Batch, Outcome } from './append.js'
+import { admit } from './door.js'
 import type { AppendOptions, Draft, Receipt } from './draft.js'
 import { failure, isNoSpace } from './failure.js'
 import type { GcReport } from './gc.js'
 import { MetaCache } from './meta.js'
-import { isReserved } from './notes.js'
 import type { History } from './open.js'
 import type { JournalOptions } from './options.js'
 import { type EntityView, ReadBack } from './read-back.js'
@@ -172,8 +172,7 @@ class OpenJournal implements Journal {
   }
 
   append(drafts: readonly Draft[], options: AppendOptions = {}): Receipt {
-    refuseReserved(drafts)
-    const [outcome] = this.#commit([{ drafts, options }])
+    const [outcome] = this.#commit([{ drafts: admit(drafts), options }])
     if (outcome === undefined) throw new KimError('internal', 'a batch without an outcome')
     if ('refused' in outcome) throw outcome.refused
     return outcome.receipt
@@ -181,9 +180,9 @@ class OpenJournal implements Journal {
 
   submit(drafts: readonly Draft[], options: AppendOptions = {}): Promise<Receipt> {
     return new Promise((resolve, reject) => {
-      refuseReserved(drafts)
+      const batch = { drafts: admit(drafts), options }
       if (this.#waiting.length === 0) this.#turn.soon(() => this.#flush())
-      this.#waiting.push({ batch: { drafts, options }, resolve, reject })
+      this.#waiting.push({ batch, resolve, reject })
     })
   }
 
@@ -354,16 +353,6 @@ function viewOf(state: JournalState, readBack: ReadBack): StateView {
     revisionOf: (itemType, itemId) => state.revisionOf(itemType, itemId),
     capabilities: state.capabilities,
   }
-}
-
-function refuseReserved(drafts: readonly Draft[]): void {
-  const reserved = drafts.find(isReserved)
-  if (reserved === undefined) return
-  throw failure(
-    'record_invalid',
-    `${reserved.action} of ${reserved.item_type} is the journal's own`,
-    'nothing was appended',
-  )
 }
 
 function moved(records: number): KimError {

@@ -1,20 +1,15 @@
-import type { JsonObject } from '@kim/manifest'
+import type { JsonObject, ReadRecord } from '@kim/manifest'
 import type { Draft } from './draft.js'
 
 /** The agent of everything the journal says about itself. */
-const NOTE_AGENT = 'kim'
+export const NOTE_AGENT = 'kim'
 
 /** The item type of everything the journal says about itself. */
 export const NOTE_TYPE = 'journal'
 
-/** The notes that the journal's users may append; all others are the journal's own. */
-const OPEN_KINDS = new Set(['registry_genesis', 'store_marker', 'producer_started', 'producer_stopped'])
-
-/** True for a draft that only the journal itself may append. */
-export function isReserved(draft: Draft): boolean {
-  if (draft.item_type !== NOTE_TYPE) return draft.action === 'checkpoint_ref' || draft.action === 'seq_repair'
-  const kind = draft.payload?.['kind']
-  return draft.action !== 'journal_note' || typeof kind !== 'string' || !OPEN_KINDS.has(kind)
+/** True for what the journal says about itself; anybody may call a record of theirs by the same verb. */
+export function isNote({ action, agent, item_type }: ReadRecord): boolean {
+  return action === 'journal_note' && agent === NOTE_AGENT && item_type === NOTE_TYPE
 }
 
 /** A note of some kind. */

@@ -16,7 +16,7 @@ import type { Draft } from './draft.js'
 import { damaged, failure, isNoSpace } from './failure.js'
 import { listCheckpoints, listSegments, listTemps, type SegmentSource, segmentChunks } from './listing.js'
 import { nextSeqByMeta } from './meta.js'
-import { journalNote } from './notes.js'
+import { isNote, journalNote } from './notes.js'
 import { Recovery } from './recover.js'
 import { readSeal, sealNote, sealOfScan } from './seal.js'
 import { SegmentScan } from './segment-scan.js'
@@ -259,8 +259,7 @@ class Opening {
   }
 
   #note(record: ReadRecord): void {
-    if (record.action === 'journal_note' && record.payload?.['kind'] === 'redaction')
-      this.#redactions.push(record)
+    if (isNote(record) && record.payload?.['kind'] === 'redaction') this.#redactions.push(record)
   }
 
   /** A store whose very first record never became one. */

@@ -1,9 +1,15 @@
-import { Continuity, effectOf, isSeq, type ReadRecord, segmentName } from '@kim/manifest'
+import { Continuity, effectOf, isSeq, limits, type ReadRecord, segmentName } from '@kim/manifest'
 import type { ActiveSegment } from './active-segment.js'
 import type { Draft } from './draft.js'
 import { seqRepair } from './notes.js'
 import { abandonedNote, tornNote } from './recovery-notes.js'
-import { type AbandonedRun, type ScannedRange, type ScannedRecord, SegmentScan } from './segment-scan.js'
+import {
+  type AbandonedRun,
+  addRun,
+  type ScannedRange,
+  type ScannedRecord,
+  SegmentScan,
+} from './segment-scan.js'
 import type { JournalState } from './state.js'
 import type { Store } from './store.js'
 
@@ -41,6 +47,11 @@ export class Recovery {
   #numbers: Continuity
   #malformed: ScannedRange[] = []
   #runs: AbandonedRun[] = []
+  /** The commit that the newest effective record came with, and where that record ends. */
+  #commit: string | undefined
+  #effectiveEnd = 0
+  /** The commit that the newest record without an effect came with. */
+  #droppedWith: string | undefined
 
   constructor(
     store: Store,
@@ -61,8 +72,13 @@ export class Recovery {
         listener.number?.(record.seq)
       },
       effective: (scanned: ScannedRecord) => this.#effective(scanned),
-      dropped: ({ record }: ScannedRecord) => this.#pass(record),
-      abandoned: (run: AbandonedRun) => void this.#runs.push(run),
+      dropped: ({ record }: ScannedRecord) => {
+        this.#pass(record)
+        this.#droppedWith = commitOf(record)
+      },
+      abandoned: (run: AbandonedRun) => {
+        this.#runs = addRun(this.#runs, run)
+      },
       future: (seq: number | undefined) => {
         if (seq === undefined) return
         this.#numbers.see(seq)
@@ -110,7 +126,9 @@ export class Recovery {
     }
     this.#segment.adopt(this.#scan.bytes, this.#scan.hash)
     // A line that turned out blank or of a later version is no record either, and this recovery ended it.
-    for (const [from, to] of this.#ended) this.#malformed.push({ from, to, sha256: undefined })
+    for (const [from, to] of this.#ended) {
+      this.#malformed.push({ from, to, sha256: undefined, hasZeros: false })
+    }
     this.#ended.clear()
   }
 
@@ -171,17 +189,30 @@ export class Recovery {
     this.#state.apply(record, effect, { file: this.#segment.file, offset, length })
     if (effect === 'meta') this.#paid(record)
     else {
-      this.#beginZone()
+      this.#goOn(record, offset + length)
       this.#adopted.push(record.seq)
     }
     this.#listener.effective?.(record)
   }
 
-  /** The journal went on after what stood before: whatever was owed for that was paid, or never will be. */
-  #beginZone(): void {
-    this.#malformed = []
-    this.#runs = []
-    this.#numbers = new Continuity(this.#numbers.highest)
+  /**
+   * The journal went on after what stood before: whatever was owed for that was paid, or never will be. But the
+   * last commit may have reached the disk without one of its pages, and then it goes on after the hole as well.
+   */
+  #goOn(record: ReadRecord, end: number): void {
+    const commit = commitOf(record)
+    if (commit !== this.#commit && commit !== this.#droppedWith) this.#runs = []
+    if (this.#malformed.length > 0) {
+      const zone = commit === this.#commit ? 0 : this.#effectiveEnd
+      const from = Math.max(zone, end - limits.commitBytesMax)
+      this.#malformed = this.#malformed.filter(range => range.hasZeros && range.from >= from)
+    }
+    if (this.#malformed.length === 0) {
+      this.#runs = []
+      this.#numbers = new Continuity(this.#numbers.highest)
+    }
+    this.#commit = commit
+    this.#effectiveEnd = end
   }
 
   /** A note that stands is a debt less. */
@@ -192,6 +223,13 @@ export class Recovery {
     if (kind === 'torn_tail_adjudicated' && payload['segment'] === segmentName(this.#segment.number)) {
       this.#malformed = this.#malformed.filter(range => range.from !== from || range.to !== to)
     }
-    if (kind === 'tx_abandoned') this.#runs = this.#runs.filter(run => run.tx_id !== tx_id)
+    if (kind === 'tx_abandoned') {
+      this.#runs = this.#runs.filter(run => run.tx_id !== tx_id || run.first_seq !== payload['first_seq'])
+    }
   }
+}
+
+/** What all records of one commit have in common, and as good as never two commits: one instant of one writer. */
+function commitOf({ clock, ts, writer }: ReadRecord): string {
+  return `${writer} ${ts} ${clock?.mono_ms}`
 }

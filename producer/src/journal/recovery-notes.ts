@@ -18,11 +18,11 @@ export function tornNote(
 }
 
 /** Names a run that never had an effect. */
-export function abandonedNote(segment: string, run: AbandonedRun): Draft {
+export function abandonedNote(segment: string, { began, ...run }: AbandonedRun): Draft {
   return journalNote(
     'tx_abandoned',
     { ...run, segment },
-    `${run.records} of ${run.n} records of a transaction never took effect`,
+    `${run.records} of ${run.n} records${began ? '' : ', the first of which are lost,'} of a transaction never took effect`,
   )
 }
 

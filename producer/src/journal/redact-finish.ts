@@ -1,13 +1,16 @@
 import { dirname, join } from 'node:path'
 import {
   decodeLine,
+  isBlobDirectory,
   isCount,
   isJsonObject,
   isSha256,
   type JsonObject,
   type JsonValue,
+  KimError,
   LineFramer,
   parseCheckpointEntity,
+  parseTempName,
   type ReadRecord,
 } from '@kim/manifest'
 import { type Boundary, boundaryOf } from './boundary.js'
@@ -86,40 +89,84 @@ export function finishRedactions(work: RedactionWork): boolean {
     return false
   }
   try {
-    finishAll(work, redactions)
+    applyRedactions(work.store, redactions)
   } catch (error) {
+    // A segment that is something else now is for a person to judge (D8).
     if (!isNoSpace(error)) throw error
-    work.upkeep.hold()
-    const { message } = error as Error
-    work.store.log({
-      level: 'error',
-      code: 'redaction_pending',
-      message: `a redaction cannot be finished: ${message}`,
-      hint: 'free some space and start again; until then no checkpoint is written',
-    })
+    putOff(work, error)
+    return true
+  }
+  try {
+    eraseRest(work, redactions)
+  } catch (error) {
+    if (!isNoSpace(error) && !isDamaged(error)) throw error
+    putOff(work, error)
   }
   return true
 }
 
-/** Everything that follows once a redaction is announced, in its order. */
-export function finishAll(work: RedactionWork, redactions: readonly Redaction[]): void {
-  applyRedactions(work.store, redactions)
-  eraseRest(work, redactions)
+function isDamaged(error: unknown): boolean {
+  return error instanceof KimError && error.code === 'store_damaged'
+}
+
+/** The journal is what it is meanwhile; the next open tries again. */
+function putOff({ store, upkeep }: RedactionWork, error: unknown): void {
+  upkeep.hold()
+  store.log({
+    level: 'error',
+    code: 'redaction_pending',
+    message: `a redaction cannot be finished: ${(error as Error).message}`,
+    hint: 'mend that and start again; until then no checkpoint is written, and older ones hold what is to be erased',
+  })
 }
 
 /** Puts every announced file into place. */
-function applyRedactions(store: Store, redactions: readonly Redaction[]): void {
+export function applyRedactions(store: Store, redactions: readonly Redaction[]): void {
   const directories = new Set<string>()
-  const files = listSegmentFiles(store)
-  for (const { entity, files: changes } of redactions) {
-    for (const change of changes) {
-      const later = laterDigests(redactions, change)
-      for (const file of files.filter(({ name }) => name === change.segment)) {
-        if (applyOne(store, file, change, entity, later)) directories.add(dirname(file.path))
-      }
+  for (const { first, others } of listSegmentFiles(store)) {
+    const own = redactions.flatMap(({ entity, files }) =>
+      files.filter(({ segment }) => segment === first.name).map(change => ({ entity, change })),
+    )
+    for (const { entity, change } of own) {
+      if (applyOne(store, first, change, entity, laterDigests(redactions, change)))
+        directories.add(dirname(first.path))
+    }
+    if (own.length === 0) continue
+    for (const file of others) {
+      eraseCopy(
+        store,
+        file,
+        own.map(({ entity }) => entity),
+      )
+      directories.add(dirname(file.path))
     }
   }
   for (const directory of directories) store.disk.syncDirectory(directory)
+}
+
+/**
+ * Erases content from a copy that stands behind the file a segment is read from: nothing names it, whatever it
+ * holds, and nobody misses one that cannot be unpacked.
+ */
+function eraseCopy(store: Store, file: SegmentFile, entities: readonly RedactedEntity[]): void {
+  let bytes: Buffer
+  try {
+    bytes = readSegmentFile(store, file)
+  } catch (error) {
+    if (!isDamaged(error)) throw error
+    store.log({ level: 'warn', code: 'archive_broken', message: `${file.path} was broken; it is removed` })
+    store.disk.removeNow(file.path)
+    return
+  }
+  let lines = 0
+  for (const entity of entities) {
+    const erased = eraseInSegment(bytes, entity)
+    bytes = erased.bytes
+    lines += erased.lines
+  }
+  if (lines === 0) return
+  writeWaiting(store, file, bytes)
+  store.disk.rename(waitingPath(file), file.path)
 }
 
 /** What later redactions made of a file. */
@@ -175,7 +222,7 @@ function waits(store: Store, file: SegmentFile, after: FileDigest): boolean {
 }
 
 /** What follows once the files are in place: blobs, the checkpoint, the older checkpoints. */
-function eraseRest(work: RedactionWork, redactions: readonly Redaction[]): void {
+export function eraseRest(work: RedactionWork, redactions: readonly Redaction[]): void {
   const { store, opened, upkeep } = work
   const entities = redactions.map(({ entity }) => entity)
   removeUnreferencedBlobs(work, entities)
@@ -220,7 +267,12 @@ function removeUnreferencedBlobs(
   }
   for (const directory of directories) {
     const path = join(paths.blobs, directory)
-    for (const name of disk.names(path)) if (!used.has(name)) disk.removeNow(join(path, name))
+    if (!isBlobDirectory(directory) || disk.look(path)?.isDirectory() !== true) continue
+    for (const name of disk.names(path)) {
+      // A blob whose writer died before it got its name holds content too. What is neither is not ours.
+      const isLeft = isSha256(parseTempName(name)) || (isSha256(name) && !used.has(name))
+      if (isLeft && disk.look(join(path, name))?.isFile() === true) disk.removeNow(join(path, name))
+    }
     disk.syncDirectory(path)
   }
 }

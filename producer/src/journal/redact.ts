@@ -1,11 +1,11 @@
-import { type JsonObject, KimError, limits } from '@kim/manifest'
+import { type JsonObject, KimError } from '@kim/manifest'
 import type { RehearsedChange } from '../effects/rehearsal.js'
 import type { Draft } from './draft.js'
 import { failure } from './failure.js'
 import { listSegments, segmentChunks } from './listing.js'
 import { journalNote, NOTE_TYPE } from './notes.js'
 import type { JournalOptions } from './options.js'
-import { finishAll, type RedactedFile, type Redaction } from './redact-finish.js'
+import { applyRedactions, eraseRest, type RedactedFile, type Redaction } from './redact-finish.js'
 import { eraseInSegment, type RedactedEntity } from './redact-image.js'
 import { rehearse } from './rehearse.js'
 import { roll } from './roll.js'
@@ -14,6 +14,7 @@ import {
   listSegmentFiles,
   readSegmentFile,
   type SegmentFile,
+  waitingPath,
   writeWaiting,
 } from './segment-files.js'
 import { SegmentScan } from './segment-scan.js'
@@ -43,8 +44,11 @@ export interface RedactReport {
   readonly opening?: readonly RehearsedChange[]
 }
 
-/** Files that fit one note: an entry is about 300 bytes, and a payload has 64 KiB. */
-const FILES_PER_NOTE = 128
+/** Files that fit one note: an entry is about 250 bytes, and a payload has 64 KiB. */
+const FILES_PER_NOTE = 64
+
+/** Files that fit the one commit of a redaction's notes; an entity in more of them is erased in several. */
+const FILES_PER_ROUND = 256
 
 /**
  * Erases one entity's content from every record, live and archived, from blobs and checkpoints. Offline: it
@@ -142,7 +146,7 @@ function changeOf(store: Store, file: SegmentFile, entity: RedactedEntity): Chan
 
 /** What would change where; the bytes are made again when they are written, so that one segment is held at most. */
 function changes(store: Store, entity: RedactedEntity): Pick<Change, 'file' | 'lines'>[] {
-  return listSegmentFiles(store).flatMap(file => {
+  return listSegmentFiles(store).flatMap(({ first: file }) => {
     const change = changeOf(store, file, entity)
     return change === undefined ? [] : [{ file, lines: change.lines }]
   })
@@ -153,28 +157,47 @@ function redact(session: Session, entity: RedactedEntity, reason: string): void 
   const { appender, state, projectId } = opened
   const boundary = roll(store, appender, state, projectId)
   appender.settle()
-  const files: RedactedFile[] = []
-  for (const file of listSegmentFiles(store)) {
-    const change = changeOf(store, file, entity)
-    if (change === undefined) continue
-    writeWaiting(store, file, change.bytes)
-    files.push(change.noted)
+  const files = changes(store, entity).map(({ file }) => file)
+  const redactions: Redaction[] = []
+  for (let at = 0; at < files.length; at += FILES_PER_ROUND) {
+    const redaction = announce(session, entity, reason, files.slice(at, at + FILES_PER_ROUND))
+    redactions.push(redaction)
+    applyRedactions(store, [redaction])
   }
-  const notes = notesOf(entity, reason, files)
-  const [outcome] = appender.append([{ drafts: notes, options: { tx: true } }])
-  if (outcome === undefined) throw new KimError('internal', 'a redaction without an outcome')
-  if ('refused' in outcome) throw outcome.refused
-  const redaction: Redaction = { seq: outcome.receipt.seqs.at(-1) ?? 0, entity, files }
-  finishAll({ ...session, boundary }, [redaction])
+  eraseRest({ ...session, boundary }, redactions)
+}
+
+/** Writes the new bytes of some files, and says in one run what they are about to become. */
+function announce(
+  { store, opened }: Session,
+  entity: RedactedEntity,
+  reason: string,
+  files: readonly SegmentFile[],
+): Redaction {
+  const noted: RedactedFile[] = []
+  try {
+    for (const file of files) {
+      const change = changeOf(store, file, entity)
+      if (change === undefined) continue
+      noted.push(change.noted)
+      writeWaiting(store, file, change.bytes)
+    }
+    const drafts = notesOf(entity, reason, noted)
+    const [outcome] = opened.appender.append([{ drafts, options: { tx: true } }])
+    if (outcome === undefined) throw new KimError('internal', 'a redaction without an outcome')
+    if ('refused' in outcome) throw outcome.refused
+    return { seq: outcome.receipt.seqs.at(-1) ?? 0, entity, files: noted }
+  } catch (error) {
+    // Whoever reads the error reads that nothing was done; the next open finds the same out for itself.
+    if (error instanceof KimError) for (const file of files) store.disk.removeNow(waitingPath(file))
+    throw error
+  }
 }
 
 function notesOf(entity: RedactedEntity, reason: string, files: readonly RedactedFile[]): Draft[] {
-  const unique = [...new Map(files.map(file => [`${file.segment} ${file.before.sha256}`, file])).values()]
-  const parts = Math.ceil(unique.length / FILES_PER_NOTE)
-  if (parts > limits.txRecordsMax)
-    throw failure('commit_too_large', 'too many segments for one redaction', 'nothing was changed')
+  const parts = Math.ceil(files.length / FILES_PER_NOTE)
   return Array.from({ length: parts }, (_, at) => {
-    const own = unique.slice(at * FILES_PER_NOTE, (at + 1) * FILES_PER_NOTE)
+    const own = files.slice(at * FILES_PER_NOTE, (at + 1) * FILES_PER_NOTE)
     const fields: JsonObject = {
       ...entity,
       reason,

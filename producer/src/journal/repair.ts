@@ -26,7 +26,7 @@ import { seqRepair } from './notes.js'
 import type { JournalOptions } from './options.js'
 import { abandonedNote, tornNote } from './recovery-notes.js'
 import { rehearse } from './rehearse.js'
-import { type AbandonedRun, type ScannedRange, SegmentScan } from './segment-scan.js'
+import { type AbandonedRun, addRun, type ScannedRange, SegmentScan } from './segment-scan.js'
 import { closeSession, enterStore, lockedStore, makeStore, type Session } from './session.js'
 import { runToEnd } from './slices.js'
 import type { Store } from './store.js'
@@ -177,6 +177,7 @@ function findDamage(store: Store): Damage {
   const first = segments[0]?.number ?? 1
   const numbers = new Continuity(first - 1)
   for (const source of segments) {
+    let own: AbandonedRun[] = []
     const scan = new SegmentScan({
       effective: ({ record }) => noteNames(record, named, numbers),
       valid: ({ record }) => numbers.see(record.seq),
@@ -184,28 +185,31 @@ function findDamage(store: Store): Damage {
         if (seq !== undefined) numbers.see(seq)
       },
       malformed: range => void lines.push({ source, range }),
-      abandoned: run => void runs.push({ source, run }),
+      abandoned: run => {
+        own = addRun(own, run)
+      },
     })
     for (const chunk of segmentChunks(store, source)) scan.push(chunk)
     scan.finish()
+    runs.push(...own.map(run => ({ source, run })))
   }
   return {
     lines: lines.filter(({ source, range }) => !named.has(lineMark(nameOf(source), range.from, range.to))),
-    runs: runs.filter(({ run }) => !named.has(runMark(run.tx_id))),
+    runs: runs.filter(({ run }) => !named.has(runMark(run.tx_id, run.first_seq))),
     holes: numbers.openHoles(),
   }
 }
 
 const lineMark = (segment: string, from: number, to: number): string => `line ${segment} ${from} ${to}`
-const runMark = (txId: string): string => `run ${txId}`
+const runMark = (txId: string, firstSeq: number): string => `run ${firstSeq} ${txId}`
 
 function noteNames({ action, payload }: ReadRecord, named: Set<string>, numbers: Continuity): void {
   if (payload === undefined) return
-  const { kind, segment, from, to, tx_id } = payload
+  const { kind, segment, from, to, tx_id, first_seq } = payload
   if (action === 'seq_repair' && isSeq(from) && isSeq(to) && from <= to) numbers.repair({ from, to })
   if (action !== 'journal_note') return
   if (kind === 'torn_tail_adjudicated') named.add(lineMark(String(segment), Number(from), Number(to)))
-  if (kind === 'tx_abandoned') named.add(runMark(String(tx_id)))
+  if (kind === 'tx_abandoned') named.add(runMark(String(tx_id), Number(first_seq)))
 }
 
 /** Copies the bytes of a line away before anything is said about them. */

@@ -1,5 +1,5 @@
-import { dirname } from 'node:path'
-import type { StorePaths } from '@kim/manifest'
+import { dirname, join } from 'node:path'
+import { isBlobDirectory, type StorePaths } from '@kim/manifest'
 import type { FileStat } from '../effects/file-system.js'
 import { unsafe } from './failure.js'
 import type { Disk } from './file-ops.js'
@@ -14,7 +14,7 @@ function isForeign(stat: FileStat, uid: number | undefined): boolean {
 }
 
 /** At and below the store nothing is followed, shared or somebody else's. */
-function checkOwn(path: string, stat: FileStat, uid: number | undefined): void {
+export function checkOwn(path: string, stat: FileStat, uid: number | undefined): void {
   if (stat.isSymbolicLink()) throw unsafe(path, 'it is a symbolic link')
   if (!stat.isDirectory()) throw unsafe(path, 'it is not a directory')
   // Without user numbers (Windows) the mode bits say nothing either; the directory's own ACL guards it.
@@ -75,6 +75,9 @@ export function secureStore(disk: Disk, paths: StorePaths, uid: number | undefin
   }
   const directories = [paths.root, paths.events, paths.run, paths.checkpoints, paths.archive, paths.blobs]
   for (const directory of directories) ensureOwn(disk, directory, uid, log)
+  for (const name of disk.names(paths.blobs)) {
+    if (isBlobDirectory(name)) ensureOwn(disk, join(paths.blobs, name), uid, log)
+  }
   const quarantine = disk.look(paths.quarantine)
   if (quarantine !== undefined) checkOwn(paths.quarantine, quarantine, uid)
   disk.syncDirectory(dirname(paths.root))

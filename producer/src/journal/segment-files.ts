@@ -20,8 +20,14 @@ export interface FileDigest {
   readonly sha256: string
 }
 
-/** Every file that holds a segment, live ones and parked ones. */
-export function listSegmentFiles(store: Store): SegmentFile[] {
+/** The file a segment is read from, and the copies of it that stand behind (JF-7). */
+export interface SegmentCopies {
+  readonly first: SegmentFile
+  readonly others: readonly SegmentFile[]
+}
+
+/** Every segment with all its files: live before parked, plain before gzipped. */
+export function listSegmentFiles(store: Store): SegmentCopies[] {
   const { disk, paths } = store
   const live = disk.names(paths.events).flatMap(name => {
     const number = parseSegmentName(name)
@@ -33,7 +39,15 @@ export function listSegmentFiles(store: Store): SegmentFile[] {
     const { first: number, gzipped: isGzipped } = parsed
     return [{ number, name: segmentName(number), path: join(paths.archive, name), isGzipped }]
   })
-  return [...live, ...parked].sort((a, b) => a.number - b.number)
+  const byNumber = new Map<number, SegmentFile[]>()
+  for (const file of [...live, ...parked.sort((a, b) => Number(a.isGzipped) - Number(b.isGzipped))]) {
+    const files = byNumber.get(file.number)
+    if (files === undefined) byNumber.set(file.number, [file])
+    else files.push(file)
+  }
+  return [...byNumber.values()]
+    .flatMap(([first, ...others]) => (first === undefined ? [] : [{ first, others }]))
+    .sort((a, b) => a.first.number - b.first.number)
 }
 
 /** The unpacked bytes of a segment's file. */

@@ -25,10 +25,14 @@ export interface ScannedRange {
   readonly to: number
   /** Undefined for a line too long to be held. */
   readonly sha256: string | undefined
+  /** True for a line with a byte that no writer of ours writes and that a page that was never written is made of. */
+  readonly hasZeros: boolean
 }
 
-/** A run that began and will never be complete. */
+/** A run that will never be complete, or what stands of one whose beginning is lost. */
 export interface AbandonedRun {
+  /** True if its first record stands. */
+  readonly began: boolean
   readonly tx_id: string
   readonly first_seq: number
   readonly last_seq: number
@@ -44,7 +48,7 @@ export interface ScanListener {
   effective?(scanned: ScannedRecord): void
   /** A record that never has one, because its run is not complete. */
   dropped?(scanned: ScannedRecord): void
-  /** The run that dropped records belonged to, if it began as one. */
+  /** The run that dropped records belonged to; of a run whose beginning is lost, each record by itself. */
   abandoned?(run: AbandonedRun): void
   /** A line of a later version. */
   future?(seq: number | undefined): void
@@ -123,7 +127,12 @@ export class SegmentScan {
   #take(line: FramedLine): void {
     if (line.kind === 'too_long') {
       this.#noise()
-      this.#listener.malformed?.({ from: line.offset, to: line.offset + line.length, sha256: undefined })
+      this.#listener.malformed?.({
+        from: line.offset,
+        to: line.offset + line.length,
+        sha256: undefined,
+        hasZeros: false,
+      })
       return
     }
     const { bytes, offset } = line
@@ -135,7 +144,10 @@ export class SegmentScan {
     }
     this.#noise()
     if (decoded.kind === 'future') this.#listener.future?.(decoded.seq)
-    else this.#listener.malformed?.({ from: offset, to: offset + bytes.length, sha256: sha256Hex(bytes) })
+    else {
+      const range = { from: offset, to: offset + bytes.length, sha256: sha256Hex(bytes) }
+      this.#listener.malformed?.({ ...range, hasZeros: bytes.includes(0) })
+    }
   }
 
   #record(scanned: ScannedRecord): void {
@@ -162,6 +174,12 @@ export class SegmentScan {
     for (const one of dropped) this.#listener.dropped?.(one)
     const run = describeRun(dropped)
     if (run !== undefined) this.#listener.abandoned?.(run)
+    for (const { record } of dropped.slice(run?.records ?? 0)) {
+      const { seq, tx } = record
+      if (tx === undefined || tx === 'malformed') continue
+      const { id, n } = tx
+      this.#listener.abandoned?.({ began: false, tx_id: id, first_seq: seq, last_seq: seq, records: 1, n })
+    }
   }
 }
 
@@ -179,5 +197,12 @@ function describeRun(records: readonly ScannedRecord[]): AbandonedRun | undefine
     count++
     last = record
   }
-  return { tx_id: id, first_seq: first.seq, last_seq: last.seq, records: count, n }
+  return { began: true, tx_id: id, first_seq: first.seq, last_seq: last.seq, records: count, n }
+}
+
+/** Adds a run to those found so far in one segment; what stands of a run without its beginning is named together. */
+export function addRun(runs: readonly AbandonedRun[], run: AbandonedRun): AbandonedRun[] {
+  const last = runs.at(-1)
+  if (run.began || last === undefined || last.began || last.tx_id !== run.tx_id) return [...runs, run]
+  return [...runs.slice(0, -1), { ...last, last_seq: run.last_seq, records: last.records + run.records }]
 }

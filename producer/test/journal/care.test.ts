@@ -1,23 +1,12 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { gunzipSync } from 'node:zlib'
 import { exportRecords, type Journal, redactStore, repairStore } from '@kim/producer/internal'
 import t, { type Test } from 'tap'
+import { holding } from '../kit/holding.js'
 import { codeOf, message, messages, persona, TestStore } from '../kit/store.js'
 
 const SECRET = 'the launch code is 0000'
-
-/** Every byte below a directory in which a text stands. */
-function holding(directory: string, text: string): string[] {
-  return readdirSync(directory, { recursive: true, withFileTypes: true })
-    .filter(entry => entry.isFile())
-    .map(entry => join(entry.parentPath, entry.name))
-    .filter(path => {
-      const plain = path.endsWith('.gz') ? gunzipSync(readFileSync(path)) : readFileSync(path)
-      return plain.includes(text)
-    })
-}
 
 /** A store whose river/2 holds a secret in live and archived segments, in a blob and in checkpoints. */
 function secretive(t: Test, gzip = false): TestStore {
