@@ -8,6 +8,15 @@ interface DeadRun {
   readonly detail: string
 }
 
+/** What stands of a run whose beginning is lost. */
+interface Stray {
+  readonly id: string
+  readonly n: number
+  readonly place: LinePlace
+  readonly last: number
+  readonly records: number
+}
+
 /** Runs held for a note that may name them later; a journal with more is simply damaged. */
 const AWAITING_MAX = 100_000
 
@@ -16,6 +25,7 @@ export class TxCheck {
   readonly #log: FindingLog
   readonly #dropped = new Map<string, DeadRun[]>()
   #awaiting = 0
+  #stray: Stray | undefined
 
   constructor(log: FindingLog) {
     this.#log = log
@@ -24,22 +34,42 @@ export class TxCheck {
   /** Records with a `tx` that never have an effect, in file order; they may be of several runs. */
   dropped(entries: readonly RecordEntry[]): void {
     for (const run of runsOf(entries)) {
-      const key = keyOfRun(run)
-      const dead = summaryOf(run)
-      const alike = key === undefined ? undefined : this.#dropped.get(key)
-      if (key === undefined || this.#awaiting >= AWAITING_MAX) {
-        this.#log.report('tx_incomplete', dead.place, dead.detail)
+      const stray = strayOf(run)
+      if (stray !== undefined && this.#stray !== undefined && isRest(this.#stray, stray)) {
+        this.#stray = { ...this.#stray, last: stray.last, records: this.#stray.records + stray.records }
         continue
       }
-      this.#awaiting += 1
-      if (alike === undefined) this.#dropped.set(key, [dead])
-      else alike.push(dead)
+      this.#await()
+      if (stray === undefined) this.#hold(keyOfRun(run), summaryOf(run))
+      else this.#stray = stray
     }
+  }
+
+  /** What stands of a run without its beginning is one finding, once nothing more of it can come. */
+  #await(): void {
+    const stray = this.#stray
+    if (stray === undefined) return
+    this.#stray = undefined
+    const { id, n, records, place, last } = stray
+    const detail = `${records} of ${n} records of ${id}`
+    this.#hold(keyOf(id, place.segment, place.seq ?? 0, last), { place, detail })
+  }
+
+  #hold(key: string | undefined, dead: DeadRun): void {
+    const alike = key === undefined ? undefined : this.#dropped.get(key)
+    if (key === undefined || this.#awaiting >= AWAITING_MAX) {
+      this.#log.report('tx_incomplete', dead.place, dead.detail)
+      return
+    }
+    this.#awaiting += 1
+    if (alike === undefined) this.#dropped.set(key, [dead])
+    else alike.push(dead)
   }
 
   /** A note that a run was abandoned. */
   abandoned(note: JsonObject): void {
     const { tx_id: id, segment, first_seq: first, last_seq: last } = note
+    this.#await()
     if (typeof id !== 'string' || typeof segment !== 'string' || !isSeq(first) || !isSeq(last)) return
     const dead = this.#dropped.get(keyOf(id, segment, first, last))?.shift()
     if (dead === undefined) return
@@ -56,6 +86,7 @@ export class TxCheck {
 
   /** Reports every run that no note names. */
   end(): void {
+    this.#await()
     for (const runs of this.#dropped.values()) {
       for (const { place, detail } of runs) this.#log.report('tx_incomplete', place, detail)
     }
@@ -88,7 +119,19 @@ function summaryOf(run: readonly RecordEntry[]): DeadRun {
   return { place: { segment, offset, length, seq }, detail }
 }
 
-/** Only a run that began with its first record can be named by a note. */
+function strayOf(run: readonly RecordEntry[]): Stray | undefined {
+  const first = run[0]
+  const tx = first?.record.tx
+  if (first === undefined || typeof tx !== 'object' || tx.i === 1) return undefined
+  const { segment, offset, length, seq } = first
+  const place = { segment, offset, length, seq }
+  return { id: tx.id, n: tx.n, place, last: run.at(-1)?.seq ?? seq, records: run.length }
+}
+
+const isRest = (one: Stray, next: Stray): boolean =>
+  one.id === next.id && one.place.segment === next.place.segment
+
+/** A run that began is named by its own numbers; a malformed `tx` by nothing. */
 function keyOfRun(run: readonly RecordEntry[]): string | undefined {
   const first = run[0]
   const last = run.at(-1)

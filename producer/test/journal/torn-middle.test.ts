@@ -7,6 +7,9 @@ import { message, messages, TestStore } from '../kit/store.js'
 // where a page is missing it holds zeros. Small pages stand for large ones here, so that there are many.
 const pageBytes = 512
 
+/** What is durable is not the matter here, and it takes its time. */
+const fast = { switches: { skipFsync: true, skipDirectorySync: true } }
+
 interface Batch {
   readonly drafts: readonly Draft[]
   readonly tx: boolean
@@ -60,10 +63,10 @@ for (const [what, batches] of Object.entries(commits)) {
           store.with(journal => {
             store.clock.mono += 5
             journal.append([message(9999)])
-          })
+          }, fast)
           await store.verified(t)
           const notes = store.notes('torn_tail_adjudicated').length + store.notes('tx_abandoned').length
-          store.with(journal => journal.append([message(9998)]))
+          store.with(journal => journal.append([message(9998)]), fast)
           t.equal(
             store.notes('torn_tail_adjudicated').length + store.notes('tx_abandoned').length,
             notes,
