@@ -26,9 +26,13 @@ export function metricsText(status: ServiceStatus, measured: Measured): string {
   ])
 }
 
-function processFamilies({ version, project_id, started }: ServiceStatus, measured: Measured): Family[] {
+function processFamilies(
+  { version, project_id, started, state }: ServiceStatus,
+  measured: Measured,
+): Family[] {
   return [
     gauge('kim_build_info', 'What runs, on which journal.', [{ labels: { version, project_id }, value: 1 }]),
+    gauge('kim_up', '0 in what a producer left that stopped.', one(Number(state === 'running'))),
     gauge('process_start_time_seconds', 'When it started, since 1970.', one(Date.parse(started) / 1000)),
     gauge('process_resident_memory_bytes', 'Resident memory.', one(measured.residentBytes)),
     counter('process_cpu_seconds_total', 'User and system time.', one(measured.cpuSeconds)),
@@ -41,7 +45,8 @@ function serverFamilies(status: ServiceStatus, meters: Meters): Family[] {
   const healthy = personas.flatMap(({ last_healthy }) => (last_healthy === undefined ? [] : [last_healthy]))
   const newest = healthy.sort().at(-1)
   return [
-    gauge('kim_upstream_up', 'At least one inbox answers.', one(Number(up > 0))),
+    // Before the first answer nobody knows.
+    gauge('kim_upstream_up', 'At least one inbox answers.', one(polls === 0 ? undefined : Number(up > 0))),
     gauge('kim_personas', 'Inboxes by whether they answer.', by('state', { up, down: personas.length - up })),
     counter(
       'kim_polls_total',

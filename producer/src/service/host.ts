@@ -16,6 +16,9 @@ export type Runner = (command: readonly string[]) => Outcome
 
 const COMMAND_MS_MAX = 30_000
 
+const NO_BUS_HINT =
+  'this login has no systemd of its own: log in as the user itself (no su, no sudo), or --print the unit for another supervisor'
+
 /** The system's own commands. */
 export const systemRunner: Runner = ([file = '', ...args]) => {
   const { status, stdout, stderr, error } = spawnSync(file, args, {
@@ -37,6 +40,7 @@ export function perform(step: Step, run: Runner): void {
     throw new KimError(
       'service_failed',
       `\`${step.command.join(' ')}\` failed: ${output || `exit ${status}`}`,
+      /connect to (the )?bus|No medium found/i.test(output) ? { hint: NO_BUS_HINT } : {},
     )
   }
 }

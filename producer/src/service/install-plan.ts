@@ -13,7 +13,7 @@ export type Step =
   | {
       readonly kind: 'run'
       readonly command: readonly string[]
-      /** True where a refusal only says that there was nothing to do. */
+      /** True where a refusal only says that there was nothing to do, or nobody to tell. */
       readonly mayFail?: true
     }
 
@@ -83,7 +83,7 @@ export function uninstallSteps(target: ServiceTarget, place: ServicePlace, uid: 
     return [
       { kind: 'run', command: ['systemctl', '--user', 'disable', '--now', place.name], mayFail: true },
       { kind: 'remove', path: place.file },
-      { kind: 'run', command: ['systemctl', '--user', 'daemon-reload'] },
+      { kind: 'run', command: ['systemctl', '--user', 'daemon-reload'], mayFail: true },
     ]
   }
   if (target === 'launchd') {

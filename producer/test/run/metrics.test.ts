@@ -97,6 +97,7 @@ t.test('CL-53 metrics - say what was measured', async t => {
   for (const line of [
     'kim_build_info{version="9.8.7",project_id="0123456789abcdef0123456789abcdef"} 1',
     'process_start_time_seconds 1781092800',
+    'kim_up 1',
     'kim_upstream_up 1',
     'kim_personas{state="up"} 1',
     'kim_polls_total{outcome="ok"} 7',
@@ -127,8 +128,11 @@ t.test('CL-53 metrics - say what was measured', async t => {
 t.test('CL-53 metrics - what is not known is left out, not zero', async t => {
   const { last_healthy: _, unread: __, ...fresh } = inbox('river')
   const measured = { meters: new Meters(), room: undefined, residentBytes: 1, cpuSeconds: 1 }
-  const found = metricsText(status([fresh], []), measured)
+  const young: ServiceStatus = { ...status([fresh], []), polls: 0, failures: 0, state: 'stopped' }
+  const found = metricsText(young, measured)
+  t.ok(found.includes('kim_up 0\n'))
   for (const name of [
+    'kim_upstream_up',
     'kim_last_successful_poll',
     'kim_journal_bytes',
     'kim_checkpoint_age',

@@ -257,6 +257,11 @@ t.test('perform - files are private and whole, and the first refusal ends it', a
     code: 'service_failed',
     message: '`systemctl x` failed: no bus',
   })
+  const noBus: Runner = () => ({ status: 1, output: 'Failed to connect to bus: No medium found' })
+  t.throws(() => perform({ kind: 'run', command: ['systemctl', 'x'] }, noBus), {
+    code: 'service_failed',
+    hint: 'this login has no systemd of its own: log in as the user itself (no su, no sudo), or --print the unit for another supervisor',
+  })
   t.doesNotThrow(() => perform({ kind: 'run', command: ['x'], mayFail: true }, never))
   perform({ kind: 'remove', path }, never)
   perform({ kind: 'remove', path }, never)
