@@ -56,7 +56,11 @@ export async function findTurns(
   // Where history begins late, the oldest checkpoint that reaches to it is the beginning.
   const base =
     journal.first > 1
-      ? nearestCheckpoint(journal, headSeq => headSeq >= journal.first - 1 && headSeq <= oldest(journal))
+      ? await nearestCheckpoint(
+          journal,
+          { covers: headSeq => headSeq >= journal.first - 1 && headSeq <= oldest(journal) },
+          options.signal,
+        )
       : undefined
   const start = startFrom(base, journal)
   const payloads = new Payloads(journal.eventsDir)

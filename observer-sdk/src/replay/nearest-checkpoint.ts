@@ -12,6 +12,7 @@ import type { FileContent } from '../store/file-content.js'
 import type { CheckpointEntry } from '../store/listing.js'
 import { segmentLines } from '../store/segment-lines.js'
 import { type CheckpointDocument, entityLines, readCheckpoint, vouches } from '../tail/checkpoint-document.js'
+import { breathe } from './breathe.js'
 import type { CopiedJournal } from './copied-journal.js'
 import type { Mark } from './line-walk.js'
 import type { ReadingStart } from './reading.js'
@@ -22,17 +23,27 @@ export interface Base {
   readonly tail: Mark
 }
 
-/** Candidates from the newest down that `fits`; the first one that a ref in the journal vouches for. */
-export function nearestCheckpoint(
+/** Which checkpoints are of use, said in two steps: the second needs the lines to be looked at. */
+export interface Wanted {
+  /** By its head, and the number of the segment that is to hold it. */
+  readonly covers: (headSeq: number, home: number) => boolean
+  readonly ends?: (tail: Mark) => boolean
+}
+
+/** Candidates from the newest down that are wanted; the first one that a ref in the journal vouches for. */
+export async function nearestCheckpoint(
   journal: CopiedJournal,
-  fits: (headSeq: number, tail: Mark) => boolean,
-): Base | undefined {
+  { covers, ends }: Wanted,
+  signal: AbortSignal | undefined,
+): Promise<Base | undefined> {
   const { checkpoints, shadowed } = journal.history.listing
   const candidates = [...checkpoints, ...shadowed].sort((a, b) => b.headSeq - a.headSeq)
   for (const candidate of candidates) {
+    if (!covers(candidate.headSeq, journal.history.holding(candidate.headSeq) ?? 0)) continue
+    await breathe(signal)
     const tail = tailOf(journal, candidate.headSeq)
-    if (!fits(candidate.headSeq, tail)) continue
-    const document = verified(journal, candidate)
+    if (ends?.(tail) === false) continue
+    const document = await verified(journal, candidate, signal)
     if (document !== undefined) return { document, tail }
   }
   return undefined
@@ -76,13 +87,18 @@ function tailOf({ history }: CopiedJournal, headSeq: number): Mark {
 }
 
 /** The ref of a checkpoint stands soon after what it covers, so it is looked for from there on. */
-function verified(journal: CopiedJournal, candidate: CheckpointEntry): CheckpointDocument | undefined {
+async function verified(
+  journal: CopiedJournal,
+  candidate: CheckpointEntry,
+  signal: AbortSignal | undefined,
+): Promise<CheckpointDocument | undefined> {
   const { history, statedId, eventsDir } = journal
   const document = readCheckpoint(eventsDir, candidate)
   if (document === undefined) return undefined
   const home = history.holding(candidate.headSeq) ?? 0
   for (const { number } of history.segments) {
     if (number < home) continue
+    await breathe(signal)
     const vouched = history.read(number, content => {
       for (const { seq, payload } of refsIn(content)) {
         const ref = parseCheckpointRef(payload)

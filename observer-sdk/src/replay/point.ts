@@ -2,6 +2,7 @@
 import { decodeLine, eventIdOf, type FramedLine, KimError, type ReadRecord, TxTracker } from '@kim/manifest'
 import { segmentLines } from '../store/segment-lines.js'
 import { Pace, type PassOptions } from '../verify/pace.js'
+import { breathe } from './breathe.js'
 import type { CopiedJournal } from './copied-journal.js'
 import { type EventName, nearer } from './event-name.js'
 import { type LineSink, type Mark, walkLines } from './line-walk.js'
@@ -32,7 +33,7 @@ export async function stopOf(journal: CopiedJournal, point: Point, options: Pass
     case 'end':
       return { kind: 'end' }
     case 'time':
-      return { kind: 'after', mark: lastNotAfter(journal, point) }
+      return { kind: 'after', mark: await lastNotAfter(journal, point, options.signal) }
     case 'event':
       return { kind: 'after', mark: await placeOf(journal, point.name, options) }
   }
@@ -46,9 +47,14 @@ export function isBeyond(stop: Stop, { seq }: ReadRecord, segment: number, offse
 }
 
 /** Segments are looked at from the newest down: the last match of the first one that has any is it. */
-function lastNotAfter({ history }: CopiedJournal, { ms, text }: Extract<Point, { kind: 'time' }>): Mark {
+async function lastNotAfter(
+  { history }: CopiedJournal,
+  { ms, text }: Extract<Point, { kind: 'time' }>,
+  signal: AbortSignal | undefined,
+): Promise<Mark> {
   let earliest: string | undefined
   for (const { number } of history.segments.toReversed()) {
+    await breathe(signal)
     const offset = history.read(number, content => {
       let last: number | undefined
       for (const line of segmentLines(content)) {

@@ -6,7 +6,7 @@ import type { CopiedJournal } from './copied-journal.js'
 import type { Missing } from './damage.js'
 import { Payloads } from './entity-facts.js'
 import { type Mark, walkLines } from './line-walk.js'
-import { type Base, nearestCheckpoint, startFrom } from './nearest-checkpoint.js'
+import { type Base, nearestCheckpoint, startFrom, type Wanted } from './nearest-checkpoint.js'
 import { isBeyond, type Point, type Stop, stopOf } from './point.js'
 import { Reading } from './reading.js'
 
@@ -33,10 +33,7 @@ export async function stateAtStop(
 ): Promise<StateAt> {
   let below = Number.POSITIVE_INFINITY
   for (;;) {
-    const base = nearestCheckpoint(
-      journal,
-      (headSeq, tail) => headSeq < below && headSeq >= journal.first - 1 && isBefore(headSeq, tail, stop),
-    )
+    const base = await nearestCheckpoint(journal, wanted(journal, stop, below), options.signal)
     const reading = new Reading(startFrom(base, journal), {
       isBeyond: (record, segment, offset) => isBeyond(stop, record, segment, offset),
     })
@@ -69,11 +66,16 @@ export function paceFrom(journal: CopiedJournal, from: Mark | undefined, options
   return pace
 }
 
-function isBefore(headSeq: number, tail: Mark, stop: Stop): boolean {
-  if (stop.kind === 'end') return true
-  if (stop.kind === 'above') return headSeq < stop.seq
-  const { mark } = stop
-  return tail.segment < mark.segment || (tail.segment === mark.segment && tail.offset <= mark.offset)
+/** Those that lie wholly before a stop, and reach to what is available. */
+function wanted({ first }: CopiedJournal, stop: Stop, below: number): Wanted {
+  const reaches = (headSeq: number): boolean => headSeq < below && headSeq >= first - 1
+  if (stop.kind === 'end') return { covers: reaches }
+  if (stop.kind === 'above') return { covers: headSeq => reaches(headSeq) && headSeq < stop.seq }
+  const { segment, offset } = stop.mark
+  return {
+    covers: (headSeq, home) => reaches(headSeq) && home <= segment,
+    ends: tail => tail.segment < segment || (tail.segment === segment && tail.offset <= offset),
+  }
 }
 
 function tooEarly(first: number): KimError {

@@ -34,7 +34,10 @@ export function* timelineHtml(timeline: Timeline): Generator<string> {
 <noscript><p>The picture needs scripts; the tables of what lasted, of who and of waits do not.</p></noscript>
 <h2 id="h-picture">What happened when</h2>
 <div class="bar" role="group" aria-label="window"><button id="left" type="button">← earlier</button><button id="right" type="button">later →</button><button id="in" type="button">zoom in</button><button id="out" type="button">zoom out</button><button id="all" type="button">all</button><span id="window" class="dim"></span></div>
-<div class="bar" role="group" aria-label="kinds">${kinds.map(kind => `<label><input type="checkbox" data-kind="${kind}" checked> ${MARK_WORDS[kind]}</label>`).join(' ')}</div>
+<div class="bar" role="group" aria-label="kinds">${kinds.map(kind => `<label><input type="checkbox" data-kind="${kind}" checked> <span class="key k-${kind}"></span>${MARK_WORDS[kind]}</label>`).join(' ')}</div>
+<p class="dim">${Object.entries(SPAN_WORDS)
+    .map(([kind, words]) => `<span class="key k-${kind}"></span>${words}`)
+    .join(' &#160; ')}</p>
 <div><canvas id="picture" tabindex="0" role="img" aria-labelledby="h-picture" aria-describedby="keys"></canvas></div>
 <p id="keys" class="dim">Drag or arrow keys to move, wheel or + and − to zoom, 0 for all, n and p for the next and previous mark, shift and wheel or up and down for more personas. The table below shows the same window.</p>
 <div id="tip" role="status" aria-live="polite"></div>

@@ -19,5 +19,6 @@ th, td { text-align: left; padding: .2rem .6rem; border-bottom: 1px solid var(--
 th { position: sticky; top: 0; background: var(--bg) } td.n, th.n { text-align: right } .scroll { max-height: 24rem; overflow: auto }
 #tip { min-height: 3em; padding: .4rem .6rem; background: var(--band); border: 1px solid var(--line); overflow-wrap: anywhere }
 .key { display: inline-block; width: .8em; height: .8em; border-radius: 2px; margin-right: .3em; vertical-align: -.05em }
+.k-new { background: var(--new) } .k-silent { background: var(--silent) } .k-backfill { background: var(--backfill) } .k-read { background: var(--read) } .k-removed { background: var(--removed) } .k-alert { background: var(--alert) } .k-event { background: var(--event) } .k-other { background: var(--other) } .k-outage { background: var(--outage) } .k-down { background: var(--down) } .k-run { background: var(--run) } .k-gap { background: var(--gap) } .k-no_producer { background: var(--none) }
 meter { width: 100%; height: 1em }
 `
