@@ -47,6 +47,11 @@ export class Damage {
     return this.#places
   }
 
+  /** The highest number so far. */
+  get highest(): number {
+    return this.#highest
+  }
+
   /** A record of the passage, with or without effect. */
   record(entry: RecordEntry): void {
     const { seq } = entry
@@ -106,7 +111,7 @@ export class Damage {
     const holes: SeqRange[] = []
     for (const { range, place } of this.#holes) {
       const open = this.#repaired.missingIn(range)
-      holes.push(...open)
+      for (const hole of open) holes.push(hole)
       if (open.length > 0) this.#log.report('seq_hole', place, `seq ${open.map(text).join(', ')} missing`)
     }
     if (this.#late !== undefined)

@@ -1,12 +1,14 @@
 /** What is different between two moments, and which records made it so. */
+import { parseSegmentName } from '@kim/manifest'
 import type { PassOptions } from '../verify/pace.js'
 import type { CopiedJournal } from './copied-journal.js'
 import type { Missing } from './damage.js'
 import { type PatchOperation, patchOf } from './json-patch.js'
+import type { Mark } from './line-walk.js'
 import { unknownPersona } from './not-found.js'
-import { type Passage, passageBetween, type Touched } from './passage.js'
-import { type Point, stopOf } from './point.js'
-import { type StateAt, stateAtStop } from './state-at.js'
+import { type Passage, readOn, type Touched } from './passage.js'
+import { type Point, type Stop, stopOf } from './point.js'
+import { baseOf, type StateAt, stateAtStop } from './state-at.js'
 import { describeState, type StateDocument } from './state-document.js'
 
 /** One entity that was changed on the way, or differs. */
@@ -38,39 +40,81 @@ export interface Difference {
 /** Compares two moments. Throws `no_persona` for a name that neither knows. */
 export async function differenceOf(
   journal: CopiedJournal,
-  points: { readonly from: Point; readonly to: Point },
+  { from, to }: { readonly from: Point; readonly to: Point },
   personas: readonly string[],
   options: PassOptions,
 ): Promise<Difference> {
-  const stops = {
-    from: await stopOf(journal, points.from, options),
-    to: await stopOf(journal, points.to, options),
-  }
-  const a = await stateAtStop(journal, points.from, stops.from, options)
-  const b = await stateAtStop(journal, points.to, stops.to, options)
-  const [from, to] = [describeState(a, personas), describeState(b, personas)]
+  const ends = [await endOf(journal, from, options), await endOf(journal, to, options)] as const
+  const backwards = await isBackwards(journal, ends, options)
+  const [first, second] = backwards ? [ends[1], ends[0]] : ends
+  const a = await stateAtStop(journal, first.point, first.stop, options)
+  const before = describeState(a, personas)
+  const passage = await readOn(journal, a, second.stop, options)
+  const b = await later(journal, a, second, passage, options)
+  const after = describeState(b, personas)
   for (const name of personas)
-    if (!from.known.has(name) && !to.known.has(name)) throw unknownPersona(name, to.known)
-  const backwards = isBackwards(a, b)
-  const passage = await (backwards
-    ? passageBetween(journal, b, stops.to, stops.from, options)
-    : passageBetween(journal, a, stops.from, stops.to, options))
+    if (!before.known.has(name) && !after.known.has(name)) throw unknownPersona(name, after.known)
+  const [one, other] = backwards ? [after.document, before.document] : [before.document, after.document]
   return {
-    from: from.document,
-    to: to.document,
-    changes: changesOf(from.document, to.document, passage, personas),
-    patch: patchOf(from.document, to.document),
+    from: one,
+    to: other,
+    changes: changesOf(one, other, passage, personas),
+    patch: patchOf(one, other),
     records: passage.records,
     backwards,
     missing: worst([a.missing, b.missing, passage.missing]),
   }
 }
 
-/** By the place of the last record of each. */
-function isBackwards({ reading: { last: a } }: StateAt, { reading: { last: b } }: StateAt): boolean {
-  if (a === undefined || b === undefined) return b === undefined && a !== undefined
-  if (a.segment !== b.segment) return a.segment > b.segment
-  return a.offset > b.offset
+interface End {
+  readonly point: Point
+  readonly stop: Stop
+}
+
+async function endOf(journal: CopiedJournal, point: Point, options: PassOptions): Promise<End> {
+  return { point, stop: await stopOf(journal, point, options) }
+}
+
+/** The state at the later moment: where it would be read from the same beginning, it has just been read. */
+async function later(
+  journal: CopiedJournal,
+  a: StateAt,
+  { point, stop }: End,
+  { missing }: Passage,
+  options: PassOptions,
+): Promise<StateAt> {
+  const isSound = Object.keys(a.missing.findings).length === 0 && missing.exit === 0
+  const isSame = isSound && (await baseOf(journal, stop, options))?.document.name === a.base?.document.name
+  return isSame ? { ...a, point, missing } : await stateAtStop(journal, point, stop, options)
+}
+
+async function isBackwards(
+  journal: CopiedJournal,
+  [a, b]: readonly [End, End],
+  options: PassOptions,
+): Promise<boolean> {
+  if (a.stop.kind === 'end' || b.stop.kind === 'end') return b.stop.kind !== 'end'
+  if (a.stop.kind === 'above' && b.stop.kind === 'above') return a.stop.seq > b.stop.seq
+  if (a.stop.kind === 'after' && b.stop.kind === 'after') return isAfter(a.stop.mark, b.stop.mark)
+  const [one, other] = [await lastOf(journal, a, options), await lastOf(journal, b, options)]
+  return one !== undefined && (other === undefined || isAfter(one, other))
+}
+
+function isAfter(a: Mark, b: Mark): boolean {
+  return a.segment > b.segment || (a.segment === b.segment && a.offset > b.offset)
+}
+
+/** The place of the last record before a stop. */
+async function lastOf(
+  journal: CopiedJournal,
+  { point, stop }: End,
+  options: PassOptions,
+): Promise<Mark | undefined> {
+  if (stop.kind === 'after') return stop.mark
+  const { last } = (await stateAtStop(journal, point, stop, options)).reading
+  return last === undefined
+    ? undefined
+    : { segment: parseSegmentName(last.segment) ?? 0, offset: last.offset }
 }
 
 /** The passage covers what lies between; each state what lies before it. */

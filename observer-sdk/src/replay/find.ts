@@ -111,7 +111,7 @@ export async function findTurns(
 
 function oldest({ first, history }: CopiedJournal): number {
   const heads = history.listing.checkpoints.map(({ headSeq }) => headSeq).filter(head => head >= first - 1)
-  return Math.min(...heads)
+  return heads.reduce((one, other) => Math.min(one, other), Number.POSITIVE_INFINITY)
 }
 
 class Search {

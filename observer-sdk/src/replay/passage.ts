@@ -3,9 +3,7 @@ import type { PassOptions } from '../verify/pace.js'
 import type { CopiedJournal } from './copied-journal.js'
 import type { Missing } from './damage.js'
 import { walkLines } from './line-walk.js'
-import { startFrom } from './nearest-checkpoint.js'
 import { isBeyond, type Stop } from './point.js'
-import { Reading } from './reading.js'
 import { paceFrom, type StateAt } from './state-at.js'
 
 /** What happened to one entity. */
@@ -25,25 +23,19 @@ export interface Passage {
   readonly missing: Missing
 }
 
-/** Reads on from one moment to a later one. */
-export async function passageBetween(
+/** Reads on from one moment to a later one. The state of the one becomes that of the other. */
+export async function readOn(
   journal: CopiedJournal,
-  from: StateAt,
-  fromStop: Stop,
-  toStop: Stop,
+  { reading, payloads }: StateAt,
+  to: Stop,
   options: PassOptions,
 ): Promise<Passage> {
-  const { base, payloads } = from
   const touched = new Map<string, Map<string, Touched>>()
-  let isBetween = false
   let records = 0
-  const reading: Reading = new Reading(startFrom(base, journal), {
-    isBeyond: (record, segment, offset) => {
-      isBetween ||= isBeyond(fromStop, record, segment, offset)
-      return isBeyond(toStop, record, segment, offset)
-    },
+  const from = reading.stoppedAt
+  reading.resume({
+    isBeyond: (record, segment, offset) => isBeyond(to, record, segment, offset),
     applied: ({ record, effect, before }) => {
-      if (!isBetween) return
       records += 1
       const { item_type, item_id, seq } = record
       if (item_id === undefined || (effect !== 'upsert' && effect !== 'remove')) return
@@ -58,7 +50,7 @@ export async function passageBetween(
       }
     },
   })
-  await walkLines(journal, reading, paceFrom(journal, base?.tail, options), base?.tail)
+  if (from !== undefined) await walkLines(journal, reading, paceFrom(journal, from, options), from)
   return {
     touched: [...touched.values()].flatMap(ofType => [...ofType.values()]),
     records,

@@ -17,7 +17,7 @@ import type { Failure } from '../store/outcome.js'
 import { DuplicateLines } from '../verify/duplicate-lines.js'
 import type { LinePlace, RecordEntry } from '../verify/entry.js'
 import { Damage } from './damage.js'
-import type { LineSink } from './line-walk.js'
+import type { LineSink, Mark } from './line-walk.js'
 
 /** A record that had its effect. */
 export interface Applied {
@@ -67,9 +67,9 @@ export interface LastRecord {
 /** The state as of the last line taken. */
 export class Reading implements LineSink {
   readonly projection: Projection = new Projection(() => true)
-  readonly damage: Damage
+  #damage: Damage
   #registryAuthoritative: boolean
-  readonly #listener: Listener
+  #listener: Listener
   readonly #runs = new TxTracker<Held>()
   readonly #repeats = new DuplicateLines()
   #last: LastRecord | undefined
@@ -78,12 +78,34 @@ export class Reading implements LineSink {
   /** Set once the passage is over: segments that are still looked into for what explains its damage. */
   #segmentsLeft: number | undefined
   #isOver = false
+  #isResumed = false
+  #stoppedAt: Mark | undefined
 
   constructor(start: ReadingStart, listener: Listener = {}) {
     for (const entity of start.entities ?? []) this.projection.load(entity)
     this.#registryAuthoritative = start.registryAuthoritative ?? false
-    this.damage = new Damage(start.after)
+    this.#damage = new Damage(start.after)
     this.#listener = listener
+  }
+
+  /** What the passage lacks. */
+  get damage(): Damage {
+    return this.#damage
+  }
+
+  /** The first line that was beyond it; undefined where the journal ended first. */
+  get stoppedAt(): Mark | undefined {
+    return this.#stoppedAt
+  }
+
+  /** Makes it ready to be led on from where it stopped, as a passage of its own on the same state. */
+  resume(listener: Listener): void {
+    this.#damage = new Damage(this.#damage.highest)
+    this.#listener = listener
+    this.#isOver = false
+    this.#segmentsLeft = undefined
+    this.#isResumed = true
+    this.#stoppedAt = undefined
   }
 
   /** The last record of the passage, with or without effect. */
@@ -102,6 +124,11 @@ export class Reading implements LineSink {
 
   beginSegment(): void {
     if (this.#isOver) return
+    if (this.#isResumed) {
+      // The same segment goes on.
+      this.#isResumed = false
+      return
+    }
     // Nobody will ever end the last line of a segment that has a successor.
     if (this.#pending !== undefined) this.damage.tail(this.#pending.name, this.#pending.bytes)
     this.#pending = undefined
@@ -139,6 +166,7 @@ export class Reading implements LineSink {
       }
       if (!this.#isOver && this.#listener.isBeyond?.(record, segment.number, offset) === true) {
         this.#isOver = true
+        this.#stoppedAt = { segment: segment.number, offset }
         // A note about damage is written by the very next open.
         this.#segmentsLeft = 2
       }

@@ -66,6 +66,15 @@ export function paceFrom(journal: CopiedJournal, from: Mark | undefined, options
   return pace
 }
 
+/** The checkpoint that reading up to a stop begins with. */
+export async function baseOf(
+  journal: CopiedJournal,
+  stop: Stop,
+  options: PassOptions,
+): Promise<Base | undefined> {
+  return await nearestCheckpoint(journal, wanted(journal, stop, Number.POSITIVE_INFINITY), options.signal)
+}
+
 /** Those that lie wholly before a stop, and reach to what is available. */
 function wanted({ first }: CopiedJournal, stop: Stop, below: number): Wanted {
   const reaches = (headSeq: number): boolean => headSeq < below && headSeq >= first - 1

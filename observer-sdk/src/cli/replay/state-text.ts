@@ -9,7 +9,7 @@ import { missingText } from './missing-text.js'
 export function stateText(document: StateDocument): string {
   const { at, base, entity_count, attention_required, digest, personas, registry_authoritative } = document
   const names = Object.keys(personas).sort()
-  const width = Math.min(24, Math.max(0, ...names.map(name => name.length)))
+  const width = names.reduce((most, name) => Math.min(24, Math.max(most, name.length)), 0)
   return [
     at === null
       ? 'at the beginning: no record yet'
