@@ -1,8 +1,9 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { replay, SECRET, segmentsOf, writeStore } from './replay-store.js'
+import { bin, replay, SECRET, segmentsOf, writeStore } from './replay-store.js'
 
 const scratch = t.testdir()
 const events = writeStore(join(scratch, 'store'), 60)
@@ -230,5 +231,26 @@ t.test('CL-43 diff - goes backwards where it is asked to', t => {
   t.equal(back.code, 0)
   t.match(back.out, /\(backwards\)/)
   t.match(back.out, /message river\/60: removed by seq/)
+  t.end()
+})
+
+t.test('CL-39 commands - end by the signal that was sent, and leave no half file', async t => {
+  // A journal whose second record comes much later than its first.
+  const slow = out('slow')
+  mkdirSync(slow)
+  const record = (seq: number, ts: string): string =>
+    `${JSON.stringify({ action: 'create', agent: 'river', item_id: `river/${seq}`, item_type: 'message', payload: {}, seq, ts, v: 2, writer: 'w_1-aa' })}\n`
+  writeFileSync(
+    join(slow, 'seg-00000001.jsonl'),
+    record(1, '2026-01-01T00:00:00Z') + record(2, '2026-01-02T00:00:00Z'),
+  )
+  const child = spawn(process.execPath, [bin, 'play', '--events', slow])
+  await once(child.stdout, 'data')
+  child.kill('SIGINT')
+  t.same(await once(child, 'exit'), [130, null])
+  t.same(
+    readdirSync(scratch).filter(name => name.endsWith('.tmp')),
+    [],
+  )
   t.end()
 })

@@ -6,7 +6,8 @@ import { fileURLToPath } from 'node:url'
 import { type Draft, openJournal } from '@kim/producer/internal'
 
 const root = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))))
-const bin = join(root, 'observer-sdk', 'bin', 'kim-replay.js')
+/** The command. */
+export const bin: string = join(root, 'observer-sdk', 'bin', 'kim-replay.js')
 
 /** A word that stands in every body and nowhere else. */
 export const SECRET = 'tests-are-green'

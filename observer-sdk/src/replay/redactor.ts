@@ -1,5 +1,6 @@
 /** Takes out of records what people wrote, and leaves what is needed to see what happened. */
 import {
+  type Clock,
   type Decoded,
   isJsonObject,
   type JsonObject,
@@ -46,8 +47,7 @@ const JOURNAL = 'journal'
 /** Redacts by one mode; names that were replaced stay recognisable as the same. */
 export class Redactor {
   readonly mode: RedactMode
-  readonly #personas = new Map<string, string>()
-  readonly #ids = new Map<string, string>()
+  readonly #known = new Map<string, Map<string, string>>()
 
   constructor(mode: RedactMode) {
     this.mode = mode
@@ -84,15 +84,13 @@ export class Redactor {
     put('item_id', item_id === undefined ? undefined : this.id(item_type, item_id))
     put('entity_rev', entity_rev)
     put('event', event === undefined || WORD.test(event) ? event : 'other')
-    put('clock', clock === undefined ? undefined : { ...clock })
+    put('clock', clock === undefined ? undefined : clocksOf(clock))
     // Only what tells the run apart.
     put(
       'tx',
-      tx === undefined
-        ? undefined
-        : tx === 'malformed'
-          ? 'malformed'
-          : { ...tx, id: this.#numbered('tx', tx.id, 't') },
+      tx === undefined || tx === 'malformed'
+        ? tx
+        : { i: tx.i, id: this.#numbered('tx', tx.id, 't'), n: tx.n },
     )
     put('summary', summary === undefined ? undefined : REDACTED)
     if (record.payload !== undefined) put('payload', this.#payload(record.payload, item_type))
@@ -104,7 +102,7 @@ export class Redactor {
   /** The name of a persona. */
   persona(name: string): string {
     if (this.mode !== 'all' || name === 'kim') return name
-    return this.#numbered('persona', name, 'p', this.#personas)
+    return this.#numbered('persona', name, 'p')
   }
 
   /** The id of an item: whose it is, and its number or kind, where it has this form. */
@@ -148,13 +146,23 @@ export class Redactor {
     return NAMES.has(name) ? text : REDACTED
   }
 
-  #numbered(kind: string, text: string, letter: string, known: Map<string, string> = this.#ids): string {
-    const key = `${kind} ${text}`
-    const found = known.get(key)
+  #numbered(kind: string, text: string, letter: string): string {
+    const known = this.#known.get(kind) ?? new Map<string, string>()
+    this.#known.set(kind, known)
+    const found = known.get(text)
     if (found !== undefined) return found
     const name = `${letter}${known.size + 1}`
-    known.set(key, name)
+    known.set(text, name)
     return name
+  }
+}
+
+/** The clocks, and nothing that stands beside them. */
+function clocksOf({ mono_ms, boot_ms, wait_ms }: Clock): JsonObject {
+  return {
+    ...(mono_ms === undefined ? {} : { mono_ms }),
+    ...(boot_ms === undefined ? {} : { boot_ms }),
+    ...(wait_ms === undefined ? {} : { wait_ms }),
   }
 }
 
