@@ -6,6 +6,7 @@ import {
   Disk,
   type Draft,
   type Journal,
+  Ledger,
   type LogEntry,
   type Sink,
   Sinks,
@@ -161,6 +162,27 @@ t.test('sinks - KS-72 what is in the way of one lane is in the way of no other',
   )
   t.same([codes(logged, 'sink_failing'), codes(logged, 'sink_working')], [1, 1], 'said once each')
 })
+
+t.test(
+  'sinks - KS-73 a watermark is durable before the first poll, and as soon as anything was taken',
+  async t => {
+    const { store, open } = world(t)
+    const journal = store.open()
+    t.teardown(() => journal.close())
+    journal.append([news('river', 1)])
+    const disk = new Disk(store.fs.port, process.getuid?.(), {}, () => undefined)
+    const ledger = new Ledger(join(store.dir, '..', 'ledgers'), journal.projectId, 'keeping', disk)
+    const sink = new KeepingSink()
+    const sinks = open(journal, sink)
+    t.same(ledger.load()?.passed, journal.head, 'nothing was read yet')
+    journal.append([news('river', 2)])
+    await until(() => sink.given.length === 1)
+    await until(() => ledger.load()?.held.some(([lane, { seq }]) => lane === 'river' && seq === 3) === true)
+    t.pass('a process that is killed now tells it to nobody again')
+    await sinks.close()
+    t.same(ledger.load(), { passed: journal.head, held: [], names: [] })
+  },
+)
 
 t.test('sinks - a blocked lane is where it was in the next life', async t => {
   const { store, open } = world(t)
