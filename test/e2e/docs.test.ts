@@ -1,0 +1,117 @@
+import { spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { errorCodes } from '@kim/manifest'
+import t from 'tap'
+
+const root = fileURLToPath(new URL('../../../', import.meta.url))
+const read = (path: string): string => readFileSync(join(root, path), 'utf8')
+const BINS: Readonly<Record<string, string>> = {
+  'kim-producer': 'producer/bin/kim-producer.js',
+  'kim-tail': 'observer-sdk/bin/kim-tail.js',
+  'kim-replay': 'observer-sdk/bin/kim-replay.js',
+}
+const DOCUMENTS = [
+  'README.md',
+  ...readdirSync(join(root, 'docs'))
+    .filter(name => name.endsWith('.md'))
+    .map(name => `docs/${name}`),
+]
+
+const helps = new Map<string, string>()
+
+/** The help of a program, or of one of its commands. */
+function help(name: string, ...words: string[]): string {
+  const key = [name, ...words].join(' ')
+  const known = helps.get(key)
+  if (known !== undefined) return known
+  const args = [join(root, BINS[name] ?? ''), ...words, '--help']
+  const text = spawnSync(process.execPath, args, { encoding: 'utf8' }).stdout
+  helps.set(key, text)
+  return text
+}
+
+/** The help of the command that a line calls; undefined if there is no such command. */
+function helpOf([name = '', first = '', second = '']: readonly string[]): string | undefined {
+  for (const words of [[first, second], [first]]) {
+    if (words.some(word => !/^[a-z][a-z-]*$/.test(word))) continue
+    const text = help(name, ...words)
+    if (text.includes(`\nUsage: ${name} ${words.join(' ')} `)) return text
+  }
+  return first.startsWith('-') || first === '' ? help(name) : undefined
+}
+
+/** What is wrong with a command line that a document tells to type. */
+function wrongWith(line: string): string[] {
+  const words = line.trim().split(/\s+/)
+  const text = helpOf(words)
+  if (text === undefined) return [`${line}: no such command`]
+  const flags = words.filter(word => /^--?[a-z]/i.test(word)).map(word => word.split('=')[0] ?? word)
+  return flags
+    .filter(flag => !new RegExp(`(^|[\\s,])${flag}(?=[\\s,]|$)`, 'm').test(text))
+    .map(flag => `${line}: no flag ${flag}`)
+}
+
+t.test('documents - tell to type what the commands take', async t => {
+  let seen = 0
+  for (const path of DOCUMENTS) {
+    const blocks = [...read(path).matchAll(/^```\n([\s\S]*?)^```/gm)].map(([, text = '']) => text)
+    for (const line of blocks.join('').split('\n')) {
+      const command = line
+        .replace(/\s#.*/, '')
+        .replace(/[|>].*/, '')
+        .replace(/^npx /, '')
+      if (!/^kim-(producer|tail|replay) /.test(command)) continue
+      seen++
+      t.same(wrongWith(command), [], `${path}: ${command}`)
+    }
+  }
+  t.ok(seen > 30, `${seen} command lines`)
+  t.same(wrongWith('kim-producer nope --store x'), ['kim-producer nope --store x: no such command'])
+  t.same(wrongWith('kim-tail -p river --nope'), ['kim-tail -p river --nope: no flag --nope'])
+})
+
+t.test('troubleshoot - has every error code with its exit, what it means and what to do', async t => {
+  const rows = [
+    ...read('docs/troubleshoot.md').matchAll(/^\| `([a-z_]+)` \| (\d+) \| ([^|]+) \| ([^|]+) \|$/gm),
+  ]
+  const listed = rows.map(([, code, exit]) => [code, Number(exit)])
+  t.same(
+    listed.sort(),
+    Object.entries(errorCodes)
+      .map(([code, { exitCode }]) => [code, exitCode])
+      .sort(),
+  )
+})
+
+/** Names of metrics in a text, without the suffixes of histograms. */
+function metricsIn(text: string): string[] {
+  const names = text.match(/\b(kim|process)_[a-z_]*[a-z]\b/g) ?? []
+  return [...new Set(names)].sort()
+}
+
+t.test('CL-53 metrics - are all in the specification, and documents and alerts name no other', async t => {
+  const clause = /\*\*CL-53\*\*([\s\S]*?)\*\*CL-/.exec(read('spec/cli.md'))?.[1] ?? ''
+  const table = clause.slice(clause.indexOf('|'))
+  const specified = metricsIn(table)
+  t.same(specified, metricsIn(read('producer/src/run/metrics.ts')))
+  const node = (name: string): boolean => name.startsWith('process_')
+  for (const path of [...DOCUMENTS, 'docs/alerts.yml']) {
+    const named = metricsIn(read(path)).filter(name => !node(name))
+    t.same(
+      named.filter(name => !specified.includes(name)),
+      [],
+      path,
+    )
+  }
+})
+
+const noPromtool = spawnSync('promtool', ['--version']).error !== undefined && 'promtool is not here'
+
+t.test('alerts - promtool takes the rules', { skip: noPromtool }, async t => {
+  const { status, stderr } = spawnSync('promtool', ['check', 'rules', join(root, 'docs/alerts.yml')], {
+    encoding: 'utf8',
+  })
+  t.equal(status, 0, stderr)
+})
