@@ -1,3 +1,4 @@
+import type { Buffer } from 'node:buffer'
 import stringify from 'fast-json-stable-stringify'
 import type { JsonObject, JsonValue, PayloadRef } from './envelope.js'
 import { isCount, isJsonObject, isPayloadRef, isSeq, isSha256 } from './envelope.js'
@@ -74,9 +75,27 @@ export function revisionsInOrder(revisions: Iterable<Revision>): Revision[] {
   return sorted(revisions, ([itemType, itemId]) => checkpointKey(itemType, itemId))
 }
 
-/** The first line of a checkpoint, without its `\n`. */
+/** A list of a header with one entry a line: it grows with the journal, and a line has its limit. */
+function listText(entries: readonly (Revision | KeyEntry)[]): string {
+  return entries.length === 0 ? '[]' : `[\n${entries.map(entry => stringify(entry)).join(',\n')}\n]`
+}
+
+/** The lines of a checkpoint before its entities, without the last `\n`. */
 export function encodeCheckpointHeader(header: CheckpointHeader): string {
-  return `${opening}${stringify(header).slice(1, -1)}${closing}`
+  const { keys, project_id, revisions, ...rest } = header
+  const lists = `"keys":${listText(keys)},"project_id":${stringify(project_id)},"revisions":${listText(revisions)}`
+  return `${opening}${stringify(rest).slice(1, -1)},${lists}${closing}`
+}
+
+/** True for the line that a checkpoint's header ends with; entities follow it. */
+export function endsCheckpointHeader(line: string): boolean {
+  return line.endsWith(closing)
+}
+
+/** Where in the bytes of a checkpoint the line after its header begins; -1 if it has no header. */
+export function afterCheckpointHeader(bytes: Buffer): number {
+  const at = bytes.indexOf(`${closing}\n`)
+  return at === -1 ? -1 : at + closing.length + 1
 }
 
 /** The line of one entity, without its `\n`; each but the last takes a comma. */
@@ -138,9 +157,9 @@ function headerIn(value: JsonObject): CheckpointHeader | undefined {
   }
 }
 
-/** What the first line of a checkpoint says. */
-export function parseCheckpointHeader(line: string): ParsedHeader {
-  const value = line.endsWith(closing) ? parseJson(`${line}${checkpointFooter}`) : undefined
+/** What the header of a checkpoint says, its lines joined by `\n` or by nothing. */
+export function parseCheckpointHeader(text: string): ParsedHeader {
+  const value = text.endsWith(closing) ? parseJson(`${text}${checkpointFooter}`) : undefined
   if (!isJsonObject(value)) return { ok: false, fault: 'header' }
   const { checkpoint } = value
   if (typeof checkpoint === 'number' && checkpoint > checkpointVersion) return { ok: false, fault: 'future' }
@@ -184,7 +203,7 @@ export interface CheckpointFacts {
   readonly ref: CheckpointRef
   readonly sha256: string
   readonly bytes: number
-  /** The lines of the document, header and footer included. */
+  /** The lines of entities. */
   readonly lines: number
 }
 
@@ -193,7 +212,7 @@ export function verifyHeader(header: CheckpointHeader, facts: CheckpointFacts): 
   const { projectId, ref, sha256, bytes, lines } = facts
   if (projectId !== undefined && header.project_id !== projectId) return 'project'
   if (header.head_seq !== ref.head_seq || ref.file !== checkpointName(header.head_seq)) return 'head'
-  if (header.entity_count !== ref.entities || lines !== header.entity_count + 2) return 'count'
+  if (header.entity_count !== ref.entities || lines !== header.entity_count) return 'count'
   if (bytes !== ref.bytes) return 'size'
   return sha256 === ref.sha256 ? undefined : 'hash'
 }

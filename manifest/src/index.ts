@@ -7,12 +7,14 @@ export type {
   ParsedHeader,
 } from './checkpoint.js'
 export {
+  afterCheckpointHeader,
   checkpointFooter,
   checkpointKey,
   checkpointVersion,
   encodeCheckpoint,
   encodeCheckpointEntity,
   encodeCheckpointHeader,
+  endsCheckpointHeader,
   headOf,
   inCheckpointOrder,
   parseCheckpointEntity,

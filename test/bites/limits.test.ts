@@ -14,6 +14,8 @@ const limits = JSON.parse(readFileSync(join(root, 'manifest/limits.json'), 'utf8
 const SHOWN_BY: Readonly<Record<string, string>> = {
   response_bytes_max: 'manifest/dist-test/limits.test.js',
   summary_code_points_max: 'manifest/dist-test/limits.test.js',
+  name_bytes_max: 'producer/dist-test/journal/door.test.js',
+  key_bytes_max: 'producer/dist-test/journal/door.test.js',
   line_read_bytes_max: 'manifest/dist-test/lines.test.js',
   line_written_bytes_max: 'manifest/dist-test/codec.test.js',
   nesting_levels_max: 'manifest/dist-test/codec.test.js',

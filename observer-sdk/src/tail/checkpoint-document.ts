@@ -1,5 +1,6 @@
 import { Buffer, isUtf8 } from 'node:buffer'
 import {
+  afterCheckpointHeader,
   type CheckpointHeader,
   type CheckpointRef,
   checkpointFooter,
@@ -33,13 +34,13 @@ export function readCheckpoint(eventsDir: string, entry: CheckpointEntry): Check
   try {
     const bytes = content.read(0, content.bytes)
     if (content.failure !== undefined || !isUtf8(bytes)) return undefined
-    const headerEnd = bytes.indexOf(LINE_FEED)
+    const entitiesFrom = afterCheckpointHeader(bytes)
     const entitiesTo = bytes.length - FOOTER.length
-    if (headerEnd < 0 || entitiesTo <= headerEnd || !bytes.subarray(entitiesTo).equals(FOOTER))
+    if (entitiesFrom < 0 || entitiesTo < entitiesFrom || !bytes.subarray(entitiesTo).equals(FOOTER))
       return undefined
-    const parsed = parseCheckpointHeader(bytes.toString('utf8', 0, headerEnd))
+    const parsed = parseCheckpointHeader(bytes.toString('utf8', 0, entitiesFrom - 1))
     if (!parsed.ok || parsed.header.head_seq !== entry.headSeq) return undefined
-    return { name: entry.name, header: parsed.header, bytes, entitiesFrom: headerEnd + 1, entitiesTo }
+    return { name: entry.name, header: parsed.header, bytes, entitiesFrom, entitiesTo }
   } finally {
     content.close()
   }
@@ -65,7 +66,7 @@ export function vouches(
 ): boolean {
   const { header, bytes, name } = document
   if (ref.file !== name || ref.bytes !== bytes.length) return false
-  const facts = { projectId, ref, bytes: bytes.length, lines: header.entity_count + 2, sha256: ref.sha256 }
+  const facts = { projectId, ref, bytes: bytes.length, lines: header.entity_count, sha256: ref.sha256 }
   if (verifyHeader(header, facts) !== undefined) return false
   let lines = 0
   for (const _ of entityLines(document)) lines += 1

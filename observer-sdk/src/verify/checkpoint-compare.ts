@@ -3,6 +3,7 @@ import {
   checkpointKey,
   compareUtf8,
   type Entity,
+  endsCheckpointHeader,
   forgetsRevision,
   LineFramer,
   parseCheckpointEntity,
@@ -71,10 +72,13 @@ export class CheckpointComparison {
     const opened = openCheckpoint(this.#history.eventsDir, this.#header.head_seq)
     if (!opened.ok) return
     const framer = new LineFramer()
+    let isHeader = true
     try {
       for (const chunk of opened.value.chunks()) {
         for (const line of framer.push(chunk)) {
-          if (line.kind === 'line' && line.offset > 0 && line.bytes.length > 2) this.#line(line.bytes)
+          if (line.kind !== 'line') continue
+          if (isHeader) isHeader = !endsCheckpointHeader(textOf(line.bytes))
+          else if (line.bytes.length > 2) this.#line(line.bytes)
         }
         pace.advance(chunk.length)
         await pace.turn(chunk.length)
@@ -87,7 +91,7 @@ export class CheckpointComparison {
   }
 
   #line(bytes: Uint8Array): void {
-    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')
+    const text = textOf(bytes)
     const entity = parseCheckpointEntity(text)
     if (entity === undefined) this.#differ(`no entity: ${text.slice(0, 80)}`)
     else {
@@ -172,4 +176,8 @@ export class CheckpointComparison {
     this.#mismatchCount += 1
     if (this.#details.length < detailsMax) this.#details.push(detail)
   }
+}
+
+function textOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')
 }

@@ -1,11 +1,20 @@
 import { createHash } from 'node:crypto'
-import { type CheckpointHeader, checkpointFooter, LineFramer, parseCheckpointHeader } from '@kim/manifest'
+import {
+  type CheckpointHeader,
+  checkpointFooter,
+  endsCheckpointHeader,
+  LineFramer,
+  parseCheckpointHeader,
+} from '@kim/manifest'
 import type { CheckpointEntry } from '../store/listing.js'
 import type { Outcome } from '../store/outcome.js'
 import { found } from '../store/outcome.js'
 import { openCheckpoint } from '../store/store-files.js'
 import type { FileDigest } from './file-digest.js'
 import type { Pace } from './pace.js'
+
+/** No text of a JavaScript engine is much longer, and no header comes near. */
+const headerCharactersMax = 2 ** 28
 
 /** What a checkpoint file says and whether it hangs together; its entities are not parsed. */
 export interface CheckpointFile extends FileDigest {
@@ -49,7 +58,8 @@ export async function surveyCheckpoint(
 class DocumentLines {
   readonly #framer = new LineFramer()
   readonly #headSeq: number
-  #count = 0
+  #entities = 0
+  #opening = ''
   #fault: string | undefined
   #endsWell = false
   #header: CheckpointHeader | undefined
@@ -64,10 +74,13 @@ class DocumentLines {
 
   push(chunk: Uint8Array): void {
     for (const line of this.#framer.push(chunk)) {
-      this.#count += 1
       if (line.kind === 'too_long') this.#fault ??= 'a line is too long'
-      else if (this.#count === 1) this.#first(line.bytes)
-      else this.#endsWell = line.bytes.length === 2 && textOf(line.bytes) === checkpointFooter
+      else if (this.#header === undefined && this.#fault === undefined) this.#begin(textOf(line.bytes))
+      else {
+        if (this.#endsWell) this.#fault ??= 'it does not end as a checkpoint does'
+        this.#endsWell = line.bytes.length === 2 && textOf(line.bytes) === checkpointFooter
+        if (!this.#endsWell) this.#entities += 1
+      }
     }
   }
 
@@ -75,13 +88,18 @@ class DocumentLines {
     if (this.#fault !== undefined) return this.#fault
     if (this.#header === undefined) return 'no header'
     if (!this.#endsWell || this.#framer.pending.length > 0) return 'it does not end as a checkpoint does'
-    const entities = this.#count - 2
+    const entities = this.#entities
     if (entities === this.#header.entity_count) return undefined
     return `${entities} entities, ${this.#header.entity_count} announced`
   }
 
-  #first(bytes: Uint8Array): void {
-    const parsed = parseCheckpointHeader(textOf(bytes))
+  /** The lines up to the one that ends the header are one text. */
+  #begin(line: string): void {
+    this.#opening += line
+    if (this.#opening.length > headerCharactersMax) this.#fault = 'its header is too long'
+    if (!endsCheckpointHeader(line)) return
+    const parsed = parseCheckpointHeader(this.#opening)
+    this.#opening = ''
     if (!parsed.ok) this.#fault = `header: ${parsed.fault}`
     else {
       this.#header = parsed.header

@@ -5,6 +5,7 @@ import {
   type CheckpointRef,
   checkpointFooter,
   decodeLine,
+  endsCheckpointHeader,
   KimError,
   LineFramer,
   parseCheckpointEntity,
@@ -104,6 +105,7 @@ export function* readCheckpoint(
   const hash = createHash('sha256')
   const framer = new LineFramer()
   let header: CheckpointHeader | undefined
+  let opening = ''
   let lines = 0
   let bytes = 0
   let isFooted = false
@@ -113,13 +115,15 @@ export function* readCheckpoint(
     for (const line of framer.push(chunk)) {
       if (line.kind !== 'line' || isFooted) return undefined
       const text = Buffer.from(line.bytes.buffer, line.bytes.byteOffset, line.bytes.length).toString('utf8')
-      lines++
       if (header === undefined) {
-        const parsed = parseCheckpointHeader(text)
+        opening += text
+        if (!endsCheckpointHeader(text)) continue
+        const parsed = parseCheckpointHeader(opening)
         if (!parsed.ok) return undefined
         header = parsed.header
       } else if (text === checkpointFooter) isFooted = true
       else {
+        lines++
         const entity = parseCheckpointEntity(text)
         if (entity === undefined) return undefined
         const length = text.endsWith(',') ? line.bytes.length - 1 : line.bytes.length

@@ -13,6 +13,7 @@ import {
   effectOf,
   encodeCheckpointEntity,
   encodeCheckpointHeader,
+  endsCheckpointHeader,
   LineFramer,
   parseCheckpointEntity,
   tempName,
@@ -226,10 +227,15 @@ function* inOrder(runs: readonly (readonly Change[])[]): Generator<Change> {
 function* baseLines(store: Store, base: VerifiedCheckpoint | undefined): Generator<EntityLine> {
   if (base === undefined) return
   const framer = new LineFramer()
+  let isHeader = true
   for (const chunk of store.disk.fileChunks(base.file.path)) {
     for (const line of framer.push(chunk)) {
-      if (line.kind !== 'line' || line.atFileStart) continue
+      if (line.kind !== 'line') continue
       const whole = Buffer.from(line.bytes.buffer, line.bytes.byteOffset, line.bytes.length).toString('utf8')
+      if (isHeader) {
+        isHeader = !endsCheckpointHeader(whole)
+        continue
+      }
       if (whole === checkpointFooter) return
       const text = whole.endsWith(',') ? whole.slice(0, -1) : whole
       const entity = parseCheckpointEntity(text)

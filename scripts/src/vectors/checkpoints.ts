@@ -336,10 +336,10 @@ export const checkpointVectors: readonly Vector[] = [
       },
     }
   })(),
-  (() => {
+  ...[false, true].map(isLaidOut => {
     const start =
       genesis() +
-      ours(2, 'create', 'binding', 'x', 1, { payload: plain('x') }) +
+      ours(2, 'create', 'binding', 'x', 1, { payload: plain('x'), ...(isLaidOut ? { key: 'first' } : {}) }) +
       ours(3, 'create', 'binding', 'y', 1, { payload: plain('y') }) +
       ours(4, 'delete', 'binding', 'x', 2) +
       ours(5, 'delete', 'binding', 'y', 2)
@@ -352,12 +352,16 @@ export const checkpointVectors: readonly Vector[] = [
           ['binding', 'x', 2],
           ['binding', 'y', 2],
         ],
+        ...(isLaidOut ? { keys: [['first', 2, instant(2)]] } : {}),
       },
+      isLaidOut,
     })
     return {
-      name: 'checkpoint-of-nothing-but-revisions',
-      shows: 'a base without entities: the revisions of what was removed are known from it',
-      cites: ['C7', 'JF-49', 'OB-8'],
+      name: isLaidOut ? 'checkpoint-header-of-many-lines' : 'checkpoint-of-nothing-but-revisions',
+      shows: isLaidOut
+        ? 'keys and revisions stand one a line, and the header ends with the line that opens the entities'
+        : 'a base without entities: the revisions of what was removed are known from it',
+      cites: isLaidOut ? ['C7', 'JF-63', 'JF-67'] : ['C7', 'JF-49', 'OB-8'],
       files: {
         'seg-00000006.jsonl':
           sealed(6, seg1, start, 1, 5) +
@@ -375,7 +379,7 @@ export const checkpointVectors: readonly Vector[] = [
         verify: 6,
       },
     }
-  })(),
+  }),
   (() => {
     const blob = jcs(body(1))
     const ref = { bytes: Buffer.byteLength(blob), sha256: sha256(blob) }

@@ -84,6 +84,8 @@ export interface CheckpointParts {
   readonly entities: readonly CheckpointEntity[]
   /** Header members that differ from the usual. */
   readonly header?: More
+  /** The lists of the header stand as a writer lays them out, an entry a line, and not in one line. */
+  readonly isLaidOut?: boolean
 }
 
 /** A checkpoint document, line by line; entities in the order they are given. */
@@ -100,7 +102,11 @@ export function checkpoint(parts: CheckpointParts): string {
     ...parts.header,
   })
   const version = parts.header?.['checkpoint'] ?? 1
-  const members = header.slice(1, -1).replace(/"checkpoint":\d+,/, '')
+  const inOneLine = header.slice(1, -1).replace(/"checkpoint":\d+,/, '')
+  const members =
+    parts.isLaidOut === true
+      ? inOneLine.replaceAll('[[', '[\n[').replaceAll('],[', '],\n[').replaceAll(']]', ']\n]')
+      : inOneLine
   const lines = parts.entities.map(([type, id, rev, payload, seq, more = {}]) =>
     jcs({
       agent: 'river',
