@@ -54,6 +54,10 @@ export class HandOver {
   #since = 0
   #sinceSegment = 0
   #gap: Gap | undefined
+  /** The first seq of what went unread, until something stands behind it. */
+  #skippedFrom: number | undefined
+  /** The cursor that the place was last looked for from. */
+  #sought: Cursor = NOWHERE
   #stale = new ImpactSet()
   #isStored = false
   #isTaken = false
@@ -105,7 +109,7 @@ export class HandOver {
     }
     this.#isTaken = true
     try {
-      if (this.#isAhead) await this.#find(this.#committed)
+      if (this.#isAhead) await this.#goBack()
       this.#isAhead = false
       if (!this.#isStored) await this.#commit(this.#committed)
       for (;;) {
@@ -118,6 +122,14 @@ export class HandOver {
     } finally {
       this.#isTaken = false
     }
+  }
+
+  /** What was handed over and not taken is handed over again. */
+  async #goBack(): Promise<void> {
+    const { follower } = this.#options
+    if (follower.epoch === this.#epoch) await this.#find(this.#committed)
+    // Places changed their meaning meanwhile: moving on finds the new one, from here.
+    else this.#reached = this.#committed
   }
 
   async #commit(cursor: Cursor): Promise<void> {
@@ -187,11 +199,17 @@ export class HandOver {
     return records
   }
 
-  /** A segment that went while it was being read took with it what stands between the cursor and what is left. */
+  /**
+   * A segment that went while it was being read took with it what stands between the cursor and what is left, which
+   * may only come later.
+   */
   #gapBefore(records: readonly ReadRecord[], batch: Batch | undefined): Gap | undefined {
-    const from = this.#reached.seq + 1
-    const to = (records[0]?.seq ?? 0) - 1
-    return batch?.skipped === true && to >= from ? { from, to, reason: 'archived' } : undefined
+    if (batch?.skipped === true) this.#skippedFrom ??= this.#reached.seq + 1
+    const [first] = records
+    if (this.#skippedFrom === undefined || first === undefined) return undefined
+    const gap: Gap = { from: this.#skippedFrom, to: first.seq - 1, reason: 'archived' }
+    this.#skippedFrom = undefined
+    return gap.to >= gap.from ? gap : undefined
   }
 
   #reach(batch: Batch): void {
@@ -204,17 +222,24 @@ export class HandOver {
   /** Everything was derived anew: the place is found again from the cursor. */
   async #moveOn(): Promise<void> {
     const { follower, cursors, projectId } = this.#options
-    this.#epoch = follower.epoch
+    const { epoch } = follower
     this.#reader = undefined
-    if (!follower.exists) return
+    if (!follower.exists) {
+      this.#epoch = epoch
+      return
+    }
     const project = projectId()
     if (project === this.#project) {
-      await this.#find(this.#reached)
+      this.#epoch = epoch
+      // A gap that nobody was told of yet is found again with its place.
+      await this.#find(this.#gap === undefined ? this.#reached : this.#sought)
       return
     }
     const before = this.#project === undefined ? 0 : this.#reached.seq
-    this.#project = project
+    // Whoever asks again after a failure here comes here again.
     const stored = parseCursor(await cursors.load(project))
+    this.#epoch = epoch
+    this.#project = project
     this.#isStored = stored !== undefined
     this.#committed = stored ?? NOWHERE
     await this.#find(this.#committed)
@@ -228,6 +253,8 @@ export class HandOver {
     if (!follower.exists) return
     const start = await inSlices(follower.source.locate(cursor, follower.snapshot), isClosed)
     if (start === undefined) return
+    this.#sought = cursor
+    this.#skippedFrom = undefined
     // After a rewind the seqs the consumer had come to mean nothing.
     this.#stand(start.gap?.reason === 'rewound' ? NOWHERE : cursor, start)
   }

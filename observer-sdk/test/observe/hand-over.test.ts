@@ -1,0 +1,150 @@
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
+import { segmentName } from '@kim/manifest'
+import {
+  type Change,
+  type Cursor,
+  memoryCursors,
+  type Observer,
+  type ObserverOptions,
+} from '@kim/observer-sdk'
+import { openObserverWith } from '@kim/observer-sdk/internal'
+import t, { type Test } from 'tap'
+import { GrowingJournal } from './growing-journal.js'
+
+const BRISK = { pace: { slowMs: 25, fastMs: 25 } }
+const OTHER = 'd00d'.repeat(8)
+
+async function observe(
+  t: Test,
+  eventsDir: string,
+  options: Partial<ObserverOptions> = {},
+): Promise<Observer> {
+  const observer = await openObserverWith(
+    { eventsDir, cursors: memoryCursors(), from: 'start', ...options },
+    BRISK,
+  )
+  t.teardown(() => observer.close())
+  return observer
+}
+
+function journalIn(t: Test, eventsDir: string, projectId?: string): GrowingJournal {
+  const journal = new GrowingJournal(eventsDir, projectId)
+  t.teardown(() => journal.close())
+  return journal
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise(resolve => setTimeout(resolve, 5))
+}
+
+async function next(pulls: AsyncGenerator<Change, void>): Promise<Change> {
+  const { value, done } = await pulls.next()
+  if (done === true || value === undefined) throw new Error('the changes ended')
+  return value
+}
+
+const seqs = ({ records }: Change): number[] => records.map(({ seq }) => seq)
+
+/** The directory goes, and another journal of so many records comes in its place. */
+async function replace(
+  t: Test,
+  observer: Observer,
+  eventsDir: string,
+  records: number,
+  id?: string,
+): Promise<void> {
+  rmSync(eventsDir, { recursive: true })
+  await until(() => observer.status.kind === 'no_store')
+  const journal = journalIn(t, eventsDir, id)
+  if (records > 1) journal.grow(records - 1)
+  await until(() => observer.head.seq === records)
+}
+
+t.test('hand-over - a cursor that cannot be loaded once stops nothing for good (OB-55)', async t => {
+  const eventsDir = join(t.testdir(), 'events')
+  journalIn(t, eventsDir).grow(1)
+  let fails = 1
+  const observer = await observe(t, eventsDir, {
+    cursors: {
+      load: id => {
+        if (id === OTHER && fails-- > 0) throw new Error('EMFILE')
+        return undefined
+      },
+      save: () => undefined,
+    },
+  })
+  const pulls = observer.changes()
+  t.same(seqs(await next(pulls)), [1, 2])
+  const pullOn = async (): Promise<never> => {
+    for (;;) await next(pulls)
+  }
+  const waiting = t.rejects(pullOn(), { message: 'EMFILE' })
+  await replace(t, observer, eventsDir, 2, OTHER)
+  await waiting
+  const again = observer.changes()
+  let change = await next(again)
+  while (change.records.length === 0) change = await next(again)
+  t.same(seqs(change), [1, 2], 'all of the new store')
+})
+
+t.test(
+  'hand-over - what went before anything stood behind it is a gap all the same (F15, OB-49)',
+  async t => {
+    const eventsDir = join(t.testdir(), 'events')
+    const journal = journalIn(t, eventsDir)
+    journal.grow(2)
+    journal.roll()
+    const second = journal.segment
+    journal.grow(4000, { payload: { schema_version: 1, content: 'x'.repeat(500) } })
+    const observer = await observe(t, eventsDir)
+    const pulls = observer.changes()
+    const reached = seqs(await next(pulls)).at(-1) ?? 0
+    t.ok(reached > second && reached < journal.seq, `at ${reached} of ${journal.seq}`)
+    const first = journal.seq + 1
+    const line = journal.line()
+    const path = join(eventsDir, segmentName(first))
+    writeFileSync(path, line.slice(0, 50))
+    rmSync(join(eventsDir, segmentName(second)))
+    const pull = next(pulls)
+    for (let n = 0; n < 20; n++) await turn()
+    writeFileSync(path, line + journal.line())
+    const change = await pull
+    t.same(change.gap, { from: reached + 1, to: first - 1, reason: 'archived' })
+    t.equal(seqs(change)[0], first)
+  },
+)
+
+t.test(
+  'hand-over - left, the store replaced, and taken up: told as to a fresh observer (OB-48, OB-50)',
+  async t => {
+    for (const [title, id, gap] of [
+      ['the same project, rewound', undefined, { from: 4, to: 5, reason: 'rewound' }],
+      ['another project', OTHER, { from: 1, to: 5, reason: 'rewound' }],
+    ] as const) {
+      await t.test(title, async t => {
+        const eventsDir = join(t.testdir(), 'events')
+        const journal = journalIn(t, eventsDir)
+        journal.grow(4)
+        const saved = new Map<string, Cursor>()
+        const cursors = {
+          load: (project: string) => saved.get(project),
+          save: (project: string, cursor: Cursor) => void saved.set(project, cursor),
+        }
+        const observer = await observe(t, eventsDir, { cursors })
+        const pulls = observer.changes()
+        t.same(seqs(await next(pulls)), [1, 2, 3, 4, 5])
+        const more = next(pulls)
+        journal.grow(5)
+        t.same(seqs(await more), [6, 7, 8, 9, 10])
+        await pulls.return()
+        t.equal([...saved.values()][0]?.seq, 5, 'what was not asked beyond is not taken')
+        await replace(t, observer, eventsDir, 3, id)
+        const change = await next(observer.changes())
+        t.same(change.gap, gap)
+        t.same(seqs(change), id === undefined ? [] : [1, 2, 3])
+      })
+    }
+  },
+)
