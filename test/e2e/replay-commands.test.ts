@@ -254,3 +254,14 @@ t.test('CL-39 commands - end by the signal that was sent, and leave no half file
   )
   t.end()
 })
+
+t.test('CL-43 CL-45 diff, find - count the records they read', t => {
+  const diff = replay(['diff', '--from', '5', '--to', '10', '--json', '--events', events])
+  t.match(JSON.parse(diff.out), { records: 5, from: { seq: 5 }, to: { seq: 10 } })
+  const begin = replay(['find', '--until', 'not (entities > 0)', '--json', '--events', events])
+  t.equal(begin.code, 0)
+  t.match(JSON.parse(begin.out), { found: [{ from: null, until: null }], times: 1, records: 0 })
+  const all = replay(['find', '--all', '--until', 'not (entities > 0)', '--json', '--events', events])
+  t.match(JSON.parse(all.out), { found: [{ from: null, until: { seq: 2 } }], times: 1 })
+  t.end()
+})

@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { contentOf, copyOf, replay, segmentsOf, writeStore } from './replay-store.js'
@@ -100,5 +100,14 @@ t.test('CL-35 kim-replay - leaves what it reads as it was', t => {
   const before = contentOf(whole)
   for (const [, args] of asks) replay([...args, '--events', whole])
   t.same(contentOf(whole), before)
+  t.end()
+})
+
+t.test('CL-50 diff - sees an end that is torn in a segment it reads on through', t => {
+  const torn = damaged('torn')
+  appendFileSync(join(torn, middle), '{"seq":')
+  const ran = replay(['diff', '--from', '5', '--to', 'end', '--json', '--events', torn])
+  t.equal(ran.code, 6)
+  t.match(JSON.parse(ran.out), { missing: { malformed_line: { count: 1 } } })
   t.end()
 })
