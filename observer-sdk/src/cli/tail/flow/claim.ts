@@ -14,6 +14,8 @@ import type { Reporter } from './reporter.js'
 export interface Claim {
   readonly stored: Place | undefined
   readonly save: ((place: Place) => void) | undefined
+  /** Stores where a consumer begins whose cursor only acknowledging moves: without one there is nothing to move. */
+  readonly begin?: ((place: Place) => void) | undefined
   release(): Promise<void>
 }
 
@@ -59,8 +61,11 @@ async function claimConsumer(
     signal: io.signal,
   })
   try {
-    const save = plan.commit === 'emit' ? (place: Place) => writeConsumer(path, place) : undefined
-    return { stored: readConsumer(path), save, release: () => lock.release() }
+    const write = (place: Place): void => writeConsumer(path, place)
+    const stored = readConsumer(path)
+    const save = plan.commit === 'emit' ? write : undefined
+    const begin = plan.commit === 'ack' && stored === undefined ? write : undefined
+    return { stored, save, begin, release: () => lock.release() }
   } catch (error) {
     await lock.release()
     throw error

@@ -10,7 +10,7 @@ export interface FeedBatch {
   readonly reached: { readonly seq: number; readonly writer: string | null }
 }
 
-/** The newest record there was when a feed was opened. */
+/** The newest record there was when a feed was opened: what comes after it is given out by the feed. */
 interface FeedHead {
   readonly seq: number
   readonly writer: string | null

@@ -1,4 +1,6 @@
 import type { Io } from '@kim/cli-kit'
+import type { ReadRecord } from '@kim/manifest'
+import type { Entry } from '../entry.js'
 import { noStore } from '../missing.js'
 import type { Plan } from '../plan.js'
 import { createFacts } from '../read/facts.js'
@@ -23,6 +25,8 @@ export async function listPast(plan: Plan, location: StoreLocation, io: Io): Pro
   const isAgent = plan.mode === 'agent'
   const newest = isAgent || plan.showCursor || plan.sayCaughtUp ? past.newest()?.record : undefined
   const headSeq = newest?.seq ?? 0
+  let place: Pick<ReadRecord, 'seq' | 'writer'> = newest ?? { seq: 0, writer: undefined }
+  let last: Entry | undefined
   const selected = pastEntries(past, plan, printer.selects, met)
   // Held whole only where the first line already says how many there are.
   const entries = isAgent ? [...selected] : selected
@@ -38,10 +42,17 @@ export async function listPast(plan: Plan, location: StoreLocation, io: Io): Pro
   let read: number | undefined
   for (const entry of entries) {
     isEmpty = false
-    if (isDone || io.signal.aborted) break
+    if (isDone || io.signal.aborted) {
+      // What was not printed is still to come, for whoever goes on from there.
+      place = last?.record ?? { seq: entry.record.seq - 1, writer: undefined }
+      break
+    }
     read ??= readFrom(plan, past, entry)
     for (const gap of missing.between(read, entry.record.seq)) await tellGap(gap, plan, report, flush)
     read = entry.record.seq
+    last = entry
+    // It may have come after the head was looked at.
+    if (entry.record.seq > place.seq) place = entry.record
     isDone = printer.print(entry)
     if (out.isFull) await out.flush()
   }
@@ -49,10 +60,13 @@ export async function listPast(plan: Plan, location: StoreLocation, io: Io): Pro
   printer.settleRate(true)
   if (isEmpty && !io.signal.aborted) report.nothing()
   if (plan.sayCaughtUp) report.caughtUp(headSeq)
+  const { toSeq } = plan.selection
+  if (toSeq !== undefined && toSeq < place.seq) place = { seq: toSeq, writer: undefined }
   if (plan.showCursor) {
-    report.cursor(formatToken({ projectId: facts.projectId(), seq: headSeq, writer: newest?.writer ?? null }))
+    const { seq, writer = null } = place
+    report.cursor(formatToken({ projectId: facts.projectId(), seq, writer }))
   }
-  report.end(io.signal.aborted ? String(io.signal.reason).toLowerCase() : 'done', `--after-seq ${headSeq}`)
+  report.end(io.signal.aborted ? String(io.signal.reason).toLowerCase() : 'done', `--after-seq ${place.seq}`)
   await out.flush()
   if (io.signal.aborted && !isAgent) return io.signal.reason === 'SIGINT' ? 130 : 143
   return isDone || plan.untilMatch === undefined ? 0 : 3

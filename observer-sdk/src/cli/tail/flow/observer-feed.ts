@@ -2,6 +2,7 @@ import type { ReadRecord } from '@kim/manifest'
 import { cursorIn } from '../../../announce/monitor-event.js'
 import type { CursorStore } from '../../../cursors/cursor.js'
 import { type Observer, openObserverWith } from '../../../observer.js'
+import type { DeriveLimits, Snapshot } from '../../../tail/derive.js'
 import { JournalSource } from '../../../tail/journal-source.js'
 import type { Feed, FeedStart } from './feed.js'
 
@@ -16,11 +17,25 @@ export interface FeedOptions {
   readonly onDrained: () => void
 }
 
+/**
+ * Remembers where the state was first derived: hand-over begins there, while the observer's own head may already
+ * hold what was appended since, which is handed over too.
+ */
+class RememberingSource extends JournalSource {
+  first: Snapshot | undefined
+
+  override *derive(limits: DeriveLimits = {}): Generator<void, Snapshot> {
+    const snapshot = yield* super.derive(limits)
+    this.first ??= snapshot
+    return snapshot
+  }
+}
+
 /** Opens a feed over the files of a journal, which need not be there yet. */
 export async function openFeed(eventsDir: string, start: FeedStart, options: FeedOptions): Promise<Feed> {
   const lines = new WeakMap<ReadRecord, Uint8Array>()
   const keep = (record: ReadRecord, line: Uint8Array): void => void lines.set(record, Uint8Array.from(line))
-  const source = new JournalSource(eventsDir, {}, options.keepsLines ? keep : undefined)
+  const source = new RememberingSource(eventsDir, {}, options.keepsLines ? keep : undefined)
   let isDrained = false
   const onIdle = (): void => {
     isDrained = true
@@ -31,7 +46,7 @@ export async function openFeed(eventsDir: string, start: FeedStart, options: Fee
     { source, onIdle },
   )
   const changes = observer.changes()
-  const { head } = observer
+  const { head, checkpointSeq } = source.first ?? { head: observer.head, checkpointSeq: 0 }
   return {
     get projectId() {
       return observer.status.kind === 'no_store' ? undefined : observer.projectId
@@ -42,7 +57,7 @@ export async function openFeed(eventsDir: string, start: FeedStart, options: Fee
     get isDrained() {
       return isDrained
     },
-    head: { seq: head.seq, writer: head.writer, checkpointSeq: head.checkpoint_seq },
+    head: { seq: head.seq, writer: head.writer, checkpointSeq },
     async next() {
       const { value } = await changes.next()
       if (value === undefined) return undefined

@@ -33,14 +33,15 @@ export class Progress {
     }
   }
 
-  /** The journal is another one than it was: what is passed from now on counts from the beginning. */
-  rewind(): void {
-    this.#seq = 0
-    this.#writer = null
+  /** What comes next stands above this seq, whatever was passed before: less was printed, or the journal is another. */
+  stand(seq: number, writer: string | null = null): void {
+    this.#seq = seq
+    this.#writer = writer
   }
 
   /** A batch was passed whole, also what of it had no effect. */
   reach({ seq, writer }: { readonly seq: number; readonly writer: string | null }): void {
+    if (seq < this.#seq) return
     this.#seq = seq
     this.#writer = writer
   }

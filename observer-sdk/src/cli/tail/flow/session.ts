@@ -1,5 +1,6 @@
 import { formatCount, type Io } from '@kim/cli-kit'
 import { KimError } from '@kim/manifest'
+import type { Place } from '../consume/place.js'
 import type { Entry, JournalFacts } from '../entry.js'
 import { noStore } from '../missing.js'
 import type { Plan } from '../plan.js'
@@ -12,11 +13,12 @@ import { formatToken } from '../where/cursor-token.js'
 import { backlogOf, pastEntries, readFrom, requireKnown } from './backlog.js'
 import { type Claim, claimCursor } from './claim.js'
 import { Committer } from './commit.js'
+import { type End, exitCodeOf } from './end.js'
 import type { Feed, FeedBatch } from './feed.js'
-import { producerState } from './health.js'
 import { Heartbeat } from './heartbeat.js'
 import { openFeed } from './observer-feed.js'
 import { Printer } from './printer.js'
+import { ProducerWatch } from './producer-watch.js'
 import { Progress } from './progress.js'
 import type { Gap } from './reporter.js'
 import { type Beginning, beginningOf } from './start.js'
@@ -27,17 +29,6 @@ import { Every, Wake } from './wake.js'
 const PARENT_MS = 5_000
 /** Between two looks at the producer's sign of life. */
 const PRODUCER_MS = 60_000
-
-/** Why following ended. */
-type End =
-  | 'met'
-  | 'timeout'
-  | 'deadline'
-  | 'caught_up'
-  | 'parent_gone'
-  | 'consumer_lost'
-  | 'sigterm'
-  | 'sigint'
 
 /** Prints from a place on, to the end of what stands there or for as long as it is wanted. */
 export async function follow(plan: Plan, location: StoreLocation, io: Io): Promise<number> {
@@ -54,7 +45,9 @@ export async function follow(plan: Plan, location: StoreLocation, io: Io): Promi
       keepsLines: plan.mode === 'json',
       onDrained: () => session?.look(),
     })
-    session = new Session({ plan, location, io, facts, printer, claim, beginning, feed, past })
+    // Listed anew: a segment that began meanwhile may hold records up to the head that the feed begins at.
+    const standing = PastRecords.open(location.eventsDir)
+    session = new Session({ plan, location, io, facts, printer, claim, beginning, feed, past: standing })
     return await session.run()
   } finally {
     await feed?.close()
@@ -87,10 +80,14 @@ class Session {
   readonly #missing: MissingSegments
   /** How far the numbers were accounted for. */
   #readTo: number
-  #producer: string
+  readonly #producer: ProducerWatch | undefined
   #end: End | undefined
   #arrived: { readonly batch: FeedBatch | undefined } | { readonly error: unknown } | undefined
   #isCaughtUp = false
+  /** Whose journal what was passed stands in. */
+  #project: string | undefined
+  /** Stores the place a consumer begins at, once. */
+  #begins: (() => void) | undefined
 
   constructor(parts: Parts) {
     this.#parts = parts
@@ -99,6 +96,9 @@ class Session {
     const from = start.kind === 'head' ? feed.head : start
     this.#progress = new Progress(from.seq, from.writer, feed.head.checkpointSeq)
     this.#readTo = from.seq
+    this.#project = feed.projectId
+    const { begin } = claim
+    if (begin !== undefined) this.#begins = () => this.#storeBegin(begin)
     this.#missing = new MissingSegments(() => PastRecords.open(location.eventsDir))
     this.#committer = new Committer(claim.save, () => this.#place(), claim.stored)
     const nowMs = performance.now()
@@ -106,7 +106,7 @@ class Session {
     this.#beats = plan.heartbeatMs === undefined ? undefined : new Every(plan.heartbeatMs, nowMs)
     this.#parents = plan.exitWithParent ? new Every(PARENT_MS, nowMs) : undefined
     this.#producers = plan.mode === 'agent' && plan.follow ? new Every(PRODUCER_MS, nowMs) : undefined
-    this.#producer = plan.mode === 'agent' ? producerState(location).state : 'unknown'
+    this.#producer = plan.mode === 'agent' ? new ProducerWatch(location) : undefined
   }
 
   /** Ends following from outside; the first reason counts. */
@@ -138,14 +138,18 @@ class Session {
 
   /** Says how things stand, and prints what is selected of what stands there. */
   async #begin(): Promise<void> {
-    const { beginning, feed, location, past, plan, printer } = this.#parts
+    const { beginning, feed, location, plan, printer } = this.#parts
     const { report } = printer
     if (printer.stop.isDone) this.end('met')
     const met = new Acquaintance(plan.selection.personas)
     const entries = this.#pastEntries(met)
     if (plan.mode === 'agent') {
       const backlog = beginning.isNew ? [] : (entries ?? this.#waiting())
-      report.ready({ seq: feed.head.seq, ...backlogOf(backlog, Date.now()), producer: this.#producer })
+      report.ready({
+        seq: feed.head.seq,
+        ...backlogOf(backlog, Date.now()),
+        producer: this.#producer?.state ?? 'unknown',
+      })
     }
     if (!feed.exists)
       report.say('waiting', `no journal at ${location.eventsDir} yet; waiting for it`, { reason: 'no_store' })
@@ -155,16 +159,33 @@ class Session {
       const text = `the consumer begins at ${feed.head.seq}; ${formatCount(passed, 'entry that stands there is', 'entries that stand there are')} passed over`
       report.say('started', text, { seq: feed.head.seq, skipped: passed })
     }
+    await this.#printPast(entries ?? [])
+    const { toSeq } = plan.selection
+    if (toSeq !== undefined && this.#progress.seq >= toSeq) {
+      if (this.#end === undefined && beginning.printsPast) this.#progress.stand(toSeq)
+      this.end('met')
+    }
+    await this.#flush()
+  }
+
+  /** Where it ends early, what was not printed is still to come, for whoever goes on from there. */
+  async #printPast(entries: readonly Entry[]): Promise<void> {
+    const { past, plan, printer } = this.#parts
     const missing = new MissingSegments(() => past)
-    let read = readFrom(plan, past, entries?.[0])
-    for (const entry of entries ?? []) {
-      if (this.#end !== undefined) break
+    let read = readFrom(plan, past, entries[0])
+    let last: Entry | undefined
+    for (const entry of entries) {
+      if (this.#end !== undefined) {
+        const { seq, writer } = last?.record ?? { seq: entry.record.seq - 1, writer: undefined }
+        this.#progress.stand(seq, writer ?? null)
+        return
+      }
       for (const gap of missing.between(read, entry.record.seq)) await this.#tell(gap)
       read = entry.record.seq
+      last = entry
       if (printer.print(entry)) this.end('met')
       if (printer.out.isFull) await printer.out.flush()
     }
-    await this.#flush()
   }
 
   /** What was asked for by number or time, as far as it stood there when the feed was opened. */
@@ -248,9 +269,11 @@ class Session {
     const { printer } = this.#parts
     if (gap !== undefined) {
       await this.#tell(gap)
-      if (gap.reason === 'rewound') this.#progress.rewind()
+      if (gap.reason === 'rewound') this.#progress.stand(gap.from - 1)
       this.#readTo = Math.max(gap.to, this.#progress.seq)
     }
+    // Before the gap was told, nothing of another journal was passed.
+    if (gap?.reason === 'rewound' || this.#progress.seq === 0) this.#project = this.#parts.feed.projectId
     for (const entry of entries) {
       if (this.#end !== undefined) break
       await this.#tellMissing(entry.record.seq)
@@ -274,13 +297,18 @@ class Session {
 
   async #handle(entry: Entry): Promise<void> {
     const { plan, printer } = this.#parts
+    const { toSeq } = plan.selection
+    if (toSeq !== undefined && entry.record.seq > toSeq) {
+      this.end('met')
+      return
+    }
     const selected = printer.selects(entry)
     if (selected && plan.exec !== undefined) {
       if (!(await this.#deliver(entry))) return
     }
     this.#progress.pass(entry)
     if (selected && plan.exec === undefined && printer.print(entry)) this.end('met')
-    if (plan.selection.toSeq !== undefined && this.#progress.seq >= plan.selection.toSeq) this.end('met')
+    if (toSeq !== undefined && this.#progress.seq >= toSeq) this.end('met')
   }
 
   /** Hands an event to the command; false if it must come again. */
@@ -308,36 +336,36 @@ class Session {
 
   /** What is due by the clock. */
   async #onTime(): Promise<void> {
-    const { feed, location, plan, printer } = this.#parts
+    const { feed, plan, printer } = this.#parts
     const nowMs = performance.now()
     printer.settleRate(false)
     if (this.#beats?.take(nowMs) === true) this.#heartbeat?.beat(plan, feed, printer, this.#progress)
     if (this.#parents?.take(nowMs) === true && process.ppid !== this.#parent) this.end('parent_gone')
-    if (this.#producers?.take(nowMs) === true) this.#watchProducer(location)
+    if (this.#producers?.take(nowMs) === true) this.#producer?.look(printer.report)
     const due = printer.stop.due(nowMs)
     if (due !== undefined) this.end(due)
     await printer.out.flush()
   }
 
-  #watchProducer(location: StoreLocation): void {
-    const { state, seenMs } = producerState(location)
-    const before = this.#producer
-    this.#producer = state
-    const since = seenMs === undefined ? undefined : new Date(seenMs).toISOString()
-    if (before === 'up' && (state === 'down' || state === 'stale'))
-      this.#parts.printer.report.producer('down', since)
-    if (before !== 'up' && state === 'up') this.#parts.printer.report.producer('up', since)
-  }
-
   async #flush(): Promise<void> {
     await this.#parts.printer.out.flush()
+    this.#begins?.()
     this.#progress.flushed()
     this.#committer.commit()
   }
 
   #place(): ReturnType<Progress['place']> | undefined {
-    const { projectId } = this.#parts.feed
-    return projectId === undefined ? undefined : this.#progress.place(projectId)
+    // A journal that came to be meanwhile is the first one.
+    this.#project ??= this.#parts.feed.projectId
+    return this.#project === undefined ? undefined : this.#progress.place(this.#project)
+  }
+
+  /** What the progress says before anything counts as flushed is where it began. */
+  #storeBegin(begin: (place: Place) => void): void {
+    const place = this.#place()
+    if (place === undefined) return
+    begin(place)
+    this.#begins = undefined
   }
 
   async #finish(): Promise<number> {
@@ -357,27 +385,7 @@ class Session {
       position.kind === 'consumer' ? `--consumer ${position.name}` : `--after-seq ${this.#progress.seq}`
     printer.report.end(reason, resume)
     await this.#flush()
-    return this.#exitCode(reason)
-  }
-
-  #exitCode(reason: Exclude<End, 'consumer_lost'>): number {
-    const { plan, printer } = this.#parts
-    switch (reason) {
-      case 'sigint':
-      case 'sigterm':
-        // A harness that ends its child shows anything but 0 as a failure.
-        if (plan.mode === 'agent') return 0
-        return reason === 'sigint' ? 130 : 143
-      case 'met':
-      case 'timeout':
-      case 'deadline':
-        return printer.stop.exitCode(reason)
-      case 'caught_up':
-        return plan.untilMatch === undefined ? 0 : 3
-      case 'parent_gone':
-        return 0
-      default:
-        return reason satisfies never
-    }
+    const isAgent = plan.mode === 'agent'
+    return exitCodeOf(reason, printer.stop, { isAgent, wantsMatch: plan.untilMatch !== undefined })
   }
 }

@@ -1,5 +1,5 @@
 import { usageError } from '@kim/cli-kit'
-import { KimError } from '@kim/manifest'
+import { KimError, type ReadRecord } from '@kim/manifest'
 import type { Place } from '../consume/place.js'
 import type { JournalFacts } from '../entry.js'
 import type { Plan } from '../plan.js'
@@ -86,14 +86,16 @@ function requireProject(
   )
 }
 
-/** The first message above an id, wherever it stands; without one, what comes. */
+/** The first message above an id, wherever it stands; without one, what comes after all that was looked at. */
 function afterMessage(id: number, plan: Plan, past: PastRecords | undefined, facts: JournalFacts): Beginning {
   const [persona] = plan.selection.personas
+  let last: Pick<ReadRecord, 'seq' | 'writer'> = { seq: 0, writer: undefined }
   for (const { record } of past?.forwards() ?? []) {
+    if (record.seq >= last.seq) last = record
     if (record.agent !== persona || record.item_type !== 'message') continue
     const number = facts.payloadOf(record)?.['id']
     const stands = record.action === 'create' || record.action === 'backfill'
     if (stands && typeof number === 'number' && number > id) return after(undefined, record.seq - 1, null)
   }
-  return AT_HEAD
+  return after(undefined, last.seq, last.writer ?? null)
 }

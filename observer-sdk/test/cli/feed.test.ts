@@ -1,0 +1,73 @@
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import type { FeedStart } from '../../dist/cli/tail/flow/feed.js'
+import { openFeed } from '../../dist/cli/tail/flow/observer-feed.js'
+import { Progress } from '../../dist/cli/tail/flow/progress.js'
+import { beginningOf } from '../../dist/cli/tail/flow/start.js'
+import type { Plan } from '../../dist/cli/tail/plan.js'
+import { PastRecords } from '../../dist/cli/tail/read/history.js'
+import { facts, message } from './records.js'
+
+const line = (seq: number): string => {
+  const of = message(seq, { item_id: `river/${seq}` })
+  return `${JSON.stringify({ ...of.raw, payload: { ...of.payload, id: seq } })}\n`
+}
+
+/** A journal with two messages. */
+function journal(directory: string): { readonly eventsDir: string; readonly append: (seq: number) => void } {
+  const eventsDir = join(directory, 'events')
+  mkdirSync(eventsDir)
+  const segment = join(eventsDir, 'seg-00000001.jsonl')
+  writeFileSync(segment, line(1) + line(2))
+  return { eventsDir, append: seq => appendFileSync(segment, line(seq)) }
+}
+
+t.test('feed - CL-38 what comes while it is opened stands above its head, and is given out once', async t => {
+  const { append, eventsDir } = journal(t.testdir())
+  let asked = 0
+  // Asked for once the state is derived, before the observer looks again.
+  const start: FeedStart = {
+    get kind() {
+      asked += 1
+      if (asked === 1) append(3)
+      return 'head' as const
+    },
+  }
+  const feed = await openFeed(eventsDir, start, { keepsLines: false, onDrained: () => {} })
+  t.equal(feed.head.seq, 2, 'whoever prints the past stops here')
+  const batch = await feed.next()
+  t.same(
+    batch?.entries.map(({ record }) => record.seq),
+    [3],
+  )
+  await feed.close()
+})
+
+t.test('beginning - CL-23 --after-id of the newest message goes on after what was looked at', t => {
+  const { append, eventsDir } = journal(t.testdir())
+  const plan = {
+    position: { kind: 'after-message', id: 2 },
+    selection: { personas: ['river'] },
+  } as unknown as Plan
+  const past = PastRecords.open(eventsDir)
+  const { start } = beginningOf(plan, undefined, past, facts)
+  append(3)
+  t.match(start, { kind: 'after', seq: 2, writer: 'w_1-aa' }, 'not at a head that may lie above by then')
+  t.match(beginningOf(plan, undefined, undefined, facts).start, { kind: 'after', seq: 0 })
+  t.match(beginningOf(plan, undefined, PastRecords.open(eventsDir), facts).start, {
+    kind: 'after',
+    seq: 2,
+    writer: null,
+  })
+  t.end()
+})
+
+t.test('progress - a batch that gave nothing never moves back what was told', t => {
+  const progress = new Progress(100, 'w_1-aa', 0)
+  progress.stand(90)
+  progress.reach({ seq: 0, writer: null })
+  progress.flushed()
+  t.match(progress.place('p'), { seq: 90, writer: null })
+  t.end()
+})

@@ -1,0 +1,105 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { Following, line, tail, write } from './kim-tail-process.js'
+
+const PROJECT = 'a'.repeat(32)
+const GENESIS = line(1, {
+  action: 'journal_note',
+  agent: 'kim',
+  event: undefined,
+  item_id: 'genesis',
+  item_type: 'journal',
+  payload: { kind: 'genesis', project_id: PROJECT, schema_version: 1 },
+})
+const lines = (from: number, to: number, more = {}): string =>
+  Array.from({ length: to - from + 1 }, (_, i) => line(from + i, more)).join('')
+const seqs = (stdout: string): number[] => [...stdout.matchAll(/^seq=(\d+) /gm)].map(([, seq]) => Number(seq))
+const resumeOf = (stdout: string): string[] => (/ resume="([^"]*)"/.exec(stdout)?.[1] ?? '').split(' ')
+
+t.test('kim-tail - CL-38 resume loses nothing that was not printed', t => {
+  const root = t.testdir()
+  const store = write(join(root, 'store'), { 'events/seg-00000001.jsonl': GENESIS + lines(2, 5) })
+  const run = (...args: string[]): string => tail(root, ['--store', store, '-o', 'agent', ...args]).stdout
+  for (const first of [['--no-tail'], ['--no-tail', '-f'], ['--after-seq', '0']]) {
+    let next = first
+    const printed: number[] = []
+    for (let turn = 0; turn < 4; turn++) {
+      const stdout = run('-c', '1', ...next)
+      printed.push(...seqs(stdout))
+      next = resumeOf(stdout)
+    }
+    t.same(printed, [2, 3, 4, 5], first.join(' '))
+  }
+  t.same(resumeOf(run('--to-seq', '3')), ['--after-seq', '3'])
+  t.same(resumeOf(run('--to-seq', '3', '--after-seq', '0')), ['--after-seq', '3'])
+  t.same(resumeOf(run('-c', '0', '--no-tail')), ['--after-seq', '1'], 'nothing was printed')
+  t.end()
+})
+
+t.test('kim-tail - CL-23 --show-cursor names the last record that was printed', t => {
+  const root = t.testdir()
+  const store = write(join(root, 'store'), { 'events/seg-00000001.jsonl': GENESIS + lines(2, 5) })
+  const cursor = (...args: string[]): string => {
+    const { stderr } = tail(root, ['--store', store, '-o', 'cat', '--show-cursor', ...args])
+    return /^cursor: (.*)$/m.exec(stderr)?.[1] ?? ''
+  }
+  const next = (token: string): string =>
+    tail(root, ['--store', store, '-o', 'cat', '--after-cursor', token]).stdout
+  t.equal(next(cursor('--no-tail', '-c', '1')), 'text 3\ntext 4\ntext 5\n')
+  t.equal(next(cursor('--to-seq', '4')), 'text 5\n')
+  t.equal(next(cursor('-n', '1')), '')
+  t.end()
+})
+
+t.test('kim-tail -f - CL-20 --to-seq ends at once where that number has passed', t => {
+  const root = t.testdir()
+  const store = write(join(root, 'store'), { 'events/seg-00000001.jsonl': GENESIS + lines(2, 5) })
+  const run = (...args: string[]): ReturnType<typeof tail> =>
+    tail(root, ['--store', store, '-f', '-o', 'cat', '--to-seq', '3', ...args])
+  t.match(run(), { code: 0, stdout: 'text 2\ntext 3\n' })
+  t.match(run('--after-seq', '4'), { code: 0, stdout: '' })
+  t.end()
+})
+
+t.test(
+  'kim-tail --exec - CL-38 after a rewind, an event that is held keeps the place it was told',
+  async t => {
+    const root = t.testdir()
+    const store = write(join(root, 'store'), {
+      'events/seg-00000001.jsonl': GENESIS + lines(2, 90) + lines(91, 95, { writer: 'w_2-bb' }),
+    })
+    const file = join(root, 'state/kim/clients/kim-tail/cursors/c.json')
+    mkdirSync(join(file, '..'), { recursive: true })
+    writeFileSync(
+      file,
+      JSON.stringify({ checkpoint_seq: 0, project_id: PROJECT, seq: 100, writer: 'w_1-aa' }),
+    )
+    const consume = ['--store', store, '--consumer', 'c']
+    const held = new Following(root, [...consume, '-f', '--exec', 'exit 3'])
+    await held.until(({ stderr }) => stderr.includes('holding river:new:91'))
+    held.child.kill('SIGTERM')
+    t.equal((await held.ended).code, 143)
+    t.match(JSON.parse(readFileSync(file, 'utf8')), { project_id: PROJECT, seq: 90 })
+    const again = tail(root, [...consume, '--exec', 'echo $KIJITOMON_ID'])
+    t.equal(again.stderr, '91\n92\n93\n94\n95\n', 'and nothing that was committed')
+  },
+)
+
+t.test('kim-tail - CL-24 --commit ack stores where a new consumer begins, and no more', t => {
+  const root = t.testdir()
+  const store = write(join(root, 'store'), { 'events/seg-00000001.jsonl': GENESIS + lines(2, 4) })
+  const run = (...args: string[]): ReturnType<typeof tail> => tail(root, ['--store', store, ...args])
+  const consume = ['--consumer', 'c', '--commit', 'ack', '--start', 'earliest', '-o', 'cat']
+  t.equal(run(...consume).stdout, 'text 2\ntext 3\ntext 4\n')
+  t.match(tail(root, ['ack', '--store', store, '--consumer', 'c', '--seq', '3']), {
+    code: 0,
+    stdout: 'c stands after 3\n',
+  })
+  t.equal(run(...consume).stdout, 'text 4\n', 'what was not acknowledged comes again')
+  run('--consumer', 'd', '--commit', 'ack')
+  t.match(tail(root, ['ack', '--store', store, '--consumer', 'd', '--seq', '4']).stdout, 'already')
+  run('--consumer', 'e', '--commit', 'never')
+  t.equal(tail(root, ['ack', '--store', store, '--consumer', 'e', '--seq', '4']).code, 2, 'never is never')
+  t.end()
+})
