@@ -52,6 +52,8 @@ export const limitValues = {
   agentLineCharactersMax: 480,
   /** ms: a command that hangs holds back every event behind it. */
   execTimeoutMsMax: 10000,
+  /** bytes: a system that is given longer variables starts no command, and one message would hold back all after it. */
+  execEventBytesMax: 128000,
   /** ms: a consumer's name is free again this long after its holder died; proper-lockfile allows no less than 2000. */
   consumerLockStaleMsMax: 5000,
 } as const

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { limits } from '@kim/manifest'
+import { bareEnvironment } from './exec-env.js'
 
 /** How one run of the command ended. */
 export type ExecOutcome =
@@ -31,13 +32,11 @@ export function runExec(
 ): Promise<ExecOutcome> {
   if (signal.aborted) return Promise.resolve({ kind: 'interrupted' })
   return new Promise(resolve => {
-    const output = onOutput === undefined ? 2 : 'pipe'
-    const child = spawn(command, {
-      shell: true,
-      detached: true,
-      env: { ...env },
-      stdio: ['ignore', output, output],
-    })
+    const child = start(command, env, onOutput === undefined ? 2 : 'pipe')
+    if (typeof child === 'string') {
+      resolve({ kind: 'refused', why: `cannot be started: ${child}` })
+      return
+    }
     if (onOutput !== undefined) drain(child, onOutput)
     let timedOut = false
     let kill: NodeJS.Timeout | undefined
@@ -67,6 +66,31 @@ export function runExec(
         settle({ kind: 'refused', why: code === null ? `was ended by ${killedBy}` : `exited with ${code}` })
     })
   })
+}
+
+/** What the system says of an environment that is too long for it. */
+const TOO_LONG = /\b(E2BIG|EINVAL)\b/
+
+/** Starts it, with less of the event where that is in the way; why it does not start, if it is not. */
+function start(
+  command: string,
+  env: Readonly<Record<string, string>>,
+  output: 'pipe' | 2,
+): ChildProcess | string {
+  const spawned = (own: Readonly<Record<string, string>>): ChildProcess | string => {
+    try {
+      return spawn(command, {
+        shell: true,
+        detached: true,
+        env: { ...own },
+        stdio: ['ignore', output, output],
+      })
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error)
+    }
+  }
+  const first = spawned(env)
+  return typeof first === 'string' && TOO_LONG.test(first) ? spawned(bareEnvironment(env)) : first
 }
 
 /** Reads on for as long as anybody writes, without keeping this process alive for it. */

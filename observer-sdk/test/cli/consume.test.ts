@@ -182,6 +182,59 @@ t.test('exec environment - numbers, lists and absent members', t => {
   t.end()
 })
 
+/** What the variables of an event take, as the system counts them. */
+const bytesOf = (env: Readonly<Record<string, string>>): number =>
+  Object.entries(env).reduce((sum, [name, value]) => sum + Buffer.byteLength(`${name}=${value}`) + 1, 0)
+
+t.test('exec environment - KS-74 fits what a system takes, whatever the event holds', t => {
+  const of = (members: Record<string, string | number>): Record<string, string> => {
+    const event = monitorEvent(message(7, { payload: { ...message(7).payload, ...members } }), look)
+    return event === undefined ? {} : execEnvironment(event, {})
+  }
+  const one = of({ from: 'F'.repeat(200_000) })
+  t.equal(bytesOf(one), 128_000, 'as much as there is room for')
+  t.match(one, { KIJITOMON_EVENT_ID: 'river:new:246', KIJITOMON_ID: '246', KIJITOMON_PERSONA: 'river' })
+  t.equal(one['KIJITOMON_CREATED'], '2026-06-10T14:03:21Z', 'the longest gives way')
+  const two = of({ from: 'F'.repeat(200_000), created: 'é'.repeat(90_000) })
+  t.ok(bytesOf(two) <= 128_000)
+  for (const name of ['FROM', 'CREATED']) t.ok((two[`KIJITOMON_${name}`] ?? '').length > 20_000, name)
+  t.match(two['KIJITOMON_CREATED'], /^é+$/, 'no character is cut')
+  t.end()
+})
+
+t.test(
+  'exec environment - KS-74 names of a list are cut between two, and a name that is too long is left out',
+  t => {
+    const names = Array.from({ length: 300 }, (_, n) => `g${n}-${'n'.repeat(900)}`)
+    const payload = { reason: 'stranded-mail: x', stranded_inboxes: names }
+    const alert = monitorEvent(
+      record(1, { action: 'update', event: 'alert', item_type: 'alert', payload }),
+      look,
+    )
+    const env = alert === undefined ? {} : execEnvironment(alert, {})
+    const kept = (env['KIJITOMON_STRANDED'] ?? '').split(',')
+    t.ok(kept.length > 100)
+    t.same(kept, names.slice(0, kept.length))
+    t.equal(env['KIJITOMON_REASON'], 'stranded-mail: x')
+    const event = monitorEvent(message(7, { agent: 'x'.repeat(300_000) }), look)
+    const foreign = event === undefined ? {} : execEnvironment(event, {})
+    t.ok(bytesOf(foreign) <= 128_000)
+    t.notOk('KIJITOMON_PERSONA' in foreign, 'half a name is nobody')
+    t.notOk('KIJITOMON_EVENT_ID' in foreign)
+    t.equal(foreign['KIJITOMON_NONCE'], event?.nonce)
+    t.end()
+  },
+)
+
+t.test('exec - KS-74 what no system takes is refused, and never for what an event says', async t => {
+  const env = { PATH: process.env['PATH'] ?? '' }
+  const long = 'x'.repeat(3_000_000)
+  t.match(await runExec('true', { ...env, X: long }, never), { kind: 'refused', why: /E2BIG|EINVAL/ })
+  const told = { ...env, KIJITOMON_EVENT_ID: 'river:new:7', KIJITOMON_CONTENT: long }
+  const command = 'test "$KIJITOMON_EVENT_ID$KIJITOMON_CONTENT" = river:new:7'
+  t.same(await runExec(command, told, never), { kind: 'acknowledged' }, 'it is told which one it is')
+})
+
 t.test('exec - exit status is the acknowledgement', async t => {
   const env = { PATH: process.env['PATH'] ?? '' }
   t.same(await runExec('true', env, never), { kind: 'acknowledged' })

@@ -240,6 +240,22 @@ row(
 )
 
 row(
+  'KS-74 long',
+  'an event that no system would take whole holds nothing up',
+  { standing: { cursor: 4 } },
+  async (t, scene) => {
+    const out = join(scene.home, 'out')
+    const created = '2026-06-10T14:03:21Z'
+    const long = { id: 5, from: 'F'.repeat(200_000), content: 'x', created, read: false }
+    scene.newest(page([4, long, { ...long, id: 6, from: 'river' }]))
+    const producer = scene.start([...NF, ...exec(`${NOTE} >> ${out}`)])
+    await notes(scene, out, 'new 6')
+    t.same(noted(out), ['armed 4', 'new 5', 'new 6'])
+    t.same(said(producer.stderr, 'sink_failing'), [])
+  },
+)
+
+row(
   'KS-74 fork',
   'what a command leaves running does not hold the next event',
   { standing: { cursor: 4 } },
