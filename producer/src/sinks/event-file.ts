@@ -4,6 +4,7 @@ import type { FileStat, FileSystem } from '../effects/file-system.js'
 import { noSpace, toFailure, unsafe } from '../journal/failure.js'
 import type { Disk } from '../journal/file-ops.js'
 import type { Log } from '../journal/log.js'
+import { lastLines } from './last-lines.js'
 import { isInside } from './output-path.js'
 import { makePrivate } from './private-directory.js'
 
@@ -33,6 +34,8 @@ const WRITABLE_BY_OTHERS = 0o022
 const STICKY = 0o1000
 /** Bytes of one write. */
 const WRITE_BYTES = 64 * 1024
+/** Bytes at the end of a file that are looked through for lines that come again. */
+const TAIL_BYTES = 256 * 1024
 
 /**
  * A file of event lines that others follow: whole lines, appended and never changed, and renamed when it is full.
@@ -47,11 +50,17 @@ export class EventFile {
   /** The file ends inside a line that a full disk cut: it is ended before the next one begins. */
   #isTorn = false
   #isNameDue = false
+  /** Only of an earlier process: what this one wrote and could not sync may stand there and be lost all the same. */
+  #isTailDue: boolean
+  /** Lines at the end when the file was opened first: a process that was killed may not have noted them. */
+  #standing: ReadonlySet<string> = new Set()
   #isJudged = false
 
-  constructor(path: string, parts: EventFileParts) {
+  /** `isTailTrusted`: what an earlier process wrote last was not refused by the disk. */
+  constructor(path: string, parts: EventFileParts, isTailTrusted = true) {
     this.path = path
     this.#parts = parts
+    this.#isTailDue = isTailTrusted
   }
 
   /** Opens the file, or says why it cannot be: a `KimError`. */
@@ -69,6 +78,8 @@ export class EventFile {
     this.#size = stat.size
     this.#isNameDue ||= isFresh
     this.#isTorn = stat.size > 0 && this.#lastByte(stat.size) !== LF
+    if (this.#isTailDue) this.#standing = lastLines(disk, [this.path, `${this.path}.1`], TAIL_BYTES)
+    this.#isTailDue = false
   }
 
   /** Appends lines (without their `\n`), rotating between two of them where it is time. */
@@ -77,6 +88,7 @@ export class EventFile {
     let durable = 0
     try {
       this.open()
+      written = this.#countStanding(lines)
       let group: string[] = []
       let bytes = 0
       const flush = (): void => {
@@ -87,7 +99,7 @@ export class EventFile {
         group = []
         bytes = 0
       }
-      for (const line of lines) {
+      for (const line of lines.slice(written)) {
         const length = Buffer.byteLength(line) + 1
         if (this.#isFull(this.#size + bytes, length)) {
           flush()
@@ -105,6 +117,13 @@ export class EventFile {
       const failure = error instanceof KimError ? error.message : String(error)
       return { taken: Math.max(durable, this.#salvage(written)), failure }
     }
+  }
+
+  /** How many of the lines, from the first on, stand there already. After one that does not, all are new. */
+  #countStanding(lines: readonly string[]): number {
+    const first = lines.findIndex(line => !this.#standing.has(line))
+    if (first !== -1) this.#standing = new Set()
+    return first === -1 ? lines.length : first
   }
 
   close(): void {

@@ -15,13 +15,21 @@ export class FileSink implements Sink {
   readonly #parts: EventFileParts
   readonly #files: Map<string, EventFile> = new Map()
 
-  /** `names`: those given out in earlier lives. */
-  constructor(path: string, parts: EventFileParts, names: readonly (readonly [string, string])[] = []) {
+  readonly #refused: ReadonlySet<string>
+
+  /** `names`: those given out in earlier lives; `refused`: lanes in whose way something stood at the end of the last. */
+  constructor(
+    path: string,
+    parts: EventFileParts,
+    names: readonly (readonly [string, string])[] = [],
+    refused: ReadonlySet<string> = new Set(),
+  ) {
     const isTemplate = path.includes(PLACEHOLDER)
     this.name = isTemplate ? 'events-file-template' : 'events-file'
     this.names = isTemplate ? new FileNames(names) : undefined
     this.#path = path
     this.#parts = parts
+    this.#refused = refused
   }
 
   laneOf(persona: string): string {
@@ -53,7 +61,7 @@ export class FileSink implements Sink {
     if (file === undefined) {
       const path =
         this.names === undefined ? this.#path : this.#path.replaceAll(PLACEHOLDER, this.names.of(lane))
-      file = new EventFile(path, this.#parts)
+      file = new EventFile(path, this.#parts, !this.#refused.has(lane))
       this.#files.set(lane, file)
     }
     return file

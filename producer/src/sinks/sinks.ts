@@ -11,7 +11,8 @@ import { type SinkStatus, sinkKind } from './sink-status.js'
 export interface SinkPlan {
   /** What its watermark is kept under, besides the journal: the same words, the same sink. */
   readonly identity: string
-  make(names: readonly (readonly [persona: string, name: string])[]): Sink
+  /** `refused`: lanes in whose way something stood when its last process ended. */
+  make(names: readonly (readonly [persona: string, name: string])[], refused: ReadonlySet<string>): Sink
 }
 
 /** What all sinks of one process are opened with. */
@@ -87,7 +88,8 @@ export class Sinks {
     try {
       const known = ledger.load()
       const progress = known ?? { passed: head, held: [], names: [] }
-      const runner = new SinkRunner(make(progress.names), around, {
+      const refused = new Set(progress.held.flatMap(([lane, , why]) => (why === undefined ? [] : [lane])))
+      const runner = new SinkRunner(make(progress.names, refused), around, {
         ledger,
         progress,
         isNew: known === undefined,

@@ -9,7 +9,7 @@ import { FaultyFs } from '../kit/faulty-fs.js'
 function setUp(
   t: Test,
   more: Partial<EventFileParts> = {},
-): { file: EventFile; fs: FaultyFs; path: string; dir: string; said: string[] } {
+): { file: EventFile; fs: FaultyFs; path: string; dir: string; said: string[]; parts: EventFileParts } {
   const dir = mkdtempSync(join(tmpdir(), 'kim-sinks-'))
   t.teardown(() => rmSync(dir, { recursive: true, force: true }))
   const fs = new FaultyFs()
@@ -19,7 +19,7 @@ function setUp(
   const disk = new Disk(fs.port, uid, {}, log)
   const path = join(dir, 'ev.ndjson')
   const parts = { fs: fs.port, disk, uid, log, storeDir: join(dir, 'store'), bytesMax: 0, keep: 5, ...more }
-  return { file: new EventFile(path, parts), fs, path, dir, said }
+  return { file: new EventFile(path, parts), fs, path, dir, said, parts }
 }
 
 const number = (name: string): number => Number(/\.(\d+)$/.exec(name)?.[1] ?? 0)
@@ -137,5 +137,48 @@ t.test('event file - KS-72 lines stand once and in order, whatever fails where',
     written,
   )
   t.ok(faults > 20, `${faults} appends failed`)
+  t.end()
+})
+
+t.test('event file - KS-90 what an earlier process appended and did not note is not appended again', t => {
+  const { file, path, parts } = setUp(t, { bytesMax: 12 })
+  t.equal(file.append(['one', 'two', 'three', 'four']).taken, 4)
+  file.close()
+  const next = new EventFile(path, parts)
+  t.same(next.append(['two', 'three', 'four', 'five']), { taken: 4, failure: undefined })
+  const files = [`${path}.2`, `${path}.1`, path]
+  t.same(files.map(textOf), ['one\ntwo\n', 'three\nfour\n', 'five\n'], 'rotated ones count')
+  t.end()
+})
+
+t.test('event file - KS-90 after the first new line every line is new, and a torn one never stands', t => {
+  const { path, parts } = setUp(t)
+  writeFileSync(path, 'one\ntwo\nthr', { mode: 0o600 })
+  const file = new EventFile(path, parts)
+  t.equal(file.append(['two']).taken, 1)
+  t.equal(file.append(['three', 'two', 'one']).taken, 3)
+  t.equal(textOf(path), 'one\ntwo\nthr\nthree\ntwo\none\n')
+  t.end()
+})
+
+t.test('event file - KS-90 what the disk had refused is not trusted to stand', t => {
+  const { path, parts } = setUp(t)
+  writeFileSync(path, 'one\n', { mode: 0o600 })
+  t.equal(new EventFile(path, parts, false).append(['one']).taken, 1)
+  t.equal(textOf(path), 'one\none\n')
+  t.end()
+})
+
+t.test('event file - KS-90 only the end of a long file is looked at', t => {
+  const { path, parts } = setUp(t)
+  const lines = Array.from({ length: 40_000 }, (_, n) => `line ${String(n).padStart(8, '0')}`)
+  writeFileSync(path, `${lines.join('\n')}\n`, { mode: 0o600 })
+  const file = new EventFile(path, parts)
+  const size = textOf(path).length
+  file.append(lines.slice(-1000))
+  t.equal(textOf(path).length, size)
+  const other = new EventFile(path, parts)
+  other.append(lines.slice(0, 1))
+  t.equal(textOf(path).length, size + 14, 'further back it does not stand')
   t.end()
 })

@@ -114,7 +114,10 @@ export function sinkPlans(options: SinkOptions, storeDir: string, log: RunLog, i
   }
   if (eventsFile !== undefined) {
     const parts = fileParts(options, storeDir, log)
-    plans.push({ identity: `file:${eventsFile}`, make: names => new FileSink(eventsFile, parts, names) })
+    plans.push({
+      identity: `file:${eventsFile}`,
+      make: (names, refused) => new FileSink(eventsFile, parts, names, refused),
+    })
   }
   return plans
 }

@@ -10,7 +10,7 @@ export async function* trySinks(
   signal: AbortSignal,
 ): AsyncGenerator<Outcome> {
   for (const plan of plans) {
-    const sink = plan.make([])
+    const sink = plan.make([], new Set())
     const began = performance.now()
     try {
       const id = `${persona}:heartbeat:${randomBytes(8).toString('hex')}-1`
