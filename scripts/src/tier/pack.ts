@@ -76,6 +76,20 @@ async function smoke(): Promise<Result> {
       const bin = join(folder, 'node_modules', '.bin')
       for (const name of ['kim-tail', 'kim-replay', 'kim-producer'])
         await check(name, join(bin, name), ['--version'])
+      // What a supervisor is told to start has to be there.
+      const print = [
+        'install-service',
+        '--print',
+        '--target',
+        'systemd-user',
+        '--store',
+        join(folder, 'store'),
+      ]
+      if (await check('unit', join(bin, 'kim-producer'), print)) {
+        const [, program = '', script = ''] =
+          /^ExecStart=(\S+) (?:--\S+ )*(\S+) run /m.exec(checks.at(-1)?.[2] ?? '') ?? []
+        await check('unit starts', program, [script, '--version'])
+      }
       const flags = [
         '--module',
         'nodenext',
