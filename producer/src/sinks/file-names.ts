@@ -4,17 +4,29 @@ import { createHash } from 'node:crypto'
 const NAME_BYTES_MAX = 120
 const HASH_DIGITS = 8
 
+/** What stands for a persona in a template. */
+const PLACEHOLDER = '{persona}'
+/** With such an end of a template, the number of a rotated file can be part of another persona's name. */
+const NUMBER_LIKE = /^\d*(\.\d+)*$/
+/** Such a name may be that of a rotated file. */
+const NUMBERED = /\.\d*$/
+
 /**
  * The part of a file's name that stands for a persona (KS-68). File systems that fold case hold one file for two
- * spellings, so names are folded; two personas that would get one name are told apart by a hash. Who has a name
- * keeps it: a consumer is following that file.
+ * spellings, so names are folded; two personas that would get one name are told apart by a hash, and so is one whose
+ * file could be taken for a rotated one of another. Who has a name keeps it: a consumer is following that file.
  */
 export class FileNames {
   readonly #byPersona: Map<string, string>
   readonly #taken: Set<string>
 
-  constructor(given: Iterable<readonly [persona: string, name: string]> = []) {
-    this.#byPersona = new Map(given)
+  readonly #mayBeRotated: (name: string) => boolean
+
+  /** `given`: names of earlier lives; what could be a rotated file is overwritten some day, and not kept. */
+  constructor(template: string, given: readonly (readonly [persona: string, name: string])[] = []) {
+    const end = template.slice(template.lastIndexOf(PLACEHOLDER) + PLACEHOLDER.length)
+    this.#mayBeRotated = name => NUMBER_LIKE.test(end) && NUMBERED.test(name)
+    this.#byPersona = new Map(given.filter(([, name]) => !this.#mayBeRotated(name)))
     this.#taken = new Set(this.#byPersona.values())
   }
 
@@ -35,7 +47,7 @@ export class FileNames {
   #free(persona: string): string {
     const plain = safeName(persona)
     const isWhole = Buffer.byteLength(plain) <= NAME_BYTES_MAX && isFileName(plain)
-    if (isWhole && !this.#taken.has(plain)) return plain
+    if (isWhole && !this.#taken.has(plain) && !this.#mayBeRotated(plain)) return plain
     const hash = createHash('sha256').update(persona).digest('hex')
     const stem = firstBytes(plain.replace(/^\.+$/, ''), NAME_BYTES_MAX - 1 - HASH_DIGITS)
     const short = `${stem}-${hash.slice(0, HASH_DIGITS)}`

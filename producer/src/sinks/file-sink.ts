@@ -26,7 +26,7 @@ export class FileSink implements Sink {
   ) {
     const isTemplate = path.includes(PLACEHOLDER)
     this.name = isTemplate ? 'events-file-template' : 'events-file'
-    this.names = isTemplate ? new FileNames(names) : undefined
+    this.names = isTemplate ? new FileNames(path, names) : undefined
     this.#path = path
     this.#parts = parts
     this.#refused = refused

@@ -1,8 +1,10 @@
 import { FileNames } from '@kim/producer/internal'
 import t from 'tap'
 
+const TEMPLATE = '/ev/{persona}.ndjson'
+
 t.test('file names - KS-68 fold case and hold nothing that means anything in a path', t => {
-  const names = new FileNames()
+  const names = new FileNames(TEMPLATE)
   t.equal(names.of('River'), 'river')
   t.equal(names.of('river x'), 'river_x')
   t.equal(names.of('Élodie'), 'élodie')
@@ -13,20 +15,39 @@ t.test('file names - KS-68 fold case and hold nothing that means anything in a p
 })
 
 t.test('file names - KS-68 two that would be one are told apart, and who has one keeps it', t => {
-  const names = new FileNames()
+  const names = new FileNames(TEMPLATE)
   t.equal(names.of('River'), 'river')
   const other = names.of('river')
   t.match(other, /^river-[0-9a-f]{8}$/)
   t.equal(names.of('River'), 'river')
-  const again = new FileNames(names.given)
+  const again = new FileNames(TEMPLATE, names.given)
   t.equal(again.of('river'), other, 'also in the next life')
   t.match(again.of('e\u0301lan'), /^élan$/u)
   t.match(again.of('élan'), /^élan-[0-9a-f]{8}$/u, 'one text in two forms is one file on some systems')
   t.end()
 })
 
+t.test('file names - KS-68 no file of a persona is the rotated file of another', t => {
+  const names = new FileNames('/ev/{persona}')
+  t.equal(names.of('x'), 'x')
+  t.match(names.of('x.1'), /^x\.1-[0-9a-f]{8}$/)
+  t.match(names.of('x.'), /^x\.-[0-9a-f]{8}$/, 'in whatever way the number comes about')
+  t.equal(names.of('x.1a'), 'x.1a')
+  for (const template of ['/ev/f.{persona}', '/ev/{persona}.1', '/ev/{persona}7.1'])
+    t.match(new FileNames(template).of('x.1'), /^x\.1-/, template)
+  for (const template of ['/ev/{persona}.jsonl', '/ev/{persona}/1', '/{persona}/ev.ndjson'])
+    t.equal(new FileNames(template).of('x.1'), 'x.1', `${template} keeps them apart`)
+  const again = new FileNames('/ev/{persona}', [
+    ['y', 'y'],
+    ['y.2', 'y.2'],
+  ])
+  t.equal(again.of('y'), 'y')
+  t.match(again.of('y.2'), /^y\.2-/, 'nor one that was given out before')
+  t.end()
+})
+
 t.test('file names - KS-70 are never a way out, and never too long', t => {
-  const names = new FileNames()
+  const names = new FileNames(TEMPLATE)
   const hostile = [
     '.',
     '..',
