@@ -71,6 +71,7 @@ export type { Place } from './sinks/place.js'
 export type { Delivery, Sink } from './sinks/sink.js'
 export { SinkRunner, type SinkSurroundings } from './sinks/sink-runner.js'
 export { type SinkPlan, Sinks, type SinksParts } from './sinks/sinks.js'
+export { StdoutFile } from './sinks/stdout-file.js'
 export type { AddressClass } from './source/address.js'
 export { classOfAddress } from './source/address.js'
 export type {

@@ -1,8 +1,9 @@
 import { once } from 'node:events'
-import { fstatSync, writeSync } from 'node:fs'
+import { fstatSync } from 'node:fs'
 import { type MonitorEvent, monitorLine } from '@kim/observer-sdk'
 import { systemCode } from '../journal/failure.js'
 import type { Delivery, Sink } from './sink.js'
+import { StdoutFile } from './stdout-file.js'
 
 const BATCH_MAX = 100
 const STDOUT = 1
@@ -16,11 +17,11 @@ export class StdoutSink implements Sink {
   readonly batchMax: number = BATCH_MAX
   readonly names: undefined = undefined
   readonly #stream: NodeJS.WritableStream
-  readonly #isFile: boolean
+  readonly #file: StdoutFile | undefined
 
   constructor(stream: NodeJS.WritableStream) {
     this.#stream = stream
-    this.#isFile = stream === process.stdout && isRegularFile(STDOUT)
+    this.#file = stream === process.stdout && isRegularFile(STDOUT) ? new StdoutFile(STDOUT) : undefined
     // Anybody else would take a closed pipe for the end of the command.
     stream.removeAllListeners('error')
     stream.on('error', () => undefined)
@@ -37,7 +38,7 @@ export class StdoutSink implements Sink {
       .map(line => `${line}\n`)
       .join('')
     try {
-      if (this.#isFile) writeWhole(text)
+      if (this.#file !== undefined) this.#file.append(text)
       else if (!(await this.#write(text, signal))) return { taken: 0 }
       return { taken: events.length }
     } catch (error) {
@@ -66,12 +67,6 @@ export class StdoutSink implements Sink {
       ended.abort()
     }
   }
-}
-
-/** A file takes all of it or says why not; a stream would never be asked again after it said so. */
-function writeWhole(text: string): void {
-  const bytes = Buffer.from(text)
-  for (let done = 0; done < bytes.length; ) done += writeSync(STDOUT, bytes, done)
 }
 
 function isRegularFile(fd: number): boolean {
