@@ -41,7 +41,9 @@ export class Element {
     const count = (): void => {
       this.painted += 1
     }
-    return new Proxy({}, { get: (_, name) => (name === 'fillRect' ? count : () => {}), set: () => true })
+    const measureText = (text: string): object => ({ width: text.length * 7 })
+    const known: Record<string | symbol, unknown> = { fillRect: count, measureText }
+    return new Proxy({}, { get: (_, name) => known[name] ?? (() => {}), set: () => true })
   }
 
   fire(name: string, event: object): void {
@@ -89,6 +91,8 @@ export function openPage(html: string): Page {
       observe(): void {}
     },
   })
+  // Names a window has already, and lets nobody declare: the whole script would be refused.
+  runInContext('let top, location, window', context)
   runInContext(script, context)
   const settle = (): void => {
     const acts = waiting

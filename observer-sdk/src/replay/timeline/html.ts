@@ -1,6 +1,6 @@
 /** A timeline as one page that carries everything and may load nothing. */
 import { createHash } from 'node:crypto'
-import { formatDuration, safeText } from '@kim/cli-kit'
+import { formatCount, formatDuration, safeText } from '@kim/cli-kit'
 import { safeJson } from '../../announce/safe-json.js'
 import { iso } from './csv.js'
 import { pageScript } from './page-script.js'
@@ -12,7 +12,7 @@ const SPAN_ROWS_MAX = 2000
 
 /** The page, in pieces. */
 export function* timelineHtml(timeline: Timeline): Generator<string> {
-  const { title, from_ms, to_ms, records, project_id, kinds, lanes, counts, spans, latency } = timeline
+  const { title, from_ms, to_ms, records, project_id, kinds, lanes, counts, spans } = timeline
   const range =
     from_ms === null || to_ms === null ? 'nothing happened in that time' : `${iso(from_ms)} to ${iso(to_ms)}`
   yield `<!doctype html>
@@ -34,42 +34,34 @@ export function* timelineHtml(timeline: Timeline): Generator<string> {
 <noscript><p>The picture needs scripts; the tables of what lasted, of who and of waits do not.</p></noscript>
 <h2 id="h-picture">What happened when</h2>
 <div class="bar" role="group" aria-label="window"><button id="left" type="button">← earlier</button><button id="right" type="button">later →</button><button id="in" type="button">zoom in</button><button id="out" type="button">zoom out</button><button id="all" type="button">all</button><span id="window" class="dim"></span></div>
-<div class="bar" role="group" aria-label="kinds">${kinds.map(kind => `<label><input type="checkbox" data-kind="${kind}" checked> <span class="key k-${kind}"></span>${MARK_WORDS[kind]}</label>`).join(' ')}</div>
-<p class="dim">${Object.entries(SPAN_WORDS)
-    .map(([kind, words]) => `<span class="key k-${kind}"></span>${words}`)
-    .join(' &#160; ')}</p>
-<div><canvas id="picture" tabindex="0" role="img" aria-labelledby="h-picture" aria-describedby="keys"></canvas></div>
-<p id="keys" class="dim">Drag or arrow keys to move, wheel or + and − to zoom, 0 for all, n and p for the next and previous mark, shift and wheel or up and down for more personas. The table below shows the same window.</p>
+<div class="bar keys" role="group" aria-label="kinds">${kinds.map(kind => `<label><input type="checkbox" data-kind="${kind}" checked><span class="key k-${kind}"></span>${MARK_WORDS[kind]}</label>`).join(' ')}</div>
+<div class="bar keys dim">${Object.entries(SPAN_WORDS)
+    .map(([kind, words]) => `<span><span class="key s s-${kind}"></span>${words}</span>`)
+    .join(' ')}</div>
+<div><canvas id="picture" tabindex="0" role="application" aria-roledescription="timeline" aria-labelledby="h-picture" aria-describedby="keys"></canvas></div>
+<p id="keys" class="dim">Drag or arrow keys to move, wheel or + and − to zoom, 0 for all, n and p for the next and previous mark, shift and wheel or up and down for more personas. All times are UTC. The table below shows the same window.</p>
 <div id="tip" role="status" aria-live="polite"></div>
 `
-  yield `<h2>Marks in this window</h2>
+  yield `<h2 id="h-marks">Marks in this window</h2>
 <div class="bar"><label>containing <input id="filter" type="search"></label><button id="prev" type="button">previous</button><button id="next" type="button">next</button><span id="count" class="dim"></span></div>
-<div class="scroll"><table><thead><tr><th>time</th><th class="n">seq</th><th>persona</th><th>kind</th><th>what</th></tr></thead><tbody id="rows"></tbody></table></div>
-<h2>What lasted</h2>
-<div class="scroll"><table><thead><tr><th>from</th><th>until</th><th>for</th><th>persona</th><th>what</th><th>seq</th><th></th></tr></thead><tbody>
+${scroll('h-marks')}<table><thead><tr><th>time</th><th class="n">seq</th><th>persona</th><th>kind</th><th>what</th></tr></thead><tbody id="rows"></tbody></table></div>
+<h2 id="h-lasted">What lasted</h2>
+${scroll('h-lasted')}<table><thead><tr><th>from</th><th>until</th><th>for</th><th>persona</th><th>what</th><th>seq</th><th>why</th></tr></thead><tbody>
 `
   for (const { from, to, lane, kind, from_seq, to_seq, label } of spans.slice(0, SPAN_ROWS_MAX)) {
     const lasted = to === null ? 'still' : formatDuration(to - from)
-    yield `<tr><td>${iso(from)}</td><td>${to === null ? '' : iso(to)}</td><td>${lasted}</td><td>${text(lanes[lane] ?? '')}</td><td>${SPAN_WORDS[kind]}</td><td>${from_seq}–${to_seq ?? ''}</td><td>${text(label)}</td></tr>\n`
+    yield `<tr><td>${iso(from)}</td><td>${to === null ? '' : iso(to)}</td><td>${lasted}</td><td class="w">${text(lanes[lane] ?? '')}</td><td>${SPAN_WORDS[kind]}</td><td>${from_seq}–${to_seq ?? ''}</td><td class="w">${text(label)}</td></tr>\n`
   }
   yield `</tbody></table></div>${spans.length > SPAN_ROWS_MAX ? `<p>and ${spans.length - SPAN_ROWS_MAX} more, in the picture</p>` : ''}
-<h2>Who</h2>
-<div class="scroll"><table><thead><tr><th>persona</th>${kinds.map(kind => `<th class="n">${MARK_WORDS[kind]}</th>`).join('')}</tr></thead><tbody>
+<h2 id="h-who">Who</h2>
+${scroll('h-who')}<table><thead><tr><th>persona</th>${kinds.map(kind => `<th class="n">${MARK_WORDS[kind]}</th>`).join('')}</tr></thead><tbody>
 `
   for (const [lane, name] of lanes.entries()) {
     if (lane === 0) continue
-    yield `<tr><td>${text(name)}</td>${(counts[lane] ?? []).map(n => `<td class="n">${n}</td>`).join('')}</tr>\n`
+    yield `<tr><td class="w">${text(name)}</td>${(counts[lane] ?? []).map(n => `<td class="n">${n}</td>`).join('')}</tr>\n`
   }
-  const most = Math.max(1, ...latency.counts)
-  const bars = latencyRows(latency).map(
-    ({ label, count }) =>
-      `<tr><td>${label}</td><td class="n">${count}</td><td><meter min="0" max="${most}" value="${count}" aria-hidden="true"></meter></td></tr>`,
-  )
   yield `</tbody></table></div>
-<h2>From creation to the journal</h2>
-<p class="dim">By two clocks: <code>created</code> is the server's, <code>ts</code> this host's. ${latency.messages} messages that woke somebody; for ${latency.unknown} the server gave no time.</p>
-<table><thead><tr><th>within</th><th class="n">messages</th><th></th></tr></thead><tbody>${bars.join('\n')}</tbody></table>
-<script type="application/json" id="data">`
+${latencyOf(timeline)}<script type="application/json" id="data">`
   yield* dataOf(timeline)
   yield `</script>
 <script>${pageScript}</script>
@@ -78,9 +70,31 @@ export function* timelineHtml(timeline: Timeline): Generator<string> {
 `
 }
 
+/** The histogram, which is its own table. Bars that are empty before the first and after the last are left out. */
+function latencyOf({ latency }: Timeline): string {
+  const all = latencyRows(latency)
+  const isSome = ({ count }: { readonly count: number }): boolean => count > 0
+  const rows = all.slice(Math.max(0, all.findIndex(isSome)), all.findLastIndex(isSome) + 1)
+  const most = Math.max(1, ...latency.counts)
+  const bars = rows.map(
+    ({ label, count }) =>
+      `<tr><td>${label}</td><td class="n">${count}</td><td class="bar-cell"><meter min="0" max="${most}" value="${count}" aria-hidden="true"></meter></td></tr>`,
+  )
+  const table = `<div><table><thead><tr><th>within</th><th class="n">messages</th><th></th></tr></thead><tbody>${bars.join('\n')}</tbody></table></div>`
+  return `<h2>From creation to the journal</h2>
+<p class="dim">By two clocks: <code>created</code> is the server's, <code>ts</code> this host's. ${formatCount(latency.messages, 'message')} that woke somebody; for ${latency.unknown} the server gave no time.</p>
+${rows.length === 0 ? '<p>There is no wait to show.</p>' : table}
+`
+}
+
+/** A table that scrolls, by keyboard too. */
+function scroll(heading: string): string {
+  return `<div class="scroll" tabindex="0" role="region" aria-labelledby="${heading}">`
+}
+
 /** The data, such that no text in it can end the element it stands in. */
 function* dataOf({ lanes, kinds, from_ms, to_ms, marks, bins, spans }: Timeline): Generator<string> {
-  yield `{"lanes":${json(lanes)},"kinds":${json(kinds)},"from_ms":${json(from_ms)},"to_ms":${json(to_ms)},"span_words":${json(SPAN_WORDS)},\n"bins":${json(bins)},\n"spans":${json(spans)},\n"marks":`
+  yield `{"lanes":${json(lanes)},"kinds":${json(kinds)},"from_ms":${json(from_ms)},"to_ms":${json(to_ms)},"kind_words":${json(MARK_WORDS)},"span_words":${json(SPAN_WORDS)},\n"bins":${json(bins)},\n"spans":${json(spans)},\n"marks":`
   if (marks === null) yield 'null'
   else {
     yield `{"t":${json(marks.t)},\n"lane":${json(marks.lane)},\n"kind":${json(marks.kind)},\n"seq":${json(marks.seq)},\n"label":[`

@@ -1,14 +1,17 @@
 /**
  * What a timeline page does. It is text, for it runs in the reader's browser: it gets the data from the page, makes
- * every word of it a text node, and loads nothing.
+ * every word of it a text node, and loads nothing. It declares nothing outside of a function: there, a name such as
+ * `top` is the browser's, and the whole script would be refused.
  */
 export const pageScript: string = `
+(() => {
 'use strict';
 const D = JSON.parse(document.getElementById('data').textContent);
 const $ = id => document.getElementById(id);
 const cv = $('picture'), cx = cv.getContext('2d'), tip = $('tip');
 const M = D.marks || { t: [], lane: [], kind: [], seq: [], label: [] }, B = D.bins, S = D.spans;
-const LANE = 22, LEFT = 140, TOP = 22;
+const LANE = 22, TOP = 22, LANES_MAX = 24, EMPTY = D.from_ms === null;
+let LEFT = 140;
 const from = D.from_ms === null ? 0 : D.from_ms, to = D.to_ms === null ? 1 : D.to_ms;
 const pad = Math.max(1000, (to - from) * 0.01);
 const full = { a: from - pad, b: to + pad };
@@ -20,8 +23,14 @@ const x = t => LEFT + (t - v.a) / (v.b - v.a) * (W - LEFT);
 const y = lane => TOP + lane * LANE - top;
 function style() { const s = getComputedStyle(document.documentElement); colours = {};
   for (const n of ['bg', 'fg', 'dim', 'line', 'band', 'new', 'silent', 'backfill', 'read', 'removed', 'alert', 'event', 'other', 'outage', 'down', 'run', 'gap', 'none']) colours[n] = s.getPropertyValue('--' + n).trim() }
-function size() { const r = Math.min(devicePixelRatio || 1, 2); W = cv.clientWidth; H = Math.min(TOP + D.lanes.length * LANE + 4, 560);
-  cv.style.height = H + 'px'; cv.width = W * r; cv.height = H * r; cx.setTransform(r, 0, 0, r, 0, 0); paint() }
+// A canvas that gets another size is empty, so it is painted at once: a frame without a picture would flicker.
+function size() { const r = Math.min(devicePixelRatio || 1, 2); if (W === cv.clientWidth && cv.width === (W * r | 0)) return; W = cv.clientWidth; H = TOP + Math.min(D.lanes.length, LANES_MAX) * LANE + 4; LEFT = Math.min(140, W * 0.3 | 0); names.clear(); top = Math.min(top, lowest());
+  cv.style.touchAction = lowest() > 0 ? 'none' : 'pan-y';
+  cv.style.height = H + 'px'; cv.width = W * r; cv.height = H * r; cx.setTransform(r, 0, 0, r, 0, 0); draw() }
+const lowest = () => Math.max(0, TOP + D.lanes.length * LANE + 4 - H), names = new Map();
+// A name that is too long ends in an ellipsis, not in half a letter.
+function nameOf(l) { let s = names.get(l); if (s === undefined) { const all = Array.from(D.lanes[l]).slice(0, 60); let n = all.length; s = all.join('');
+  while (n > 1 && cx.measureText(s).width > LEFT - 12) s = all.slice(0, --n).join('') + '\u2026'; names.set(l, s) } return s }
 let due = false;
 function paint() { if (!due) { due = true; requestAnimationFrame(() => { due = false; draw() }) } }
 const STEPS = [1, 10, 100, 1000, 5000, 15000, 60000, 300000, 900000, 3600000, 10800000, 43200000, 86400000, 604800000, 2592000000, 31536000000];
@@ -34,7 +43,9 @@ function draw() {
   cx.save(); cx.beginPath(); cx.rect(LEFT, TOP, W - LEFT, H - TOP); cx.clip();
   for (const s of S) { if (s.lane < lo || s.lane >= hi || s.from > v.b || (s.to !== null && s.to < v.a)) continue;
     const a = Math.max(x(s.from), LEFT - 2), b = Math.min(s.to === null ? W : x(s.to), W + 2), thin = s.kind === 'alert';
-    cx.fillStyle = colours[SPAN[s.kind]]; cx.fillRect(a, y(s.lane) + (thin ? LANE - 5 : 3), Math.max(b - a, 2), thin ? 3 : LANE - 6) }
+    const w = Math.max(b - a, 2), p = y(s.lane) + (thin ? LANE - 4 : 3), h = thin ? 3 : LANE - 6, solid = thin || s.kind === 'gap';
+    cx.fillStyle = colours[SPAN[s.kind]]; cx.globalAlpha = solid ? 1 : 0.28; cx.fillRect(a, p, w, h); cx.globalAlpha = 1;
+    if (!solid) { cx.fillRect(a, p, w, 1); cx.fillRect(a, p + h - 1, w, 1); cx.fillRect(a, p, 1, h); cx.fillRect(a + w - 1, p, 1, h) } }
   const seen = new Int32Array(D.lanes.length * D.kinds.length).fill(-9);
   const on = D.kinds.map(k => shown.has(k)), fill = D.kinds.map(k => colours[k]), K = D.kinds.length;
   const i0 = first(v.a), i1 = first(v.b + 1);
@@ -47,17 +58,20 @@ function draw() {
       const h = Math.max(2, Math.log(B.n[i] + 1) * scale), a = x(t); cx.fillStyle = fill[B.kind[i]]; cx.fillRect(a, y(l) + LANE - 3 - h, Math.max(1, x(t + B.width_ms) - a - 0.5), h) } }
   if (hit >= 0 && M.t[hit] !== undefined) { cx.strokeStyle = colours.fg; cx.lineWidth = 2; cx.strokeRect(x(M.t[hit]) - 5, y(M.lane[hit]) + 2, 10, LANE - 4) }
   cx.restore();
-  cx.fillStyle = colours.bg; cx.fillRect(0, 0, W, TOP); cx.strokeStyle = colours.line; cx.lineWidth = 1; cx.fillStyle = colours.dim;
-  for (let t = Math.ceil(v.a / step) * step; t < v.b; t += step) { const p = x(t) | 0; if (p < LEFT) continue; cx.beginPath(); cx.moveTo(p + 0.5, TOP - 5); cx.lineTo(p + 0.5, H); cx.globalAlpha = 0.35; cx.stroke(); cx.globalAlpha = 1;
-    const d = new Date(t); const s = isNaN(d) ? '' : d.toISOString(); cx.fillText(step >= 86400000 ? s.slice(0, 10) : step >= 60000 ? s.slice(5, 16).replace('T', ' ') : step >= 1000 ? s.slice(11, 19) : s.slice(11, 23), p + 3, 10) }
+  cx.fillStyle = colours.bg; cx.fillRect(0, 0, W, TOP); cx.strokeStyle = colours.line; cx.lineWidth = 1; cx.fillStyle = colours.dim; cx.fillText('UTC', 6, 10);
+  if (!EMPTY) for (let t = Math.ceil(v.a / step) * step; t < v.b; t += step) { const p = x(t) | 0; if (p < LEFT) continue; cx.beginPath(); cx.moveTo(p + 0.5, TOP - 5); cx.lineTo(p + 0.5, H); cx.globalAlpha = 0.35; cx.stroke(); cx.globalAlpha = 1;
+    const d = new Date(t); const s = isNaN(d) ? '' : d.toISOString(); const text = step >= 86400000 ? s.slice(0, 10) : step >= 60000 ? s.slice(5, 16).replace('T', ' ') : step >= 1000 ? s.slice(11, 19) : s.slice(11, 23);
+    if (p + 3 + cx.measureText(text).width < W) cx.fillText(text, p + 3, 10) }
+  if (EMPTY) cx.fillText('nothing happened in that time', LEFT + 6, TOP + LANE / 2);
   cx.save(); cx.beginPath(); cx.rect(0, TOP, LEFT - 4, H - TOP); cx.clip();
-  for (let l = lo; l < hi; l++) { cx.fillStyle = l % 2 === 0 ? colours.band : colours.bg; cx.fillRect(0, y(l), LEFT, LANE); cx.fillStyle = l === 0 ? colours.dim : colours.fg; cx.fillText(D.lanes[l].slice(0, 60), 6, y(l) + LANE / 2) }
+  for (let l = lo; l < hi; l++) { cx.fillStyle = l % 2 === 0 ? colours.band : colours.bg; cx.fillRect(0, y(l), LEFT, LANE); cx.fillStyle = l === 0 ? colours.dim : colours.fg; cx.fillText(nameOf(l), 6, y(l) + LANE / 2) }
   cx.restore();
-  $('window').textContent = iso(v.a) + ' to ' + iso(v.b) + ' (' + lasting(v.b - v.a) + ')';
+  const some = lowest() > 0 ? ', lanes ' + (Math.round(top / LANE) + 1) + ' to ' + Math.min(D.lanes.length, Math.round(top / LANE) + LANES_MAX) + ' of ' + D.lanes.length : '';
+  $('window').textContent = EMPTY ? '' : iso(v.a) + ' to ' + iso(v.b) + ' (' + lasting(v.b - v.a) + ')' + some;
 }
 function zoom(f, at) { const c = at === undefined ? (v.a + v.b) / 2 : at; let a = c - (c - v.a) * f, b = c + (v.b - c) * f; if (b - a < 5) return; if (b - a > (full.b - full.a) * 4) { a = full.a; b = full.b } v = { a, b }; table(0); paint() }
 function pan(ms) { v = { a: v.a + ms, b: v.b + ms }; table(0); paint() }
-function scroll(px) { top = Math.max(0, Math.min(top + px, TOP + D.lanes.length * LANE - H)); paint() }
+function scroll(px) { top = Math.max(0, Math.min(top + px, lowest())); paint() }
 const time = px => v.a + (px - LEFT) / (W - LEFT) * (v.b - v.a);
 cv.addEventListener('wheel', e => { e.preventDefault(); if (e.shiftKey) scroll(e.deltaY || e.deltaX); else if (Math.abs(e.deltaX) > Math.abs(e.deltaY)) pan(e.deltaX / (W - LEFT) * (v.b - v.a)); else zoom(e.deltaY > 0 ? 1.25 : 0.8, time(e.offsetX)) }, { passive: false });
 let drag = null;
@@ -68,6 +82,7 @@ cv.addEventListener('pointercancel', () => { drag = null });
 function look(px, py) { const lane = Math.floor((py - TOP + top) / LANE); if (px < LEFT || lane < 0) return; const reach = 6 / (W - LEFT) * (v.b - v.a), t = time(px); let best = -1;
   for (let i = first(t - reach); i < M.t.length && M.t[i] <= t + reach; i++) if (M.lane[i] === lane && shown.has(D.kinds[M.kind[i]]) && (best < 0 || Math.abs(M.t[i] - t) < Math.abs(M.t[best] - t))) best = i;
   if (best >= 0) { select(best); return }
+  if (B) { const i = B.t.findIndex((b, i) => B.lane[i] === lane && shown.has(D.kinds[B.kind[i]]) && b <= t && b + B.width_ms > t); if (i >= 0) { tip.textContent = iso(B.t[i]) + '  ' + D.lanes[lane] + '  ' + B.n[i] + ' ' + D.kind_words[D.kinds[B.kind[i]]] + ' in ' + lasting(B.width_ms); return } }
   const s = S.find(s => s.lane === lane && s.from <= t + reach && (s.to === null || s.to >= t - reach)); if (s) tip.textContent = spanText(s) }
 function select(i) { hit = i; tip.textContent = iso(M.t[i]) + '  seq ' + M.seq[i] + '  ' + D.lanes[M.lane[i]] + '  ' + M.label[i]; paint() }
 const spanText = s => D.span_words[s.kind] + '  ' + D.lanes[s.lane] + '  ' + iso(s.from) + (s.to === null ? ', still' : ' to ' + iso(s.to) + ' (' + lasting(s.to - s.from) + ')') + '  ' + s.label;
@@ -80,17 +95,19 @@ $('left').onclick = () => pan(-(v.b - v.a) / 4); $('right').onclick = () => pan(
 for (const box of document.querySelectorAll('input[data-kind]')) box.onchange = () => { if (box.checked) shown.add(box.dataset.kind); else shown.delete(box.dataset.kind); table(0); paint() };
 const ROWS = 100; let page = 0, timer = 0;
 function table(p) { page = p; clearTimeout(timer); timer = setTimeout(rows, 60) }
-function cell(r, text, n) { const c = r.insertCell(); c.textContent = text; if (n) c.className = 'n' }
+function cell(r, text, i) { const c = r.insertCell(); c.textContent = text; if (i > 0 && i !== 3) c.className = i === 1 ? 'n' : 'w' }
 function rows() { const body = $('rows'), word = $('filter').value.toLowerCase(); body.textContent = '';
   const out = [], skip = page * ROWS; let count = 0;
-  if (B) { for (let i = 0; i < B.t.length; i++) { if (B.t[i] > v.b || B.t[i] + B.width_ms < v.a || !shown.has(D.kinds[B.kind[i]])) continue; const lane = D.lanes[B.lane[i]]; if (word && !lane.toLowerCase().includes(word)) continue; if (count >= skip && out.length < ROWS) out.push([iso(B.t[i]), '', lane, D.kinds[B.kind[i]], B.n[i] + ' in ' + lasting(B.width_ms)]); count++ } }
+  if (B) { for (let i = 0; i < B.t.length; i++) { if (B.t[i] > v.b || B.t[i] + B.width_ms < v.a || !shown.has(D.kinds[B.kind[i]])) continue; const lane = D.lanes[B.lane[i]]; if (word && !lane.toLowerCase().includes(word)) continue; if (count >= skip && out.length < ROWS) out.push([iso(B.t[i]), '', lane, D.kind_words[D.kinds[B.kind[i]]], B.n[i] + ' in ' + lasting(B.width_ms)]); count++ } }
   else for (let i = first(v.a); i < M.t.length && M.t[i] <= v.b; i++) { if (!shown.has(D.kinds[M.kind[i]])) continue; if (word && !(D.lanes[M.lane[i]] + ' ' + M.label[i]).toLowerCase().includes(word)) continue;
-    if (count >= skip && out.length < ROWS) out.push([iso(M.t[i]), String(M.seq[i]), D.lanes[M.lane[i]], D.kinds[M.kind[i]], M.label[i]]); count++ }
-  for (const line of out) { const r = body.insertRow(); line.forEach((text, i) => cell(r, text, i === 1)) }
+    if (count >= skip && out.length < ROWS) out.push([iso(M.t[i]), String(M.seq[i]), D.lanes[M.lane[i]], D.kind_words[D.kinds[M.kind[i]]], M.label[i]]); count++ }
+  for (const line of out) { const r = body.insertRow(); line.forEach((text, i) => cell(r, text, i)) }
   $('count').textContent = count === 0 ? 'nothing in this window' : (skip + 1) + ' to ' + (skip + out.length) + ' of ' + count + ' in this window';
   $('prev').disabled = page === 0; $('next').disabled = skip + out.length >= count }
 $('prev').onclick = () => table(page - 1); $('next').onclick = () => table(page + 1); $('filter').oninput = () => table(0);
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { style(); paint() });
 new ResizeObserver(size).observe(cv.parentElement);
+tip.textContent = M.t.length > 0 ? 'Point at a mark, or press n in the picture.' : S.length > 0 || B ? 'Point at something in the picture.' : '';
 style(); size(); table(0);
+})();
 `
