@@ -121,6 +121,19 @@ row('I5', 'what says nothing is passed over, and all else is taken over', {}, as
   t.same(scene.silent(), [3, 4], 'and stands in the journal')
 })
 
+row('I1 twice', 'a member that stands twice is damage, whichever is meant', {}, async (t, scene) => {
+  const state = JSON.stringify(stateOf(scene, 'argus', { more: { 'a:"b': [{ c: ':' }] } }))
+  for (const twice of ['"c\\u0075rsor":900', '"other":{"a":1,"a":1}'])
+    await refused(t, scene, state.replace('{', `{${twice},`), /twice/, twice)
+  const { code } = await imported(scene, [put(scene, 'argus.json', state)])
+  t.equal(code, 0, 'without it, it is taken over')
+})
+
+row('I11 usable', 'a persona that nobody could watch is refused (KS-67, KS-70)', {}, async (t, scene) => {
+  for (const name of [' argus ', 'é'.repeat(600)])
+    await refused(t, scene, stateOf(scene, name), /no usable persona/, JSON.stringify(name.slice(0, 10)))
+})
+
 row('I10', 'bytes that are no text are refused', {}, async (t, scene) => {
   await refused(t, scene, Buffer.from([0xff, 0xfe, 0x7b]), /damaged/, 'ff fe 7b')
 })

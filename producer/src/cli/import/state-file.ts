@@ -1,9 +1,11 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync } from 'node:fs'
 import { basename, extname } from 'node:path'
-import { isJsonObject, type JsonObject, type JsonValue, KimError, toWellFormed } from '@kim/manifest'
+import { isJsonObject, type JsonObject, type JsonValue, KimError } from '@kim/manifest'
 import { systemCode } from '../../journal/failure.js'
 import { canonicalSource } from '../../journal/source.js'
 import { olderFileName } from '../../sinks/file-names.js'
+import { isPersonaName } from '../../source/persona-name.js'
+import { memberCount, memberTotal } from './members.js'
 
 /** What one state file of the older monitor says, once there is nothing in it that would have to be guessed. */
 export interface OlderState {
@@ -87,11 +89,14 @@ function readBytes(path: string, refuse: Refuse): Buffer {
 
 function objectIn(bytes: Buffer, refuse: Refuse): JsonObject {
   let value: unknown
+  let text: string
   try {
-    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    value = JSON.parse(text)
   } catch {
     return refuse('it holds no JSON: it is damaged')
   }
+  if (memberCount(text) !== memberTotal(value)) refuse('it says something twice: it is damaged')
   return isJsonObject(value) ? value : refuse('it holds no object: it is damaged')
 }
 
@@ -150,8 +155,8 @@ function identityIn(
   if (pairs.length !== 1 || key !== 'persona' || typeof persona !== 'string') {
     return refuse('its identity names no single persona')
   }
-  if (persona.trim() === '' || toWellFormed(persona) !== persona)
-    refuse('its identity names no usable persona')
+  // Nobody could ask for one that begins or ends with a space.
+  if (!isPersonaName(persona) || persona.trim() !== persona) refuse('its identity names no usable persona')
   const name = host.includes(':') ? `[${host}]` : host
   return { persona, source: canonicalSource(`${scheme}://${name}:${port}`) }
 }
