@@ -68,14 +68,20 @@ export class UnitSupervisor {
       life.endedMs = performance.now()
       for (const tell of this.#onEnd.splice(0)) tell()
       if (this.#mustRestart(life.end)) {
-        this.#timer = setTimeout(() => this.start(), Number(this.setting('RestartSec')) * 1000)
+        this.#timer = setTimeout(
+          () => {
+            this.#timer = undefined
+            this.start()
+          },
+          Number(this.setting('RestartSec')) * 1000,
+        )
       }
     })
   }
 
   /** True while a process of it runs or is about to be started again. */
   get isActive(): boolean {
-    return this.lives.at(-1)?.end === undefined || this.#timer?.hasRef() === true
+    return this.lives.at(-1)?.end === undefined || this.#timer !== undefined
   }
 
   signal(name: NodeJS.Signals): void {
@@ -95,6 +101,7 @@ export class UnitSupervisor {
   async stop(): Promise<Life['end']> {
     this.#isStopping = true
     clearTimeout(this.#timer)
+    this.#timer = undefined
     this.signal('SIGTERM')
     return this.ended()
   }
@@ -109,7 +116,7 @@ export class UnitSupervisor {
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t' }
 
 /** A command line as systemd takes it apart, for what units of ours use of it. */
-function words(line: string): string[] {
+export function words(line: string): string[] {
   const found = [...line.matchAll(/"((?:\\.|[^"\\])*)"|(\S+)/g)]
   return found.map(([, quoted, plain]) =>
     (quoted?.replace(/\\(.)/g, (_, letter: string) => ESCAPES[letter] ?? letter) ?? plain ?? '')
