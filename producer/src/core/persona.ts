@@ -14,6 +14,8 @@ export class Persona {
   image: PersonaImage | undefined
   /** The revision of its record; 0 if there never was one. */
   revision = 0
+  /** Revisions of its record that retention made in this life of the process. */
+  archivings = 0
   index: MessageIndex = new MessageIndex()
   readonly alerts: Map<AlertKind, JsonObject> = new Map()
 
@@ -39,6 +41,16 @@ export class Persona {
     return Math.max(this.watermark, (this.image?.floor ?? 0) - 1)
   }
 
+  /** True for an id that the journal has, or had until retention took it: it is never created again (JF-81). */
+  hasHad(id: number): boolean {
+    return this.index.has(id) || id < (this.image?.knownFrom ?? 0)
+  }
+
+  /** Its record was made and nothing but retention touched it since. */
+  get isOnlyCreated(): boolean {
+    return this.revision - this.archivings === 1
+  }
+
   /** Every id up to it is appended without an event (KS-36). */
   get silentTo(): number {
     return this.image?.silentTo ?? 0
@@ -54,6 +66,7 @@ export class Persona {
   forget(): void {
     this.image = undefined
     this.revision = 0
+    this.archivings = 0
     this.index = new MessageIndex()
     this.alerts.clear()
   }

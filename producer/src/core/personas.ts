@@ -54,13 +54,14 @@ export class Personas {
     }
   }
 
-  /** Follows what retention did behind a commit: it updates the persona and takes messages out of the state. */
+  /** Follows what retention did behind a commit, whosever it was: it updates the persona and takes messages out of the state. */
   follow(persona: Persona): void {
     const revision = this.#view.revisionOf('persona', persona.name) ?? 0
     if (revision === persona.revision) return
+    persona.archivings += revision - persona.revision
     persona.readRecords(this.#view)
-    // What a cap silenced is counted until it was announced.
-    if (persona.isCapOwed) return
+    // What a cap silenced, or a first contact passed over, is counted until it was announced.
+    if (persona.isCapOwed || persona.isOnlyCreated) return
     const gone = [...persona.index.ids()].filter(id => !this.#view.has('message', `${persona.name}/${id}`))
     for (const id of gone) persona.index.drop(id)
   }

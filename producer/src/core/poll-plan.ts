@@ -219,9 +219,9 @@ class Plan {
 
   /** A record that was only created, by a first contact with mail, was cut off before what follows it. */
   #isBaselineOwed({ cursor }: PersonaImage): boolean {
-    const { image, revision } = this.#persona
+    const { image, isOnlyCreated } = this.#persona
     if (this.#terms.isArmed || cursor === 0) return false
-    return image === undefined ? this.#isFirstContact : revision === 1
+    return image === undefined ? this.#isFirstContact : isOnlyCreated
   }
 
   /** Step 5: once per life of the process (KS-32). */

@@ -117,7 +117,7 @@ function goOn(poll: PollUnderWay, seen: Seen, persona: Persona): PollStep {
   if (beforeId !== undefined) return { kind: 'ask', poll: { ...poll, seen }, beforeId }
   const { window, rows, walk, pin, watermark, reach, receivedMs } = seen
   const floor = window.rows[0]?.id ?? 0
-  const isRecovered = (id: number): boolean => id > reach && id < floor && !persona.index.has(id)
+  const isRecovered = (id: number): boolean => id > reach && id < floor && !persona.hasHad(id)
   return {
     kind: 'done',
     result: {

@@ -8,6 +8,9 @@ const POLLS_MAX = 8
 /** One that has waited so long for its answer does not hold back the others any more (KS-59). */
 const SLOW_MS = 1000
 
+/** As long as so many hang as could be under way, the next are given only so long: there may be hundreds of them. */
+const SLOW_AMONG_SLOW_MS = 100
+
 /** What decides when an inbox is polled again. */
 export interface PaceTerms {
   readonly options: Pick<CoreOptions, 'pollSeconds' | 'resyncEvery'>
@@ -33,25 +36,25 @@ export function pollsToStart(
   nowMs: number,
 ): { readonly start: readonly Inbox[]; readonly wakeAtMs: number } {
   const due: Inbox[] = []
-  let busy = 0
+  const askedMs: number[] = []
   let wakeAtMs = Number.POSITIVE_INFINITY
-  let freeAtMs = Number.POSITIVE_INFINITY
   for (const inbox of inboxes) {
     if (inbox.poll !== undefined) {
-      const slowAtMs = inbox.askedMs + SLOW_MS
-      if (slowAtMs > nowMs) {
-        busy++
-        freeAtMs = Math.min(freeAtMs, slowAtMs)
-      }
+      askedMs.push(inbox.askedMs)
     } else if (inbox.result === undefined) {
       if (inbox.dueMs <= nowMs) due.push(inbox)
       else wakeAtMs = Math.min(wakeAtMs, inbox.dueMs)
     }
   }
-  const free = Math.max(0, POLLS_MAX - busy)
+  const hanging = askedMs.filter(ms => ms + SLOW_MS <= nowMs).length
+  const slowMs = hanging < POLLS_MAX ? SLOW_MS : SLOW_AMONG_SLOW_MS
+  const busy = askedMs.filter(ms => ms + slowMs > nowMs)
+  const free = Math.max(0, POLLS_MAX - busy.length)
   if (due.length > free) {
     due.sort(byUrgency)
-    wakeAtMs = Math.min(wakeAtMs, freeAtMs)
+    // Those that begin now may be what the rest waits for.
+    const oldestMs = Math.min(...busy, free > 0 ? nowMs : Number.POSITIVE_INFINITY)
+    wakeAtMs = Math.min(wakeAtMs, oldestMs + slowMs)
   }
   return { start: due.slice(0, free), wakeAtMs }
 }

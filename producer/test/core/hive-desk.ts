@@ -151,9 +151,10 @@ export class HiveDesk {
   settle(): this {
     for (let n = 0; n < 500; n++) {
       for (const answered of this.#answers.splice(0)) this.core.answered(answered, this.now)
-      for (;;) {
+      for (let commits = 0; ; commits++) {
         const commit = this.core.commit(this.now)
         if (commit === undefined) break
+        if (commits === 200) throw new Error('it commits and commits and is never done')
         this.journal.append(commit.drafts)
         this.core.committed('durable', this.now)
       }

@@ -197,6 +197,24 @@ t.test('polls - eight at a time, and those that hang hold back nobody (KS-54, KS
   t.end()
 })
 
+t.test('polls - a host of inboxes that hang delays a healthy one by seconds at most (KS-59)', t => {
+  const personas = [...Array.from({ length: 120 }, (_, n) => `h${n}`), 'well']
+  const desk = new HiveDesk(
+    t,
+    { personas },
+    { page: ({ persona }) => (persona === 'well' ? whole([1]) : undefined) },
+  )
+  desk.core.next(desk.now)
+  desk.store.clock.mono += 1000
+  const { asks, wakeAtMs } = desk.core.next(desk.now)
+  t.equal(asks.length, 8)
+  t.equal(wakeAtMs, desk.now.monoMs + 100, 'those that began just now are looked at when their slots are free')
+  desk.restart().settle()
+  desk.pass(2500)
+  t.equal(desk.records().filter(({ event }) => event === 'armed').length, 1)
+  t.end()
+})
+
 t.test('wall clock - its changes move no schedule (KS-60)', t => {
   const desk = new HiveDesk(t).settle()
   desk.store.clock.wall -= 86_400_000

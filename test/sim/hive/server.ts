@@ -13,6 +13,9 @@ export interface Mail {
 
 const isFailure = (value: object): value is Failure => 'token' in value && 'reason' in value
 
+/** A body of which some eighty fill a commit, by the bound that its room is measured with. */
+const bulk = ' and so on'.repeat(195)
+
 /**
  * A Kijito server as far as the core can see one: inboxes behind pages of a few rows, counts with a token, a
  * directory. It may fail and it may contradict itself, but what it calls complete is complete.
@@ -29,13 +32,16 @@ export class Server {
   /** Nobody waits long for an answer. */
   isPrompt = false
   readonly #random: Prng
+  readonly #isBulky: boolean
   #nextId = 1
 
-  constructor(random: Prng, personas: readonly string[]) {
+  constructor(random: Prng, personas: readonly string[], isBulky = false) {
     this.#random = random
+    this.#isBulky = isBulky
     this.personas = [...personas]
     this.dialect = random.chance(0.15) ? 'local' : 'hosted'
-    this.perPage = this.dialect === 'local' ? Number.POSITIVE_INFINITY : random.between(1, 6)
+    const perPage = random.between(1, 6)
+    this.perPage = this.dialect === 'local' ? Number.POSITIVE_INFINITY : isBulky ? perPage * 40 : perPage
   }
 
   inbox(persona: string): readonly Mail[] {
@@ -53,7 +59,8 @@ export class Server {
     this.#nextId += random.chance(0.4) ? random.between(1, 9) : 1
     const id = this.#nextId
     const urgent = random.chance(0.1)
-    this.mail.push({ id, to, from, content: `text ${id}`, read: random.chance(0.1), urgent })
+    const read = random.chance(this.#isBulky ? 0.9 : 0.1)
+    this.mail.push({ id, to, from, content: `text ${id}${this.#isBulky ? bulk : ''}`, read, urgent })
   }
 
   calm(): void {

@@ -13,6 +13,9 @@ import { Server } from './server.js'
 
 const storyLines = 60
 
+/** One seed of so many is bulky. */
+const bulkyEvery = 20
+
 const names = ['argus', 'river', 'loom/second', '__proto__', 'argus/5'] as const
 
 const operations = {
@@ -45,6 +48,8 @@ export class HiveSimulation {
   readonly #machine: Machine
   readonly #server: Server
   readonly #seed: number
+  /** Polls bring several commits' worth of mail, and most of it is read already. */
+  readonly #isBulky: boolean
   readonly #sabotage: Sabotage
   readonly #text: JournalText = new JournalText()
   readonly #suppressed: readonly string[]
@@ -59,11 +64,12 @@ export class HiveSimulation {
     this.#random = random
     this.#sabotage = sabotage
     this.#machine = new Machine(random, this.tally)
-    this.#server = new Server(random, names.slice(0, random.between(1, 3)))
+    this.#isBulky = seed % bulkyEvery === 0
+    this.#server = new Server(random, names.slice(0, random.between(1, 3)), this.#isBulky)
     this.#suppressed = random.chance(0.3) ? ['loom/second'] : []
     this.#journalOptions = {
       segmentBytes: random.pick([4000, 12_000, 200_000]),
-      retainRead: random.pick([2, 5, 200]),
+      retainRead: random.pick([2, 5, this.#isBulky ? 20 : 200]),
     }
     this.#options = this.#choose()
     for (let n = random.int(30); n > 0; n--) this.#mail()
@@ -130,7 +136,7 @@ export class HiveSimulation {
         producer.mailCame()
         break
       case 'flood':
-        for (let n = random.between(5, 40); n > 0; n--) this.#mail()
+        for (let n = random.between(5, 40) * (this.#isBulky ? 8 : 1); n > 0; n--) this.#mail()
         producer.mailCame()
         break
       case 'read':
