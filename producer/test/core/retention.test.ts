@@ -8,7 +8,11 @@ const rows = (from: number, to: number, more = {}): RowLike[] =>
 const small = { segmentBytes: 4000, retainRead: 5 }
 
 /** A producer whose segments are small and whose retention keeps little. */
-function smallDesk(t: Test, options: Partial<HiveDesk['options']>, page: HiveDesk['script']['page']): HiveDesk {
+function smallDesk(
+  t: Test,
+  options: Partial<HiveDesk['options']>,
+  page: HiveDesk['script']['page'],
+): HiveDesk {
   const desk = new HiveDesk(t, options, { page })
   desk.journal.close()
   desk.journalOptions = small
@@ -19,19 +23,24 @@ function smallDesk(t: Test, options: Partial<HiveDesk['options']>, page: HiveDes
 function created(desk: HiveDesk): { readonly distinct: number; readonly again: readonly string[] } {
   const ids = desk
     .records()
-    .filter(({ item_type, action }) => item_type === 'message' && (action === 'create' || action === 'backfill'))
+    .filter(
+      ({ item_type, action }) => item_type === 'message' && (action === 'create' || action === 'backfill'),
+    )
     .map(({ item_id }) => item_id)
   return { distinct: new Set(ids).size, again: ids.filter((id, at) => ids.indexOf(id) !== at) }
 }
 
-t.test('retention - in the middle of a poll of several commits nothing comes again (KS-29, JF-81)', async t => {
-  const desk = smallDesk(t, { dialect: 'local', maxReplay: 5000 }, () => whole([1])).settle()
-  desk.script.page = () => whole([...rows(1, 2500), 2501])
-  desk.pass(1000)
-  t.same(created(desk), { distinct: 2501, again: [] })
-  t.equal(desk.core.status(desk.now).personas[0]?.watermark, 2501)
-  await desk.store.verified(t)
-})
+t.test(
+  'retention - in the middle of a poll of several commits nothing comes again (KS-29, JF-81)',
+  async t => {
+    const desk = smallDesk(t, { dialect: 'local', maxReplay: 5000 }, () => whole([1])).settle()
+    desk.script.page = () => whole([...rows(1, 2500), 2501])
+    desk.pass(1000)
+    t.same(created(desk), { distinct: 2501, again: [] })
+    t.equal(desk.core.status(desk.now).personas[0]?.watermark, 2501)
+    await desk.store.verified(t)
+  },
+)
 
 t.test('retention - in the middle of an arming that a seed silences (KS-29, KS-35)', t => {
   const page = (): ReturnType<typeof whole> => whole(rows(1, 2500))
@@ -52,7 +61,9 @@ t.test('retention - right behind the record that ends a first contact (KS-30, KS
 })
 
 t.test('retention - what it says of one persona stays when another one was committed (KS-71, JF-80)', t => {
-  const desk = smallDesk(t, { personas: ['argus', 'river'], dialect: 'local', maxReplay: 500 }, () => whole([1]))
+  const desk = smallDesk(t, { personas: ['argus', 'river'], dialect: 'local', maxReplay: 500 }, () =>
+    whole([1]),
+  )
   desk.settle()
   desk.script.page = ({ persona }) => whole(rows(1, persona === 'argus' ? 400 : 1))
   desk.pass(1000)

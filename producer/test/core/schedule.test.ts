@@ -208,7 +208,11 @@ t.test('polls - a host of inboxes that hang delays a healthy one by seconds at m
   desk.store.clock.mono += 1000
   const { asks, wakeAtMs } = desk.core.next(desk.now)
   t.equal(asks.length, 8)
-  t.equal(wakeAtMs, desk.now.monoMs + 100, 'those that began just now are looked at when their slots are free')
+  t.equal(
+    wakeAtMs,
+    desk.now.monoMs + 100,
+    'those that began just now are looked at when their slots are free',
+  )
   desk.restart().settle()
   desk.pass(2500)
   t.equal(desk.records().filter(({ event }) => event === 'armed').length, 1)
