@@ -183,6 +183,8 @@ export class Trial {
     const t = this.#t
     const last = this.producers.at(-1)
     await this.caughtUp()
+    // A signal that comes before Node itself is up ends it as it ends any process.
+    await this.until('it is up', () => last?.stderr.includes('"started"') === true)
     t.equal(await last?.stop(), 0, 'it stops with 0')
     const inboxes = await this.inboxes()
     const records = readRecords(this.store)

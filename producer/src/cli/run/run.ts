@@ -5,6 +5,7 @@ import type { Core } from '../../core/core.js'
 import { createCore } from '../../core/create-core.js'
 import { systemClock } from '../../effects/clock.js'
 import { aroundSyncs, nodeFileSystem } from '../../effects/file-system.js'
+import { keepHeapSmall } from '../../effects/heap.js'
 import { openJournal } from '../../journal/journal.js'
 import type { Ending } from '../../run/driver.js'
 import { Meters } from '../../run/meters.js'
@@ -28,6 +29,7 @@ const END_CODES: Readonly<Record<Ending['kind'], number>> = { stopped: 0, failed
 
 /** The service: everything that can be judged without the store is judged before it is opened (CL-12). */
 export async function run(input: Input, io: Io): Promise<number> {
+  keepHeapSmall()
   const options = runOptions(input, io)
   const log = withoutEchoes(pinoLog())
   for (const message of options.warnings) log({ level: 'warn', code: 'flag_ignored', message })

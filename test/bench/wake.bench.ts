@@ -1,0 +1,275 @@
+/**
+ * A wake, end to end: from the moment the server lets go of the long poll to the line of `kim-tail -f`, beside the
+ * least that could be done in the same run: `npm run bench -- wake [--json] [--tiny]`. Besides: what a quiet hive costs.
+ */
+import { type ChildProcess, fork, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { Prng } from '../kit/index.js'
+import { JournalFollower } from '../kit/kijito/journal-follower.js'
+import { processCost } from './process-cost.js'
+import { percentile, Report } from './report.js'
+import type { Said, Told } from './wake-server.js'
+
+const isTiny = process.argv.includes('--tiny')
+const WAKES = isTiny ? 5 : 120
+/** Between two wakes, on average. */
+const GAP_MS = isTiny ? 20 : 60
+const QUIET_MS = isTiny ? 1000 : 20_000
+const EACH = isTiny ? 5 : 500
+const RSS_MB_MAX = 110
+const REACH = { few: { p50: 4, p95: 12 }, many: { p50: 6, p95: 20 } }
+
+const require = createRequire(import.meta.url)
+const binOf = (name: string, bin: string): string =>
+  join(dirname(require.resolve(`${name}/package.json`)), 'bin', bin)
+const PRODUCER = binOf('@kim/producer', 'kim-producer.js')
+const TAIL = binOf('@kim/observer-sdk', 'kim-tail.js')
+
+const nowMs = (): number => Number(process.hrtime.bigint()) / 1e6
+/** Node as a user starts it. */
+const { NODE_OPTIONS: _, ...plain } = process.env
+const script = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
+
+/** The server of one measurement. */
+class Server {
+  readonly #child = fork(script('wake-server.js'), [], { env: plain })
+
+  async ready(): Promise<string> {
+    return (await this.#said()).url ?? ''
+  }
+
+  async tell(told: Told): Promise<Said> {
+    this.#child.send(told)
+    return this.#said()
+  }
+
+  async close(): Promise<void> {
+    const closed = once(this.#child, 'exit')
+    this.#child.disconnect()
+    await closed
+  }
+
+  async #said(): Promise<Said> {
+    const [said] = (await once(this.#child, 'message')) as [Said]
+    return said
+  }
+}
+
+/** What prints a line for each message, and when each of them came. */
+interface Pipeline {
+  readonly arrived: ReadonlyMap<number, number>
+  /** The process that asks the server, and the one that prints. */
+  readonly asks: ChildProcess
+  readonly prints: ChildProcess
+  close(): Promise<void>
+}
+
+function arrivals(out: Readable, idOf: RegExp): Map<number, number> {
+  const arrived = new Map<number, number>()
+  createInterface({ input: out }).on('line', line => {
+    const at = nowMs()
+    const id = idOf.exec(line)?.[1]
+    if (id !== undefined) arrived.set(Number(id), at)
+  })
+  return arrived
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const closed = once(child, 'exit')
+  child.kill()
+  await closed
+}
+
+async function bare(home: string, url: string): Promise<Pipeline> {
+  const file = join(home, 'lines')
+  writeFileSync(file, '')
+  const asks = fork(script('wake-bare.js'), [url, file], { env: plain })
+  await once(asks, 'message')
+  const prints = spawn('tail', ['-n', '0', '-F', file], { stdio: ['ignore', 'pipe', 'ignore'] })
+  const close = async (): Promise<void> => void (await Promise.all([asks, prints].map(end)))
+  return { asks, prints, arrived: arrivals(prints.stdout, /"id":(\d+)/), close }
+}
+
+async function ours(home: string, url: string): Promise<Pipeline> {
+  const env = { ...plain, HOME: home, XDG_STATE_HOME: join(home, 'state'), KIM_TOKEN: 'bench' }
+  const store = join(home, 'store')
+  const where = ['--url', url, '--allow-loopback', '--dialect', 'hosted', '--store', store]
+  const asks = spawn(process.execPath, [PRODUCER, 'run', ...where], {
+    env,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  const journal = new JournalFollower(store)
+  // Everybody was met, so whatever comes from now on is news.
+  while (!journal.news().some(({ item_id }) => item_id === 'registry_genesis')) {
+    if (asks.exitCode !== null) throw new Error(`the producer ended with ${asks.exitCode}`)
+    await sleep(50)
+  }
+  const flags = ['--store', store, '-f', '-n', '0']
+  const prints = spawn(process.execPath, [TAIL, ...flags], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const close = async (): Promise<void> => void (await Promise.all([asks, prints].map(end)))
+  return { asks, prints, arrived: arrivals(prints.stdout, /"item_id":"[^"]*\/(\d+)"/), close }
+}
+
+const report = new Report('wake')
+const random = new Prng(7)
+
+interface Late {
+  readonly p50: number
+  readonly p95: number
+  readonly p99: number
+}
+
+/** Wakes one persona after another; how late each line was. */
+async function wake(
+  server: Server,
+  { arrived }: Pipeline,
+  personas: readonly string[],
+): Promise<Late & { missed: number }> {
+  const released = new Map<number, number>()
+  for (let n = 0; n < WAKES; n++) {
+    const { ids = [], atMs = 0 } = await server.tell({ do: 'send', to: [random.pick(personas)] })
+    for (const id of ids) released.set(id, atMs)
+    await sleep(GAP_MS / 2 + random.int(GAP_MS))
+  }
+  await all(arrived, [...released.keys()])
+  const late = [...released].flatMap(([id, at]) => (arrived.has(id) ? [(arrived.get(id) ?? 0) - at] : []))
+  return {
+    p50: percentile(late, 50),
+    p95: percentile(late, 95),
+    p99: percentile(late, 99),
+    missed: released.size - late.length,
+  }
+}
+
+/** Waits until the lines of all these messages are there; gives up after a while. */
+async function all(arrived: ReadonlyMap<number, number>, ids: readonly number[]): Promise<void> {
+  for (const end = nowMs() + 20_000; nowMs() < end && !ids.every(id => arrived.has(id)); ) await sleep(10)
+}
+
+async function inScene(
+  open: (home: string, url: string) => Promise<Pipeline>,
+  load: { readonly personas: readonly string[]; readonly each: number },
+  then: (pipeline: Pipeline, server: Server) => Promise<void>,
+): Promise<void> {
+  const home = mkdtempSync(join(tmpdir(), 'kim-bench-wake-'))
+  const server = new Server()
+  try {
+    const url = await server.ready()
+    await server.tell({ do: 'load', ...load })
+    const pipeline = await open(home, url)
+    try {
+      // The tail has to look once before it can be woken.
+      await sleep(isTiny ? 500 : 1000)
+      await then(pipeline, server)
+    } finally {
+      await pipeline.close()
+    }
+  } finally {
+    await server.close()
+    rmSync(home, { recursive: true, force: true })
+  }
+}
+
+function add(
+  title: string,
+  late: Late & { missed: number },
+  base?: Late,
+  reach?: { p50: number; p95: number },
+): void {
+  report.add(title, {
+    p50_ms: late.p50,
+    p95_ms: late.p95,
+    p99_ms: late.p99,
+    reach_p50_ms: reach?.p50,
+    reach_p95_ms: reach?.p95,
+    times_bare_p50: base === undefined ? undefined : late.p50 / base.p50,
+    times_bare_p95: base === undefined ? undefined : late.p95 / base.p95,
+    missed: late.missed,
+  })
+  if (isTiny || reach === undefined) return
+  if (late.p50 > reach.p50 || late.p95 > reach.p95 || late.missed > 0) process.exitCode = 1
+}
+
+/** What the two processes take while nothing happens. */
+async function quiet({ asks, prints }: Pipeline, server: Server): Promise<void> {
+  // What was learnt last is followed by nothing any more.
+  await sleep(isTiny ? 100 : 2000)
+  const before = { asks: processCost(asks.pid), prints: processCost(prints.pid), at: nowMs() }
+  const { requests: asked = 0 } = await server.tell({ do: 'count' })
+  await sleep(QUIET_MS)
+  const { requests = 0 } = await server.tell({ do: 'count' })
+  const ms = nowMs() - before.at
+  const percent = (now: number | undefined, then: number | undefined): number | undefined =>
+    now === undefined || then === undefined ? undefined : ((now - then) / ms) * 100
+  report.add('quiet, 200 personas', {
+    requests_per_minute: ((requests - asked) / ms) * 60_000,
+    producer_cpu_percent: percent(processCost(asks.pid)?.cpuMs, before.asks?.cpuMs),
+    tail_cpu_percent: percent(processCost(prints.pid)?.cpuMs, before.prints?.cpuMs),
+    tail_rss_mb: processCost(prints.pid)?.residentMb,
+  })
+}
+
+/** Takes in `each` messages for everybody. */
+async function takeIn(
+  { arrived }: Pipeline,
+  server: Server,
+  personas: readonly string[],
+  each: number,
+): Promise<number> {
+  const begun = nowMs()
+  const { ids: [last = 0] = [] } = await server.tell({ do: 'burst', to: personas, each })
+  const ids = Array.from({ length: personas.length * each }, (_, n) => last - n)
+  await all(arrived, ids)
+  if (!ids.every(id => arrived.has(id)))
+    throw new Error(`${ids.filter(id => !arrived.has(id)).length} lines are missing`)
+  const perSecond = (ids.length / (nowMs() - begun)) * 1000
+  await server.tell({ do: 'trim', keep: 10 })
+  // The counts fell, which shows with the next mail: without a rise beside it, it would have everybody asked.
+  await server.tell({ do: 'send', to: personas })
+  await sleep(isTiny ? 300 : 3000)
+  return perSecond
+}
+
+/** What the producer holds when it came to rest after all that. */
+function memory({ asks }: Pipeline, messagesPerSecond: number): void {
+  const cost = processCost(asks.pid)
+  report.add(`memory, 200 personas x ${EACH} messages`, {
+    rss_mb: cost?.residentMb,
+    reach_mb: RSS_MB_MAX,
+    peak_mb: cost?.peakMb,
+    messages_per_s: messagesPerSecond,
+  })
+  if (!isTiny && (cost?.residentMb ?? 0) > RSS_MB_MAX) process.exitCode = 1
+}
+
+const FEW = ['river', 'argus', 'loom']
+const MANY = Array.from({ length: 200 }, (_, n) => `agent-${n}`)
+
+for (const [title, personas, reach] of [
+  ['3 personas', FEW, REACH.few],
+  ['200 personas', MANY, REACH.many],
+] as const) {
+  let base: Late | undefined
+  await inScene(bare, { personas, each: 10 }, async (pipeline, server) => {
+    const late = await wake(server, pipeline, personas)
+    add(`${title}, bare`, late)
+    base = late
+  })
+  await inScene(ours, { personas, each: 10 }, async (pipeline, server) => {
+    const rate = personas === MANY ? await takeIn(pipeline, server, personas, EACH) : 0
+    add(title, await wake(server, pipeline, personas), base, reach)
+    if (personas !== MANY) return
+    await quiet(pipeline, server)
+    memory(pipeline, rate)
+  })
+}
+report.print(process.argv.includes('--json'))
