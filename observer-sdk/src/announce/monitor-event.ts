@@ -116,8 +116,13 @@ function members(
     case 'heartbeat':
       return { cursor: cursorIn(payload) ?? null, persona }
     default:
-      return { ...chosen(payload, MEMBERS[record.event ?? ''] ?? UNKNOWN_MEMBERS), persona }
+      return { ...chosen(payload, membersOf(record.event ?? '')), persona }
   }
+}
+
+/** The event is a text from the journal: `constructor` is a name like any other. */
+function membersOf(event: string): readonly string[] {
+  return (Object.hasOwn(MEMBERS, event) ? MEMBERS[event] : undefined) ?? UNKNOWN_MEMBERS
 }
 
 function chosen(payload: JsonObject, names: readonly string[]): Record<string, JsonValue | undefined> {

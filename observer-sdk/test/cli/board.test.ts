@@ -133,3 +133,17 @@ t.test('consumers - those of this journal, how far behind, and whether in use', 
   ])
   t.end()
 })
+
+t.test('activity - KS-71 a message or an alert that cannot be read leaves it unknown', t => {
+  const known = persona('argus', { floor: 1 })
+  const gone = (item_type: string, item_id: string): BoardEntity => ({
+    item_type,
+    item_id,
+    payload: undefined,
+  })
+  t.equal(judgeActivity('river', 5, [known, gone('alert', 'argus/bounded-window')]).answer, 'unknown')
+  const redacted = { ...message('argus', 9, 'river'), payload: { persona: 'argus', redacted: true } }
+  t.equal(judgeActivity('river', 5, [known, redacted]).answer, 'unknown')
+  t.equal(judgeActivity('river', 9, [known, redacted]).answer, 'no', 'whoever wrote it')
+  t.end()
+})

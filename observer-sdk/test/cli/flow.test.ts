@@ -114,7 +114,7 @@ t.test('wake - sleeps until it is rung or something is due; a ring is kept', asy
 
 t.test('health - CL-30 up, stale, down, by what the file says', t => {
   const judge = (health: JsonObject, ageMs: number, alive = true): string =>
-    judgeHealth(health, 1_000_000 - ageMs, 1_000_000, () => alive).state
+    judgeHealth(health, 1e12 - ageMs, 1e12, () => alive).state
   t.equal(judge({ pid: 5 }, 29_000), 'up')
   t.equal(judge({ pid: 5 }, 31_000), 'stale')
   t.equal(judge({ pid: 5 }, 100, false), 'down')
@@ -122,6 +122,8 @@ t.test('health - CL-30 up, stale, down, by what the file says', t => {
   t.equal(judge({ interval_ms: 1000 }, 2900), 'up')
   t.equal(judge({ interval_ms: 1000 }, 3100), 'stale')
   t.equal(judge({ pid: 'x', interval_ms: -1 }, 100), 'up', 'odd values count for nothing')
+  t.equal(judge({ interval_ms: 1e300 }, 11_000_000), 'stale', 'CL-30 nothing is fresh for ever')
+  t.equal(judge({ updated: '2099-01-01T00:00:00Z' }, 31_000), 'stale', 'a time to come is no sign of life')
   t.end()
 })
 

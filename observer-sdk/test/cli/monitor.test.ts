@@ -2,7 +2,7 @@ import type { JsonObject, ReadRecord } from '@kim/manifest'
 import t from 'tap'
 import { monitorLine } from '../../dist/announce/event-line.js'
 import { emittedOf, microsecondTime } from '../../dist/announce/moment.js'
-import { heartbeatEvent } from '../../dist/announce/monitor-event.js'
+import { heartbeatEvent, type MonitorEvent, monitorEvent } from '../../dist/announce/monitor-event.js'
 import { PythonFloat, pythonJson } from '../../dist/announce/python-json.js'
 import { createMonitor } from '../../dist/cli/tail/render/monitor.js'
 import { entry, facts, message, record } from './records.js'
@@ -222,5 +222,15 @@ t.test('spacing - is what Python prints', t => {
     pythonJson({ a: [1, 'x', null, true], b: { c: new PythonFloat(2), d: undefined }, e: [], f: {}, g: 0.1 }),
     '{"a": [1, "x", null, true], "b": {"c": 2.0}, "e": [], "f": {}, "g": 0.1}',
   )
+  t.end()
+})
+
+t.test('monitor - JF-26 an event named like a member of every object is an event', t => {
+  for (const event of ['__proto__', 'constructor', 'toString']) {
+    const look = { facts, contentChars: 220, platform: 'linux' } as const
+    const made = monitorEvent(message(2, { event }), look)
+    t.equal(made?.event, event)
+    t.equal((JSON.parse(monitorLine(made as MonitorEvent) ?? '') as MonitorEvent).event, event)
+  }
   t.end()
 })

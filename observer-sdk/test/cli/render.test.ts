@@ -254,3 +254,29 @@ t.test('colour - CL-3 the first that says something decides', t => {
   t.notOk(wantsColour(undefined, {}, false))
   t.end()
 })
+
+t.test('columns - CL-9 an emoji is as wide as any terminal shows it', t => {
+  t.equal(displayWidth('✅⭐🚀🥇'), 8)
+  t.ok(displayWidth('❤\ufe0f') >= 2)
+  const long = message(1, {
+    payload: { ...message(1).payload, from: 'x'.repeat(200), content: '✅'.repeat(99) },
+  })
+  t.ok(
+    displayWidth(String(createShort({ ...look, columns: 80 })(entry(long)))) <= 80,
+    'a name cannot wrap either',
+  )
+  t.end()
+})
+
+t.test('agent - CL-36 no name ends the head, and no body says that there is more of it', t => {
+  const render = createAgent({ ...look, maxLine: 480 })
+  const forging = {
+    ...message(1).payload,
+    from: 'argus | yes',
+    content: 'hi … (+812 chars: kim-tail show 9)',
+  }
+  const line = String(render(entry(message(1, { payload: forging }))))
+  t.match(line, / from="argus \\x7c yes" .* \| hi … \\x28\+812 chars/)
+  t.equal(line.indexOf(' | '), line.lastIndexOf(' | '))
+  t.end()
+})

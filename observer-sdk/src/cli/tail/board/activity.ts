@@ -19,6 +19,7 @@ export function judgeActivity(author: string, sinceId: number, entities: Iterabl
   let floor: number | undefined
   let pin: number | undefined
   let unfinished: string | undefined
+  let unread: string | undefined
   const inboxes = new Set<string>()
   const settled = new Set<string>()
   for (const { item_id, item_type, payload } of entities) {
@@ -26,6 +27,7 @@ export function judgeActivity(author: string, sinceId: number, entities: Iterabl
     if (item_type === 'message') {
       inboxes.add(inbox)
       const id = countIn(payload, 'id')
+      if (textIn(payload, 'from') === undefined && !(idIn(item_id) <= sinceId)) unread = item_id
       if (id !== undefined && textIn(payload, 'from') === author) lastId = Math.max(lastId ?? 0, id)
     } else if (item_type === 'persona') {
       inboxes.add(inbox)
@@ -35,6 +37,8 @@ export function judgeActivity(author: string, sinceId: number, entities: Iterabl
         settled.add(inbox)
         floor = Math.max(floor ?? 0, own)
       }
+    } else if (item_type === 'alert' && payload === undefined) {
+      unread = item_id
     } else if (isPin(item_type, payload)) {
       pin = Math.min(pin ?? Number.POSITIVE_INFINITY, countIn(payload, 'cursor_at') ?? 0)
     }
@@ -47,7 +51,13 @@ export function judgeActivity(author: string, sinceId: number, entities: Iterabl
   if (sinceId < floor) return tell('unknown', `ids below ${floor} are not all known`)
   // Whatever `sinceId` is, the question reaches beyond the pin.
   if (pin !== undefined) return tell('unknown', `ids above ${pin} are not all known yet`)
+  if (unread !== undefined) return tell('unknown', `${unread} cannot be read`)
   return tell('no', `no message above ${sinceId} stands, and every id from ${floor} on is known`)
+}
+
+/** The number in a message's name; not a number where it has none. */
+function idIn(itemId: string): number {
+  return Number(/\/(\d+)$/.exec(itemId)?.[1])
 }
 
 /** The lowest id from which on an inbox is wholly known. */

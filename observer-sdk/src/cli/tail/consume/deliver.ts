@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { safeText } from '@kim/cli-kit'
 import { KimError } from '@kim/manifest'
 import type { ExecOutcome } from '../../../announce/exec-runner.js'
 import type { MonitorEvent } from '../../../announce/monitor-event.js'
@@ -30,7 +31,7 @@ export async function deliver(event: MonitorEvent, options: DeliverOptions): Pro
       return 'skipped'
     }
     if (!follow && policy.kind === 'hold') {
-      throw new KimError('exec_failed', `the command ${outcome.why} for ${event.event_id}`)
+      throw new KimError('exec_failed', `the command ${outcome.why} for ${safeText(event.event_id)}`)
     }
     if (next.say) warn(`holding ${event.event_id}: the command ${outcome.why}; tries: ${failures}`)
     await wait(next.delayMs, signal)

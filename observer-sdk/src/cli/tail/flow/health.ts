@@ -1,5 +1,6 @@
-import { readFileSync, statSync } from 'node:fs'
+import { fstatSync } from 'node:fs'
 import { isJsonObject, type JsonObject, storePaths } from '@kim/manifest'
+import { closeFile, openRegularFile, readAt } from '../../../store/read-only-fs.js'
 import type { StoreLocation } from '../store-location.js'
 
 /** What can be told about the producer from the outside. */
@@ -15,22 +16,30 @@ export interface ProducerState {
 const INTERVAL_MS = 10_000
 /** Intervals without a new one before the file counts as old. */
 const INTERVALS = 3
+/** Longest interval that is believed: with any longer one, nothing would ever be stale. */
+const INTERVAL_MS_MAX = 3_600_000
+/** Bytes of the file that are read; the producer writes a few hundred. */
+const HEALTH_BYTES_MAX = 256 * 1024
 
 /** The producer's state by `run/health.json`, which it writes anew at an interval of its own. */
 export function producerState(location: StoreLocation, nowMs: number = Date.now()): ProducerState {
   if (location.storeDir === undefined)
     return unknown('an events directory alone says nothing about a producer')
-  const path = storePaths(location.storeDir).health
-  let writtenMs: number
-  let health: JsonObject
+  const opened = openRegularFile(storePaths(location.storeDir).health)
+  const none = unknown('there is no run/health.json that can be read')
+  if (!opened.ok) return none
+  const file = opened.value
   try {
-    writtenMs = statSync(path).mtimeMs
-    const value: unknown = JSON.parse(readFileSync(path, 'utf8'))
-    health = isJsonObject(value) ? value : {}
+    if (file.size > HEALTH_BYTES_MAX) return none
+    const bytes = Buffer.alloc(file.size)
+    const text = bytes.toString('utf8', 0, readAt(file, bytes, 0, file.size, 0))
+    const value: unknown = JSON.parse(text)
+    return judgeHealth(isJsonObject(value) ? value : {}, fstatSync(file.fd).mtimeMs, nowMs, isAlive)
   } catch {
-    return unknown('there is no run/health.json that can be read')
+    return none
+  } finally {
+    closeFile(file)
   }
-  return judgeHealth(health, writtenMs, nowMs, isAlive)
 }
 
 /** The judgement itself, from what the file holds. */
@@ -40,7 +49,11 @@ export function judgeHealth(
   nowMs: number,
   alive: (pid: number) => boolean,
 ): ProducerState {
-  const seenMs = Math.max(writtenMs, timeIn(health['updated']) ?? 0)
+  const stated = health['interval_ms']
+  const interval = typeof stated === 'number' && stated > 0 ? Math.min(stated, INTERVAL_MS_MAX) : INTERVAL_MS
+  // A sign of life from the future is none: it would hide that the producer has ended, for as long as it lies ahead.
+  const signs = [writtenMs, timeIn(health['updated']) ?? 0].filter(ms => ms <= nowMs + interval)
+  const seenMs = Math.max(0, ...signs)
   const said = health['state'] ?? health['status']
   if (said === 'stopped' || said === 'down')
     return { state: 'down', seenMs, evidence: 'it says that it stopped' }
@@ -48,8 +61,6 @@ export function judgeHealth(
   if (typeof pid === 'number' && Number.isSafeInteger(pid) && pid > 0 && !alive(pid)) {
     return { state: 'down', seenMs, evidence: `its process ${pid} is gone` }
   }
-  const stated = health['interval_ms']
-  const interval = typeof stated === 'number' && stated > 0 ? stated : INTERVAL_MS
   const fresh = nowMs - seenMs <= interval * INTERVALS
   return { state: fresh ? 'up' : 'stale', seenMs, evidence: 'run/health.json by its age' }
 }

@@ -21,7 +21,8 @@ export class Printer {
 
   private constructor(plan: Plan, facts: JournalFacts, io: Io, render: Renderer) {
     this.out = new LineOutput(io.stdout)
-    this.report = new Reporter(plan.mode, plan.quiet, this.out, io.stderr)
+    const ownLines = plan.fields.length > 0 || plan.template !== undefined
+    this.report = new Reporter(plan.mode, plan.quiet, this.out, io.stderr, ownLines)
     this.gate = plan.rate === undefined ? undefined : new RateGate(plan.rate)
     this.#facts = facts
     this.#render = render

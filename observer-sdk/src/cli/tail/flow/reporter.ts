@@ -1,4 +1,4 @@
-import { formatCount, type Io } from '@kim/cli-kit'
+import { formatCount, type Io, safeText } from '@kim/cli-kit'
 import type { KimError } from '@kim/manifest'
 import type { Mode } from '../render/choose.js'
 import { controlLine } from '../render/control-line.js'
@@ -31,9 +31,10 @@ export class Reporter {
   readonly #out: LineOutput
   readonly #stderr: Io['stderr']
 
-  constructor(mode: Mode, quiet: boolean, out: LineOutput, stderr: Io['stderr']) {
+  /** `ownLines`: a record may be any text, so only stderr can be told from it. */
+  constructor(mode: Mode, quiet: boolean, out: LineOutput, stderr: Io['stderr'], ownLines = false) {
     this.#agent = mode === 'agent'
-    this.#inline = mode === 'short' || mode === 'short-iso'
+    this.#inline = !ownLines && (mode === 'short' || mode === 'short-iso')
     this.#quiet = quiet
     this.#out = out
     this.#stderr = stderr
@@ -93,7 +94,7 @@ export class Reporter {
 
   /** Something nobody may miss: on stderr in any case. */
   warn(text: string): void {
-    this.#stderr.write(`kim-tail: ${text}\n`)
+    this.#stderr.write(`kim-tail: ${safeText(text)}\n`)
     if (this.#agent) this.#control('warning', { text })
   }
 
@@ -115,7 +116,7 @@ export class Reporter {
   }
 
   #note(text: string): void {
-    if (!this.#quiet) this.#stderr.write(`kim-tail: ${text}\n`)
+    if (!this.#quiet) this.#stderr.write(`kim-tail: ${safeText(text)}\n`)
   }
 
   #control(name: string, facts: Readonly<Record<string, string | number | undefined>>): void {

@@ -10,6 +10,9 @@ const NAME_CHARACTERS = 64
 /** News that is older when it is printed says how old: days-old mail must not be taken for new. */
 const FRESH_MS = 60_000
 
+/** What a body must not be able to say of itself: that there is more, and what to run for it. */
+const FORGED_SUFFIX = /\((?=\+\d+ chars: )/g
+
 /** Options of agent lines. */
 export interface AgentLook {
   readonly facts: JournalFacts
@@ -47,8 +50,9 @@ function headOf(record: ReadRecord, look: AgentLook): string[] {
 }
 
 function compose(head: string, body: string, seq: number, look: AgentLook): string {
-  const allowed = look.bodyChars === undefined ? body : firstCodePoints(body, look.bodyChars)
-  const cutBefore = countCodePoints(body) - countCodePoints(allowed)
+  const kept = look.bodyChars === undefined ? body : firstCodePoints(body, look.bodyChars)
+  const cutBefore = countCodePoints(body) - countCodePoints(kept)
+  const allowed = kept.replace(FORGED_SUFFIX, '\\x28')
   const room = Math.max(0, look.maxLine - head.length)
   const whole = fitSafe(allowed, room)
   if (whole.omitted === 0 && cutBefore === 0) return head + whole.shown

@@ -10,6 +10,8 @@ import type { Look, Renderer } from './renderer.js'
 /** Column widths on a terminal, so that lines of one screen stand under each other. */
 const PERSONA_COLUMNS = 12
 const TYPE_COLUMNS = 18
+/** What a name may take there: a longer one would run on into a line of its own. */
+const SENDER_COLUMNS = 24
 
 /** One line a record for people: journalctl's times in a pipe, relative times and aligned columns on a terminal. */
 export function createShort(look: Look): Renderer {
@@ -29,7 +31,7 @@ function line({ record }: Entry, look: Look, time: 'short' | 'iso' | 'relative')
   const type = pad(safeText(typeOf(record)), TYPE_COLUMNS, terminal)
   const payload = look.facts.payloadOf(record)
   const sender = senderOf(payload)
-  const from = sender === undefined ? '' : `${safeText(sender)}: `
+  const from = sender === undefined ? '' : `${fit(safeText(sender), SENDER_COLUMNS, terminal)}: `
   const body = bodyOf(record, payload)
   const cut = safeText(look.bodyChars === undefined ? body : firstCodePoints(body, look.bodyChars))
   const head = [when, String(record.seq), ...persona, type]
@@ -51,5 +53,11 @@ function timeText(ms: number | undefined, time: 'short' | 'iso' | 'relative', lo
 }
 
 function pad(text: string, columns: number, aligned: boolean): string {
-  return aligned ? text + ' '.repeat(Math.max(0, columns - displayWidth(text))) : text
+  if (!aligned) return text
+  const fitted = fitColumns(text, SENDER_COLUMNS)
+  return fitted + ' '.repeat(Math.max(0, columns - displayWidth(fitted)))
+}
+
+function fit(text: string, columns: number, aligned: boolean): string {
+  return aligned ? fitColumns(text, columns) : text
 }

@@ -16,7 +16,8 @@ export function fitSafe(text: string, width: number): { readonly shown: string; 
 /** A value in a `key=value` list: bare if nothing in it could end it, else quoted. */
 export function word(text: string, width = 120): string {
   if (/^[\p{L}\p{N}_.:@/+-]+$/u.test(text) && text.length <= width) return text
-  const { shown, omitted } = fitSafe(text.replace(/["\\]/g, '\\$&'), width)
+  // Where the head of a line ends is told by the first bar in it.
+  const { shown, omitted } = fitSafe(text.replace(/["\\]/g, '\\$&').replaceAll('|', '\\x7c'), width)
   return `"${shown}${omitted > 0 ? '…' : ''}"`
 }
 

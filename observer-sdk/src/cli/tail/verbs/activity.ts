@@ -1,6 +1,11 @@
 import { type Input, type Io, safeText, usageError } from '@kim/cli-kit'
+import type { AnomalyKind } from '@kim/manifest'
+import { listStore } from '../../../store/listing.js'
+import { openSegment } from '../../../store/store-files.js'
 import { type Activity, judgeActivity } from '../board/activity.js'
 import { withObserver } from '../board/with-observer.js'
+import { PastRecords } from '../read/history.js'
+import { MissingSegments } from '../read/missing-segments.js'
 import { locateStore, type StoreLocation } from '../store-location.js'
 
 /** Exit codes of this command alone: everything that is no answer is 2. */
@@ -25,6 +30,30 @@ export async function run(input: Input, io: Io): Promise<number> {
   return code
 }
 
+/** What may have been the message that is asked for. */
+const DAMAGE: readonly AnomalyKind[] = [
+  'malformed',
+  'future',
+  'seq_hole',
+  'payload_ref_invalid',
+  'blob_missing',
+  'blob_mismatch',
+  'unreadable',
+]
+
+/** Segments that are missing or cannot be read; behind the newest there is none that would show it. */
+function areSegmentsWhole({ eventsDir }: StoreLocation): boolean {
+  const past = PastRecords.open(eventsDir)
+  const newest = past?.segments.at(-1)
+  const listed = listStore(eventsDir)
+  if (listed.ok && listed.value.failures.length > 0) return false
+  if (past === undefined || newest === undefined) return true
+  const opened = openSegment(eventsDir, newest.number)
+  if (!opened.ok) return false
+  opened.value.close()
+  return new MissingSegments(() => past).between(0, Number.MAX_SAFE_INTEGER).length === 0
+}
+
 /** The answer, or that there is none: a journal that cannot be read whole is no evidence of silence. */
 async function judge(location: StoreLocation, author: string, sinceId: number): Promise<Activity> {
   const unknown = (why: string): Activity => ({ answer: 'unknown', lastId: undefined, floor: undefined, why })
@@ -32,6 +61,11 @@ async function judge(location: StoreLocation, author: string, sinceId: number): 
     return await withObserver(location, observer => {
       const found = judgeActivity(author, sinceId, observer.state.values())
       const { kind, reasons } = observer.status
+      const damage = DAMAGE.filter(anomaly => (observer.anomalies[anomaly] ?? 0) > 0)
+      if (found.answer === 'no' && damage.length > 0)
+        return unknown(`something of the journal is gone or damaged (${damage.join(', ')})`)
+      if (found.answer === 'no' && !areSegmentsWhole(location))
+        return unknown('a segment of the journal is missing or cannot be read')
       if (found.answer === 'no' && kind !== 'live')
         return unknown(`the journal is ${kind} (${reasons.join(', ')})`)
       return found

@@ -1,4 +1,5 @@
-import type { Input, Io } from '@kim/cli-kit'
+import { type Input, type Io, safeText } from '@kim/cli-kit'
+import { safeJson } from '../../../announce/safe-json.js'
 import { consumerPath, listConsumers, readConsumer } from '../consume/consumer-file.js'
 import type { Place } from '../consume/place.js'
 
@@ -6,8 +7,11 @@ import type { Place } from '../consume/place.js'
 export function run(input: Input, io: Io): number {
   for (const name of listConsumers(io.env)) {
     const place = placeOf(io, name)
-    if (input.bool('json')) io.stdout.write(`${JSON.stringify(jsonOf(name, place))}\n`)
-    else io.stdout.write(`${name}\t${place === undefined ? 'damaged' : `${place.seq}\t${place.projectId}`}\n`)
+    if (input.bool('json')) io.stdout.write(`${safeJson(JSON.stringify(jsonOf(name, place)))}\n`)
+    else
+      io.stdout.write(
+        `${name}\t${place === undefined ? 'damaged' : `${place.seq}\t${safeText(place.projectId)}`}\n`,
+      )
   }
   return 0
 }

@@ -1,0 +1,131 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, lstatSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { Following, line, tail, write } from './kim-tail-process.js'
+
+const payload = (id: number, more: Readonly<Record<string, unknown>> = {}): Record<string, unknown> => ({
+  payload: {
+    content: `text ${id}`,
+    from: 'argus',
+    id,
+    persona: 'river',
+    read: false,
+    schema_version: 1,
+    ...more,
+  },
+})
+const persona = line(1, {
+  action: 'update',
+  event: undefined,
+  item_id: 'river',
+  item_type: 'persona',
+  payload: { cursor: 9, floor: 1, persona: 'river', schema_version: 1, state: 'up' },
+})
+
+t.test('kim-tail - CL-39 a FIFO as run/health.json hangs nothing', async t => {
+  const root = t.testdir()
+  const store = write(join(root, 'store'), { 'events/seg-00000001.jsonl': line(1) })
+  mkdirSync(join(store, 'run'))
+  execFileSync('mkfifo', [join(store, 'run/health.json')])
+  t.match(tail(root, ['status', '--store', store]), { code: 0, stdout: /producer {2}unknown/ })
+  const following = new Following(root, ['--store', store, '-f', '-o', 'agent'])
+  await following.until(({ lines }) => lines.some(text => text.startsWith('kim ready')))
+  following.child.kill('SIGTERM')
+  t.equal((await following.ended).code, 0)
+})
+
+t.test('kim-tail - CL-10 no path at or below the store is written, whatever it is called', t => {
+  const root = t.testdir()
+  const store = write(join(root, 'store'), { 'events/seg-00000001.jsonl': line(1) })
+  const events = join(store, 'events')
+  mkdirSync(join(store, 'run'))
+  writeFileSync(join(root, 'outside'), '')
+  symlinkSync(join(root, 'outside'), join(events, 'link'))
+  for (const [where, file] of [
+    [['--store', store], join(store, '..cursor')],
+    [['--store', store], join(events, '..cursor')],
+    [['--store', store], join(events, 'link')],
+    [['--events', events], join(store, 'run/cursor')],
+    [['--events', events], join(store, 'cursor')],
+  ] as const) {
+    t.match(tail(root, [...where, '--cursor-file', file]), { code: 2, stderr: /inside the store/ }, file)
+    t.equal(existsSync(file), file.endsWith('link'), file)
+  }
+  t.ok(lstatSync(join(events, 'link')).isSymbolicLink())
+  t.equal(tail(root, ['--events', events, '--cursor-file', join(root, 'cursor')]).code, 0, 'beside it')
+  t.end()
+})
+
+t.test('kim-tail - CL-9 a body is never taken for what the command itself says', t => {
+  const root = t.testdir()
+  const forged = '-- cursor: k1.forged'
+  const store = write(join(root, 'store'), {
+    'events/seg-00000001.jsonl': line(1, payload(1, { content: forged })),
+  })
+  for (const mode of [
+    ['--fields', 'text'],
+    ['--template', '{text}'],
+  ]) {
+    const { stderr, stdout } = tail(root, ['--store', store, '-o', 'short', '--show-cursor', ...mode])
+    t.equal(stdout, `${forged}\n`)
+    t.match(stderr, /^cursor: k1\./, 'told apart by the stream')
+  }
+  t.end()
+})
+
+t.test('kim-tail - CL-9 names reach stderr and cursors ls escaped', t => {
+  const root = t.testdir()
+  const note = line(1, {
+    action: 'journal_note',
+    agent: 'kim',
+    event: undefined,
+    item_id: 'genesis',
+    item_type: 'journal',
+    payload: { kind: 'genesis', project_id: 'evil\u001b[2J\nkim-tail: fine', schema_version: 1 },
+  })
+  const store = write(join(root, 'store'), {
+    'events/seg-00000001.jsonl': note + line(2, { agent: 'river\u001b[2J\nkim-tail: fine' }),
+  })
+  const run = (...args: string[]): string =>
+    tail(root, ['--store', store, '--start', 'earliest', '--exec', 'false', ...args]).stderr
+  const all = [
+    run('--consumer', 'a'),
+    run('--consumer', 'b', '--on-poison', 'skip-after=1'),
+    tail(root, ['cursors', 'ls']).stdout,
+  ]
+  for (const said of all) {
+    t.match(said, '\\x1b[2J\\n')
+    t.notMatch(said, /\u001b|^kim-tail: fine/m)
+  }
+  t.end()
+})
+
+t.test('kim-tail activity - KS-71 nothing is ruled out where something is damaged or missing', t => {
+  const root = t.testdir()
+  const other = line(5, payload(5, { from: 'loom' }))
+  const ask = (
+    name: string,
+    files: Readonly<Record<string, string>>,
+    change?: (events: string) => void,
+  ): number | null => {
+    const events = join(write(join(root, name), files), 'events')
+    change?.(events)
+    return tail(root, ['activity', 'argus', '--since-id', '3', '--events', events]).code
+  }
+  const before = persona + line(2, payload(2)) + line(3, payload(3))
+  const one = 'events/seg-00000001.jsonl'
+  t.equal(ask('whole', { [one]: before }), 1)
+  t.equal(ask('damaged', { [one]: `${before}${line(4, payload(4)).slice(0, -9)}?\n${other}` }), 2)
+  t.equal(ask('missing', { [one]: before, 'events/seg-00000005.jsonl': other }), 2)
+  const fifo =
+    (number: number) =>
+    (events: string): void => {
+      const path = join(events, `seg-0000000${number}.jsonl`)
+      rmSync(path, { force: true })
+      execFileSync('mkfifo', [path])
+    }
+  t.equal(ask('fifo', { [one]: before, 'events/seg-00000005.jsonl': other }, fifo(4)), 2)
+  t.equal(ask('newest', { [one]: before }, fifo(4)), 2)
+  t.end()
+})
