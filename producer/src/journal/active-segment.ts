@@ -15,6 +15,8 @@ export class ActiveSegment {
   /** First and highest seq of the valid records in it; 0 while there is none. */
   firstSeq = 0
   lastSeq = 0
+  /** The highest seq of any line in it, those of later versions included: what follows must be above it. */
+  highest = 0
   readonly #disk: Disk
   readonly #fd: number
   readonly #own: FileStat
@@ -71,6 +73,12 @@ export class ActiveSegment {
   see(seq: number): void {
     if (this.firstSeq === 0) this.firstSeq = seq
     if (seq > this.lastSeq) this.lastSeq = seq
+    this.pass(seq)
+  }
+
+  /** A line stands in it that bears this number and is no record for this version. */
+  pass(seq: number): void {
+    if (seq > this.highest) this.highest = seq
   }
 
   close(): void {

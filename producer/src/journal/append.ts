@@ -156,7 +156,7 @@ export class Appender {
       recovery.endLine()
       recovery.read()
     }
-    this.#nextSeq = Math.max(this.#nextSeq, this.#segment.lastSeq + 1)
+    this.#nextSeq = Math.max(this.#nextSeq, this.#segment.highest + 1)
   }
 
   #pay(drafts: readonly Draft[]): void {

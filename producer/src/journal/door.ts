@@ -72,6 +72,7 @@ function faultOf(draft: Draft): string | undefined {
   if (payload !== undefined && (!isJsonObject(payload) || typeof payload['toJSON'] === 'function')) {
     return 'payload is an object that says itself what it holds'
   }
+  if (draft.action === 'delete' && draft.item_type === 'message') return 'retention alone removes messages'
   return noteFault(draft)
 }
 

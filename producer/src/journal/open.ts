@@ -108,6 +108,8 @@ function settleIfPossible(store: Store, appender: Appender): void {
 interface Before {
   /** The highest seq of a valid record in the newest segment that holds one. */
   lastSeq: number
+  /** The highest number of a line of a later version. */
+  passed: number
   /** All numbers, those of later versions included. */
   readonly numbers: Continuity
 }
@@ -161,6 +163,7 @@ class Opening {
     const isWhole = base !== undefined || from === 1
     const before: Before = {
       lastSeq: base?.headSeq ?? 0,
+      passed: 0,
       numbers: new Continuity(base?.headSeq ?? (isWhole ? 0 : from - 1)),
     }
     this.#fold(state, base?.headSeq ?? 0, before)
@@ -175,7 +178,8 @@ class Opening {
     const isBarren = recovery.first === undefined
     if (recovery.first !== undefined) this.#judgeFirst(recovery.first)
     const projectId = stated ?? (recovery.first && projectOf(recovery.first)) ?? this.#unborn(recovery)
-    const derived = (isBarren ? before.lastSeq : segment.lastSeq) + 1
+    const last = isBarren ? before.lastSeq : segment.lastSeq
+    const derived = Math.max(last, before.passed, segment.highest) + 1
     const nextSeq = nextSeqByMeta(store, projectId, derived)
     if (nextSeq > derived) recovery.skipTo(nextSeq)
     const writer = newWriterId(store.host, store.random)
@@ -248,7 +252,9 @@ class Opening {
         },
         dropped: ({ record }) => state.advance(record.seq, record.writer),
         future: seq => {
-          if (seq !== undefined) before.numbers.see(seq)
+          if (seq === undefined) return
+          before.numbers.see(seq)
+          before.passed = Math.max(before.passed, seq)
         },
       })
       for (const chunk of segmentChunks(this.#store, source)) scan.push(chunk)

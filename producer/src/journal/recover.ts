@@ -81,6 +81,7 @@ export class Recovery {
       },
       future: (seq: number | undefined) => {
         if (seq === undefined) return
+        segment.pass(seq)
         this.#numbers.see(seq)
         listener.number?.(seq)
       },

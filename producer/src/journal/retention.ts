@@ -1,5 +1,6 @@
 import { isCount, isSeq, type JsonObject, limits } from '@kim/manifest'
 import type { Draft } from './draft.js'
+import { parseMessageId } from './message-id.js'
 import type { EntityView } from './read-back.js'
 import type { JournalState, LiveEntity } from './state.js'
 
@@ -13,13 +14,6 @@ interface Message {
 export interface RetentionView {
   readonly state: JournalState
   view(entity: LiveEntity): EntityView
-}
-
-/** `<persona>/<id>`; a persona may hold a slash, an id cannot. */
-function parseMessageId(itemId: string): { readonly persona: string; readonly id: number } | undefined {
-  const at = itemId.lastIndexOf('/')
-  const id = Number(itemId.slice(at + 1))
-  return at > 0 && isCount(id) ? { persona: itemId.slice(0, at), id } : undefined
 }
 
 function messagesByPersona(state: JournalState): Map<string, Message[]> {

@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { jcs, sha256Hex } from '@kim/manifest'
+import type { Draft } from '@kim/producer/internal'
 import t from 'tap'
 import { codeOf, message, messages, TestStore } from '../kit/store.js'
 
@@ -29,12 +30,13 @@ t.test(
   t => {
     const store = new TestStore(t)
     store.with(journal => {
-      journal.append([message(1, { wait_ms: 7 })])
-      journal.append([message(1, { action: 'update' }), message(1, { action: 'delete', payload: undefined })])
-      journal.append([message(1, { action: 'update' })])
-      journal.append([message(1, { action: 'session_start' })])
+      const gate = (more: Partial<Draft>): Draft => message(1, { item_type: 'gate', ...more })
+      journal.append([gate({ wait_ms: 7 })])
+      journal.append([gate({ action: 'update' }), gate({ action: 'delete', payload: undefined })])
+      journal.append([gate({ action: 'update' })])
+      journal.append([gate({ action: 'session_start' })])
     })
-    const own = store.lines().filter(({ item_type }) => item_type === 'message')
+    const own = store.lines().filter(({ item_type }) => item_type === 'gate')
     t.same(
       own.map(({ entity_rev }) => entity_rev),
       [1, 2, 3, 4, 4],

@@ -465,3 +465,23 @@ t.test('open - every descriptor is given back, also when it fails', t => {
   t.equal(balance(), 0)
   t.end()
 })
+
+t.test('open - what a later version wrote keeps its numbers (RC-5, JF-21, JF-44)', async t => {
+  for (const end of ['\n', '']) {
+    const store = new TestStore(t)
+    store.with(journal => journal.append([message(1)]))
+    rmSync(store.paths.meta)
+    store.scribble(`{"v":3,"seq":3,"action":"create","item_type":"message","item_id":"x"}${end}`)
+    store.with(journal => {
+      const [seq = 0] = journal.append([message(2)]).seqs
+      t.ok(seq > 3)
+      journal.checkpoint()
+    })
+    rmSync(store.paths.meta)
+    store.scribble(`{"v":3,"seq":20}\n`)
+    store.with(journal => t.equal(journal.roll(), undefined))
+    rmSync(store.paths.meta)
+    store.with(journal => t.ok((journal.append([message(3)]).seqs[0] ?? 0) > 20))
+    await store.verified(t)
+  }
+})

@@ -68,7 +68,7 @@ t.test('checkpoint - holds the fold of what is sealed, in its layout (JF-63 to J
     ])
     journal.append([message(2, { action: 'update' }, { read: true })])
     journal.append([message(3, { item_type: 'alert', action: 'delete', payload: undefined })])
-    journal.append([message(9), message(9, { action: 'delete', payload: undefined })])
+    journal.append([message(9, { action: 'session_start' }), message(9, { action: 'session_end' })])
     journal.checkpoint()
   })
   const [name] = store.checkpoints()
@@ -87,7 +87,7 @@ t.test('checkpoint - holds the fold of what is sealed, in its layout (JF-63 to J
   })
   t.equal(name, 'ckpt-00000009.json')
   t.same(keys, [['k', 4, '2026-06-10T14:00:00.000Z']])
-  t.same(revisions, [['alert', 'river/3', 2]], 'a message never comes back')
+  t.same(revisions, [['alert', 'river/3', 2]])
   t.same(
     entities.map((e: { item_type: string; item_id: string; entity_rev: number; seq: number }) => [
       e.item_type,
@@ -129,7 +129,7 @@ t.test('checkpoint - is built from the one before, and equals a fold from the st
     journal => {
       for (let n = 1; n <= 200; n++) {
         const id = (n * 37) % 60
-        if (n % 5 === 0) journal.append([message(id, { action: 'delete', payload: undefined })])
+        if (n % 5 === 0) journal.append([message(id % 7, { item_type: 'alert', action: 'delete' })])
         else
           journal.append([
             message(id, { action: 'update' }, { n }),
@@ -484,4 +484,34 @@ t.test('numbers - loud from ninety per cent on, refused at the end (JF-45)', asy
     'seq_exhausted',
   )
   t.ok(statSync(store.segment()).size > size)
+})
+
+t.test('retention - what it took never comes back, whatever a checkpoint forgot (JF-81)', async t => {
+  const store = new TestStore(t)
+  const back = (journal: Journal): void => {
+    for (const action of ['create', 'update']) {
+      t.equal(
+        codeOf(() => journal.append([message(2, { action })])),
+        'record_invalid',
+      )
+    }
+    t.equal(journal.failure, undefined)
+  }
+  store.with(
+    journal => {
+      journal.append([persona(), ...messages(1, 6, { read: true })])
+      journal.checkpoint()
+      t.notOk(journal.state.has('message', 'river/2'))
+      back(journal)
+      t.equal(
+        codeOf(() => journal.append([message(6, { action: 'delete', payload: undefined })])),
+        'record_invalid',
+        'and nobody else takes a message',
+      )
+      journal.append([message(6, { action: 'update' }), message(7)])
+    },
+    { retainRead: 1 },
+  )
+  store.with(back)
+  await store.verified(t)
 })
