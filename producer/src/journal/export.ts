@@ -1,51 +1,101 @@
-import { listSegments, type SegmentSource, segmentChunks } from './listing.js'
-import type { JournalOptions } from './options.js'
+import { Buffer } from 'node:buffer'
+import { pipeline, Readable } from 'node:stream'
+import { createGunzip } from 'node:zlib'
+import { KimError } from '@kim/manifest'
+import { currentHost } from '../effects/host.js'
+import type { Disk } from './file-ops.js'
+import { listSegmentFiles, type SegmentCopies, type SegmentFile } from './segment-files.js'
 import { SegmentScan } from './segment-scan.js'
 import { makeStore } from './session.js'
-import type { Store } from './store.js'
 
 /** Which records are exported. */
-export interface ExportOptions extends Pick<JournalOptions, 'storeDir' | 'fs' | 'host' | 'log'> {
+export interface ExportOptions {
+  readonly storeDir: string
   /** First and last number, both included. */
   readonly from?: number | undefined
   readonly to?: number | undefined
   /** Only records of these; all if none is named. */
   readonly agents?: readonly string[] | undefined
   readonly itemType?: string | undefined
+  /** Is told of what cannot be read, or not to its end; everything else is exported all the same. */
+  readonly unreadable?: ((why: string) => void) | undefined
 }
 
 /**
  * The records of a store as the lines they are, each with its `\n`, in file order: live and archived segments,
- * only what has an effect. It takes no lock; a producer may go on meanwhile.
+ * only what has an effect. It takes no lock, changes nothing and holds one chunk of a segment at a time, so a
+ * producer may go on meanwhile, and the store may be damaged or mounted read-only.
  */
-export function* exportRecords(options: ExportOptions): Generator<Buffer> {
-  const store = makeStore(options)
-  const from = options.from ?? 1
-  const to = options.to ?? Number.POSITIVE_INFINITY
-  const agents = options.agents ?? []
-  const segments = listSegments(store)
-  for (const [at, source] of segments.entries()) {
-    const next = segments[at + 1]
+export async function* exportRecords(options: ExportOptions): AsyncGenerator<Buffer> {
+  // A writer judges and tightens what it opens; who owns nothing here only reads.
+  const store = makeStore({ storeDir: options.storeDir, host: { ...currentHost(), uid: undefined } })
+  const { from = 1, to = Number.POSITIVE_INFINITY, agents = [], itemType, unreadable } = options
+  const segments = listSegmentFiles(store)
+  for (const [at, copies] of segments.entries()) {
+    const { number } = copies.first
+    const next = segments[at + 1]?.first.number
     // A segment's numbers lie between its name and the next one's.
-    if (source.number > to || (next !== undefined && next.number <= from)) continue
+    if (number > to || (next !== undefined && next <= from)) continue
     const lines: Buffer[] = []
     const scan = new SegmentScan({
       effective: ({ record, bytes }) => {
         if (record.seq < from || record.seq > to) return
         if (agents.length > 0 && !agents.includes(record.agent ?? '')) return
-        if (options.itemType !== undefined && record.item_type !== options.itemType) return
+        if (itemType !== undefined && record.item_type !== itemType) return
         lines.push(Buffer.concat([bytes, Buffer.from('\n')]))
       },
     })
-    for (const chunk of segmentChunks(store, wherever(store, source))) {
+    // A running producer may have parked it since it was listed.
+    const now = store.disk.look(copies.first.path) === undefined ? listSegmentFiles(store) : segments
+    for await (const chunk of contentOf(store.disk, now.find(isOf(number)) ?? copies, unreadable)) {
       scan.push(chunk)
       yield* lines.splice(0)
     }
   }
 }
 
-/** Where a segment stands now: a running producer may have parked it since it was listed. */
-function wherever(store: Store, source: SegmentSource): SegmentSource {
-  if (store.disk.look(source.path) !== undefined) return source
-  return listSegments(store).find(({ number }) => number === source.number) ?? source
+const isOf =
+  (number: number): ((copies: SegmentCopies) => boolean) =>
+  ({ first }) =>
+    first.number === number
+
+/** The unpacked bytes of the first file of a segment that can be read (JF-7). */
+async function* contentOf(
+  disk: Disk,
+  { first, others }: SegmentCopies,
+  unreadable: ExportOptions['unreadable'],
+): AsyncGenerator<Buffer> {
+  for (const file of [first, ...others]) {
+    let isBegun = false
+    try {
+      for await (const chunk of unpacked(disk, file)) {
+        isBegun = true
+        yield chunk
+      }
+      return
+    } catch (error) {
+      unreadable?.(whyOf(file, error))
+      // What was read of it stands; a copy would say it twice.
+      if (isBegun) return
+    }
+  }
+}
+
+async function* unpacked(disk: Disk, { path, isGzipped }: SegmentFile): AsyncGenerator<Buffer> {
+  if (!isGzipped) {
+    yield* disk.fileChunks(path)
+    return
+  }
+  const inflate = createGunzip()
+  // The pipeline only ties the two lifetimes together; the error reaches us through the iteration.
+  pipeline(Readable.from(disk.fileChunks(path), { objectMode: false }), inflate, () => undefined)
+  for await (const chunk of inflate) yield chunk as Buffer
+}
+
+function whyOf({ path }: SegmentFile, error: unknown): string {
+  if (error instanceof KimError) return error.message
+  if (error instanceof Error && 'code' in error && String(error.code).startsWith('Z_')) {
+    return `${path} cannot be unpacked to its end`
+  }
+  throw error
 }

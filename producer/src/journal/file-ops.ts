@@ -206,11 +206,11 @@ export class Disk {
     }
   }
 
-  /** The bytes of a file by path, in chunks. */
-  *fileChunks(path: string): Generator<Buffer> {
+  /** The bytes of a file by path from a position on, in chunks. */
+  *fileChunks(path: string, from = 0): Generator<Buffer> {
     const { fd } = this.openRead(path)
     try {
-      yield* this.chunks(fd, path)
+      yield* this.chunks(fd, path, from)
     } finally {
       this.close(fd)
     }
@@ -220,6 +220,19 @@ export class Disk {
   readWhole(path: string): Buffer | undefined {
     if (this.look(path) === undefined) return undefined
     return Buffer.concat([...this.fileChunks(path)])
+  }
+
+  /** A whole file that is not expected to be large; undefined if it is not there or larger than that. */
+  readSmall(path: string, bytesMax: number): Buffer | undefined {
+    const stat = this.look(path)
+    if (stat === undefined || stat.size > bytesMax) return undefined
+    const { fd } = this.openRead(path)
+    try {
+      const [bytes = Buffer.alloc(0)] = this.chunks(fd, path)
+      return bytes
+    } finally {
+      this.close(fd)
+    }
   }
 
   /** Starts a temporary file; what stood there is a leftover of nobody. */

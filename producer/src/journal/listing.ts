@@ -67,16 +67,16 @@ export function listCheckpoints(store: Store): CheckpointSource[] {
   return [...inDirectory(paths.checkpoints, false), ...inDirectory(paths.archive, true)]
 }
 
-/** The unpacked bytes of a segment, in chunks that the caller may keep. */
-export function* segmentChunks(store: Store, source: SegmentSource): Generator<Buffer> {
+/** The unpacked bytes of a segment from a position on, in chunks that the caller may keep. */
+export function* segmentChunks(store: Store, source: SegmentSource, from = 0): Generator<Buffer> {
   if (!source.isGzipped) {
-    yield* store.disk.fileChunks(source.path)
+    yield* store.disk.fileChunks(source.path, from)
     return
   }
   const packed = store.disk.readWhole(source.path)
   if (packed === undefined) throw damaged(`${source.path} is gone`)
   try {
-    yield gunzipSync(packed)
+    yield gunzipSync(packed).subarray(from)
   } catch (cause) {
     throw damaged(`${source.path} cannot be unpacked`, cause)
   }

@@ -1,25 +1,47 @@
 import { basename, join } from 'node:path'
-import { announcedLoss, encodeMeta, KimError, limits, parseMeta, segmentName, tempName } from '@kim/manifest'
+import {
+  announcedLoss,
+  encodeMeta,
+  KimError,
+  limits,
+  type Meta,
+  parseMeta,
+  segmentName,
+  tempName,
+} from '@kim/manifest'
 import type { Store } from './store.js'
 
 /** At most so long, and so many records, may meta.json be behind. */
 const LAZY_MS = 1000
 const LAZY_RECORDS = 5000
 
+/** It is of constant size; whatever is much longer says nothing. */
+const META_BYTES_MAX = 4096
+
+function readMeta({ disk, paths }: Store): Meta | undefined {
+  try {
+    const bytes = disk.readSmall(paths.meta, META_BYTES_MAX)
+    return bytes === undefined ? undefined : parseMeta(bytes.toString('utf8'))
+  } catch (error) {
+    // It is only a cache; whatever stands there instead is replaced.
+    if (!(error instanceof KimError)) throw error
+    return undefined
+  }
+}
+
+/** The project that meta.json names: the last word of a journal that has lost every record that does. */
+export function projectInMeta(store: Store): string | undefined {
+  const project = readMeta(store)?.project_id
+  return project !== undefined && /^[0-9a-f]{32}$/.test(project) ? project : undefined
+}
+
 /**
  * Numbers that meta.json credibly says were given out beyond those that the segments hold: the disk lost their
  * records after they had been announced. Returns the number to go on with.
  */
 export function nextSeqByMeta(store: Store, projectId: string, nextSeq: number): number {
-  const { disk, paths, log } = store
-  let bytes: Buffer | undefined
-  try {
-    bytes = disk.readWhole(paths.meta)
-  } catch (error) {
-    // It is only a cache; whatever stands there instead is replaced.
-    if (!(error instanceof KimError)) throw error
-  }
-  const meta = bytes === undefined ? undefined : parseMeta(bytes.toString('utf8'))
+  const { paths, log } = store
+  const meta = readMeta(store)
   if (meta === undefined) return nextSeq
   const lost = announcedLoss(meta, projectId, nextSeq)
   if (lost !== undefined) {

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import {
   Continuity,
   invariant,
-  isJsonObject,
+  type KimError,
   type ReadRecord,
   type SeqRange,
   segmentName,
@@ -15,10 +15,11 @@ import { CheckpointJudge, loadNewest, type Reading } from './checkpoint-file.js'
 import type { Draft } from './draft.js'
 import { damaged, failure, isNoSpace } from './failure.js'
 import { listCheckpoints, listSegments, listTemps, type SegmentSource, segmentChunks } from './listing.js'
-import { nextSeqByMeta } from './meta.js'
+import { nextSeqByMeta, projectInMeta } from './meta.js'
 import { isNote, journalNote } from './notes.js'
 import { Recovery } from './recover.js'
 import { readSeal, sealNote, sealOfScan } from './seal.js'
+import { headOf, projectOf } from './segment-head.js'
 import { SegmentScan } from './segment-scan.js'
 import { canonicalSource, checkSource } from './source.js'
 import { JournalState } from './state.js'
@@ -46,16 +47,18 @@ export interface Opened {
   readonly history: History
   /** The redaction notes that stand after the newest verified checkpoint's records. */
   readonly redactions: readonly ReadRecord[]
+  /** True where the newest segment has lost the record it began with: a repair has to go on in a new one. */
+  readonly isHurt: boolean
 }
 
 /** Opens a store under its lock: what a crash left is found out and finished, what is there is never changed. */
-export function openStore(store: Store, lock: HeldLock, source: string | undefined): Opened {
+export function openStore(store: Store, lock: HeldLock, source: string | undefined, mends = false): Opened {
   for (const path of listTemps(store)) store.disk.removeNow(path)
   const segments = listSegments(store)
   const newest = segments.at(-1)
   if (newest === undefined) return createJournal(store, lock, source)
   if (newest.isArchived) throw damaged(`the newest segment, ${newest.path}, stands in the archive only`)
-  return new Opening(store, lock, segments, newest, source).run()
+  return new Opening(store, lock, segments, newest, source, mends).run()
 }
 
 /** The first record of a journal. */
@@ -90,7 +93,8 @@ function createJournal(store: Store, lock: HeldLock, given: string | undefined):
     throw error
   }
   const history = { isWhole: true, from: 1, holes: [] }
-  return { appender, state, projectId, base: undefined, boundary: undefined, history, redactions: [] }
+  const rest = { base: undefined, boundary: undefined, history, redactions: [], isHurt: false }
+  return { appender, state, projectId, ...rest }
 }
 
 /** A full disk does not keep a store from being opened: what is owed is paid when it can be. */
@@ -123,6 +127,8 @@ class Opening {
   readonly #older: readonly SegmentSource[]
   readonly #source: string | undefined
   readonly #redactions: ReadRecord[] = []
+  readonly #mends: boolean
+  #isHurt = false
   #boundary: Boundary | undefined
 
   constructor(
@@ -131,8 +137,10 @@ class Opening {
     segments: readonly SegmentSource[],
     newest: SegmentSource,
     source: string | undefined,
+    mends: boolean,
   ) {
     this.#store = store
+    this.#mends = mends
     this.#lock = lock
     this.#segments = segments
     this.#newest = newest
@@ -176,12 +184,13 @@ class Opening {
     )
     recovery.read()
     const isBarren = recovery.first === undefined
-    if (recovery.first !== undefined) this.#judgeFirst(recovery.first)
+    if (recovery.first !== undefined && !this.#isHurt) this.#judgeFirst(recovery.first)
     const projectId = stated ?? (recovery.first && projectOf(recovery.first)) ?? this.#unborn(recovery)
     const last = isBarren ? before.lastSeq : segment.lastSeq
     const derived = Math.max(last, before.passed, segment.highest) + 1
     const nextSeq = nextSeqByMeta(store, projectId, derived)
     if (nextSeq > derived) recovery.skipTo(nextSeq)
+    if (isBarren && this.#older.length > 0) this.#judgeNumber(nextSeq)
     const writer = newWriterId(store.host, store.random)
     const appender = new Appender({ store, lock: this.#lock, state, writer, nextSeq, segment })
     appender.resume(recovery, isBarren ? [this.#firstRecord(projectId)] : [])
@@ -190,38 +199,62 @@ class Opening {
     const history = { isWhole, from, holes: before.numbers.openHoles() }
     this.#warn(history)
     const boundary = this.#boundary
-    return { appender, state, projectId, base, boundary, history, redactions: this.#redactions }
+    return {
+      ...{ appender, state, projectId, base, boundary, history },
+      ...{ redactions: this.#redactions, isHurt: this.#isHurt },
+    }
   }
 
   /** The project that the journal's own records state: the newest segment's, else the one's before it. */
   #statedProject(): string | undefined {
+    let hurt: SegmentSource | undefined
     for (const source of this.#segments.toReversed()) {
-      const first = firstRecord(this.#store, source)
-      if (first !== undefined) {
-        this.#judgeFirst(first, source)
-        return projectOf(first)
+      const { first, isHurt } = headOf(this.#store, source)
+      if (first === undefined) continue
+      if (isHurt && !this.#fits(first, source)) {
+        hurt ??= source
+        continue
       }
+      this.#judgeFirst(first, source)
+      const project = projectOf(first)
+      if (hurt !== undefined) this.#judgeHurt(hurt)
+      return project
     }
-    return undefined
+    const project = hurt === undefined ? undefined : projectInMeta(this.#store)
+    if (hurt === undefined) return undefined
+    if (project === undefined) throw foreign(hurt)
+    this.#judgeHurt(hurt)
+    return project
+  }
+
+  /** A segment whose first line is no record any more is damaged, if something else names its project. */
+  #judgeHurt({ path }: SegmentSource): void {
+    this.#isHurt = true
+    if (!this.#mends) throw damaged(`${path} has lost the record that it began with`)
+  }
+
+  /** A roll that was not finished is called by the next number, and nothing else made a segment without a record. */
+  #judgeNumber(nextSeq: number): void {
+    const { number, path } = this.#newest
+    if (number > nextSeq) throw damaged(`${path} holds no record, and the next number is ${nextSeq}`)
   }
 
   /** Refuses a journal that is not this writer's to go on with. */
   #judgeFirst(first: ReadRecord, source: SegmentSource = this.#newest): void {
+    if (!this.#fits(first, source)) throw foreign(source)
+  }
+
+  #fits(first: ReadRecord, source: SegmentSource): boolean {
     const kind = first.action === 'journal_note' ? first.payload?.['kind'] : undefined
     const isFirstSegment = source.number === this.#segments[0]?.number
     const fits = kind === 'segment_sealed' || (kind === 'genesis' && isFirstSegment)
-    if (fits && projectOf(first) !== undefined) return
-    throw failure(
-      'journal_foreign',
-      `${source.path} does not begin as a segment of this writer does`,
-      'nothing was appended; a journal of another writer is only read. Give this source another --store',
-    )
+    return fits && projectOf(first) !== undefined
   }
 
   #checkSource(): void {
     if (this.#source === undefined) return
     const first = this.#segments[0]
-    const record = first === undefined ? undefined : firstRecord(this.#store, first)
+    const record = first === undefined ? undefined : headOf(this.#store, first).first
     const recorded = record?.payload?.['kind'] === 'genesis' ? record.payload['source'] : undefined
     if (typeof recorded === 'string') checkSource(this.#store.paths.root, recorded, this.#source)
     else if (record !== undefined) {
@@ -312,17 +345,10 @@ class Opening {
   }
 }
 
-/** The first valid record of a segment. */
-function firstRecord(store: Store, source: SegmentSource): ReadRecord | undefined {
-  const scan = new SegmentScan({})
-  for (const chunk of segmentChunks(store, source)) {
-    scan.push(chunk)
-    if (scan.first !== undefined) return scan.first
-  }
-  return undefined
-}
-
-function projectOf(record: ReadRecord): string | undefined {
-  const id = isJsonObject(record.payload) ? record.payload['project_id'] : undefined
-  return typeof id === 'string' ? id : undefined
+function foreign({ path }: SegmentSource): KimError {
+  return failure(
+    'journal_foreign',
+    `${path} does not begin as a segment of this writer does`,
+    'nothing was appended; a journal of another writer is only read. Give this source another --store',
+  )
 }

@@ -76,9 +76,7 @@ export class Recovery {
         this.#pass(record)
         this.#droppedWith = commitOf(record)
       },
-      abandoned: (run: AbandonedRun) => {
-        this.#runs = addRun(this.#runs, run)
-      },
+      abandoned: (run: AbandonedRun) => addRun(this.#runs, run),
       future: (seq: number | undefined) => {
         if (seq === undefined) return
         segment.pass(seq)

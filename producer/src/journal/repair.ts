@@ -22,10 +22,13 @@ import {
   type SegmentSource,
   segmentChunks,
 } from './listing.js'
+import { nextSeqByMeta } from './meta.js'
 import { seqRepair } from './notes.js'
 import type { JournalOptions } from './options.js'
 import { abandonedNote, tornNote } from './recovery-notes.js'
 import { rehearse } from './rehearse.js'
+import { roll } from './roll.js'
+import { headOf, projectOf } from './segment-head.js'
 import { type AbandonedRun, addRun, type ScannedRange, SegmentScan } from './segment-scan.js'
 import { closeSession, enterStore, lockedStore, makeStore, type Session } from './session.js'
 import { runToEnd } from './slices.js'
@@ -64,7 +67,8 @@ export function repairStore(options: RepairOptions): RepairReport {
     return unchanged(() => repair(dry, changes))
   }
   // Only what is moved out of the way can leave a store behind in which the rest then fails.
-  if (findIrregular(makeStore(options)).length > 0) {
+  const before = makeStore(options)
+  if (findIrregular(before).length > 0 || findAstray(before) !== undefined) {
     const { changes, options: dry } = rehearse({ ...options, log: undefined })
     unchanged(() => repair(dry, changes))
   }
@@ -87,7 +91,11 @@ function repair(options: RepairOptions, changes?: () => readonly RehearsedChange
   try {
     const irregular = findIrregular(store)
     for (const path of irregular) quarantine(store, path)
-    session = enterStore(store, lock, options)
+    for (let path = findAstray(store); path !== undefined; path = findAstray(store)) {
+      irregular.push(path)
+      quarantine(store, path)
+    }
+    session = enterStore(store, lock, options, true)
     const opening = changes?.().filter(change => !isOfRepair(change))
     const checkpoints = findUnverified(session)
     const damage = findDamage(store)
@@ -95,6 +103,7 @@ function repair(options: RepairOptions, changes?: () => readonly RehearsedChange
     for (const { path } of checkpoints) quarantine(store, path)
     for (const line of damage.lines) keepCopy(store, line)
     append(session, damage)
+    if (session.opened.isHurt) goOnAnew(session)
     // A checkpoint is no part of what is reported, and would be held in memory.
     if (opening === undefined) session.upkeep.finish()
     return {
@@ -114,6 +123,33 @@ function repair(options: RepairOptions, changes?: () => readonly RehearsedChange
 /** Whether it was the repair that came before the open, and not the open. */
 function isOfRepair({ path, what }: RehearsedChange): boolean {
   return what === 'move' || basename(path) === basename(eventsPaths('').quarantine)
+}
+
+/** The next segment says by its first record what the one that was hurt no longer says. */
+function goOnAnew({ store, opened, upkeep }: Session): void {
+  const { appender, projectId, state } = opened
+  upkeep.sealed(roll(store, appender, state, projectId))
+  appender.settle()
+}
+
+/** A newest segment without a record under a number that is not the next one: no roll made it. */
+function findAstray(speaking: Store): string | undefined {
+  const store: Store = { ...speaking, log: () => undefined }
+  const segments = listSegments(store)
+  const newest = segments.pop()
+  if (newest === undefined || newest.isArchived || headOf(store, newest).first !== undefined) return undefined
+  for (const source of segments.toReversed()) {
+    let highest = 0
+    const see = (seq: number | undefined): void => {
+      highest = Math.max(highest, seq ?? 0)
+    }
+    const scan = new SegmentScan({ valid: ({ record }) => see(record.seq), future: see })
+    for (const chunk of segmentChunks(store, source)) scan.push(chunk)
+    if (scan.first === undefined) continue
+    const next = nextSeqByMeta(store, projectOf(scan.first) ?? '', highest + 1)
+    return newest.number > next ? newest.path : undefined
+  }
+  return undefined
 }
 
 /** Entries under a legal name that cannot be what the name says. */
@@ -177,7 +213,7 @@ function findDamage(store: Store): Damage {
   const first = segments[0]?.number ?? 1
   const numbers = new Continuity(first - 1)
   for (const source of segments) {
-    let own: AbandonedRun[] = []
+    const own: AbandonedRun[] = []
     const scan = new SegmentScan({
       effective: ({ record }) => noteNames(record, named, numbers),
       valid: ({ record }) => numbers.see(record.seq),
@@ -185,9 +221,7 @@ function findDamage(store: Store): Damage {
         if (seq !== undefined) numbers.see(seq)
       },
       malformed: range => void lines.push({ source, range }),
-      abandoned: run => {
-        own = addRun(own, run)
-      },
+      abandoned: run => addRun(own, run),
     })
     for (const chunk of segmentChunks(store, source)) scan.push(chunk)
     scan.finish()
@@ -223,13 +257,11 @@ function keepCopy(store: Store, { source, range }: Damage['lines'][number]): voi
 
 /** The bytes of a range, in chunks. */
 function* rangeOf(store: Store, source: SegmentSource, { from, to }: ScannedRange): Generator<Buffer> {
-  let at = 0
-  for (const chunk of segmentChunks(store, source)) {
-    const start = Math.max(0, from - at)
-    const end = Math.min(chunk.length, to - at)
-    if (start < end) yield chunk.subarray(start, end)
-    at += chunk.length
-    if (at >= to) return
+  let left = to - from
+  for (const chunk of segmentChunks(store, source, from)) {
+    yield chunk.subarray(0, left)
+    left -= chunk.length
+    if (left <= 0) return
   }
 }
 

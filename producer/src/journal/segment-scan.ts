@@ -201,8 +201,8 @@ function describeRun(records: readonly ScannedRecord[]): AbandonedRun | undefine
 }
 
 /** Adds a run to those found so far in one segment; what stands of a run without its beginning is named together. */
-export function addRun(runs: readonly AbandonedRun[], run: AbandonedRun): AbandonedRun[] {
+export function addRun(runs: AbandonedRun[], run: AbandonedRun): void {
   const last = runs.at(-1)
-  if (run.began || last === undefined || last.began || last.tx_id !== run.tx_id) return [...runs, run]
-  return [...runs.slice(0, -1), { ...last, last_seq: run.last_seq, records: last.records + run.records }]
+  if (run.began || last === undefined || last.began || last.tx_id !== run.tx_id) runs.push(run)
+  else runs[runs.length - 1] = { ...last, last_seq: run.last_seq, records: last.records + run.records }
 }

@@ -56,9 +56,9 @@ export function openSession(options: JournalOptions): Session {
   }
 }
 
-/** The same, for who holds the lock. */
-export function enterStore(store: Store, lock: HeldLock, options: JournalOptions): Session {
-  const session = enterOnce(store, lock, options)
+/** The same, for who holds the lock; `mends` opens a store that only a repair can go on with. */
+export function enterStore(store: Store, lock: HeldLock, options: JournalOptions, mends = false): Session {
+  const session = enterOnce(store, lock, options, mends)
   const { opened } = session
   try {
     const { boundary } = opened
@@ -69,11 +69,11 @@ export function enterStore(store: Store, lock: HeldLock, options: JournalOptions
   }
   // Files were replaced, so whatever was derived from them is derived anew.
   opened.appender.close()
-  return enterOnce(store, lock, options)
+  return enterOnce(store, lock, options, mends)
 }
 
-function enterOnce(store: Store, lock: HeldLock, options: JournalOptions): Session {
-  const opened = openStore(store, lock, options.source)
+function enterOnce(store: Store, lock: HeldLock, options: JournalOptions, mends: boolean): Session {
+  const opened = openStore(store, lock, options.source, mends)
   const upkeep = new Upkeep({
     store,
     appender: opened.appender,

@@ -1,10 +1,16 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { exportRecords, type Journal, redactStore, repairStore } from '@kim/producer/internal'
 import t, { type Test } from 'tap'
 import { holding } from '../kit/holding.js'
 import { codeOf, message, messages, persona, TestStore } from '../kit/store.js'
+
+async function all(lines: AsyncIterable<Buffer>): Promise<Buffer[]> {
+  const found: Buffer[] = []
+  for await (const line of lines) found.push(line)
+  return found
+}
 
 const SECRET = 'the launch code is 0000'
 
@@ -193,32 +199,57 @@ t.test('repair - of a clean store does nothing', async t => {
   await store.verified(t)
 })
 
-t.test('export - streams the records of a slice, archive included, without a lock', t => {
+t.test('export - streams the records of a slice, archive included, without a lock', async t => {
   const store = new TestStore(t)
   const journal = store.open()
   for (let n = 1; n <= 4; n++) {
     journal.append([message(n), { ...message(n), agent: 'argus', item_id: `argus/${n}` }])
     journal.checkpoint()
   }
-  const lines = (more: object = {}): { seq: number; agent: string }[] =>
-    [...exportRecords({ storeDir: store.dir, ...more })].map(line => JSON.parse(line.toString('utf8')))
-  const all = lines()
+  const lines = async (more: object = {}): Promise<{ seq: number; agent: string }[]> => {
+    const exported = await all(exportRecords({ storeDir: store.dir, ...more }))
+    return exported.map(line => JSON.parse(line.toString('utf8')))
+  }
+  const every = await lines()
   t.same(
-    all.map(({ seq }) => seq),
+    every.map(({ seq }) => seq),
     Array.from({ length: journal.head.seq }, (_, n) => n + 1),
   )
   t.same(
-    lines({ from: 5, to: 9 }).map(({ seq }) => seq),
+    (await lines({ from: 5, to: 9 })).map(({ seq }) => seq),
     [5, 6, 7, 8, 9],
   )
-  t.equal(lines({ agents: ['argus'] }).length, 4)
-  t.equal(lines({ itemType: 'message' }).length, 8)
-  t.same(lines({ from: 1000 }), [])
-  const text = [...exportRecords({ storeDir: store.dir })].join('')
+  t.equal((await lines({ agents: ['argus'] })).length, 4)
+  t.equal((await lines({ itemType: 'message' })).length, 8)
+  t.same(await lines({ from: 1000 }), [])
+  const text = (await all(exportRecords({ storeDir: store.dir }))).join('')
   const stored = store.lines().length
   t.equal(text.split('\n').length - 1, stored)
   journal.close()
   rmSync(store.paths.archive, { recursive: true })
-  t.ok(lines().length < all.length)
-  t.end()
+  t.ok((await lines()).length < every.length)
+})
+
+t.test('export - reads as an observer does: changes nothing and goes on behind what is damaged', async t => {
+  const store = new TestStore(t)
+  store.with(
+    journal => {
+      for (let n = 1; n <= 4; n++) {
+        journal.append([message(n)])
+        journal.checkpoint()
+      }
+    },
+    { gzip: true },
+  )
+  const [packed = ''] = readdirSync(store.paths.archive).filter(name => name.endsWith('.gz'))
+  const path = join(store.paths.archive, packed)
+  writeFileSync(path, readFileSync(path).subarray(0, 40))
+  execFileSync('mkfifo', [join(store.paths.events, 'seg-00000999.jsonl')])
+  chmodSync(store.segment(store.segments()[0]), 0o444)
+  const told: string[] = []
+  const unreadable = (why: string): void => void told.push(why)
+  const lines = await all(exportRecords({ storeDir: store.dir, unreadable }))
+  t.ok(lines.length > 5)
+  t.match(told, [new RegExp(packed), /seg-00000999/])
+  t.equal(statSync(store.segment(store.segments()[0])).mode & 0o777, 0o444)
 })

@@ -1,0 +1,33 @@
+import { isJsonObject, type ReadRecord } from '@kim/manifest'
+import { type SegmentSource, segmentChunks } from './listing.js'
+import { SegmentScan } from './segment-scan.js'
+import type { Store } from './store.js'
+
+/** How a segment begins. */
+export interface SegmentHead {
+  /** Its first valid record. */
+  readonly first: ReadRecord | undefined
+  /** True if a line that is no record stands before that. */
+  readonly isHurt: boolean
+}
+
+/** Reads a segment up to its first valid record. */
+export function headOf(store: Store, source: SegmentSource): SegmentHead {
+  let isHurt = false
+  const scan = new SegmentScan({
+    malformed: () => {
+      isHurt ||= scan.first === undefined
+    },
+  })
+  for (const chunk of segmentChunks(store, source)) {
+    scan.push(chunk)
+    if (scan.first !== undefined) break
+  }
+  return { first: scan.first, isHurt }
+}
+
+/** The project that a record states. */
+export function projectOf(record: ReadRecord): string | undefined {
+  const id = isJsonObject(record.payload) ? record.payload['project_id'] : undefined
+  return typeof id === 'string' ? id : undefined
+}
