@@ -473,6 +473,7 @@ function statsOf(node: SimNode): FileStat {
     uid: node.uid,
     ino: node.ino,
     dev: 1,
+    nlink: 1,
     isFile: () => node.kind === 'file',
     isDirectory: () => node.kind === 'dir',
     isSymbolicLink: () => node.kind === 'symlink',

@@ -7,6 +7,8 @@ export interface FileStat {
   readonly uid: number
   readonly ino: number
   readonly dev: number
+  /** How many names the file has. */
+  readonly nlink: number
   isFile(): boolean
   isDirectory(): boolean
   isSymbolicLink(): boolean

@@ -194,6 +194,7 @@ export class Rehearsal implements FileSystem {
       uid: this.#uid,
       ino: this.#nextInode--,
       dev: -1,
+      nlink: 1,
       isFile: () => !isDirectory,
       isDirectory: () => isDirectory,
       isSymbolicLink: () => false,
@@ -206,10 +207,11 @@ export class Rehearsal implements FileSystem {
 }
 
 function statOf({ addedBytes, mode, stat }: Node): FileStat {
-  const { dev, ino, size, uid } = stat
+  const { dev, ino, nlink, size, uid } = stat
   return {
     dev,
     ino,
+    nlink,
     uid,
     mode,
     size: size + addedBytes,

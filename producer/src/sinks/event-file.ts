@@ -74,6 +74,10 @@ export class EventFile {
     this.#judge(directory)
     const isFresh = disk.look(this.path) === undefined
     const { fd, stat } = disk.openAppend(this.path, isFresh)
+    if (stat.nlink > 1) {
+      disk.close(fd)
+      throw unsafe(this.path, 'it has another name besides, and may be anything')
+    }
     this.#open = { fd, ino: stat.ino, dev: stat.dev }
     this.#size = stat.size
     this.#isNameDue ||= isFresh

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { linkSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Disk, EventFile, type EventFileParts } from '@kim/producer/internal'
@@ -86,6 +86,23 @@ t.test('event file - one that cannot be renamed goes on growing', t => {
   fs.heal()
   file.append(['five'])
   t.equal(textOf(path), 'five\n')
+  t.end()
+})
+
+t.test('event file - KS-87 a hard link is refused, before and while the file is in use', t => {
+  const { file, path, dir } = setUp(t)
+  const other = join(dir, 'seg-00000001.jsonl')
+  writeFileSync(other, 'a record\n', { mode: 0o600 })
+  linkSync(other, path)
+  t.match(file.append(['one']), { taken: 0, failure: /another name/ })
+  rmSync(path)
+  t.same(file.append(['one']), { taken: 1, failure: undefined })
+  rmSync(path)
+  linkSync(other, path)
+  t.match(file.append(['two']), { taken: 0, failure: /another name/ })
+  rmSync(path)
+  t.same(file.append(['two']), { taken: 1, failure: undefined })
+  t.equal(textOf(other), 'a record\n')
   t.end()
 })
 

@@ -3,6 +3,7 @@ import {
   appendFileSync,
   chmodSync,
   existsSync,
+  linkSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -132,9 +133,10 @@ row('J1', 'a shared event file that is none is refused at the start (CL-12)', {}
   writeFileSync(target, 'mine', { mode: 0o600 })
   symlinkSync(target, at('link'))
   symlinkSync(at('nothing'), at('dangling'))
+  linkSync(target, at('hard'))
   execFileSync('mkfifo', [at('fifo')])
   mkdirSync(at('directory'))
-  for (const name of ['link', 'dangling', 'fifo', 'directory']) {
+  for (const name of ['link', 'hard', 'dangling', 'fifo', 'directory']) {
     const producer = scene.start([...NF, '--events-file', at(name)])
     t.equal(await producer.ended, 2, name)
     t.match(producer.stderr, /--events-file: .*\n {2}/, name)
