@@ -325,15 +325,3 @@ async function isGone(pid: number): Promise<boolean> {
   }
   return false
 }
-
-t.test(
-  'exec - CL-32 no value is longer than a system takes, and what it refuses is a refused event',
-  async t => {
-    const big = message(2, { payload: { ...message(2).payload, from: '€'.repeat(100_000) } })
-    const event = monitorEvent(big, { facts, contentChars: 220, platform: 'linux' })
-    const env = event === undefined ? {} : execEnvironment(event, { PATH: process.env['PATH'] })
-    t.equal(Buffer.byteLength(env['KIJITOMON_FROM'] ?? ''), 32_766, 'whole characters of 32 KiB')
-    t.same(await runExec('true', env, never), { kind: 'acknowledged' })
-    t.match(await runExec('true', { BIG: 'x'.repeat(1 << 24) }, never), { kind: 'refused', why: /E2BIG/ })
-  },
-)
