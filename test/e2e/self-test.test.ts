@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { openJournal } from '@kim/producer/internal'
 import t, { type Test } from 'tap'
 import { serve } from './loopback-server.js'
 
@@ -50,7 +51,7 @@ async function kijito(t: Test, asked: string[]): Promise<string[]> {
   })
 }
 
-t.test('self-test - KS-86 the whole way once, and nothing is left behind', async t => {
+t.test('self-test - M1 KS-86 the whole way once, and nothing is left behind', async t => {
   const asked: string[] = []
   const flags = await kijito(t, asked)
   const home = t.testdir()
@@ -61,12 +62,55 @@ t.test('self-test - KS-86 the whole way once, and nothing is left behind', async
   const lines = readFileSync(events, 'utf8').trimEnd().split('\n')
   t.equal(lines.length, 1)
   t.match(JSON.parse(lines[0] ?? ''), { event: 'heartbeat', wake_class: 'liveness' }, 'nobody wakes for it')
-  t.ok(asked.length > 0 && asked.every(path => path.includes('mark_read=false')), asked.join(' '))
+  t.equal(asked.length, 1, 'no counts, no second page')
+  t.match(asked[0], /^\/api\/inbox\?.*mark_read=false/)
   t.notOk(existsSync(join(home, 'state')), 'no store, no watermark')
   t.same(readdirSync(home), ['events.ndjson'], 'its own journal is gone')
 })
 
-t.test('self-test - one inbox that fails fails it, and the rest is still tried', async t => {
+t.test('self-test - M2 KS-86 a server that fails fails it, whatever it says', async t => {
+  for (const status of [500, 404, 401]) {
+    const flags = await serve(t, () => ({ status, body: {} }))
+    const { code, out } = await selfTest(t.testdir(), ...flags, '-p', 'river')
+    t.equal(code, 1, `${status}`)
+    t.match(out, /^fail {2}inbox {4}river: /m, `${status}`)
+    t.equal(out.match(/^ok {4}/gm)?.length, 2, 'the rest is still tried')
+  }
+})
+
+t.test('self-test - M4 KS-86 a directory that fails fails it', async t => {
+  const asked: string[] = []
+  const flags = await serve(t, path => {
+    asked.push(path)
+    return { status: 500, body: {} }
+  })
+  const { code, out } = await selfTest(t.testdir(), ...flags)
+  t.equal(code, 1, out)
+  t.match(out, /^fail {2}inbox {4}the directory: /m)
+  t.notOk(asked.some(path => path.startsWith('/api/inbox')))
+})
+
+t.test('self-test - M5 KS-86 two inboxes are each reported', async t => {
+  const flags = await kijito(t, [])
+  const { code, out } = await selfTest(t.testdir(), ...flags, '-p', 'argus', '-p', 'river')
+  t.equal(code, 1)
+  t.match(out, /^fail {2}inbox {4}argus: .*\nok {4}inbox {4}river: 1 messages shown/m)
+})
+
+t.test('self-test - M6 KS-86 a producer at work is not disturbed, and does not disturb', async t => {
+  const flags = await kijito(t, [])
+  const home = t.testdir()
+  const storeDir = join(home, 'store')
+  const journal = openJournal({ storeDir, source: flags[1] ?? '' })
+  t.teardown(() => journal.close())
+  const before = readdirSync(storeDir, { recursive: true }).sort()
+  const { code, out } = await selfTest(home, ...flags, '-p', 'river', '--store', storeDir)
+  t.equal(code, 0, out)
+  t.same(readdirSync(storeDir, { recursive: true }).sort(), before)
+  t.equal(journal.head.seq, 1)
+})
+
+t.test('self-test - M5 one inbox that fails fails it, and the rest is still tried', async t => {
   const flags = await kijito(t, [])
   const { code, out } = await selfTest(t.testdir(), ...flags, '--json')
   t.equal(code, 1)
@@ -86,10 +130,21 @@ t.test('self-test - one inbox that fails fails it, and the rest is still tried',
   )
 })
 
-t.test('self-test - a sink that does not take it fails it', async t => {
+t.test('self-test - M3 KS-86 a sink that does not take it fails it', async t => {
   const flags = await kijito(t, [])
   const sink = ['--emit', 'exec-per-event', '--exec', 'test "$KIJITOMON_EVENT" = heartbeat && exit 3']
   const { code, out } = await selfTest(t.testdir(), ...flags, '-p', 'river', ...sink)
   t.equal(code, 1)
   t.match(out, /^fail {2}sink {5}exec-per-event: .*3/m)
+  const well = await selfTest(
+    t.testdir(),
+    ...flags,
+    '-p',
+    'river',
+    '--emit',
+    'exec-per-event',
+    '--exec',
+    'true',
+  )
+  t.equal(well.code, 0, well.out)
 })

@@ -35,6 +35,19 @@ t.test('rows - say what became of them, by a clause or a reason', t => {
   t.end()
 })
 
+t.test('rows - of the self-test each have a test with its id beside these', t => {
+  const tests = text('../self-test.test.ts')
+  const wanted = rows
+    .filter(({ here }) => here.startsWith('apart: kim-producer self-test'))
+    .map(({ id }) => id)
+  t.equal(wanted.length, 6)
+  t.same(
+    wanted.filter(id => !new RegExp(`'self-test - ${id} `).test(tests)),
+    [],
+  )
+  t.end()
+})
+
 t.test('rows - that are tested here have a test, and no test has another id', t => {
   const tests = readdirSync(sources).filter(file => file.endsWith('.test.ts') && file !== 'rows.test.ts')
   const titled = new Set(tests.flatMap(file => text(file).match(/(?<=')[A-N]\d+b?(?=')/g) ?? []))

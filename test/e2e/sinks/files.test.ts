@@ -329,6 +329,25 @@ row('KS-72 full', 'a full disk under event files holds them, and nothing else', 
   t.same(mail(parsed(`${whole.join('\n')}\n`)), ids(1, 13), 'each once, in order')
 })
 
+row(
+  'I17',
+  'watermarks that cannot be kept stop nothing, and are said (KS-72, KS-73)',
+  {},
+  async (t, scene) => {
+    const path = join(scene.home, 'ev.ndjson')
+    // A right that is missing stops everybody but root; what stands in the way of a directory stops root too.
+    const state = join(scene.home, 'state')
+    if (process.getuid?.() === 0) writeFileSync(state, '')
+    else mkdirSync(state, { mode: 0o500 })
+    const producer = scene.start([...NF, '--events-file', path])
+    await scene.until('it is armed', () => linesIn(path).length === 1)
+    burst(scene, 2)
+    await scene.until('two are told', () => mail(linesIn(path)).includes(2))
+    t.equal(said(producer.stderr, 'sink_trouble').length, 1)
+    t.equal(await producer.stop(), 0)
+  },
+)
+
 row('KS-73 full', 'a full disk under the watermarks delivers all the same', {}, async (t, scene) => {
   const path = join(scene.home, 'ev.ndjson')
   const flag = join(scene.home, 'full')
