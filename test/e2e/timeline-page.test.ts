@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
-import { Browser, findBrowser } from '../kit/browser.js'
-import { writeHiveHistory } from '../kit/hive-history.js'
+import { Browser, findBrowser, writeHiveHistory } from '../kit/index.js'
 import { replay } from './replay-store.js'
 
 const HOSTILE = `</script><script>document.title='taken'</script><img src=http://127.0.0.1:9/x onerror=alert(1)><b>"'&amp;`

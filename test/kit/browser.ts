@@ -55,6 +55,7 @@ export class Browser {
   readonly #waiting = new Map<number, (reply: Reply) => void>()
   #session: string | undefined
   #id = 0
+  #isGone = false
   #loaded: () => void = () => undefined
   /** What the page, or the browser about the page, complained of. */
   readonly complaints: string[] = []
@@ -75,6 +76,7 @@ export class Browser {
       for (const part of parts) this.#hear(JSON.parse(part) as Reply)
     })
     const gone = (): void => {
+      this.#isGone = true
       for (const tell of this.#waiting.values()) tell({ error: { message: 'the browser is gone' } })
       this.#waiting.clear()
     }
@@ -138,6 +140,7 @@ export class Browser {
   ask(method: string, params: object = {}): Promise<Record<string, unknown>> {
     const id = ++this.#id
     const session = this.#session === undefined ? {} : { sessionId: this.#session }
+    if (this.#isGone) return Promise.reject(new Error(`${method}: the browser is gone`))
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, ({ result, error }) => {
         if (error === undefined) resolve(result ?? {})

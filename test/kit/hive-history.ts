@@ -35,7 +35,7 @@ export function writeHiveHistory(storeDir: string, history: HiveHistory): string
       const drafts: Draft[] = []
       const share = Math.ceil(left / (batches - done))
       // Where many are to come in, they come in small commits, each at its own time.
-      const commits = Math.min(50, Math.max(1, share))
+      const commits = Math.min(20, Math.max(1, share))
       for (let i = 0; i < commits; i++) {
         clock.advance((step / commits) * (0.5 + rng.u32() / 2 ** 32))
         const many = Math.ceil((share - Math.floor((share * i) / commits)) / (commits - i))

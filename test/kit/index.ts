@@ -1,5 +1,7 @@
 export { bites, type Safeguard, type Suite, safeguardsOf, suites } from './bites.js'
+export { Browser, findBrowser } from './browser.js'
 export { crashChoices } from './crash-choices.js'
+export { writeHiveHistory } from './hive-history.js'
 export { type NaiveRecord, readNaively } from './naive-journal.js'
 export { isSoak, Prng, seedsToRun } from './prng.js'
 export { type Asked, markIn, Promises } from './promises.js'

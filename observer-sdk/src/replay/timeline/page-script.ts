@@ -31,6 +31,7 @@ const lowest = () => Math.max(0, TOP + D.lanes.length * LANE + 4 - H), names = n
 // A name that is too long ends in an ellipsis, not in half a letter.
 function nameOf(l) { let s = names.get(l); if (s === undefined) { const all = Array.from(D.lanes[l]).slice(0, 60); let n = all.length; s = all.join('');
   while (n > 1 && cx.measureText(s).width > LEFT - 12) s = all.slice(0, --n).join('') + '\u2026'; names.set(l, s) } return s }
+const tallest = B ? B.t.map((_, i) => i).sort((i, j) => B.t[i] - B.t[j] || B.lane[i] - B.lane[j] || B.n[j] - B.n[i]) : [];
 let due = false;
 function paint() { if (!due) { due = true; requestAnimationFrame(() => { due = false; draw() }) } }
 const STEPS = [1, 10, 100, 1000, 5000, 15000, 60000, 300000, 900000, 3600000, 10800000, 43200000, 86400000, 604800000, 2592000000, 31536000000];
@@ -42,20 +43,23 @@ function draw() {
   for (let l = lo; l < hi; l++) if (l % 2 === 0) { cx.fillStyle = colours.band; cx.fillRect(0, y(l), W, LANE) }
   cx.save(); cx.beginPath(); cx.rect(LEFT, TOP, W - LEFT, H - TOP); cx.clip();
   for (const s of S) { if (s.lane < lo || s.lane >= hi || s.from > v.b || (s.to !== null && s.to < v.a)) continue;
-    const a = Math.max(x(s.from), LEFT - 2), b = Math.min(s.to === null ? W : x(s.to), W + 2), thin = s.kind === 'alert';
+    const a = Math.max(x(s.from), LEFT - 2), b = Math.min(s.to === null ? W + 2 : x(s.to), W + 2), thin = s.kind === 'alert';
     const w = Math.max(b - a, 2), p = y(s.lane) + (thin ? LANE - 4 : 3), h = thin ? 3 : LANE - 6, solid = thin || s.kind === 'gap';
     cx.fillStyle = colours[SPAN[s.kind]]; cx.globalAlpha = solid ? 1 : 0.28; cx.fillRect(a, p, w, h); cx.globalAlpha = 1;
     if (!solid) { cx.fillRect(a, p, w, 1); cx.fillRect(a, p + h - 1, w, 1); cx.fillRect(a, p, 1, h); cx.fillRect(a + w - 1, p, 1, h) } }
-  const seen = new Int32Array(D.lanes.length * D.kinds.length).fill(-9);
-  const on = D.kinds.map(k => shown.has(k)), fill = D.kinds.map(k => colours[k]), K = D.kinds.length;
-  const i0 = first(v.a), i1 = first(v.b + 1);
-  // One mark a pixel and kind: what lies on the same pixel looks the same.
-  for (let i = i0; i < i1; i++) { const l = M.lane[i], k = M.kind[i]; if (l < lo || l >= hi || !on[k]) continue;
-    const px = x(M.t[i]) | 0, at = l * K + k; if (seen[at] === px) continue; seen[at] = px;
-    cx.fillStyle = fill[k]; cx.fillRect(px - 1, y(l) + 4 + (k % 4) * 2, 3, LANE - 12) }
+  const K = D.kinds.length, on = D.kinds.map(k => shown.has(k)), fill = D.kinds.map(k => colours[k]);
+  // Marks that touch are one rectangle, and a colour is set once: there may be a hundred thousand, in each frame.
+  const begun = new Int32Array(D.lanes.length * K).fill(-9), ended = new Int32Array(D.lanes.length * K).fill(-9), runs = D.kinds.map(() => []);
+  for (let i = first(v.a), n = first(v.b + 1); i < n; i++) { const l = M.lane[i], k = M.kind[i]; if (l < lo || l >= hi || !on[k]) continue;
+    const px = x(M.t[i]) | 0, at = l * K + k; if (px - 1 > ended[at]) { if (ended[at] > 0) runs[k].push(l, begun[at], ended[at]); begun[at] = px - 1 } ended[at] = px + 2 }
+  for (let k = 0; k < K; k++) { const r = runs[k]; for (let l = lo; l < hi; l++) if (ended[l * K + k] > 0) r.push(l, begun[l * K + k], ended[l * K + k]);
+    cx.fillStyle = fill[k]; for (let i = 0; i < r.length; i += 3) cx.fillRect(r[i + 1], y(r[i]) + 4 + (k % 4) * 2, r[i + 2] - r[i + 1], LANE - 12) }
   if (B) { let most = 1; for (const n of B.n) if (n > most) most = n; const scale = (LANE - 6) / Math.log(most + 1);
-    for (let i = 0; i < B.t.length; i++) { const l = B.lane[i], t = B.t[i]; if (l < lo || l >= hi || !on[B.kind[i]] || t > v.b || t + B.width_ms < v.a) continue;
-      const h = Math.max(2, Math.log(B.n[i] + 1) * scale), a = x(t); cx.fillStyle = fill[B.kind[i]]; cx.fillRect(a, y(l) + LANE - 3 - h, Math.max(1, x(t + B.width_ms) - a - 0.5), h) } }
+    let lane = -1, bin = 0, above = 0;
+    for (const i of tallest) { const l = B.lane[i], t = B.t[i]; if (l < lo || l >= hi || !on[B.kind[i]] || t > v.b || t + B.width_ms < v.a) continue;
+      // A kind never hides another of the same bin: each ends two pixels below the one before.
+      const room = l === lane && t === bin ? above - 2 : LANE, h = Math.max(2, Math.min(room, Math.log(B.n[i] + 1) * scale)), a = x(t); lane = l; bin = t; above = h;
+      cx.fillStyle = fill[B.kind[i]]; cx.fillRect(a, y(l) + LANE - 3 - h, Math.max(1, x(t + B.width_ms) - a - 0.5), h) } }
   if (hit >= 0 && M.t[hit] !== undefined) { cx.strokeStyle = colours.fg; cx.lineWidth = 2; cx.strokeRect(x(M.t[hit]) - 5, y(M.lane[hit]) + 2, 10, LANE - 4) }
   cx.restore();
   cx.fillStyle = colours.bg; cx.fillRect(0, 0, W, TOP); cx.strokeStyle = colours.line; cx.lineWidth = 1; cx.fillStyle = colours.dim; cx.fillText('UTC', 6, 10);

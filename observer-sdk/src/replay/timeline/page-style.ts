@@ -1,7 +1,7 @@
 /** How a timeline page looks, light and dark. What is drawn stands out from what is behind it by 3:1, text by 4.5:1. */
 export const pageStyle: string = `
 :root { color-scheme: light dark; --bg: #fff; --fg: #1b1f24; --dim: #59636e; --line: #d1d9e0; --edge: #818b98; --band: #f6f8fa;
-  --new: #0969da; --silent: #1b7c83; --backfill: #6e7781; --read: #1a7f37; --removed: #bf3989; --alert: #cf222e;
+  --new: #0969da; --silent: #1b7c83; --backfill: #656d76; --read: #1a7f37; --removed: #bf3989; --alert: #cf222e;
   --event: #8250df; --other: #9a6700; --outage: #d1242f; --down: #bc4c00; --run: #1f883d; --gap: #1b1f24; --none: #6e7781 }
 @media (prefers-color-scheme: dark) { :root { --bg: #0d1117; --fg: #e6edf3; --dim: #9198a1; --line: #3d444d; --edge: #656c76; --band: #151b23;
   --new: #4493f8; --silent: #39c5cf; --backfill: #9198a1; --read: #3fb950; --removed: #f778ba; --alert: #f85149;
