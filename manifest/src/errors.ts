@@ -7,9 +7,6 @@ export type ErrorCode =
   | 'config_invalid'
   | 'token_invalid'
   | 'source_mismatch'
-  | 'upstream_unusable'
-  | 'response_too_large'
-  | 'too_many_personas'
   | 'store_held'
   | 'consumer_held'
   | 'producer_failed'
@@ -51,9 +48,6 @@ export const errorCodes: Readonly<Record<ErrorCode, CodeEntry>> = {
   config_invalid: { retry: 'operator', exitCode: 2, hint: 'mend the configuration' },
   token_invalid: { retry: 'operator', exitCode: 2, hint: 'mend or replace the token file' },
   source_mismatch: { retry: 'operator', exitCode: 2, hint: 'use another --store for another source' },
-  upstream_unusable: { retry: 'later', exitCode: 69, hint: 'check the address and that the server is up' },
-  response_too_large: { retry: 'later', exitCode: 69, hint: 'the server answered with more than we take' },
-  too_many_personas: { retry: 'operator', exitCode: 69, hint: 'select personas by name' },
   store_held: { retry: 'later', exitCode: 75, hint: 'another producer holds this store' },
   consumer_held: { retry: 'later', exitCode: 75, hint: 'another process uses this consumer name' },
   producer_failed: { retry: 'later', exitCode: 1, hint: 'look at the log of the producer, then try again' },

@@ -104,8 +104,6 @@ export {
 export type { Limits } from './limits.js'
 export {
   assertLimits,
-  assertPersonas,
-  assertResponseBytes,
   belongsInBlob,
   clipSummary,
   fitsCommit,

@@ -1,4 +1,3 @@
-import { KimError } from './errors.js'
 import { limitValues } from './generated/limits.js'
 import { invariant } from './invariant.js'
 
@@ -58,18 +57,4 @@ export function seqRoom(seq: number): 'plenty' | 'few' | 'none' {
 /** True if an idempotency key of that age may be forgotten. */
 export function isKeyForgettable(ageMs: number): boolean {
   return ageMs > limits.keyRetentionDaysMin * 86_400_000
-}
-
-/** Throws `response_too_large` once an answer has more bytes than we take. */
-export function assertResponseBytes(bytes: number): void {
-  if (bytes > limits.responseBytesMax) {
-    throw new KimError('response_too_large', `an answer of more than ${limits.responseBytesMax} bytes`)
-  }
-}
-
-/** Throws `too_many_personas` if a selection or directory holds more than we take. */
-export function assertPersonas(count: number): void {
-  if (count > limits.personasMax) {
-    throw new KimError('too_many_personas', `${count} personas, of at most ${limits.personasMax}`)
-  }
 }

@@ -1,8 +1,6 @@
 import {
   announcedLoss,
   assertLimits,
-  assertPersonas,
-  assertResponseBytes,
   belongsInBlob,
   clipSummary,
   encodeMeta,
@@ -62,16 +60,6 @@ t.test('seq - is loud from 90 % on and none is left above 99 999 999, JF-45', as
 t.test('keys - are remembered for 30 days, JF-73', async t => {
   t.notOk(isKeyForgettable(2_592_000_000))
   t.ok(isKeyForgettable(2_592_000_001))
-})
-
-t.test('response - of more than 32 MiB is refused', async t => {
-  t.doesNotThrow(() => assertResponseBytes(33_554_432))
-  t.throws(() => assertResponseBytes(33_554_433), { code: 'response_too_large' })
-})
-
-t.test('personas - more than 2000 are refused', async t => {
-  t.doesNotThrow(() => assertPersonas(2000))
-  t.throws(() => assertPersonas(2001), { code: 'too_many_personas' })
 })
 
 t.test('meta - may be 10 000 ahead, more is wrong, row M5 and M6', async t => {

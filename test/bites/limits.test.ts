@@ -12,7 +12,7 @@ const limits = JSON.parse(readFileSync(join(root, 'manifest/limits.json'), 'utf8
 
 /** Where the behaviour at each limit is shown: a test that must fail once the limit is another. */
 const SHOWN_BY: Readonly<Record<string, string>> = {
-  response_bytes_max: 'manifest/dist-test/limits.test.js',
+  response_bytes_max: 'producer/dist-test/source/transport.test.js',
   summary_code_points_max: 'manifest/dist-test/limits.test.js',
   name_bytes_max: 'producer/dist-test/journal/door.test.js',
   key_bytes_max: 'producer/dist-test/journal/door.test.js',
@@ -23,7 +23,7 @@ const SHOWN_BY: Readonly<Record<string, string>> = {
   commit_records_max: 'manifest/dist-test/limits.test.js',
   commit_bytes_max: 'manifest/dist-test/limits.test.js',
   segment_bytes_max: 'manifest/dist-test/limits.test.js',
-  personas_max: 'manifest/dist-test/limits.test.js',
+  personas_max: 'producer/dist-test/source/names.test.js',
   persona_name_bytes_max: 'producer/dist-test/source/names.test.js',
   payload_inline_bytes_max: 'manifest/dist-test/limits.test.js',
   seq_max: 'manifest/dist-test/limits.test.js',
