@@ -76,6 +76,19 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   })
 }
 
+t.test('CL-14 SIGTERM - in the first moment of all is a clean end too', async t => {
+  const first = `const on = process.on
+    process.on = function (name, ...rest) {
+      if (name === 'SIGUSR1') queueMicrotask(() => process.kill(process.pid, 'SIGTERM'))
+      return on.call(this, name, ...rest)
+    }`
+  const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(first)}` }
+  const store = newStore(t)
+  const producer = new ProducerProcess(t, ['run', '--store', store, ...NOBODY], env)
+  t.equal(await producer.ended, 0, producer.err)
+  t.notOk(existsSync(store))
+})
+
 t.test(
   'JF-89 A18 A19 one writer - a second producer exits 75; after kill -9 the next one goes on',
   async t => {

@@ -35,6 +35,8 @@ export interface SourceOptions {
   readonly env: Environment
   /** Hears that a token file read again was refused; the old token goes on being used. */
   readonly onTokenRefused?: ((error: KimError) => void) | undefined
+  /** Ends the wait for a resolver that does not answer; the source that comes is then to be closed. */
+  readonly signal?: AbortSignal | undefined
   readonly clock?: Clock | undefined
   readonly timers?: Timers | undefined
   readonly fs?: FileSystem | undefined
@@ -134,11 +136,18 @@ function credential(
   }
 }
 
-/** Resolves when `work` does, or after a while without it; a refusal is thrown, other troubles are for later. */
-async function judgeEarly(destination: Destination, timers: Timers): Promise<void> {
+/** Resolves when the addresses are judged, after a while without them, or at the signal; a refusal is thrown, other troubles are for later. */
+async function judgeEarly(destination: Destination, timers: Timers, signal?: AbortSignal): Promise<void> {
   let stop = (): void => undefined
   const patience = new Promise<void>(resolve => {
-    stop = timers.after(SILENCE_MS_MAX, resolve)
+    const stopTimer = timers.after(SILENCE_MS_MAX, resolve)
+    const giveUp = (): void => resolve()
+    if (signal?.aborted === true) giveUp()
+    signal?.addEventListener('abort', giveUp)
+    stop = () => {
+      stopTimer()
+      signal?.removeEventListener('abort', giveUp)
+    }
   })
   const judged = destination.addresses().then(
     () => undefined,
@@ -162,7 +171,7 @@ export async function openSource(options: SourceOptions): Promise<Source> {
   const timers = options.timers ?? loopTimers
   const permit = { loopback: options.allowLoopback === true, private: options.allowPrivate === true }
   const destination = new Destination(url, permit, options.resolve ?? systemResolve)
-  await judgeEarly(destination, timers)
+  await judgeEarly(destination, timers, options.signal)
 
   const connect = options.connect ?? connectTo
   const connections = new Connections(() => connect({ ...url, addresses: destination.pinned }))

@@ -294,3 +294,16 @@ t.test('destination - of several addresses the first that answers is taken (KS-8
   })
   t.equal((await source.page(argus, quiet)).ok, true)
 })
+
+t.test('CL-14 open - a resolver that does not answer holds up no end', async t => {
+  const controller = new AbortController()
+  const source = openSource({
+    ...{ url: 'http://kijito.example', dialect: 'local', version: '0', env: {} },
+    resolve: () => new Promise(() => undefined),
+    timers: { after: () => () => undefined },
+    signal: controller.signal,
+  })
+  controller.abort('SIGTERM')
+  ;(await source).close()
+  t.pass('it comes without waiting')
+})

@@ -22,25 +22,35 @@ import { checkEventsFile, openSinks, type Tellers } from './open-sinks.js'
 import { type RunOptions, runOptions } from './options.js'
 import { watchedOf } from './watched.js'
 
-/** A handle that nobody closes must not hold up an end that is promised within two seconds. */
+/** A handle that nobody closes, or a name server that is silent, must not hold up an end promised within two seconds. */
 const EXIT_MS_MAX = 1500
 /** What such an end exits with. */
 const END_CODES: Readonly<Record<Ending['kind'], number>> = { stopped: 0, failed: 1, verdict: 2 }
+
+/** From the signal itself, or from the end of the driver where none came. */
+function endSoon(code: number): void {
+  setTimeout(() => process.exit(process.exitCode ?? code), EXIT_MS_MAX).unref()
+}
 
 /** The service: everything that can be judged without the store is judged before it is opened (CL-12). */
 export async function run(input: Input, io: Io): Promise<number> {
   keepHeapSmall()
   const options = runOptions(input, io)
   const log = withoutEchoes(pinoLog())
+  io.signal.addEventListener('abort', () => endSoon(0))
   for (const message of options.warnings) log({ level: 'warn', code: 'flag_ignored', message })
   checkEventsFile(options.sinks, options.storeDir, log)
   const source = await openSource({
     ...options.server,
     version,
     env: io.env,
+    signal: io.signal,
     onTokenRefused: ({ code, message, hint }) => log({ level: 'error', code, message, hint }),
   })
-  if (io.signal.aborted) return 0
+  if (io.signal.aborted) {
+    source.close()
+    return 0
+  }
   try {
     return await serve(options, source, log, io)
   } finally {
@@ -75,7 +85,7 @@ async function serve(
     sinks: () => sinks.status(),
     supervisor: systemdSupervisor(io.env, log),
     finish: ({ kind }) => {
-      setTimeout(() => process.exit(END_CODES[kind]), EXIT_MS_MAX).unref()
+      endSoon(END_CODES[kind])
       return sinks.close()
     },
     openControl: verbs => openControl({ paths, verbs, env: io.env }),
