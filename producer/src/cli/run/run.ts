@@ -29,7 +29,13 @@ const END_CODES: Readonly<Record<Ending['kind'], number>> = { stopped: 0, failed
 
 /** From the signal itself, or from the end of the driver where none came. */
 function endSoon(code: number): void {
-  setTimeout(() => process.exit(process.exitCode ?? code), EXIT_MS_MAX).unref()
+  setTimeout(() => {
+    // An exit would wait for the system's resolver, however long that waits for a name server; a signal does not.
+    if (process.getActiveResourcesInfo().includes('GetAddrInfoReqWrap')) {
+      process.removeAllListeners('SIGTERM')
+      process.kill(process.pid, 'SIGTERM')
+    } else process.exit(process.exitCode ?? code)
+  }, EXIT_MS_MAX).unref()
 }
 
 /** The service: everything that can be judged without the store is judged before it is opened (CL-12). */
