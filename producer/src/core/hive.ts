@@ -18,6 +18,9 @@ export interface CoreJournal {
   readonly history: Pick<History, 'isWhole' | 'holes'>
 }
 
+/** So many names that are none are said in the life of a process. */
+const REFUSED_MAX = 100
+
 /** What may be asked, before it has a number. */
 type AskBody = Ask extends infer One ? (One extends Ask ? Omit<One, 'id'> : never) : never
 
@@ -45,6 +48,7 @@ export class Hive implements Rules {
   readonly #outbox: Ask[] = []
   readonly #notes: CoreNote[] = []
   readonly #said: Set<string> = new Set()
+  #refused = 0
   #ids = 0
   #isStarted = false
 
@@ -146,15 +150,18 @@ export class Hive implements Rules {
     this.note(isOn ? begins : ends)
   }
 
-  /** One line a name that is no name (KS-11, KS-13, KS-70). */
+  /** One line a name that is no name, up to a hundred (KS-11, KS-13, KS-70). */
   refuse(name: string): void {
     const code = `refused:${name}`
-    if (this.#said.has(code)) return
+    if (this.#refused > REFUSED_MAX || this.#said.has(code)) return
     this.#said.add(code)
+    const isLast = ++this.#refused > REFUSED_MAX
     this.note({
       level: 'warn',
       code: 'persona_refused',
-      message: 'a persona without a usable name is ignored',
+      message: isLast
+        ? 'more personas without a usable name are ignored, and not named any more'
+        : 'a persona without a usable name is ignored',
       fields: { name: name.slice(0, 100) },
     })
   }

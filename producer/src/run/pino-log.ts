@@ -1,9 +1,10 @@
 import { safeText } from '@kim/cli-kit'
 import { type DestinationStream, pino } from 'pino'
+import { LogStream } from './log-stream.js'
 import type { RunEntry, RunLog } from './run-log.js'
 
 /**
- * JSON lines, written before the call returns: what a process says last is what matters most. Names and reasons
+ * JSON lines, written before the call returns where the reader takes them: what a process says last matters most. Names and reasons
  * may come from a server, so what could move a terminal's cursor is escaped (CL-9).
  */
 export function pinoLog(destination: DestinationStream = stderrStream()): RunLog {
@@ -31,9 +32,8 @@ function safeFields(fields: RunEntry['fields'] = {}): Record<string, string | nu
   )
 }
 
-/** The service outlives whoever reads its log. */
+/** A reader of the log that goes away ends other commands, and never the service. */
 function stderrStream(): DestinationStream {
-  const stream = pino.destination({ dest: 2, sync: true })
-  stream.on('error', () => undefined)
-  return stream
+  process.stderr.removeAllListeners('error')
+  return new LogStream(process.stderr)
 }

@@ -242,3 +242,16 @@ t.test('urgent unanswered - nothing is told where nothing was observed (KS-71)',
   t.same(alertsOf(desk, 'urgent-unanswered'), [])
   t.end()
 })
+
+t.test('names - a server that makes up unusable ones fills no log (KS-70)', t => {
+  const desk = all(t).settle()
+  for (let n = 0; n < 300; n++) {
+    const entries = [entry('argus')]
+    const answer = { ok: true, value: { entries, refused: [`"${n}"`] }, sentMs: 0, receivedMs: 0 } as const
+    desk.core.answered({ kind: 'directory', id: 0, answer }, desk.now)
+  }
+  const said = desk.core.notes().filter(({ code }) => code === 'persona_refused')
+  t.equal(said.length, 101)
+  t.match(said.at(-1)?.message, /not named any more/)
+  t.end()
+})
