@@ -7,8 +7,9 @@ export function safeText(text: string): string {
   return text.replace(UNSAFE, escapeCharacter)
 }
 
+// Left as they are: signs of Arabic and other scripts that format and are seen, and what turns a sign into an emoji.
 const UNSAFE =
-  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]|\u{e0001}|[\u{e0020}-\u{e007f}]/gu
+  /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u2800]|(?![\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u{110bd}\u{110cd}])\p{Cf}|(?![\ufe00-\ufe0f])\p{Default_Ignorable_Code_Point}/gu
 
 const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }
 

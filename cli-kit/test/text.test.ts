@@ -22,6 +22,18 @@ t.test('text - nothing in a message can move the cursor, forge a line or reverse
   t.equal(safeText('\ud800x'), '\\ud800x')
   t.equal(safeText('x\udc00'), 'x\\udc00')
   t.equal(safeText('\u{e0041}'), '\\u{e0041}')
+  for (const hidden of [
+    '\u3164',
+    '\uffa0',
+    '\u{1bca0}',
+    '\u{1d173}',
+    '\u{13430}',
+    '\u{e0100}',
+    '\u034f',
+    '\u2800',
+  ])
+    t.match(safeText(`a${hidden}b`), /^a\\u\{?[\da-f]+\}?b$/, 'CL-9 invisible')
+  t.equal(safeText('❤\ufe0f \u0600'), '❤\ufe0f \u0600', 'what is seen stays')
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), text => {
       return !/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/.test(safeText(text))

@@ -1,4 +1,12 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { Following, line, tail, write } from './kim-tail-process.js'
@@ -101,5 +109,60 @@ t.test('kim-tail - CL-24 --commit ack stores where a new consumer begins, and no
   t.match(tail(root, ['ack', '--store', store, '--consumer', 'd', '--seq', '4']).stdout, 'already')
   run('--consumer', 'e', '--commit', 'never')
   t.equal(tail(root, ['ack', '--store', store, '--consumer', 'e', '--seq', '4']).code, 2, 'never is never')
+  t.end()
+})
+
+t.test('kim-tail -o agent - CL-37 a wait for the consumer is said while it is waited', async t => {
+  const root = t.testdir()
+  const store = write(join(root, 'store'), { 'events/seg-00000001.jsonl': GENESIS })
+  const consume = ['--store', store, '--consumer', 'c', '-f', '-o', 'agent']
+  const first = new Following(root, consume)
+  await first.have(1)
+  const second = new Following(root, consume)
+  await second.have(1)
+  t.same(second.lines, ['kim waiting reason=consumer_held'])
+  first.child.kill('SIGTERM')
+  await second.until(({ lines }) => lines.some(text => text.startsWith('kim ready')))
+  second.child.kill('SIGTERM')
+  t.equal((await second.ended).code, 0)
+})
+
+t.test('kim-tail ack - of several at once, the highest stands', async t => {
+  const root = t.testdir()
+  const store = write(join(root, 'store'), { 'events/seg-00000001.jsonl': GENESIS + lines(2, 20) })
+  tail(root, ['cursors', 'set', 'c', '--seq', '0', '--store', store])
+  const acks = [20, 5, 6, 7].map(
+    seq => new Following(root, ['ack', '--store', store, '--consumer', 'c', '--seq', String(seq)]).ended,
+  )
+  for (const { code } of await Promise.all(acks)) t.equal(code, 0)
+  t.match(tail(root, ['cursors', 'ls', '--json']).stdout, '"seq":20')
+})
+
+t.test('kim-tail - CL-6 a cursor that cannot be stored is one error, told to an agent too', async t => {
+  const root = t.testdir()
+  const store = write(join(root, 'store'), { 'events/seg-00000001.jsonl': GENESIS + line(2) })
+  const file = join(root, 'state/kim/clients/kim-tail/cursors/c.json')
+  const following = new Following(root, ['--store', store, '--consumer', 'c', '-f', '-o', 'agent'])
+  while (!existsSync(file)) await new Promise(resolve => setTimeout(resolve, 10))
+  rmSync(file)
+  mkdirSync(file)
+  appendFileSync(join(store, 'events/seg-00000001.jsonl'), line(3))
+  const { code, stderr, stdout } = await following.ended
+  t.equal(code, 1)
+  t.match(stdout, /\nkim error code=store_failed /)
+  t.notMatch(stderr, /\n {4}at /, 'no stack')
+  t.same(
+    readdirSync(join(file, '..')).filter(name => name.endsWith('.tmp')),
+    [],
+  )
+})
+
+t.test('kim-tail - JF-46 a line that is repeated is printed once, from either end', t => {
+  const root = t.testdir()
+  const repeated = line(3) + line(3) + line(3)
+  const store = write(join(root, 'store'), { 'events/seg-00000001.jsonl': GENESIS + line(2) + repeated })
+  const run = (...args: string[]): string => tail(root, ['--store', store, '-o', 'cat', ...args]).stdout
+  t.equal(run('-n', '3'), 'text 2\ntext 3\n')
+  t.equal(run('--no-tail'), 'text 2\ntext 3\n')
   t.end()
 })

@@ -49,10 +49,14 @@ export function runExec(
       end()
     }, timeoutMs)
     signal.addEventListener('abort', end, { once: true })
+    // A second signal ends this process within the grace.
+    const onExit = (): void => signalGroup(child.pid, 'SIGKILL')
+    process.once('exit', onExit)
     const settle = (outcome: ExecOutcome): void => {
       clearTimeout(timer)
       clearTimeout(kill)
       signal.removeEventListener('abort', end)
+      process.removeListener('exit', onExit)
       // The shell is gone; what it started may not be. Only what was acknowledged may go on by itself.
       if (outcome.kind !== 'acknowledged') signalGroup(child.pid, 'SIGKILL')
       resolve(outcome)

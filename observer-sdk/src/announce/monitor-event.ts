@@ -105,8 +105,9 @@ function members(
   switch (record.event) {
     case 'new':
       return {
-        id: payload['id'] ?? idIn(record),
-        from: payload['from'] ?? null,
+        // What no consumer takes for a number or a name, however long, must not keep the line from being printed.
+        id: typeof payload['id'] === 'number' ? payload['id'] : idIn(record),
+        from: plain(payload['from']),
         created: payload['created'] ?? null,
         persona,
         content: contentOf(payload, contentChars),
@@ -142,6 +143,12 @@ function contentOf(payload: JsonObject, chars: number | undefined): string | und
   if (chars === undefined || !Object.hasOwn(payload, 'content')) return undefined
   const content = payload['content'] ?? ''
   return firstCodePoints(typeof content === 'string' ? content : JSON.stringify(content), chars)
+}
+
+/** Text, which can be cut to fit; anything but text and null as JSON. */
+function plain(value: JsonValue | undefined): string | null {
+  if (value === undefined || value === null) return null
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 /** The message's number stands in its entity's id too. */

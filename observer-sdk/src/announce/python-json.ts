@@ -26,7 +26,8 @@ export type PythonValue =
  */
 export function pythonJson(value: PythonValue): string {
   if (value instanceof PythonFloat) {
-    return Number.isInteger(value.value) ? `${value.value}.0` : String(value.value)
+    const text = JSON.stringify(value.value)
+    return /^-?\d+$/.test(text) ? `${text}.0` : text
   }
   if (Array.isArray(value)) return `[${value.map(pythonJson).join(', ')}]`
   if (typeof value === 'object' && value !== null) {

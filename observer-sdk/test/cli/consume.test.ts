@@ -1,5 +1,13 @@
 import { execFileSync, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { execEnvironment } from '../../dist/announce/exec-env.js'
@@ -104,6 +112,20 @@ t.test('consumer lock - CL-25 a dead holder is succeeded', async t => {
   utimesSync(`${path}.lock`, past, past)
   const lock = await lockConsumer(path, { onWait: () => t.fail('no wait'), onLost: () => {}, signal: never })
   await lock.release()
+  // A holder that finds out how fine file times are dates its first touch up to a second ahead.
+  mkdirSync(`${path}.lock`)
+  const ahead = new Date(Math.ceil(Date.now() / 1000) * 1000 + 5)
+  utimesSync(`${path}.lock`, ahead, ahead)
+  const late = await lockConsumer(path, { onWait: () => {}, onLost: () => {}, signal: never })
+  await late.release()
+})
+
+t.test('consumer file - CL-6 one that cannot be written is an error of ours, and leaves no draft', t => {
+  const directory = t.testdir({ 'c.json': { inside: '' }, file: '' })
+  t.throws(() => writeConsumer(join(directory, 'c.json'), place), { code: 'store_failed', exitCode: 1 })
+  t.same(readdirSync(directory), ['c.json', 'file'])
+  t.throws(() => writeConsumer(join(directory, 'file/c.json'), place), { code: 'store_failed' })
+  t.end()
 })
 
 const look = { facts, contentChars: 220, platform: 'linux' } as const

@@ -234,3 +234,20 @@ t.test('monitor - JF-26 an event named like a member of every object is an event
   }
   t.end()
 })
+
+t.test('monitor - KS-75 every line is JSON and every message has one, whatever it holds', t => {
+  const parsed = (of: ReadRecord): Record<string, unknown> =>
+    JSON.parse(line(of) ?? '') as Record<string, unknown>
+  for (const ms of [1e24, 1e308]) t.ok(parsed(message(2, { clock: { mono_ms: ms, boot_ms: ms } })))
+  const own = message(2).payload
+  const large = { a: 'x'.repeat(20_000) }
+  t.equal(parsed(message(2, { payload: { ...own, from: large } }))['event'], 'new')
+  t.equal(
+    parsed(message(2, { payload: { ...own, id: 'x'.repeat(20_000) } }))['id'],
+    246,
+    'as its entity says',
+  )
+  t.equal(pythonJson(new PythonFloat(1e21)), '1e+21')
+  t.equal(pythonJson(new PythonFloat(Number.POSITIVE_INFINITY)), 'null')
+  t.end()
+})

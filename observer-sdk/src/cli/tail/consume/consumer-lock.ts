@@ -17,18 +17,20 @@ export interface LockOptions {
   readonly signal: AbortSignal
 }
 
-/** Between tries, and how much longer than the stale time is waited: file times are no finer than this. */
+/** Between tries. */
 const RETRY_MS = 200
+/** How far ahead of the clock a holder may have dated its last touch: it finds out how fine file times are that way. */
+const TOUCH_AHEAD_MS = 1_100
 
 /**
- * Takes a consumer's name for this process. A dead holder's lock becomes free within the stale time, so a holder
- * that outlives it is alive: then `consumer_held`.
+ * Takes a consumer's name for this process. A dead holder's lock becomes free within the stale time of its last
+ * touch, so a holder that outlives that is alive: then `consumer_held`.
  */
 export async function lockConsumer(path: string, options: LockOptions): Promise<ConsumerLock> {
   const { lock } = await import('proper-lockfile')
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   const stale = limits.consumerLockStaleMsMax
-  const until = performance.now() + stale + RETRY_MS
+  const until = performance.now() + stale + TOUCH_AHEAD_MS + RETRY_MS
   for (let tries = 0; ; tries++) {
     try {
       const release = await lock(path, { stale, realpath: false, onCompromised: options.onLost })
@@ -44,7 +46,7 @@ export async function lockConsumer(path: string, options: LockOptions): Promise<
 }
 
 function nameOf(path: string): string {
-  return `the consumer "${path.slice(dirname(path).length + 1).replace(/\.json$/, '')}"`
+  return `the consumer "${path.slice(dirname(path).length + 1).replace(/\.json(\.ack)?$/, '')}"`
 }
 
 function isHeld(error: unknown): boolean {

@@ -1,13 +1,34 @@
-import { closeSync, fdatasyncSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs'
+import { closeSync, fdatasyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { safeText } from '@kim/cli-kit'
+import { KimError } from '@kim/manifest'
 
 /**
  * Puts a small private file in place, whole or not at all: after a power cut the old text or the new one is there.
  * Synchronous, so that a process that is about to end can still say how far it came.
  */
 export function replaceFile(path: string, text: string): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   const draft = `${path}.${process.pid}.tmp`
+  try {
+    replaceBy(draft, path, text)
+  } catch (error) {
+    forget(draft)
+    const why = error instanceof Error ? error.message : String(error)
+    const isDenied =
+      error instanceof Error && 'code' in error && ['EACCES', 'EPERM'].includes(String(error.code))
+    throw new KimError(
+      isDenied ? 'not_permitted' : 'store_failed',
+      `the cursor cannot be stored: ${safeText(why)}`,
+      {
+        hint: `it is as it was, and what was printed since comes again; look at ${safeText(dirname(path))}`,
+        cause: error,
+      },
+    )
+  }
+}
+
+function replaceBy(draft: string, path: string, text: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   const fd = openSync(draft, 'w', 0o600)
   try {
     writeSync(fd, text)
@@ -16,4 +37,13 @@ export function replaceFile(path: string, text: string): void {
     closeSync(fd)
   }
   renameSync(draft, path)
+}
+
+/** A draft that was not finished says nothing to anybody. */
+function forget(draft: string): void {
+  try {
+    rmSync(draft, { force: true })
+  } catch {
+    // Its directory is gone, or no directory: then so is the draft.
+  }
 }

@@ -8,7 +8,7 @@ import { replaceFile } from '../consume/replace-file.js'
 import type { Plan } from '../plan.js'
 import { refuseInside, type StoreLocation } from '../store-location.js'
 import { formatToken, parseToken } from '../where/cursor-token.js'
-import type { Reporter } from './reporter.js'
+import type { Printer } from './printer.js'
 
 /** Where a command keeps how far it came, if it does. */
 export interface Claim {
@@ -26,12 +26,12 @@ export async function claimCursor(
   plan: Plan,
   location: StoreLocation,
   io: Io,
-  report: Reporter,
+  { out, report }: Pick<Printer, 'out' | 'report'>,
   onLost: () => void,
 ): Promise<Claim> {
   const { position } = plan
   if (position.kind === 'consumer')
-    return await claimConsumer(plan, position.name, location, io, report, onLost)
+    return await claimConsumer(plan, position.name, location, io, { out, report }, onLost)
   if (position.kind !== 'cursor-file') return NOTHING
   refuseInside(location, position.path, '--cursor-file')
   return {
@@ -46,17 +46,19 @@ async function claimConsumer(
   name: string,
   location: StoreLocation,
   io: Io,
-  report: Reporter,
+  { out, report }: Pick<Printer, 'out' | 'report'>,
   onLost: () => void,
 ): Promise<Claim> {
   const path = consumerPath(io.env, name)
   refuseInside(location, path, '--consumer')
   const { lockConsumer } = await import('../consume/consumer-lock.js')
   const lock: ConsumerLock = await lockConsumer(path, {
-    onWait: () =>
+    onWait: () => {
       report.say('waiting', `another process is the consumer "${name}"; waiting for it`, {
         reason: 'consumer_held',
-      }),
+      })
+      void out.flush()
+    },
     onLost,
     signal: io.signal,
   })

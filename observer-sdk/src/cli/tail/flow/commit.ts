@@ -19,7 +19,7 @@ export class Committer {
     this.#save = save
     this.#place = place
     this.#saved = JSON.stringify(saved ?? null)
-    this.#onExit = () => this.commit()
+    this.#onExit = () => this.#commitLate()
     if (save !== undefined) process.once('exit', this.#onExit)
   }
 
@@ -30,6 +30,25 @@ export class Committer {
     if (this.#isClosed || this.#save === undefined || place === undefined || text === this.#saved) return
     this.#save(place)
     this.#saved = text
+  }
+
+  /** Saves for the last time. */
+  finish(): void {
+    try {
+      this.commit()
+    } finally {
+      this.close()
+    }
+  }
+
+  /** Nobody is left to be told but who reads stderr. */
+  #commitLate(): void {
+    try {
+      this.commit()
+    } catch (error) {
+      process.exitCode = 1
+      process.stderr.write(`kim-tail: ${error instanceof Error ? error.message : String(error)}\n`)
+    }
   }
 
   /** Nothing is saved any more: somebody else may do so now. */

@@ -36,7 +36,7 @@ export async function follow(plan: Plan, location: StoreLocation, io: Io): Promi
   let feed: Feed | undefined
   const facts = createFacts(location.eventsDir, () => feed?.projectId)
   const printer = await Printer.create(plan, facts, io)
-  const claim = await claimCursor(plan, location, io, printer.report, () => session?.end('consumer_lost'))
+  const claim = await claimCursor(plan, location, io, printer, () => session?.end('consumer_lost'))
   try {
     const past = PastRecords.open(location.eventsDir)
     if (past === undefined && !plan.follow) throw noStore(location)
@@ -131,8 +131,7 @@ class Session {
       return await this.#finish()
     } finally {
       io.signal.removeEventListener('abort', onAbort)
-      this.#committer.commit()
-      this.#committer.close()
+      this.#committer.finish()
     }
   }
 

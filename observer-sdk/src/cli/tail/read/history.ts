@@ -39,7 +39,7 @@ export class PastRecords {
     stop?: (segment: SegmentEntry) => boolean,
   ): Generator<Entry> {
     for (const segment of this.segments.toReversed()) {
-      yield* this.#read(segment, content => releaseBackwards(linesBackwards(content), wanted))
+      yield* this.#read(segment, content => unrepeated(releaseBackwards(linesBackwards(content), wanted)))
       if (stop?.(segment) === true) return
     }
   }
@@ -86,6 +86,17 @@ export class PastRecords {
     } finally {
       opened.value.close()
     }
+  }
+}
+
+/** Of lines that repeat each other in one segment, one (JF-46). Read from the end, that is the last of them. */
+function* unrepeated(entries: Iterable<Entry>): Generator<Entry> {
+  const seen = new Set<string>()
+  for (const entry of entries) {
+    const mark = `${entry.record.seq} ${lineMark(entry.line)}`
+    if (seen.has(mark)) continue
+    seen.add(mark)
+    yield entry
   }
 }
 

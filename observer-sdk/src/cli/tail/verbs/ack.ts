@@ -1,16 +1,17 @@
 import { didYouMean, type Input, type Io, usageError } from '@kim/cli-kit'
 import { consumerPath, listConsumers, readConsumer, writeConsumer } from '../consume/consumer-file.js'
 import { placeAtSeq } from '../consume/find-place.js'
+import { withConsumer } from '../consume/with-consumer.js'
 import { noStore } from '../missing.js'
 import { createFacts } from '../read/facts.js'
 import { PastRecords } from '../read/history.js'
-import { locateStore, refuseInside } from '../store-location.js'
+import { locateStore, refuseInside, type StoreLocation } from '../store-location.js'
 
 /**
- * `kim-tail ack`: what `--commit ack` waits for. It takes no lock, because the process that prints holds the name
- * and, in that mode, never writes the cursor itself.
+ * `kim-tail ack`: what `--commit ack` waits for. It does not take the consumer's name, because the process that prints
+ * holds it and, in that mode, never moves the cursor itself; of several that acknowledge, one at a time does.
  */
-export function run(input: Input, io: Io): number {
+export async function run(input: Input, io: Io): Promise<number> {
   const name = input.text('consumer')
   const seq = input.number('seq')
   if (name === undefined || seq === undefined)
@@ -18,16 +19,39 @@ export function run(input: Input, io: Io): number {
   const path = consumerPath(io.env, name)
   const location = locateStore(input, io.env)
   refuseInside(location, path, 'a cursor')
+  if (readConsumer(path) === undefined) throw unknownConsumer(name, io)
+  const { before, now } = await withConsumer(`${path}.ack`, io, () =>
+    acknowledge(name, path, seq, location, io),
+  )
+  const said = now > before ? `${name} stands after ${now}` : `${name} stands after ${now} already`
+  io.stdout.write(
+    input.bool('json')
+      ? `${JSON.stringify({ consumer: name, moved: now > before, ok: true, seq: now })}\n`
+      : `${said}\n`,
+  )
+  return 0
+}
+
+function unknownConsumer(name: string, io: Io): Error {
+  const known = listConsumers(io.env)
+  return usageError(
+    `no consumer "${name}"${didYouMean(name, known)}`,
+    'a consumer begins with kim-tail --consumer NAME',
+  )
+}
+
+/** Moves the cursor forward, or leaves it. */
+function acknowledge(
+  name: string,
+  path: string,
+  seq: number,
+  location: StoreLocation,
+  io: Io,
+): { readonly before: number; readonly now: number } {
   const past = PastRecords.open(location.eventsDir)
   if (past === undefined) throw noStore(location)
   const before = readConsumer(path)
-  if (before === undefined) {
-    const known = listConsumers(io.env)
-    throw usageError(
-      `no consumer "${name}"${didYouMean(name, known)}`,
-      'a consumer begins with kim-tail --consumer NAME',
-    )
-  }
+  if (before === undefined) throw unknownConsumer(name, io)
   const facts = createFacts(location.eventsDir)
   if (before.projectId !== facts.projectId()) {
     throw usageError(
@@ -35,14 +59,7 @@ export function run(input: Input, io: Io): number {
       'name that one with --store, or see kim-tail cursors',
     )
   }
-  const moves = seq > before.seq
-  if (moves) writeConsumer(path, { ...placeAtSeq(past, facts, seq), checkpointSeq: before.checkpointSeq })
-  const now = moves ? seq : before.seq
-  const said = moves ? `${name} stands after ${now}` : `${name} stands after ${now} already`
-  io.stdout.write(
-    input.bool('json')
-      ? `${JSON.stringify({ consumer: name, moved: moves, ok: true, seq: now })}\n`
-      : `${said}\n`,
-  )
-  return 0
+  if (seq > before.seq)
+    writeConsumer(path, { ...placeAtSeq(past, facts, seq), checkpointSeq: before.checkpointSeq })
+  return { before: before.seq, now: Math.max(seq, before.seq) }
 }

@@ -42,6 +42,8 @@ async function tellAgent(plan: Plan, error: unknown, io: Io): Promise<boolean> {
   const report = new Reporter(plan.mode, plan.quiet, out, io.stderr)
   const isEnded = io.signal.aborted && !(error instanceof KimError)
   if (error instanceof KimError) report.error(error)
+  else if (!isEnded)
+    report.error(new KimError('internal', error instanceof Error ? error.message : String(error)))
   report.end(isEnded ? String(io.signal.reason).toLowerCase() : 'error')
   await out.flush()
   return isEnded
