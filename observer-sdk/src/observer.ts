@@ -132,6 +132,7 @@ class JournalObserver implements Observer {
       projectId: () => this.projectId,
       from: options.from ?? 'head',
       isClosed: () => this.#closed !== undefined,
+      bug: () => this.#bug,
       news: () => new Promise(wake => this.#wakers.push(wake)),
       onIdle,
     })
@@ -191,7 +192,7 @@ class JournalObserver implements Observer {
 
   changes(): AsyncGenerator<Change, void, undefined> {
     let isStopped = false
-    const changes = this.#changes(() => isStopped)
+    const changes = this.#handOver.changes(() => isStopped)
     const stop = changes.return.bind(changes)
     // A pull that waits for news would hold back the end of the iteration.
     changes.return = value => {
@@ -200,11 +201,6 @@ class JournalObserver implements Observer {
       return stop(value)
     }
     return changes
-  }
-
-  async *#changes(isStopped: () => boolean): AsyncGenerator<Change, void, undefined> {
-    yield* this.#handOver.changes(isStopped)
-    if (this.#bug !== undefined) throw this.#bug
   }
 
   onInvalidate(callback: (stale: Impact) => void): () => void {

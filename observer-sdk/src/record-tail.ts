@@ -60,6 +60,7 @@ class JournalTail implements RecordTail {
       projectId: () => this.projectId,
       from: options.from ?? 'head',
       isClosed: () => this.#closed !== undefined,
+      bug: () => this.#bug,
       news: () => new Promise(wake => this.#wakers.push(wake)),
       onIdle,
     })
@@ -85,7 +86,7 @@ class JournalTail implements RecordTail {
 
   changes(): AsyncGenerator<Change, void, undefined> {
     let isStopped = false
-    const changes = this.#changes(() => isStopped)
+    const changes = this.#handOver.changes(() => isStopped)
     const stop = changes.return.bind(changes)
     // A pull that waits for news would hold back the end of the iteration.
     changes.return = value => {
@@ -94,11 +95,6 @@ class JournalTail implements RecordTail {
       return stop(value)
     }
     return changes
-  }
-
-  async *#changes(isStopped: () => boolean): AsyncGenerator<Change, void, undefined> {
-    yield* this.#handOver.changes(isStopped)
-    if (this.#bug !== undefined) throw this.#bug
   }
 
   close(): Promise<void> {

@@ -28,7 +28,9 @@ t.test('bench warm - every line arrives once, and no byte is read twice', { skip
     )
     if (title === 'twenty observers')
       t.ok((row['read_ratio'] ?? 9) < 0.5, 'what one read the others need not')
-    t.ok((row['openSync'] ?? 9) <= 1.2 * (row['statSync'] ?? 0), `${title}: one open for each look`)
+    // One holds the segment; where the others are not where it was, they open it.
+    const opens = title === 'one observer' ? 0.1 : 0.5
+    t.ok((row['openSync'] ?? 0) <= opens, `${title}: ${row['openSync']} opens a record`)
   }
   t.end()
 })

@@ -61,7 +61,6 @@ export class Follower {
   #flaws: readonly Flaw[] = []
   #lost: News['lost'] | Batch['lost'] | 'redaction'
   #busy = false
-  #again = false
   #closed = false
 
   constructor(options: FollowerOptions) {
@@ -157,8 +156,7 @@ export class Follower {
     this.#guard(() => {
       this.#readable = news.readable || !news.exists
       if (news.lost !== undefined) this.#lost ??= news.lost
-      if (this.#busy) this.#again = true
-      else this.#advance()
+      if (!this.#busy) this.#advance()
     })
   }
 
@@ -183,7 +181,6 @@ export class Follower {
     this.#busy = true
     await nextTurn()
     this.#busy = false
-    this.#again = false
     this.#guard(() => this.#advance())
   }
 
@@ -210,9 +207,8 @@ export class Follower {
     // What was reported meanwhile is looked at again, and is either still so or was seen.
     this.#lost = undefined
     this.#options.onChange(impact.toImpact(), 'derivation')
-    const again = this.#again
-    this.#again = false
-    if (again) this.onNews(this.source.look())
+    // What came while it was derived may have been looked at already, so that no look to come finds it new.
+    this.onNews(this.source.look())
   }
 
   async #derive(isOther: boolean): Promise<void> {

@@ -33,6 +33,8 @@ export interface HandOverOptions {
   readonly from: 'head' | 'start'
   /** True once the observer is closed. */
   readonly isClosed: () => boolean
+  /** The bug that ended the observer, which ends the changes too. */
+  readonly bug: () => unknown
   /** Resolves when there may be more, or when the observer is closed. */
   readonly news: () => Promise<void>
   /** Called whenever everything at hand was handed over and a pull waits for more. */
@@ -114,7 +116,7 @@ export class HandOver {
       if (!this.#isStored) await this.#commit(this.#committed)
       for (;;) {
         const change = await this.#next(isStopped)
-        if (change === undefined) return
+        if (change === undefined) break
         this.#isAhead = true
         yield change
         await this.#commit(change.cursor)
@@ -122,6 +124,8 @@ export class HandOver {
     } finally {
       this.#isTaken = false
     }
+    const bug = this.#options.bug()
+    if (bug !== undefined) throw bug
   }
 
   /** What was handed over and not taken is handed over again. */

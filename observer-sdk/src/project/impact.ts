@@ -51,9 +51,15 @@ export class ImpactSet {
   /** What was gathered. */
   toImpact(): Impact {
     return {
-      itemTypes: [...this.#itemTypes].sort(),
-      sections: [...this.#sections].sort(),
-      personas: [...this.#personas].sort(),
+      itemTypes: sorted(this.#itemTypes),
+      sections: sorted(this.#sections),
+      personas: sorted(this.#personas),
     }
   }
+}
+
+/** Most impacts are of one record: one of each needs no sorting. */
+function sorted(names: ReadonlySet<string>): string[] {
+  const list = [...names]
+  return list.length < 2 ? list : list.sort()
 }

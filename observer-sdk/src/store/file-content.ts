@@ -1,6 +1,6 @@
 import { gunzipStream, gunzipWhole } from './gzip.js'
 import { type Failure, failureOf, found, type Outcome, unreadable } from './outcome.js'
-import { closeFile, type OpenFile, openRegularFile, readAt } from './read-only-fs.js'
+import { closeFile, type OpenFile, openRegularFile, readAt, readOnce } from './read-only-fs.js'
 
 /** Bytes read at a time: large enough to amortise the call, small enough to stay in cache. */
 export const chunkBytes: number = 256 * 1024
@@ -18,6 +18,12 @@ export interface ContentRange {
   readonly to?: number
 }
 
+/** Bytes of a file that were read already. */
+export interface ReadPart {
+  readonly offset: number
+  readonly bytes: Buffer
+}
+
 /**
  * The content of one store file, compressed or not, as of the moment it was opened. Reading stops early on
  * damage; `failure` then says why, and what was read before it stands.
@@ -31,15 +37,17 @@ export class FileContent {
   /** What stands in an earlier place and could not be read: this is the copy behind it. */
   readonly passedOver: Failure | undefined
   readonly #file: OpenFile
+  readonly #part: ReadPart | undefined
   #inflated: Buffer | undefined
   #failure: Failure | undefined
 
-  constructor(candidate: Candidate, file: OpenFile, passedOver?: Failure) {
+  constructor(candidate: Candidate, file: OpenFile, passedOver?: Failure, part?: ReadPart) {
     this.candidate = candidate
     this.passedOver = passedOver
     this.identity = file.identity
     this.storedBytes = file.size
     this.#file = file
+    this.#part = part
   }
 
   /** Why reading stopped before the end, if it did. */
@@ -100,6 +108,26 @@ export class FileContent {
     }
   }
 
+  /** The same open file, taken to be so long; a part of it may be in memory already. */
+  atLength(bytes: number, part?: ReadPart): FileContent {
+    return new FileContent(this.candidate, { ...this.#file, size: bytes }, this.passedOver, part)
+  }
+
+  /** Whether both read through one descriptor. */
+  isSameOpenFile(other: FileContent): boolean {
+    return other.#file.fd === this.#file.fd
+  }
+
+  /** What one call to the system gives from `position`, whatever length the file was taken to be; 0 if it fails. */
+  readOnce(target: Uint8Array, position: number): number {
+    try {
+      return readOnce(this.#file, target, position)
+    } catch (error) {
+      this.#failure ??= failureOf(this.candidate.path, error)
+      return 0
+    }
+  }
+
   /** Releases the file. The object is of no use afterwards. */
   close(): void {
     this.#inflated = undefined
@@ -117,7 +145,11 @@ export class FileContent {
   }
 
   #readStored(position: number, length: number): Buffer {
-    const target = Buffer.allocUnsafeSlow(length)
+    const at = position - (this.#part?.offset ?? 0)
+    if (this.#part !== undefined && at >= 0 && at + length <= this.#part.bytes.length)
+      return this.#part.bytes.subarray(at, at + length)
+    // A few lines at a time come from the pool: memory of their own would cost more than reading them.
+    const target = Buffer.allocUnsafe(length)
     try {
       return target.subarray(0, readAt(this.#file, target, 0, length, position))
     } catch (error) {

@@ -65,6 +65,11 @@ export function readAt(
   return done
 }
 
+/** What one call reads from `position` into `target`, up to its length. Throws the system's error. */
+export function readOnce(file: OpenFile, target: Uint8Array, position: number): number {
+  return readSync(file.fd, target, 0, target.length, position)
+}
+
 /** An entry of a directory: only a regular file is ever opened. */
 export interface NamedEntry {
   readonly name: string

@@ -2,8 +2,13 @@
 import { type BigIntStats, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { segmentName } from '@kim/manifest'
+import type { FileContent } from '../store/file-content.js'
 import { listStore, type StoreListing } from '../store/listing.js'
-import { identityOf } from './file-identity.js'
+import { found, type Outcome } from '../store/outcome.js'
+import { openSegment } from '../store/store-files.js'
+import { notifies } from '../watch/pace.js'
+import { ActiveSegment } from './active-segment.js'
+import { type FileNow, identityOf } from './file-identity.js'
 
 /**
  * A listing this much younger than the directory's last change is made again at the next look: within one tick
@@ -14,10 +19,8 @@ const SETTLED_MS = 3_000
 const NOTHING: StoreListing = { segments: [], checkpoints: [], shadowed: [], misnamed: [], failures: [] }
 
 /** The newest segment as a look found it. */
-interface Tip {
+interface Tip extends FileNow {
   readonly number: number
-  readonly size: number
-  readonly identity: string
 }
 
 /** What a look found out. */
@@ -43,6 +46,12 @@ export class JournalDirectory {
   #changedMs = Number.NaN
   #listedMs = 0
   #tip: Tip | undefined
+  /** True while what the look found is being dealt with: the tip need not be looked at again. */
+  #isTipFresh = false
+  readonly #active = new ActiveSegment()
+  #isHolding = false
+  /** Whether an open file hinders nobody here; asked once of each directory. */
+  #isHarmless: boolean | undefined
 
   constructor(path: string) {
     this.path = path
@@ -71,8 +80,67 @@ export class JournalDirectory {
     return segments[low]?.number
   }
 
+  /** Holds the newest segment open from now on, or nothing any more. */
+  hold(isHolding: boolean): void {
+    this.#isHolding = isHolding
+    if (!isHolding) this.#active.release()
+  }
+
+  /** A live segment as it is now; undefined if none can be seen. */
+  segmentNow(number: number): FileNow | undefined {
+    if (this.#isTipFresh && this.#tip?.number === number) return this.#tip
+    return identityOf(join(this.path, segmentName(number)))
+  }
+
+  /** Opens a segment wherever it can be read, or lends the one that is held. For `closeSegment`, soon. */
+  openSegment(number: number): Outcome<FileContent> {
+    const lent = this.#active.isOf(number) ? this.#active.lend(this.segmentNow(number)) : undefined
+    return lent === undefined ? openSegment(this.path, number) : found(lent)
+  }
+
+  /** Closes what `openSegment` gave, unless it is to be held. */
+  closeSegment(number: number, content: FileContent): void {
+    if (this.#active.owns(content)) {
+      if (content.failure !== undefined) this.#active.release()
+    } else if (this.#mayHold(number, content)) this.#active.hold(number, content)
+    else content.close()
+  }
+
+  /** Deals with what the last look found, right after it: nothing is asked of the system twice. */
+  whileFresh(deal: () => void): void {
+    this.#isTipFresh = true
+    try {
+      deal()
+    } finally {
+      this.#isTipFresh = false
+      this.#active.forgetAhead()
+    }
+  }
+
+  /** Whether the held segment has grown, by one call that reads what came. A look has to follow. */
+  glimpse(): boolean {
+    const tip = this.#tip
+    const read = tip === undefined ? 0 : this.#active.readAhead(tip.size)
+    if (tip === undefined || read === 0) return false
+    this.#tip = { ...tip, size: tip.size + read }
+    return true
+  }
+
   /** Looks: a call or two while nothing happens, a listing when the directory changed. */
   look(): Glance {
+    const glance = this.#look()
+    this.#active.check(this.#tip)
+    return glance
+  }
+
+  #mayHold(number: number, { candidate, failure, identity }: FileContent): boolean {
+    if (!this.#isHolding || failure !== undefined || candidate.place !== 'live') return false
+    if (number !== this.#tip?.number || identity !== this.#tip.identity) return false
+    this.#isHarmless ??= notifies(this.path)
+    return this.#isHarmless
+  }
+
+  #look(): Glance {
     let stat: BigIntStats | undefined
     try {
       stat = statSync(this.path, { bigint: true, throwIfNoEntry: false })
@@ -80,6 +148,7 @@ export class JournalDirectory {
       // It may be there: what is known of it stands until the system lets us look again.
       const changed = this.#readable
       this.#readable = false
+      this.#active.release()
       return { identity: this.#identity, readable: false, changed, replaced: false }
     }
     if (stat === undefined || !stat.isDirectory()) return this.#absent()
@@ -89,7 +158,10 @@ export class JournalDirectory {
     const isTouched = isOther || changedMs !== this.#changedMs
     let changed = isOther
     let replaced = false
-    if (isOther) this.known.clear()
+    if (isOther) {
+      this.known.clear()
+      this.#isHarmless = undefined
+    }
     if (isTouched || !this.#readable || this.#listedMs < changedMs + SETTLED_MS) {
       changed = this.#list() || changed
       if (isTouched && !isOther) replaced = this.#isReplaced()

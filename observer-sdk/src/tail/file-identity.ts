@@ -1,7 +1,13 @@
 import { lstatSync } from 'node:fs'
 
+/** A file as it stands under its path. */
+export interface FileNow {
+  readonly identity: string
+  readonly size: number
+}
+
 /** Which file stands under a path, and how long it is; undefined if none can be seen. */
-export function identityOf(path: string): { readonly identity: string; readonly size: number } | undefined {
+export function identityOf(path: string): FileNow | undefined {
   try {
     const stat = lstatSync(path, { bigint: true, throwIfNoEntry: false })
     if (stat === undefined) return undefined

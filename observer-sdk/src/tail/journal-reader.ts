@@ -138,7 +138,7 @@ export class JournalReader implements RecordReader {
       return part.length
     }
     this.#atEnd = true
-    const opened = openSegment(this.#directory.path, segment)
+    const opened = this.#directory.openSegment(segment)
     if (!opened.ok) {
       if (opened.reason === 'unreadable') this.#countUnreadable(found)
       return this.#pass(found)
@@ -146,7 +146,7 @@ export class JournalReader implements RecordReader {
     try {
       return this.#readContent(opened.value, bytesMax, found)
     } finally {
-      opened.value.close()
+      this.#directory.closeSegment(segment, opened.value)
     }
   }
 

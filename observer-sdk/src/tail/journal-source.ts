@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { readBlob } from '../store/blob-file.js'
 import { openWatch, type Pace } from '../watch/watch.js'
 import { type DeriveLimits, derive, type Snapshot } from './derive.js'
-import { JournalDirectory } from './directory.js'
+import { type Glance, JournalDirectory } from './directory.js'
 import { History } from './history.js'
 import { JournalReader, type KeepLine } from './journal-reader.js'
 import { type Ground, groundOf, locate, type Start } from './locate.js'
@@ -66,27 +66,43 @@ export class JournalSource implements RecordSource {
   }
 
   look(): News {
-    return this.#glance().news
+    return this.#newsOf(this.#directory.look())
   }
 
   watch(onNews: (news: News) => void): { ring(): void; close(): void } {
-    return openWatch(
-      this.#directory.path,
-      () => {
-        const { identity, changed, news } = this.#glance()
-        if (changed) onNews(news)
-        return { identity, grown: changed }
+    const directory = this.#directory
+    let news: News | undefined
+    const tell = (): void => {
+      if (news !== undefined) onNews(news)
+    }
+    const eyes = {
+      look: () => {
+        const glance = directory.look()
+        news = this.#newsOf(glance)
+        if (glance.changed) directory.whileFresh(tell)
+        return { identity: glance.identity, grown: glance.changed }
       },
-      this.#pace,
-    )
+      glimpse() {
+        const grown = directory.glimpse()
+        if (grown) directory.whileFresh(tell)
+        return grown
+      },
+    }
+    const watch = openWatch(directory.path, eyes, this.#pace)
+    directory.hold(true)
+    return {
+      ring: () => watch.ring(),
+      close() {
+        watch.close()
+        directory.hold(false)
+      },
+    }
   }
 
-  #glance(): { readonly identity: string | undefined; readonly changed: boolean; readonly news: News } {
-    const { identity, readable, changed, replaced } = this.#directory.look()
+  #newsOf({ identity, readable, replaced }: Glance): News {
     if (identity !== this.#derived) this.#pending = 'store_replaced'
     else if (replaced) this.#pending ??= 'segment_replaced'
-    const news = { exists: identity !== undefined, readable, lost: this.#pending }
-    return { identity, changed, news }
+    return { exists: identity !== undefined, readable, lost: this.#pending }
   }
 
   #history(): History {

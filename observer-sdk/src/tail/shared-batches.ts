@@ -1,7 +1,4 @@
-import { join } from 'node:path'
-import { segmentName } from '@kim/manifest'
 import type { JournalDirectory } from './directory.js'
-import { identityOf } from './file-identity.js'
 import { isSamePlace, type Position } from './position.js'
 import type { Batch } from './source.js'
 
@@ -55,16 +52,17 @@ export function sharedBatch(
   from: Position,
   bytesMax: number,
 ): Batch | undefined {
+  // Asked at every look, and mostly in vain: the place tells most of them apart.
   const found = shared.findLast(
     each =>
-      each.directory === directory.identity &&
-      each.bytesMax === bytesMax &&
+      isSamePlace(each.from, from) &&
       each.from.peak === from.peak &&
-      isSamePlace(each.from, from),
+      each.bytesMax === bytesMax &&
+      each.directory === directory.identity,
   )
   const batch = found?.batch.deref()
   if (found === undefined || batch === undefined) return undefined
-  const now = identityOf(join(directory.path, segmentName(from.segment)))
+  const now = directory.segmentNow(from.segment)
   if (now?.identity !== found.file || now.size < found.readTo) return undefined
   const known = directory.known.get(from.segment)
   if (known !== undefined && known !== found.file) return undefined

@@ -36,7 +36,7 @@ export interface Entry {
   readonly offset: number
 }
 
-/** Reads on from a place, at the caller's pace. Holds no file open between two calls. */
+/** Reads on from a place, at the caller's pace. Holds no file open by itself. */
 export interface RecordReader {
   /** Where the next batch begins. */
   readonly position: Position

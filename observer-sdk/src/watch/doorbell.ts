@@ -1,13 +1,12 @@
 /**
- * One file-system watch per directory and process, shared by every observer of that directory.
- *
- * chokidar's `change` loses the last append of a burst (it throttles with no trailing event), so only
- * its un-throttled `raw` event is used, and only as a bell: what happened is decided from sizes and
- * bytes. Sharing is not an economy. chokidar itself shares the system watch by path: after a directory
- * was deleted and recreated, one user that has not let go yet would keep the dead watch for all of them.
+ * One file-system watch per directory and process, shared by every observer of that directory: Linux's own there,
+ * chokidar's elsewhere. It is only a bell: what happened is decided from sizes and bytes. Sharing is not an economy.
+ * chokidar itself shares the system watch by path: after a directory was deleted and recreated, one user that has
+ * not let go yet would keep the dead watch for all of them.
  */
 import { resolve } from 'node:path'
-import type { FSWatcher } from 'chokidar'
+import { openPlainWatch } from './plain-watch.js'
+import type { Listener, SystemWatch } from './system-watch.js'
 
 /** A subscription to the changes of one directory. */
 export interface Doorbell {
@@ -51,7 +50,7 @@ class Bell {
   works = false
   readonly #directory: string
   #identity: string | undefined
-  #watcher: FSWatcher | undefined
+  #watch: SystemWatch | undefined
   #aimed = 0
 
   constructor(directory: string) {
@@ -67,49 +66,33 @@ class Bell {
   renew(): void {
     this.works = false
     this.#aimed += 1
-    if (this.#watcher !== undefined) silence(this.#watcher)
-    this.#watcher = undefined
-    if (this.#identity !== undefined) void this.#arm(this.#aimed)
+    this.#watch?.close()
+    this.#watch = undefined
+    if (this.#identity === undefined) return
+    if (process.platform === 'linux') this.#watch = openPlainWatch(this.#directory, this.#listener())
+    else void this.#armChokidar(this.#aimed)
   }
 
-  async #arm(aimed: number): Promise<void> {
-    // Loaded late: a command that only reads once never pays for it.
-    const { watch } = await import('chokidar')
-    if (aimed !== this.#aimed) return
-    const depth = this.#directory.length
-    const watcher = watch(this.#directory, {
-      depth: 0,
-      ignoreInitial: true,
-      atomic: false,
-      // The directory's own watch reports its files; watching each of them would say everything twice.
-      ignored: path => path.length > depth,
-    })
-    this.#watcher = watcher
-    watcher.on('raw', () => this.#ring('heard'))
-    watcher.on('ready', () => {
-      // An environment variable can turn chokidar to polling, which never sees an append.
-      this.works = !watcher.options.usePolling
-      this.#ring('armed')
-    })
-    watcher.on('error', () => {
-      this.works = false
-    })
+  async #armChokidar(aimed: number): Promise<void> {
+    // Loaded late: a command that only reads once, or a system with a better watch, never pays for it.
+    const { openChokidarWatch } = await import('./chokidar-watch.js')
+    if (aimed === this.#aimed) this.#watch = openChokidarWatch(this.#directory, this.#listener())
+  }
+
+  #listener(): Listener {
+    return {
+      heard: () => this.#ring('heard'),
+      armed: () => {
+        this.works = true
+        this.#ring('armed')
+      },
+      broken: () => {
+        this.works = false
+      },
+    }
   }
 
   #ring(why: Ring): void {
     for (const ring of this.ringers) ring(why)
   }
-}
-
-/**
- * Closes a chokidar watcher for good. `close()` alone forgets the timers of its throttles: closed while
- * it re-reads the directory, which is always under an active writer, it holds the process for a second.
- * It can also still emit `error`, which without a listener would end the host.
- */
-function silence(watcher: FSWatcher): void {
-  for (const throttled of watcher._throttled.values()) {
-    for (const entry of throttled.values()) clearTimeout(entry.timeoutObject)
-  }
-  void watcher.close()
-  watcher.on('error', () => {})
 }

@@ -1,6 +1,7 @@
 /**
  * Says "look now" and nothing else. Rings are coalesced into one look per turn of the event loop; a
- * slow timer looks in any case, so that a lost notification costs seconds, never a record.
+ * slow timer looks in any case, so that a lost notification costs seconds, never a record. The first ring of a turn
+ * is answered with a glimpse besides, before the look and never instead of it.
  */
 import { openDoorbell } from './doorbell.js'
 import { FAST_MS, notifies, SLOW_MS } from './pace.js'
@@ -11,6 +12,14 @@ export interface Sighting {
   readonly identity: string | undefined
   /** True when the look found something new. */
   readonly grown: boolean
+}
+
+/** Whoever sees; all of it synchronous, and none of it throws. */
+export interface Eyes {
+  /** Looks at everything there is to see. */
+  look(): Sighting
+  /** Takes what lies in plain view, as fast as can be, and says whether there was anything; a look follows. */
+  glimpse?(): boolean
 }
 
 /** An armed watch. */
@@ -27,8 +36,11 @@ export interface Pace {
   readonly fastMs?: number
 }
 
-/** Calls `look` (synchronous, never throws) in a later turn, and then whenever the directory may have changed. */
-export function openWatch(directory: string, look: () => Sighting, pace: Pace = {}): Watch {
+/** Most glimpses before a look is taken. */
+const GLIMPSES = 16
+
+/** Looks in a later turn, and then whenever the directory may have changed. */
+export function openWatch(directory: string, eyes: Eyes, pace: Pace = {}): Watch {
   const slowMs = pace.slowMs ?? SLOW_MS
   const fastMs = pace.fastMs ?? FAST_MS
   let identity: string | undefined
@@ -45,6 +57,7 @@ export function openWatch(directory: string, look: () => Sighting, pace: Pace = 
     if (why === 'heard') {
       heard += 1
       deaf = false
+      if (due === undefined && glimpse()) return
     }
     ring()
   })
@@ -53,15 +66,25 @@ export function openWatch(directory: string, look: () => Sighting, pace: Pace = 
     if (closed) return
     due ??= setImmediate(() => {
       due = undefined
-      settle(look())
+      settle(eyes.look())
     })
+  }
+
+  /** While a burst lasts, one glimpse follows another, so that none of it waits behind a look. */
+  function glimpse(left = GLIMPSES): boolean {
+    if (closed || left === 0 || eyes.glimpse?.() !== true || closed) return false
+    due = setImmediate(() => {
+      due = undefined
+      if (!glimpse(left - 1)) ring()
+    })
+    return true
   }
 
   function tick(): void {
     timer = undefined
     // A change the timer found and no ring has followed until now: this watch will never say anything.
     const nowDeaf = foundAt === heard
-    const sighting = look()
+    const sighting = eyes.look()
     foundAt = sighting.grown ? heard : undefined
     if (nowDeaf && !deaf) bell.renew()
     deaf = nowDeaf || deaf
@@ -75,6 +98,9 @@ export function openWatch(directory: string, look: () => Sighting, pace: Pace = 
       notified = identity !== undefined && notifies(directory)
       deaf = false
       bell.aim(identity)
+      // A slow wait that was begun for another directory is not sat out for this one, or for none.
+      clearTimeout(timer)
+      timer = undefined
     }
     timer ??= setTimeout(tick, notified && bell.works && !deaf ? slowMs : fastMs)
   }

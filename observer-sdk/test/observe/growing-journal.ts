@@ -33,6 +33,11 @@ export class GrowingJournal {
     this.append(this.note('genesis', { project_id: projectId }))
   }
 
+  /** The descriptor it writes through. */
+  get fd(): number {
+    return this.#fd
+  }
+
   get segment(): number {
     return this.#segment
   }

@@ -1,0 +1,70 @@
+import { appendFileSync, mkdirSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { openWatch, type Sighting } from '../../dist/watch/watch.js'
+
+// Only where the system's word is trusted is there a slow interval to be sat out.
+const skip = process.platform !== 'linux'
+
+/** A watch whose slow interval never ends, and what its eyes saw. */
+function watching(
+  t: Test,
+  directory: string,
+  glimpses = 0,
+): { seen: (string | undefined)[]; done: string[] } {
+  const seen: (string | undefined)[] = []
+  const done: string[] = []
+  let left = glimpses
+  const look = (): Sighting => {
+    const stat = statSync(directory, { throwIfNoEntry: false })
+    const identity = stat === undefined ? undefined : `${stat.ino}:${stat.birthtimeMs}`
+    seen.push(identity)
+    done.push('look')
+    return { identity, grown: false }
+  }
+  const glimpse = (): boolean => {
+    done.push('glimpse')
+    return left-- > 0
+  }
+  const watch = openWatch(directory, { look, glimpse }, { slowMs: 3_600_000, fastMs: 5 })
+  t.teardown(() => watch.close())
+  return { seen, done }
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await sleep(2)
+}
+
+t.test(
+  'watch - OB-25 waits briskly for a directory that is gone, whatever it waited before',
+  { skip },
+  async t => {
+    const directory = join(t.testdir({}), 'events')
+    mkdirSync(directory)
+    const { seen } = watching(t, directory)
+    for (let round = 0; round < 3; round++) {
+      await until(() => seen.at(-1) !== undefined)
+      await sleep(20)
+      rmSync(directory, { recursive: true })
+      await until(() => seen.at(-1) === undefined)
+      mkdirSync(directory)
+    }
+    await until(() => seen.at(-1) !== undefined)
+    t.pass('the new one was found each time')
+  },
+)
+
+t.test('watch - OB-71 a look follows the glimpses of a burst, however long it lasts', { skip }, async t => {
+  for (const glimpses of [0, 3, 1_000_000]) {
+    const directory = t.testdir({ [`a${glimpses}`]: '' })
+    const { done } = watching(t, directory, glimpses)
+    await sleep(20)
+    done.length = 0
+    appendFileSync(join(directory, `a${glimpses}`), 'x')
+    await until(() => done.includes('look'))
+    const before = done.indexOf('look')
+    t.ok(before <= 20, `${before} glimpses, then a look`)
+    t.equal(done[0], 'glimpse')
+  }
+})
