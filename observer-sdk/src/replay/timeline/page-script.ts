@@ -35,16 +35,19 @@ const tallest = B ? B.t.map((_, i) => i).sort((i, j) => B.t[i] - B.t[j] || B.lan
 let due = false;
 function paint() { if (!due) { due = true; requestAnimationFrame(() => { due = false; draw() }) } }
 const STEPS = [1, 10, 100, 1000, 5000, 15000, 60000, 300000, 900000, 3600000, 10800000, 43200000, 86400000, 604800000, 2592000000, 31536000000];
-const SPAN = { alert: 'alert', outage: 'outage', down: 'down', run: 'run', no_producer: 'none', gap: 'gap' };
+const SPAN = { alert: 'alert', outage: 'outage', down: 'down', run: 'run', no_producer: 'none', gap: 'gap' }, KINDS = Object.keys(SPAN);
 function draw() {
   cx.fillStyle = colours.bg; cx.fillRect(0, 0, W, H); cx.font = '12px system-ui, sans-serif'; cx.textBaseline = 'middle';
   const span = v.b - v.a, step = STEPS.find(s => span / s < (W - LEFT) / 110) || STEPS[STEPS.length - 1] * 10;
   const lo = Math.max(0, Math.floor(top / LANE)), hi = Math.min(D.lanes.length, lo + Math.ceil(H / LANE) + 1);
   for (let l = lo; l < hi; l++) if (l % 2 === 0) { cx.fillStyle = colours.band; cx.fillRect(0, y(l), W, LANE) }
   cx.save(); cx.beginPath(); cx.rect(LEFT, TOP, W - LEFT, H - TOP); cx.clip();
+  // Spans that are thinner than their own edges are lines, one a pixel.
+  const lined = new Int32Array(D.lanes.length * KINDS.length).fill(-9);
   for (const s of S) { if (s.lane < lo || s.lane >= hi || s.from > v.b || (s.to !== null && s.to < v.a)) continue;
     const a = Math.max(x(s.from), LEFT - 2), b = Math.min(s.to === null ? W + 2 : x(s.to), W + 2), thin = s.kind === 'alert';
     const w = Math.max(b - a, 2), p = y(s.lane) + (thin ? LANE - 4 : 3), h = thin ? 3 : LANE - 6, solid = thin || s.kind === 'gap';
+    if (w < 4) { const at = s.lane * KINDS.length + KINDS.indexOf(s.kind), px = a | 0; if (lined[at] === px) continue; lined[at] = px; cx.fillStyle = colours[SPAN[s.kind]]; cx.fillRect(px, p, Math.ceil(w), h); continue }
     cx.fillStyle = colours[SPAN[s.kind]]; cx.globalAlpha = solid ? 1 : 0.28; cx.fillRect(a, p, w, h); cx.globalAlpha = 1;
     if (!solid) { cx.fillRect(a, p, w, 1); cx.fillRect(a, p + h - 1, w, 1); cx.fillRect(a, p, 1, h); cx.fillRect(a + w - 1, p, 1, h) } }
   const K = D.kinds.length, on = D.kinds.map(k => shown.has(k)), fill = D.kinds.map(k => colours[k]);
@@ -55,11 +58,13 @@ function draw() {
   for (let k = 0; k < K; k++) { const r = runs[k]; for (let l = lo; l < hi; l++) if (ended[l * K + k] > 0) r.push(l, begun[l * K + k], ended[l * K + k]);
     cx.fillStyle = fill[k]; for (let i = 0; i < r.length; i += 3) cx.fillRect(r[i + 1], y(r[i]) + 4 + (k % 4) * 2, r[i + 2] - r[i + 1], LANE - 12) }
   if (B) { let most = 1; for (const n of B.n) if (n > most) most = n; const scale = (LANE - 6) / Math.log(most + 1);
-    let lane = -1, bin = 0, above = 0;
-    for (const i of tallest) { const l = B.lane[i], t = B.t[i]; if (l < lo || l >= hi || !on[B.kind[i]] || t > v.b || t + B.width_ms < v.a) continue;
-      // A kind never hides another of the same bin: each ends two pixels below the one before.
-      const room = l === lane && t === bin ? above - 2 : LANE, h = Math.max(2, Math.min(room, Math.log(B.n[i] + 1) * scale)), a = x(t); lane = l; bin = t; above = h;
-      cx.fillStyle = fill[B.kind[i]]; cx.fillRect(a, y(l) + LANE - 3 - h, Math.max(1, x(t + B.width_ms) - a - 0.5), h) } }
+    let lane = -1, bin = 0, above = 0, rank = 0; const bars = [];
+    for (const i of tallest) { const l = B.lane[i], k = B.kind[i], t = B.t[i]; if (l < lo || l >= hi || !on[k] || t > v.b || t + B.width_ms < v.a) continue;
+      // A kind never hides another of the same bin: each ends two pixels below the one before, and comes after it.
+      if (l === lane && t === bin) rank++; else { rank = 0; above = LANE; lane = l; bin = t }
+      above = Math.max(2, Math.min(above - 2, Math.log(B.n[i] + 1) * scale | 0)); const a = x(t) | 0;
+      (bars[rank * K + k] ||= []).push(a, y(l) + LANE - 3 - above, Math.max(1, (x(t + B.width_ms) | 0) - a), above) }
+    for (let j = 0; j < bars.length; j++) { const r = bars[j]; if (!r) continue; cx.fillStyle = fill[j % K]; for (let i = 0; i < r.length; i += 4) cx.fillRect(r[i], r[i + 1], r[i + 2], r[i + 3]) } }
   if (hit >= 0 && M.t[hit] !== undefined) { cx.strokeStyle = colours.fg; cx.lineWidth = 2; cx.strokeRect(x(M.t[hit]) - 5, y(M.lane[hit]) + 2, 10, LANE - 4) }
   cx.restore();
   cx.fillStyle = colours.bg; cx.fillRect(0, 0, W, TOP); cx.strokeStyle = colours.line; cx.lineWidth = 1; cx.fillStyle = colours.dim; cx.fillText('UTC', 6, 10);
