@@ -295,3 +295,20 @@ t.test('kim-tail - CL-26 a segment that is missing in the middle is a gap, where
   t.match(tail(root, [...at, '-p', 'river', '--after-seq', '3', '-o', 'agent']).stdout, gap)
   t.end()
 })
+
+t.test('kim-tail --since - CL-21 one segment that a wrong clock wrote hides nothing before it', t => {
+  const root = t.testdir()
+  const at = (seq: number, hour: number): string =>
+    line(seq, { ts: new Date(Date.UTC(2026, 5, 10, hour)).toISOString() })
+  const store = write(join(root, 'store'), {
+    'events/seg-00000001.jsonl': at(1, 1) + at(2, 10),
+    'events/seg-00000003.jsonl':
+      line(3, { ts: '1970-01-01T00:00:01.000Z' }) + line(4, { ts: '1970-01-01T00:00:02.000Z' }),
+    'events/seg-00000005.jsonl': line(5, { ts: '1970-01-01T00:00:03.000Z' }) + at(6, 12),
+  })
+  for (const more of [[], ['-n', '9']]) {
+    const { stdout } = tail(root, ['--store', store, '-o', 'cat', '--since', '2026-06-10T09:00:00Z', ...more])
+    t.equal(stdout, 'text 2\ntext 6\n', more.join(' '))
+  }
+  t.end()
+})

@@ -1,12 +1,14 @@
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { backlogOf, pastEntries } from '../../dist/cli/tail/flow/backlog.js'
 import type { FeedStart } from '../../dist/cli/tail/flow/feed.js'
 import { openFeed } from '../../dist/cli/tail/flow/observer-feed.js'
 import { Progress } from '../../dist/cli/tail/flow/progress.js'
 import { beginningOf } from '../../dist/cli/tail/flow/start.js'
 import type { Plan } from '../../dist/cli/tail/plan.js'
 import { PastRecords } from '../../dist/cli/tail/read/history.js'
+import { Acquaintance } from '../../dist/cli/tail/read/last.js'
 import { facts, message } from './records.js'
 
 const line = (seq: number): string => {
@@ -69,5 +71,30 @@ t.test('progress - a batch that gave nothing never moves back what was told', t 
   progress.reach({ seq: 0, writer: null })
   progress.flushed()
   t.match(progress.place('p'), { seq: 90, writer: null })
+  t.end()
+})
+
+t.test('backlog - CL-21 all of what stands there is counted and printed without being held', t => {
+  const { append, eventsDir } = journal(t.testdir())
+  for (let seq = 3; seq <= 50; seq++) append(seq)
+  const plan = {
+    position: { kind: 'last', lines: Number.POSITIVE_INFINITY },
+    selection: { personas: [] },
+  } as unknown as Plan
+  let looked = 0
+  const selects = (): boolean => {
+    looked += 1
+    return true
+  }
+  const past = PastRecords.open(eventsDir) as PastRecords
+  const entries = pastEntries(past, plan, selects, new Acquaintance([]), 40)
+  t.equal(looked, 0, 'nothing is read before it is gone through')
+  t.equal(backlogOf(entries, Date.now()).backlog, 40)
+  looked = 0
+  for (const { record } of entries) {
+    t.equal(record.seq, 1, 'from the beginning again')
+    break
+  }
+  t.equal(looked, 1, 'and no further than is asked for')
   t.end()
 })

@@ -5,7 +5,10 @@ import type { PastRecords } from '../read/history.js'
 import { type Acquaintance, allEntries, lastEntries } from '../read/last.js'
 import { age, timeOf } from '../render/clock.js'
 
-/** What a plan without a cursor selects of what stands there, up to a seq, in file order. */
+/**
+ * What a plan without a cursor selects of what stands there, up to a seq, in file order. Where it is everything, it is
+ * read anew each time it is gone through, and never held whole: a backlog may be larger than memory.
+ */
 export function pastEntries(
   past: PastRecords,
   plan: Plan,
@@ -21,7 +24,8 @@ export function pastEntries(
     lines,
     sinceMs: position.kind === 'since' ? position.ms : undefined,
   }
-  return Number.isFinite(lines) ? lastEntries(past, wanted, met) : allEntries(past, wanted, met)
+  if (Number.isFinite(lines)) return lastEntries(past, wanted, met)
+  return { [Symbol.iterator]: () => allEntries(past, wanted, met) }
 }
 
 /** The seq above which a look that found this first answers for every number: all of them, or what it prints. */
@@ -54,9 +58,14 @@ export function requireKnown(past: PastRecords, met: Acquaintance): void {
 
 /** How much waits, and since when. */
 export function backlogOf(
-  entries: readonly Entry[],
+  entries: Iterable<Entry>,
   nowMs: number,
 ): { readonly backlog: number; readonly oldest: string | undefined } {
-  const oldest = timeOf(entries[0]?.record.ts)
-  return { backlog: entries.length, oldest: oldest === undefined ? undefined : age(oldest, nowMs) }
+  let backlog = 0
+  let oldest: number | undefined
+  for (const { record } of entries) {
+    if (backlog === 0) oldest = timeOf(record.ts)
+    backlog += 1
+  }
+  return { backlog, oldest: oldest === undefined ? undefined : age(oldest, nowMs) }
 }

@@ -27,12 +27,12 @@ export async function listPast(plan: Plan, location: StoreLocation, io: Io): Pro
   const headSeq = newest?.seq ?? 0
   let place: Pick<ReadRecord, 'seq' | 'writer'> = newest ?? { seq: 0, writer: undefined }
   let last: Entry | undefined
-  const selected = pastEntries(past, plan, printer.selects, met)
-  // Held whole only where the first line already says how many there are.
-  const entries = isAgent ? [...selected] : selected
-  if (Array.isArray(entries)) {
+  // The first line already says how many there are: no more than that may be printed.
+  const entries = pastEntries(past, plan, printer.selects, met, isAgent ? headSeq : undefined)
+  if (isAgent) {
+    const waiting = backlogOf(entries, Date.now())
     requireKnown(past, met)
-    report.ready({ seq: headSeq, ...backlogOf(entries, Date.now()), producer: producerState(location).state })
+    report.ready({ seq: headSeq, ...waiting, producer: producerState(location).state })
   }
   let isDone = printer.stop.isDone
   const { position } = plan

@@ -168,10 +168,10 @@ class Session {
   }
 
   /** Where it ends early, what was not printed is still to come, for whoever goes on from there. */
-  async #printPast(entries: readonly Entry[]): Promise<void> {
+  async #printPast(entries: Iterable<Entry>): Promise<void> {
     const { past, plan, printer } = this.#parts
     const missing = new MissingSegments(() => past)
-    let read = readFrom(plan, past, entries[0])
+    let read: number | undefined
     let last: Entry | undefined
     for (const entry of entries) {
       if (this.#end !== undefined) {
@@ -179,6 +179,7 @@ class Session {
         this.#progress.stand(seq, writer ?? null)
         return
       }
+      read ??= readFrom(plan, past, entry)
       for (const gap of missing.between(read, entry.record.seq)) await this.#tell(gap)
       read = entry.record.seq
       last = entry
@@ -188,23 +189,21 @@ class Session {
   }
 
   /** What was asked for by number or time, as far as it stood there when the feed was opened. */
-  #pastEntries(met: Acquaintance): Entry[] | undefined {
+  #pastEntries(met: Acquaintance): Iterable<Entry> | undefined {
     const { beginning, feed, past, plan, printer } = this.#parts
     if (!beginning.printsPast || past === undefined) return undefined
-    return [...pastEntries(past, plan, printer.selects, met, feed.head.seq)]
+    return pastEntries(past, plan, printer.selects, met, feed.head.seq)
   }
 
   /** What waits behind a cursor. */
-  #waiting(): Entry[] {
+  *#waiting(): Generator<Entry> {
     const { feed, past, printer } = this.#parts
     const from = this.#progress.seq
-    if (past === undefined || from >= feed.head.seq) return []
+    if (past === undefined || from >= feed.head.seq) return
     const home = past.segmentOf(from + 1)
-    const found: Entry[] = []
     for (const entry of past.forwards(home?.number)) {
-      if (entry.record.seq > from && printer.selects(entry)) found.push(entry)
+      if (entry.record.seq > from && entry.record.seq <= feed.head.seq && printer.selects(entry)) yield entry
     }
-    return found
   }
 
   #countPassed(): number {

@@ -77,6 +77,13 @@ export class PastRecords {
     return undefined
   }
 
+  /** The last record of a segment that has an effect. */
+  lastOf(segment: SegmentEntry): Entry | undefined {
+    for (const entry of this.#read(segment, content => releaseBackwards(linesBackwards(content))))
+      return entry
+    return undefined
+  }
+
   *#read(segment: SegmentEntry, use: (content: FileContent) => Iterable<Entry>): Generator<Entry> {
     const opened = openSegment(this.eventsDir, segment.number)
     // What cannot be opened is not available; following counts it, and verify names it.

@@ -14,8 +14,10 @@ export interface Wanted {
   readonly sinceMs: number | undefined
 }
 
-/** `ts` orders nothing, and clocks step; a segment this much older than what is wanted is not looked into. */
+/** `ts` orders nothing, and clocks step; a segment that begins and ends this much before what is wanted is old. */
 const CLOCK_STEP_MS = 3_600_000
+/** Old segments in a row before which nothing is looked for: one alone may have been written by a clock gone wrong. */
+const OLD_IN_A_ROW = 2
 
 /** Says which personas are met on the way, so that a name nobody has can be told from one without news. */
 export class Acquaintance {
@@ -54,17 +56,22 @@ export function lastEntries(past: PastRecords, wanted: Wanted, met: Acquaintance
 /** Every entry that is wanted, in file order, one after the other. */
 export function* allEntries(past: PastRecords, wanted: Wanted, met: Acquaintance): Generator<Entry> {
   const { selects, sinceMs } = wanted
-  const tooOld = sinceMs === undefined ? undefined : older(past, sinceMs)
-  const from = tooOld === undefined ? undefined : past.segments.findLast(tooOld)
+  const from = sinceMs === undefined ? undefined : past.segments.findLast(older(past, sinceMs))
   for (const entry of past.forwards(from?.number)) {
     met.meet(entry.record)
     if (selects(entry)) yield entry
   }
 }
 
+/** Asked about one segment after the other, newest first: true once enough in a row are old. */
 function older(past: PastRecords, sinceMs: number): (segment: PastRecords['segments'][number]) => boolean {
+  const isOld = (entry: Entry | undefined): boolean => {
+    const at = timeOf(entry?.record.ts)
+    return at !== undefined && at < sinceMs - CLOCK_STEP_MS
+  }
+  let inARow = 0
   return segment => {
-    const first = timeOf(past.firstOf(segment)?.record.ts)
-    return first !== undefined && first < sinceMs - CLOCK_STEP_MS
+    inARow = isOld(past.firstOf(segment)) && isOld(past.lastOf(segment)) ? inARow + 1 : 0
+    return inARow >= OLD_IN_A_ROW
   }
 }
