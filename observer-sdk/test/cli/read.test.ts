@@ -151,11 +151,7 @@ t.test('last - with a time, nothing before two segments that are old is looked i
     sinceMs: Date.parse('2026-06-10T09:30:00Z'),
     lines: 100,
   }
-  t.same(
-    seqs(lastEntries(past, wanted, new Acquaintance([]))),
-    [3, 4, 5, 6],
-    'two in a row are old',
-  )
+  t.same(seqs(lastEntries(past, wanted, new Acquaintance([]))), [3, 4, 5, 6], 'two in a row are old')
   t.same(seqs(allEntries(past, wanted, new Acquaintance([]))), [3, 4, 5, 6])
   t.end()
 })
