@@ -55,7 +55,7 @@ t.test(
   },
 )
 
-t.test('watch - OB-71 a look follows the glimpses of a burst, however long it lasts', { skip }, async t => {
+t.test('watch - OB-72 a look follows the glimpses of a burst, however long it lasts', { skip }, async t => {
   for (const glimpses of [0, 3, 1_000_000]) {
     const directory = t.testdir({ [`a${glimpses}`]: '' })
     const { done } = watching(t, directory, glimpses)
