@@ -87,6 +87,8 @@ export type {
   PersonaCount,
   Row,
 } from './source/answer.js'
+export type { Held } from './source/body-budget.js'
+export { BodyBudget } from './source/body-budget.js'
 export { parseBody } from './source/body-json.js'
 export type { Connect, Target } from './source/connect.js'
 export { connectTo } from './source/connect.js'

@@ -13,6 +13,8 @@ const limits = JSON.parse(readFileSync(join(root, 'manifest/limits.json'), 'utf8
 /** Where the behaviour at each limit is shown: a test that must fail once the limit is another. */
 const SHOWN_BY: Readonly<Record<string, string>> = {
   response_bytes_max: 'producer/dist-test/source/transport.test.js',
+  responses_bytes_max: 'producer/dist-test/source/bodies.test.js',
+  response_rows_max: 'producer/dist-test/source/bodies.test.js',
   summary_code_points_max: 'manifest/dist-test/limits.test.js',
   name_bytes_max: 'producer/dist-test/journal/door.test.js',
   key_bytes_max: 'producer/dist-test/journal/door.test.js',

@@ -4,6 +4,10 @@
 export const limitValues = {
   /** bytes: an upstream answer is held in memory once; a larger one is refused, never cut. */
   responseBytesMax: 33554432,
+  /** bytes: answers under way are held in memory together, and a server may send many slowly. */
+  responsesBytesMax: 134217728,
+  /** rows: the smallest rows take fifty times their bytes once they are objects. */
+  responseRowsMax: 100000,
   /** code points: a summary is one line for a person; the payload holds the whole. */
   summaryCodePointsMax: 200,
   /** bytes: a name is looked up and listed in notes and headers, and must fit there with its escapes. */

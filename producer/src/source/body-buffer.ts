@@ -13,6 +13,11 @@ export class BodyBuffer {
     this.#max = max
   }
 
+  /** What it takes of the memory. */
+  get room(): number {
+    return this.#bytes.length
+  }
+
   /** False once there is more than is taken. */
   push(chunk: Uint8Array): boolean {
     const length = this.#length + chunk.length

@@ -5,6 +5,7 @@ import { KimError, limits } from '@kim/manifest'
 import type { Clock } from '../effects/clock.js'
 import type { Timers } from '../effects/timers.js'
 import type { Failure } from './answer.js'
+import type { BodyBudget, Held } from './body-budget.js'
 import { BodyBuffer } from './body-buffer.js'
 import type { Connections } from './connections.js'
 import type { Destination } from './destination.js'
@@ -15,6 +16,7 @@ export interface Line {
   readonly authority: string
   readonly destination: Destination
   readonly connections: Connections
+  readonly budget: BodyBudget
   readonly clock: Clock
   readonly timers: Timers
 }
@@ -62,6 +64,7 @@ class Exchange {
   #hasAnswer = false
   /** A status that decides, whatever becomes of the body. */
   #refusal: Failure | undefined
+  #held: Held | undefined
 
   constructor(line: Line, call: Call, signal: AbortSignal, resolve: (outcome: Outcome) => void) {
     this.#line = line
@@ -87,6 +90,7 @@ class Exchange {
   #settle(outcome: Outcome): void {
     if (this.#isSettled) return
     this.#isSettled = true
+    if (this.#held !== undefined) this.#line.budget.close(this.#held)
     this.#stopLooking?.()
     this.#signal.removeEventListener('abort', this.#onAbort)
     this.#resolve(outcome)
@@ -175,13 +179,27 @@ class Exchange {
 
   #answered(answer: IncomingMessage): void {
     this.#hasAnswer = true
+    if (this.#isSettled) return
     const status = answer.statusCode ?? 0
     const isGood = status >= 200 && status < 300
     if (!isGood) this.#refusal = badStatus(status)
     const max = isGood ? limits.responseBytesMax : REFUSAL_BYTES_MAX
     const body = new BodyBuffer(max)
+    const { budget } = this.#line
+    const giveUp = (): void =>
+      this.#fail(parseFail('the largest of answers under way that are too much together'))
+    this.#held = {
+      get bytes() {
+        return body.room
+      },
+      giveUp,
+    }
+    budget.open(this.#held)
     answer.on('data', (chunk: Buffer) => {
+      if (this.#isSettled) return
+      const { room } = body
       if (!body.push(chunk)) this.#fail(parseFail(`more than ${max} bytes`))
+      else if (body.room > room) budget.grew()
     })
     answer.on('end', () => {
       if (!answer.complete) return

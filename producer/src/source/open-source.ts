@@ -6,6 +6,7 @@ import { currentHost } from '../effects/host.js'
 import { loopTimers, type Timers } from '../effects/timers.js'
 import type { Answer, Dialect } from './answer.js'
 import { dialectOf, parseBaseUrl } from './base-url.js'
+import { BodyBudget } from './body-budget.js'
 import { parseBody } from './body-json.js'
 import { type Connect, connectTo } from './connect.js'
 import { Connections } from './connections.js'
@@ -175,7 +176,7 @@ export async function openSource(options: SourceOptions): Promise<Source> {
 
   const connect = options.connect ?? connectTo
   const connections = new Connections(() => connect({ ...url, addresses: destination.pinned }))
-  const line: Line = { authority: url.authority, destination, connections, clock, timers }
+  const line: Line = { authority: url.authority, destination, connections, budget: new BodyBudget(), clock, timers }
 
   async function ask<T>(
     path: string | undefined,

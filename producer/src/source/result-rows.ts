@@ -1,3 +1,4 @@
+import { limits } from '@kim/manifest'
 import { type Judged, shapeInvalid } from './failures.js'
 
 /** An object as JSON has it, its members not yet judged. */
@@ -15,5 +16,8 @@ export function resultOf(
   if (!isMembers(value)) return { ok: false, failure: shapeInvalid('body is not an object') }
   const result = value['result']
   if (!Array.isArray(result)) return { ok: false, failure: shapeInvalid('result is not an array') }
+  if (result.length > limits.responseRowsMax) {
+    return { ok: false, failure: shapeInvalid(`more than ${limits.responseRowsMax} rows`) }
+  }
   return { ok: true, value: { body: value, result } }
 }
