@@ -176,7 +176,14 @@ export async function openSource(options: SourceOptions): Promise<Source> {
 
   const connect = options.connect ?? connectTo
   const connections = new Connections(() => connect({ ...url, addresses: destination.pinned }))
-  const line: Line = { authority: url.authority, destination, connections, budget: new BodyBudget(), clock, timers }
+  const line: Line = {
+    authority: url.authority,
+    destination,
+    connections,
+    budget: new BodyBudget(),
+    clock,
+    timers,
+  }
 
   async function ask<T>(
     path: string | undefined,

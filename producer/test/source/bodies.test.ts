@@ -13,20 +13,23 @@ function givenUp(sizes: readonly number[]): readonly number[] {
   return gone
 }
 
-t.test('bodies - all of them together hold no more than they may; the largest goes first (KS-6, KS-59)', t => {
-  const third = Math.floor(BYTES_MAX / 4)
-  t.same(givenUp([BYTES_MAX - 5, 5]), [])
-  t.same(givenUp([5, BYTES_MAX - 4]), [1])
-  t.same(givenUp([third, third, 100, third, third]), [0], 'of several the one that began first')
-  t.same(givenUp([third, third, third, third, third, third]), [0, 1])
-  const budget = new BodyBudget()
-  const ended: Held = { bytes: BYTES_MAX, giveUp: () => t.fail('it had ended') }
-  budget.open(ended)
-  budget.close(ended)
-  budget.open({ bytes: 100, giveUp: () => t.fail('there is room') })
-  budget.grew()
-  t.end()
-})
+t.test(
+  'bodies - all of them together hold no more than they may; the largest goes first (KS-6, KS-59)',
+  t => {
+    const third = Math.floor(BYTES_MAX / 4)
+    t.same(givenUp([BYTES_MAX - 5, 5]), [])
+    t.same(givenUp([5, BYTES_MAX - 4]), [1])
+    t.same(givenUp([third, third, 100, third, third]), [0], 'of several the one that began first')
+    t.same(givenUp([third, third, third, third, third, third]), [0, 1])
+    const budget = new BodyBudget()
+    const ended: Held = { bytes: BYTES_MAX, giveUp: () => t.fail('it had ended') }
+    budget.open(ended)
+    budget.close(ended)
+    budget.open({ bytes: 100, giveUp: () => t.fail('there is room') })
+    budget.grew()
+    t.end()
+  },
+)
 
 t.test('rows - an answer of more than 100 000 is a failed request (KS-6, KS-17)', t => {
   const rows = Array.from({ length: 100_001 }, (_, n) => ({ id: n + 1 }))
