@@ -31,6 +31,8 @@ const lowest = () => Math.max(0, TOP + D.lanes.length * LANE + 4 - H), names = n
 // A name that is too long ends in an ellipsis, not in half a letter.
 function nameOf(l) { let s = names.get(l); if (s === undefined) { const all = Array.from(D.lanes[l]).slice(0, 60); let n = all.length; s = all.join('');
   while (n > 1 && cx.measureText(s).width > LEFT - 12) s = all.slice(0, --n).join('') + '\u2026'; names.set(l, s) } return s }
+// What stands lower is painted first, so that its end shows below what covers it; new mail is on top of all.
+const below = D.kinds.map((_, k) => k).sort((i, j) => j % 4 - i % 4 || j - i);
 const tallest = B ? B.t.map((_, i) => i).sort((i, j) => B.t[i] - B.t[j] || B.lane[i] - B.lane[j] || B.n[j] - B.n[i]) : [];
 let due = false;
 function paint() { if (!due) { due = true; requestAnimationFrame(() => { due = false; draw() }) } }
@@ -55,7 +57,7 @@ function draw() {
   const begun = new Int32Array(D.lanes.length * K).fill(-9), ended = new Int32Array(D.lanes.length * K).fill(-9), runs = D.kinds.map(() => []);
   for (let i = first(v.a), n = first(v.b + 1); i < n; i++) { const l = M.lane[i], k = M.kind[i]; if (l < lo || l >= hi || !on[k]) continue;
     const px = x(M.t[i]) | 0, at = l * K + k; if (px - 1 > ended[at]) { if (ended[at] > 0) runs[k].push(l, begun[at], ended[at]); begun[at] = px - 1 } ended[at] = px + 2 }
-  for (let k = 0; k < K; k++) { const r = runs[k]; for (let l = lo; l < hi; l++) if (ended[l * K + k] > 0) r.push(l, begun[l * K + k], ended[l * K + k]);
+  for (const k of below) { const r = runs[k]; for (let l = lo; l < hi; l++) if (ended[l * K + k] > 0) r.push(l, begun[l * K + k], ended[l * K + k]);
     cx.fillStyle = fill[k]; for (let i = 0; i < r.length; i += 3) cx.fillRect(r[i + 1], y(r[i]) + 4 + (k % 4) * 2, r[i + 2] - r[i + 1], LANE - 12) }
   if (B) { let most = 1; for (const n of B.n) if (n > most) most = n; const scale = (LANE - 6) / Math.log(most + 1);
     let lane = -1, bin = 0, above = 0, rank = 0; const bars = [];
