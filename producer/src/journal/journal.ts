@@ -1,4 +1,4 @@
-import { effectOf, type Head, isSegmentFull, KimError, limits, seqRoom } from '@kim/manifest'
+import { type Head, isSegmentFull, KimError, limits, seqRoom } from '@kim/manifest'
 import { loopTurn, type Turn } from '../effects/turn.js'
 import type { Appender, Batch, Outcome } from './append.js'
 import { admit } from './door.js'
@@ -209,27 +209,15 @@ class OpenJournal implements Journal {
     const adopted = appender.news.length
     const isBlind = (batch: Batch): boolean =>
       adopted > 0 && batch.drafts.some(draft => draft.key === undefined)
-    const refusals = batches.map(batch => (isBlind(batch) ? moved(adopted) : this.#refusalOf(batch)))
-    const outcomes = appender.append(batches.filter((_, at) => refusals[at] === undefined))
-    if (batches.some(isBlind)) appender.told()
+    const fit = batches.filter(batch => !isBlind(batch))
+    const outcomes = appender.append(fit)
+    if (fit.length < batches.length) appender.told()
     if (appender.failure === undefined) this.#follow()
     let next = 0
-    return refusals.map(refused => {
-      if (refused !== undefined) return { refused }
+    return batches.map(batch => {
+      if (isBlind(batch)) return { refused: moved(adopted) }
       return outcomes[next++] ?? { refused: new KimError('internal', 'a batch without an outcome') }
     })
-  }
-
-  #refusalOf({ drafts }: Batch): KimError | undefined {
-    const retired = drafts.find(draft => {
-      return this.#state.isRetired(draft.item_type, draft.item_id) && effectOf(draft) === 'upsert'
-    })
-    if (retired === undefined) return undefined
-    return failure(
-      'record_invalid',
-      `message ${retired.item_id} was retired, and a message never comes back`,
-      'nothing of the batch was appended; take the message from the archive',
-    )
   }
 
   /** What may follow a commit. Whatever of it needs space that is not there can wait. */

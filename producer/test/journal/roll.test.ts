@@ -499,9 +499,11 @@ t.test('retention - what it took never comes back, whatever a checkpoint forgot 
   }
   store.with(
     journal => {
-      journal.append([persona(), ...messages(1, 6, { read: true })])
+      const keyed = messages(1, 6, { read: true }).map((draft, n) => ({ ...draft, key: `k${n}` }))
+      journal.append([persona(), ...keyed])
       journal.checkpoint()
       t.notOk(journal.state.has('message', 'river/2'))
+      t.notOk(journal.append(keyed).deduped.includes(false), 'a repetition is answered all the same')
       back(journal)
       t.equal(
         codeOf(() => journal.append([message(6, { action: 'delete', payload: undefined })])),
