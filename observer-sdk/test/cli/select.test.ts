@@ -3,6 +3,7 @@ import t from 'tap'
 import { createFilter, isOf, type Selection } from '../../dist/cli/tail/select/filter.js'
 import { matchesGlob } from '../../dist/cli/tail/select/glob.js'
 import { compilePattern } from '../../dist/cli/tail/select/grep.js'
+import { bounded } from '../../dist/cli/tail/select/pattern.js'
 import { message, note, record } from './records.js'
 
 const select = (selection: Partial<Selection>, of: ReadRecord): boolean =>
@@ -87,5 +88,18 @@ t.test('filter - type, sender, urgency, text, time and seq', t => {
   t.notOk(select({ sinceMs: 0 }, message(1, { ts: 'noon' })), 'no readable time is outside every span')
   t.ok(select({ toSeq: 1 }, message(1)))
   t.notOk(select({ toSeq: 1 }, message(2)))
+  t.end()
+})
+
+t.test('pattern - CL-39 a search that would not end is stopped, and the text left undecided', t => {
+  const endless = compilePattern('(a+)+$', '--grep')
+  const text = `${'a'.repeat(60)}!`
+  t.equal(bounded(endless, true).test(text), true)
+  t.equal(bounded(endless, false).test(text), false)
+  t.equal(bounded(compilePattern('(a|a)+$', '--grep'), true).test(text), true)
+  t.equal(bounded(endless, false).test('xaaa'), true, 'what can be decided is')
+  t.equal(bounded(endless, true).test('b'), false)
+  const plain = compilePattern('deploy .* failed', '--grep')
+  t.equal(bounded(plain, true), plain, 'most patterns need no guard')
   t.end()
 })

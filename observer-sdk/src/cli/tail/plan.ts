@@ -6,6 +6,7 @@ import { parseRate, type Rate } from './flow/rate.js'
 import type { Mode } from './render/choose.js'
 import type { Selection } from './select/filter.js'
 import { compilePattern } from './select/grep.js'
+import { bounded, type Pattern } from './select/pattern.js'
 import { type Position, positionOf, timeOf } from './where/position.js'
 
 /** Everything the command line asked of `kim-tail`, checked before anything is opened. */
@@ -18,7 +19,7 @@ export interface Plan {
   readonly start: 'new' | 'earliest' | 'fail'
   readonly onGap: 'report' | 'fail' | 'ignore'
   readonly count: number | undefined
-  readonly untilMatch: RegExp | undefined
+  readonly untilMatch: Pattern | undefined
   readonly timeoutMs: number | undefined
   readonly deadlineMs: number | undefined
   readonly rate: Rate | undefined
@@ -157,9 +158,11 @@ function bodyChars(input: Input, mode: Mode): number | undefined {
   return input.bool('no-body') ? 0 : input.number('body-chars')
 }
 
-function patternOf(input: Input, flag: 'grep' | 'until-match'): RegExp | undefined {
+function patternOf(input: Input, flag: 'grep' | 'until-match'): Pattern | undefined {
   const source = input.text(flag)
-  return source === undefined ? undefined : compilePattern(source, `--${flag}`, input.bool('case-sensitive'))
+  if (source === undefined) return undefined
+  // Shown where it cannot be told, and not taken for what was waited for.
+  return bounded(compilePattern(source, `--${flag}`, input.bool('case-sensitive')), flag === 'grep')
 }
 
 function selectionOf(

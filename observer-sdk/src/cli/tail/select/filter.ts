@@ -1,6 +1,7 @@
 import type { JsonObject, ReadRecord } from '@kim/manifest'
 import { bodyOf, isInboxEntry, isNote, isUrgent, senderOf, typeOf, wakeOf } from '../entry.js'
 import { matchesGlob } from './glob.js'
+import type { Pattern } from './pattern.js'
 
 /** What a command was asked to show. Absent means: no such condition. */
 export interface Selection {
@@ -14,7 +15,7 @@ export interface Selection {
   readonly notTypes?: readonly string[]
   readonly senders?: readonly string[]
   readonly urgent?: boolean
-  readonly grep?: RegExp
+  readonly grep?: Pattern
   /** Milliseconds since 1970; a record without a readable time is outside every span. */
   readonly sinceMs?: number
   readonly untilMs?: number
