@@ -1,3 +1,4 @@
+import { limits } from '@kim/manifest'
 import { AccountDesk } from './account-desk.js'
 import { Authorship } from './authorship.js'
 import { Committer } from './committer.js'
@@ -111,10 +112,24 @@ class HiveCore implements Core {
     }
     directory.fetched(answer.value, this.#directorySentMs, monoMs)
     for (const name of answer.value.refused) hive.refuse(name)
-    for (const { persona } of answer.value.entries) hive.watch(persona, monoMs, !this.#hasDirectory)
+    for (const { persona } of answer.value.entries) {
+      if (hive.inboxes.has(persona)) continue
+      if (hive.inboxes.size < limits.personasMax) hive.watch(persona, monoMs, !this.#hasDirectory)
+      else this.#sayFull()
+    }
     this.#hasDirectory = true
     hive.areAlarmsDirty = true
     hive.isGenesisDirty = true
+  }
+
+  /** Once: rediscovery only adds, so it stays full as long as this process lives. */
+  #sayFull(): void {
+    const note = {
+      level: 'warn',
+      code: 'personas_full',
+      message: `${limits.personasMax} inboxes are watched: others of the directory are not`,
+    } as const
+    this.#hive.noteChange('personas_full', true, note, note)
   }
 
   commit({ monoMs }: Now): Commit | undefined {

@@ -1,3 +1,5 @@
+import { safeText } from '@kim/cli-kit'
+
 /** One value; `suffix` tells the parts of a histogram apart. */
 export interface Sample {
   readonly labels: Readonly<Record<string, string>>
@@ -45,5 +47,11 @@ function labelText(labels: Readonly<Record<string, string>>): string {
 
 /** The three characters that the format escapes. */
 function escaped(text: string): string {
-  return text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
+  const printable = text.split('\n').map(printed).join('\n')
+  return printable.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
+}
+
+/** Safe to print, and still another text for each: what looks like an escape already is one itself (CL-9). */
+function printed(line: string): string {
+  return safeText(line.replace(/\\(?=[rtxu])/g, '\\x5c'))
 }

@@ -255,3 +255,15 @@ t.test('names - a server that makes up unusable ones fills no log (KS-70)', t =>
   t.match(said.at(-1)?.message, /not named any more/)
   t.end()
 })
+
+t.test('directory - other names every time make no list that grows for ever (KS-67)', t => {
+  const desk = all(t, { pollSeconds: 60 }, { page: () => undefined }).settle()
+  for (let n = 0; n < 3; n++) {
+    const entries = Array.from({ length: 900 }, (_, at) => entry(`p${n}-${at}`))
+    const answer = { ok: true, value: { entries, refused: [] }, sentMs: 0, receivedMs: 0 } as const
+    desk.core.answered({ kind: 'directory', id: 0, answer }, desk.now)
+  }
+  t.equal(desk.core.status(desk.now).personas.length, 2000)
+  t.equal(desk.core.notes().filter(({ code }) => code === 'personas_full').length, 1)
+  t.end()
+})
