@@ -3,7 +3,9 @@ import { exposition } from '../../dist/run/exposition.js'
 
 const lines = (...names: string[]): string[] => {
   const samples = names.map(persona => ({ labels: { persona }, value: 1 }))
-  return exposition([{ name: 'kim_x', type: 'gauge', help: 'x', samples }]).split('\n').slice(2, -1)
+  return exposition([{ name: 'kim_x', type: 'gauge', help: 'x', samples }])
+    .split('\n')
+    .slice(2, -1)
 }
 
 t.test('exposition - a name cannot move the cursor of who looks at the file (CL-9, CL-53)', t => {
