@@ -98,11 +98,16 @@ function placeholder(flag: Flag): string {
   return flag.value === undefined ? '' : `: --${flag.name} ${flag.value}`
 }
 
+/** Names may hold commas: `\,` is one, not the end of a name. */
+function splitAtCommas(text: string): string[] {
+  return text.split(/(?<!\\),/).map(part => part.replaceAll('\\,', ','))
+}
+
 function convert(flag: Flag, texts: readonly string[], source: string, help: string): Value {
   if (flag.kind === 'boolean') return texts[0] !== '0' && texts[0] !== 'false'
   if (flag.many === true) {
     const parts = texts
-      .flatMap(text => (flag.commas === false ? [text] : text.split(',')))
+      .flatMap(text => (flag.commas === false ? [text] : splitAtCommas(text)))
       .filter(part => part !== '')
     for (const part of parts) checkChoice(flag, part, source, help)
     return parts

@@ -129,3 +129,14 @@ t.test('kim-tail activity - KS-71 nothing is ruled out where something is damage
   t.equal(ask('newest', { [one]: before }, fifo(4)), 2)
   t.end()
 })
+
+t.test('kim-tail - CL-20 a persona with a comma in its name can be selected', t => {
+  const root = t.testdir()
+  const store = write(join(root, 'store'), {
+    'events/seg-00000001.jsonl': line(1, { agent: 'river,loom' }) + line(2) + line(3, { agent: 'loom' }),
+  })
+  const run = (...args: string[]): string => tail(root, ['--store', store, '-o', 'cat', ...args]).stdout
+  t.equal(run('-p', 'river\\,loom', '--no-tail'), 'text 1\n')
+  t.match(run('-p', 'river,loom', '--no-tail'), /text 2\n.*text 3\n/, 'two without')
+  t.end()
+})
