@@ -105,12 +105,16 @@ async function ours(home: string, url: string): Promise<Pipeline> {
   const where = ['--url', url, '--allow-loopback', '--dialect', 'hosted', '--store', store]
   const asks = spawn(process.execPath, [PRODUCER, 'run', ...where], {
     env,
-    stdio: ['ignore', 'ignore', 'inherit'],
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  let log = ''
+  asks.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    log = (log + chunk).slice(-2000)
   })
   const journal = new JournalFollower(store)
   // Everybody was met, so whatever comes from now on is news.
   while (!journal.news().some(({ item_id }) => item_id === 'registry_genesis')) {
-    if (asks.exitCode !== null) throw new Error(`the producer ended with ${asks.exitCode}`)
+    if (asks.exitCode !== null) throw new Error(`the producer ended with ${asks.exitCode}: ${log}`)
     await sleep(50)
   }
   const flags = ['--store', store, '-f', '-n', '0']
