@@ -70,8 +70,8 @@ export class Committer {
     }
     for (const name of [...hive.dirty].sort(compareUtf8)) {
       const persona = hive.personas.take(name)
-      // Another one's commit may have been followed by retention.
-      hive.personas.follow(persona)
+      // Another one's commit may have been followed by retention. After a refusal what stands is told by `moved`.
+      if (this.#refused === undefined) hive.personas.follow(persona)
       const inbox = hive.inboxes.get(name)
       if (inbox?.result !== undefined && this.#polls.isWaiting(inbox, nowMs)) continue
       revisions.set(name, persona.revision)
