@@ -108,6 +108,19 @@ export const layoutVectors: readonly Vector[] = [
     facts: { live: [1, 2].map(received), head: 3, sections: inbox, verify: 6 },
   },
   {
+    name: 'segment-begins-with-a-hurt-seal',
+    shows: 'the first line of the newest segment is no record any more: what follows it still counts',
+    cites: ['R10', 'JF-58'],
+    files: { [one]: native, 'seg-00000003.jsonl': `${mailAt(3, 9).slice(0, 40)}\n${mailAt(4, 2)}` },
+    facts: {
+      live: [1, 2].map(received),
+      head: 4,
+      anomalies: { malformed: 1, seq_hole: 1 },
+      sections: inbox,
+      verify: 6,
+    },
+  },
+  {
     name: 'segment-begins-with-a-second-genesis',
     shows: 'a genesis in a later segment: no state effect, and no journal of one writer',
     cites: ['R8'],
