@@ -145,7 +145,6 @@ export class CommitBuilder {
   }
 
   #append(draft: Draft, tx: Tx | undefined): number {
-    this.#refuseRetired(draft)
     const seq = this.#nextSeq
     const { record, line } = this.#encode(this.#describe(draft, seq, tx))
     const room = this.#scratch.length - this.#bytes
@@ -159,17 +158,6 @@ export class CommitBuilder {
     this.#bytes += length
     this.#nextSeq++
     return seq
-  }
-
-  /** Only after its key is known to be new: the answer to a repetition outlives what it was about. */
-  #refuseRetired(draft: Draft): void {
-    const { item_type, item_id } = draft
-    if (!this.#state.isRetired(item_type, item_id) || effectOf(draft) !== 'upsert') return
-    throw failure(
-      'record_invalid',
-      `message ${item_id} was retired, and a message never comes back`,
-      'nothing of the batch was appended; the archive holds the message',
-    )
   }
 
   #describe(draft: Draft, seq: number, tx: Tx | undefined): EventRecord {

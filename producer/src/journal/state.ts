@@ -4,7 +4,6 @@ import {
   effectOf,
   forgetsRevision,
   isRegistryGenesis,
-  isSeq,
   type JsonObject,
   type PayloadRef,
   type Revision,
@@ -12,7 +11,6 @@ import {
   registryOfAllCapability,
 } from '@kim/manifest'
 import { KeyLedger } from './keys.js'
-import { parseMessageId } from './message-id.js'
 import type { Place, StoreFile } from './store-file.js'
 
 /**
@@ -78,8 +76,6 @@ function isRead(image: EntityImage): boolean {
 export class JournalState {
   readonly #live: ByType<LiveEntity> = new Map()
   readonly #removed: ByType<Removed> = new Map()
-  /** From which id on each persona's messages are known; what is below and not live was retired. */
-  readonly #knownFrom: Map<string, number> = new Map()
   readonly keys: KeyLedger = new KeyLedger()
   readonly capabilities: Set<string> = new Set()
   #size = 0
@@ -115,15 +111,6 @@ export class JournalState {
     return this.find(itemType, itemId)?.entity_rev ?? this.#removed.get(itemType)?.get(itemId)?.entity_rev
   }
 
-  /** True for a message that retention took, or that is too old to be known; neither comes back (JF-81). */
-  isRetired(itemType: string, itemId: string): boolean {
-    if (itemType !== 'message' || this.#knownFrom.size === 0) return false
-    const parsed = parseMessageId(itemId)
-    const knownFrom = parsed === undefined ? undefined : this.#knownFrom.get(parsed.persona)
-    if (parsed === undefined || knownFrom === undefined || parsed.id >= knownFrom) return false
-    return this.find(itemType, itemId) === undefined
-  }
-
   /** A valid record stood at the head, whatever its effect. */
   advance(seq: number, writer: string | undefined): void {
     if (seq < this.#head) return
@@ -157,10 +144,6 @@ export class JournalState {
     map.set(item_id, { item_type, item_id, entity_rev, seq, read: isRead(image), file, offset, length })
     this.#size += map.size - before
     this.#removed.get(item_type)?.delete(item_id)
-    if (item_type !== 'persona') return
-    const knownFrom = image.payload?.['known_from']
-    if (isSeq(knownFrom)) this.#knownFrom.set(item_id, knownFrom)
-    else this.#knownFrom.delete(item_id)
   }
 
   remove(image: EntityImage): void {
