@@ -1,17 +1,16 @@
 // A token that is changed while mail flows.
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { isSoak } from '../../kit/index.js'
-import { Trial } from '../../kit/kijito/index.js'
+import { homeOf, Trial } from '../../kit/kijito/index.js'
 
 const ROTATIONS = isSoak() ? 30 : 4
 
 t.setTimeout(600_000)
 
 t.test('token - it is rotated again and again, nothing is lost and it shows nowhere (KS-84)', async t => {
-  const home = t.testdir()
-  mkdirSync(home, { recursive: true })
+  const home = homeOf(t)
   const file = join(home, 'token')
   const token = (n: number): string => `secret-number-${n}`
   const rotate = (n: number): void => writeFileSync(file, `${token(n)}\n`, { mode: 0o600 })

@@ -1,5 +1,6 @@
 import type { Settings } from '@kim/example-kijito-sim'
 import t, { type Test } from 'tap'
+import { homeOf } from './home.js'
 import { wrongWith } from './records.js'
 import { Scene } from './scene.js'
 import type { Standing } from './standing.js'
@@ -52,7 +53,7 @@ export function row(
   t.jobs = AT_A_TIME
   t.setTimeout(SUITE_MS_MAX)
   t.test(`${id} - ${title}`, { buffered: true, timeout: ROW_MS_MAX }, async t => {
-    const scene = await Scene.open(t.testdir(), given.settings)
+    const scene = await Scene.open(homeOf(t), given.settings)
     t.teardown(() => scene.close())
     if (given.standing !== undefined) scene.stand(given.standing)
     await script(t, scene)

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Letter, LogEntry, Message, Settings } from '@kim/example-kijito-sim'
 import type { ReadRecord } from '@kim/manifest'
 import type { Test } from 'tap'
+import { homeOf } from './home.js'
 import { JournalFollower } from './journal-follower.js'
 import { type Inboxes, objectionsTo } from './judge.js'
 import type { Preload } from './preloads.js'
@@ -21,7 +22,7 @@ export interface TrialOptions {
   readonly settings?: Partial<Settings>
   /** Of every producer, besides where the server and the store are. */
   readonly flags: readonly string[]
-  /** Where everything is; by default the test's directory. */
+  /** Where everything is; by default a directory of the test's own. */
   readonly home?: string
   /** Where the store is; by default there. */
   readonly store?: string
@@ -51,7 +52,7 @@ export class Trial {
   private constructor(t: Test, options: TrialOptions) {
     this.#t = t
     this.#options = options
-    this.home = options.home ?? t.testdir()
+    this.home = options.home ?? homeOf(t)
     this.store = options.store ?? join(this.home, 'store')
     this.personas = options.personas
     this.#follower = new JournalFollower(this.store)
