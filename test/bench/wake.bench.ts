@@ -34,13 +34,11 @@ const PRODUCER = binOf('@kim/producer', 'kim-producer.js')
 const TAIL = binOf('@kim/observer-sdk', 'kim-tail.js')
 
 const nowMs = (): number => Number(process.hrtime.bigint()) / 1e6
-/** Node as a user starts it. */
-const { NODE_OPTIONS: _, ...plain } = process.env
 const script = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
 
 /** The server of one measurement. */
 class Server {
-  readonly #child = fork(script('wake-server.js'), [], { env: plain })
+  readonly #child = fork(script('wake-server.js'))
 
   async ready(): Promise<string> {
     return (await this.#said()).url ?? ''
@@ -92,7 +90,7 @@ async function end(child: ChildProcess): Promise<void> {
 async function bare(home: string, url: string): Promise<Pipeline> {
   const file = join(home, 'lines')
   writeFileSync(file, '')
-  const asks = fork(script('wake-bare.js'), [url, file], { env: plain })
+  const asks = fork(script('wake-bare.js'), [url, file])
   await once(asks, 'message')
   const prints = spawn('tail', ['-n', '0', '-F', file], { stdio: ['ignore', 'pipe', 'ignore'] })
   const close = async (): Promise<void> => void (await Promise.all([asks, prints].map(end)))
@@ -100,7 +98,7 @@ async function bare(home: string, url: string): Promise<Pipeline> {
 }
 
 async function ours(home: string, url: string): Promise<Pipeline> {
-  const env = { ...plain, HOME: home, XDG_STATE_HOME: join(home, 'state'), KIM_TOKEN: 'bench' }
+  const env = { ...process.env, HOME: home, XDG_STATE_HOME: join(home, 'state'), KIM_TOKEN: 'bench' }
   const store = join(home, 'store')
   const where = ['--url', url, '--allow-loopback', '--dialect', 'hosted', '--store', store]
   const asks = spawn(process.execPath, [PRODUCER, 'run', ...where], {

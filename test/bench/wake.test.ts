@@ -13,7 +13,6 @@ const skip = process.platform === 'win32'
 t.test('bench wake - every message becomes a line, ours and the bare one', { skip }, t => {
   const { status, stdout, stderr } = spawnSync(process.execPath, [bench, '--tiny', '--json'], {
     encoding: 'utf8',
-    env: { ...process.env, NODE_OPTIONS: '' },
   })
   t.equal(status, 0, stderr)
   const { rows } = JSON.parse(stdout) as { rows: Record<string, Record<string, number>> }

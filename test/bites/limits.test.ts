@@ -60,7 +60,7 @@ function passes(file: string, changed?: { readonly name: string; readonly value:
   const { status } = spawnSync(process.execPath, [...options, join(root, file)], {
     cwd: root,
     stdio: 'ignore',
-    env: { ...process.env, NODE_OPTIONS: '', TAP_BAIL: '1' },
+    env: { ...process.env, TAP_BAIL: '1' },
   })
   return status === 0
 }

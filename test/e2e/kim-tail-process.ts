@@ -10,9 +10,6 @@ const sdk = dirname(createRequire(import.meta.url).resolve('@kim/observer-sdk/pa
 /** The launcher that npm links. */
 export const BIN: string = join(sdk, 'bin/kim-tail.js')
 
-/** Node as a user starts it: the test runner adds loaders to its children, which triples their start. */
-export const PLAIN_NODE: readonly string[] = ['-u', 'NODE_OPTIONS', process.execPath]
-
 /** How a finished command ended and what it said. */
 export interface Ended {
   readonly code: number | null
@@ -34,7 +31,7 @@ export function environment(home: string, more: Environment = {}): Record<string
 
 /** Runs a command to its end. */
 export function tail(home: string, args: readonly string[], more: Environment = {}): Ended {
-  const done = spawnSync('env', [...PLAIN_NODE, BIN, ...args], {
+  const done = spawnSync(process.execPath, [BIN, ...args], {
     encoding: 'utf8',
     env: environment(home, more),
     maxBuffer: 1 << 28,
@@ -59,7 +56,7 @@ export class Following {
   #wake: (() => void)[] = []
 
   constructor(home: string, args: readonly string[], more: Environment = {}) {
-    this.child = spawn('env', [...PLAIN_NODE, BIN, ...args], {
+    this.child = spawn(process.execPath, [BIN, ...args], {
       env: environment(home, more),
       stdio: ['ignore', 'pipe', 'pipe'],
     })

@@ -79,7 +79,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
 t.test('CL-14 SIGTERM - in the first moment of all is a clean end too', async t => {
   const first = `const on = process.on
     process.on = function (name, ...rest) {
-      if (name === 'SIGUSR1') queueMicrotask(() => process.kill(process.pid, 'SIGTERM'))
+      if (name === 'SIGUSR1') queueMicrotask(() => process.emit('SIGTERM', 'SIGTERM'))
       return on.call(this, name, ...rest)
     }`
   const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(first)}` }

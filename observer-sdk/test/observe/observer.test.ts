@@ -504,8 +504,6 @@ t.test('close - leaves no handle and no timer: the process ends by itself (OB-58
     const child = spawnSync(process.execPath, [script, journal.eventsDir, manner], {
       encoding: 'utf8',
       timeout: 20_000,
-      // The test runner's loaders keep handles of their own.
-      env: { ...process.env, NODE_OPTIONS: '' },
     })
     t.equal(child.status, 0, `${manner}: ${child.stderr}`)
     t.equal(child.stdout, 'nothing left\n', manner)

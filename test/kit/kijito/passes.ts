@@ -8,7 +8,7 @@ const PATIENCE_MS = 20_000
 export async function passes(file: URL, env: Readonly<Record<string, string>>): Promise<boolean> {
   const child = spawn(process.execPath, [fileURLToPath(file)], {
     stdio: 'ignore',
-    env: { ...process.env, NODE_OPTIONS: '', KIM_PATIENCE_MS: String(PATIENCE_MS), ...env },
+    env: { ...process.env, KIM_PATIENCE_MS: String(PATIENCE_MS), ...env },
   })
   return (await new Promise(resolve => child.on('close', resolve))) === 0
 }

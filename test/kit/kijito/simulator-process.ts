@@ -27,10 +27,9 @@ export class SimulatorProcess {
   readonly url: Promise<string>
 
   constructor(flags: readonly string[] = []) {
-    const { NODE_OPTIONS: _, ...env } = process.env
     const port = flags.includes('--port') ? [] : ['--port', '0']
     const args = [MAIN, ...port, '--stdin', ...flags]
-    this.#child = spawn(process.execPath, args, { env, stdio: ['pipe', 'pipe', 'inherit'] })
+    this.#child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
     this.url = new Promise((resolve, reject) => {
       this.#ready = resolve
       this.#child.once('error', reject)
