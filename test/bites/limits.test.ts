@@ -1,5 +1,7 @@
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
@@ -39,7 +41,7 @@ const SHOWN_BY: Readonly<Record<string, string>> = {
   monitor_content_code_points_max: 'observer-sdk/dist-test/cli/plan.test.js',
   agent_line_characters_max: 'observer-sdk/dist-test/cli/plan.test.js',
   exec_timeout_ms_max: 'observer-sdk/dist-test/cli/exec-time.test.js',
-  exec_event_bytes_max: 'observer-sdk/dist-test/cli/consume.test.js',
+  exec_event_bytes_max: 'observer-sdk/dist-test/cli/exec.test.js',
   consumer_lock_stale_ms_max: 'observer-sdk/dist-test/cli/board.test.js',
 }
 
@@ -55,18 +57,24 @@ function preload(name: string, value: number): string {
 }
 
 /** Runs one compiled test file in a process of its own, in which a limit may be another. */
-function passes(file: string, changed?: { readonly name: string; readonly value: number }): boolean {
+async function passes(
+  file: string,
+  changed?: { readonly name: string; readonly value: number },
+): Promise<boolean> {
   const options = changed === undefined ? [] : ['--import', preload(changed.name, changed.value)]
-  const { status } = spawnSync(process.execPath, [...options, join(root, file)], {
+  const child = spawn(process.execPath, [...options, join(root, file)], {
     cwd: root,
     stdio: 'ignore',
     env: { ...process.env, TAP_BAIL: '1' },
   })
-  return status === 0
+  const [code] = await once(child, 'exit')
+  return code === 0
 }
 
-t.test('limits - as they are, the tests pass', async t => {
-  for (const file of new Set(Object.values(SHOWN_BY))) t.ok(passes(file), file)
+t.jobs = availableParallelism()
+
+t.test('limits - as they are, the tests pass', { buffered: true }, async t => {
+  for (const file of new Set(Object.values(SHOWN_BY))) t.ok(await passes(file), file)
 })
 
 t.test('limits - each has a test that shows it', async t => {
@@ -74,11 +82,11 @@ t.test('limits - each has a test that shows it', async t => {
 })
 
 for (const [name, file] of Object.entries(SHOWN_BY)) {
-  t.test(`limits - ${name}, one less or one more, is noticed`, async t => {
+  t.test(`limits - ${name}, one less or one more, is noticed`, { buffered: true }, async t => {
     const { value, unit } = limits[name] ?? { value: 0, unit: '' }
     const step = STEP[name] ?? 1
     for (const other of [value - step, value + step]) {
-      t.notOk(passes(file, { name, value: other }), `${file} fails with ${other} ${unit}`)
+      t.notOk(await passes(file, { name, value: other }), `${file} fails with ${other} ${unit}`)
     }
   })
 }

@@ -5,7 +5,7 @@ import { runExec } from '../../dist/announce/exec-runner.js'
 t.test('exec - a command has 10 s', async t => {
   mock.timers.enable({ apis: ['setTimeout'] })
   t.teardown(() => mock.timers.reset())
-  const running = runExec('sleep 60', { PATH: process.env['PATH'] ?? '' }, new AbortController().signal)
+  const running = runExec('sleep 2', { PATH: process.env['PATH'] ?? '' }, new AbortController().signal)
   mock.timers.tick(10_000)
   t.same(await running, { kind: 'refused', why: 'took longer than 10 s' })
 })
