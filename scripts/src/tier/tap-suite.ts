@@ -6,11 +6,18 @@ import { root } from './root.js'
 
 const SUMMARY = /^# \{ total: (\d+), pass: (\d+)(?:, fail: (\d+))?(?:, todo: (\d+))?(?:, skip: (\d+))? \}$/m
 
+/** How a suite is run, where that differs from the rest. */
+export interface SuiteOptions {
+  readonly env?: Readonly<Record<string, string>>
+  /** How many files at a time; by default the test runner's own setting. */
+  readonly jobs?: number
+}
+
 /** Runs compiled tap files. A file in which nothing ran fails the suite: an empty test proves nothing. */
 export async function tapSuite(
   name: string,
   files: readonly string[],
-  env: Readonly<Record<string, string>> = {},
+  { env = {}, jobs }: SuiteOptions = {},
 ): Promise<Result> {
   if (files.length === 0) {
     return {
@@ -23,7 +30,11 @@ export async function tapSuite(
       output: `the suite "${name}" has no test files`,
     }
   }
-  const { code, output } = await capture('tap', ['--reporter=tap', ...files], env)
+  const { code, output } = await capture(
+    'tap',
+    ['--reporter=tap', ...(jobs === undefined ? [] : [`--jobs=${jobs}`]), ...files],
+    env,
+  )
   keepLog(name, output)
   const counts = SUMMARY.exec(output)
   const number = (index: number): number => Number(counts?.[index] ?? 0)

@@ -2,13 +2,13 @@ import { gate } from './command.js'
 import { packSteps } from './pack.js'
 import { testFiles } from './sources.js'
 import type { Step } from './step.js'
-import { tapSuite } from './tap-suite.js'
+import { type SuiteOptions, tapSuite } from './tap-suite.js'
 
 const EXAMPLES = ['examples/tail-to-stdout', 'examples/extension-host', 'examples/kijito-sim']
 const PACKAGES = ['manifest', 'cli-kit', 'observer-sdk', 'producer', ...EXAMPLES]
 
-function suite(name: string, env: Readonly<Record<string, string>> = {}): Step {
-  return { name, run: () => tapSuite(name, testFiles(`test/${name}`, '.test'), env) }
+function suite(name: string, options: SuiteOptions = {}): Step {
+  return { name, run: () => tapSuite(name, testFiles(`test/${name}`, '.test'), options) }
 }
 
 /** The packages' own tests. */
@@ -44,10 +44,11 @@ export const checkSteps: readonly Step[] = [
   suite('fuzz'),
   suite('kills'),
   suite('bench'),
-  suite('e2e'),
+  // Its files wait for one another's processes far more than they compute.
+  suite('e2e', { jobs: 5 }),
 ]
 
 /** `npm run soak`: the same suites, told to take their long form. */
 export const soakSteps: readonly Step[] = ['fault', 'sim', 'fuzz', 'kills', 'e2e'].map(name =>
-  suite(name, { KIM_SOAK: '1' }),
+  suite(name, { env: { KIM_SOAK: '1' } }),
 )
