@@ -1,6 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
+import { serve } from './loopback-server.js'
 import { newStore, notesOf, ProducerProcess } from './producer-process.js'
 
 // Nobody listens there: what is shown here holds whatever a server does.
@@ -158,4 +159,76 @@ t.test('status - where there is no store exits 4 and makes none', async t => {
   const status = await ran(t, 'status', '--store', store)
   t.equal(status.code, 4)
   t.notOk(existsSync(store))
+})
+
+t.test('CL-12 refusals - whose store it is comes before everything about the new address', async t => {
+  const store = newStore(t)
+  const producer = await started(t, store)
+  producer.kill('SIGTERM')
+  await producer.ended
+  const others = [
+    ['--url', 'http://10.1.2.3:4'],
+    ['--url', 'http://127.0.0.1:2'],
+    ['--url', 'https://api.kijito.ai'],
+    ['--url', 'https://api.kijito.ai', '--token-file', '/nonexistent'],
+  ]
+  for (const [flag = '', url = '', ...more] of others) {
+    const { code, err } = await ran(t, 'run', '--store', store, flag, url, ...more)
+    t.equal(code, 2, url)
+    const canonical = url.replace('127.0.0.1', 'localhost')
+    t.match(err, `the store ${store} belongs to http://localhost:1, not to ${canonical}\n`, url)
+    t.match(err, /\n {2}nothing was appended; .*--store.*--url http:\/\/localhost:1\n$/)
+  }
+  t.match((await ran(t, 'run', '--store', store, '--url', 'nonsense')).err, /is not a URL/)
+})
+
+t.test('KS-2 KS-81 refusals - one says all that an address needs', async t => {
+  const { code, err } = await ran(t, 'run', '--store', newStore(t), '--url', 'http://127.0.0.1:2')
+  t.equal(code, 2)
+  t.match(err, /--dialect is required.*\n.*--dialect local.*--allow-loopback/)
+})
+
+t.test('KS-51 401 - says which server does not take the token of which place, and not the token', async t => {
+  const flags = await serve(t, () => ({ status: 401, body: {} }))
+  const url = flags[1] ?? ''
+  const home = dirname(newStore(t))
+  const file = join(home, 'token')
+  writeFileSync(file, 'very-secret\n', { mode: 0o600 })
+  const refused = async (more: readonly string[], env: Record<string, string> = {}): Promise<string> => {
+    const producer = new ProducerProcess(t, ['run', '--store', newStore(t), ...flags, ...more], env)
+    t.equal(await producer.ended, 2)
+    t.notMatch(producer.err, 'very-secret')
+    return producer.err
+  }
+  for (const selection of [[], ['--persona', 'river']]) {
+    const byFile = await refused([...selection, '--token-file', file])
+    t.match(
+      byFile,
+      `kim-producer: ${url} answers 401: it does not take the token of the file ${file}\n  write `,
+    )
+    const byVariable = await refused(selection, { KIM_TOKEN: 'very-secret' })
+    t.match(byVariable, /does not take the token of \$KIM_TOKEN\n {2}set \$KIM_TOKEN /)
+    t.match(await refused(selection), /answers 401: no token was sent\n {2}.*--token-file.*KIM_TOKEN\n$/)
+  }
+})
+
+t.test('KS-51 nobody there - what happened, what was kept and what to do are said', async t => {
+  const nobody = ['--url', 'http://127.0.0.1:1', '--dialect', 'local', '--allow-loopback']
+  const producer = new ProducerProcess(t, ['run', '--store', newStore(t), ...nobody])
+  await producer.logged('directory_unavailable')
+  producer.kill('SIGTERM')
+  t.equal(await producer.ended, 0)
+  t.match(
+    producer.log.find(({ code }) => code === 'directory_unavailable'),
+    {
+      msg: /connection refused.*nobody is watched until it can be; it is asked again by itself/,
+      hint: /running at http:\/\/127\.0\.0\.1:1\? .*--url/,
+    },
+  )
+  const one = new ProducerProcess(t, ['run', '--store', newStore(t), ...NOBODY, '--alert-after', '1'])
+  await one.logged('alert')
+  t.match(
+    one.log.find(({ code }) => code === 'alert'),
+    { persona: 'argus', msg: /connection refused/, hint: /--url/ },
+  )
 })

@@ -1,6 +1,7 @@
 import type { JsonObject } from '@kim/manifest'
 import type { Draft } from '../journal/draft.js'
 import type { DirectoryEntry } from '../source/answer.js'
+import { type AccountKind, accountMember, accountReason } from './account-reason.js'
 import { openAlert } from './alert-kind.js'
 import type { Authorship } from './authorship.js'
 import { alertDraft } from './drafts.js'
@@ -77,14 +78,13 @@ export function audienceOf({ directory, personas, authorship }: AccountFacts): r
 
 /** One account-wide alarm as it is to stand. */
 export interface AccountAlarm {
-  readonly kind: 'stranded-mail' | 'urgent-unanswered'
+  readonly kind: AccountKind
   readonly names: readonly string[]
   readonly members: JsonObject
-  readonly reason: string
 }
 
 function namesIn(payload: JsonObject, kind: AccountAlarm['kind']): readonly unknown[] {
-  const list = payload[kind === 'stranded-mail' ? 'stranded_inboxes' : 'urgent_unanswered']
+  const list = payload[accountMember(kind)]
   return Array.isArray(list) ? list : []
 }
 
@@ -97,7 +97,7 @@ export function* alarmDrafts(
   audience: readonly Persona[],
   watched: readonly Persona[],
 ): Generator<Draft> {
-  const { kind, names, members, reason } = alarm
+  const { kind, names, members } = alarm
   for (const persona of names.length === 0 ? watched : audience) {
     const { name, alerts } = persona
     const standing = openAlert(alerts, kind)
@@ -112,6 +112,7 @@ export function* alarmDrafts(
     const isNews = standing === undefined || names.some(one => !known.includes(one))
     if (!isNews && known.length === names.length) continue
     const event = isNews ? 'alert' : undefined
+    const reason = accountReason(kind, names)
     yield alertDraft(name, kind, { isNew: !alerts.has(kind), status: 'open', reason, members, event })
   }
 }

@@ -41,8 +41,7 @@ export class AccountDesk {
         stranded_inboxes: [...stranded],
         ...(dormant.length > 0 ? { dormant_inboxes: [...dormant] } : {}),
       }
-      const reason = `stranded-mail: ${stranded.length} inboxes hold unread mail, and nobody is seen to read them`
-      yield* alarmDrafts({ kind: 'stranded-mail', names: stranded, members, reason }, audience, personas)
+      yield* alarmDrafts({ kind: 'stranded-mail', names: stranded, members }, audience, personas)
     }
     if (options.urgentAlerts) {
       const { urgent, writeOnly } = urgentUnanswered(facts)
@@ -50,8 +49,7 @@ export class AccountDesk {
         urgent_unanswered: [...urgent],
         ...(writeOnly.length > 0 ? { urgent_unanswered_write_only: [...writeOnly] } : {}),
       }
-      const reason = `urgent-unanswered: ${urgent.length} personas have urgent mail and wrote nothing since`
-      yield* alarmDrafts({ kind: 'urgent-unanswered', names: urgent, members, reason }, audience, personas)
+      yield* alarmDrafts({ kind: 'urgent-unanswered', names: urgent, members }, audience, personas)
     }
     hive.areAlarmsDirty = false
   }

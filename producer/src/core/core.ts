@@ -34,6 +34,9 @@ export interface CoreNote {
   readonly code: string
   readonly message: string
   readonly persona?: string | undefined
+  readonly hint?: string
+  /** Why the server could not be asked; whoever knows which server that is says what to do about it. */
+  readonly failure?: string | undefined
   readonly fields?: Readonly<Record<string, string | number | boolean>> | undefined
 }
 

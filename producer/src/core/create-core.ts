@@ -102,7 +102,8 @@ class HiveCore implements Core {
       {
         level: 'warn',
         code: 'directory_unavailable',
-        message: `the directory cannot be fetched (${reason}); the personas known so far stay watched`,
+        message: `the directory cannot be fetched (${reason}): ${this.#watchedMeanwhile()}`,
+        failure: reason,
       },
       { level: 'info', code: 'directory_available', message: 'the directory was fetched again' },
     )
@@ -120,6 +121,14 @@ class HiveCore implements Core {
     this.#hasDirectory = true
     hive.areAlarmsDirty = true
     hive.isGenesisDirty = true
+  }
+
+  #watchedMeanwhile(): string {
+    const { size } = this.#hive.inboxes
+    if (size === 0) return 'nobody is watched until it can be; it is asked again by itself'
+    return size === 1
+      ? 'the inbox known so far stays watched'
+      : `the ${size} inboxes known so far stay watched`
   }
 
   /** Once: rediscovery only adds, so it stays full as long as this process lives. */

@@ -21,7 +21,7 @@ export function checkSource(store: string, recorded: string, given: string): voi
   if (canonicalSource(recorded) === canonicalSource(given)) return
   throw failure(
     'source_mismatch',
-    `the store ${store} belongs to ${recorded}, not to ${canonicalSource(given)}`,
-    'nothing was appended; give this source another --store',
+    `the store ${store} belongs to ${canonicalSource(recorded)}, not to ${canonicalSource(given)}`,
+    `nothing was appended; give this source another --store, or follow the other: --url ${canonicalSource(recorded)}`,
   )
 }

@@ -1,13 +1,80 @@
+import { isJsonObject, type JsonObject } from '@kim/manifest'
+import { type AccountKind, accountEnd, accountMember, accountReason } from '../core/account-reason.js'
 import type { Draft } from '../journal/draft.js'
+import { type Asked, remedyOf } from '../source/remedy.js'
 import type { RunEntry } from './run-log.js'
 
-/** The lines for the log about conditions that began or ended with these drafts: whoever looks there first sees them. */
-export function alarmLines(drafts: readonly Draft[]): RunEntry[] {
-  return drafts.flatMap((draft): RunEntry[] => {
-    if (draft.item_type !== 'alert') return []
-    const { agent: persona, summary: message, event, payload } = draft
-    if (payload?.['status'] === 'cleared') return [{ level: 'info', code: 'alert_ended', persona, message }]
+const ACCOUNT_KINDS: readonly AccountKind[] = ['stranded-mail', 'urgent-unanswered']
+
+/**
+ * The lines for the log about conditions that began or ended with what became durable: whoever looks there first sees
+ * them. An account-wide alarm stands once for each inbox that is told of it, and the log says it once (KS-91).
+ */
+export class AlarmLines {
+  readonly #asked: Asked
+  /** Whom each account-wide alarm is about, as the log has it; none for one that this process has not met yet. */
+  readonly #said = new Map<AccountKind, ReadonlySet<string>>()
+
+  constructor(asked: Asked) {
+    this.#asked = asked
+  }
+
+  /** What these drafts have to say, in their order. */
+  of(drafts: readonly Draft[]): RunEntry[] {
+    return drafts.flatMap(draft => {
+      const payload = isJsonObject(draft.payload) ? draft.payload : {}
+      if (draft.item_type !== 'alert') return []
+      const kind = ACCOUNT_KINDS.find(known => known === payload['kind'])
+      return kind === undefined ? this.#ofInbox(draft, payload) : this.#ofAccount(draft, payload, kind)
+    })
+  }
+
+  #ofInbox({ agent: persona, summary: message, event }: Draft, payload: JsonObject): RunEntry[] {
+    if (payload['status'] === 'cleared') return [{ level: 'info', code: 'alert_ended', persona, message }]
     // An open one that goes on is no news.
-    return event === 'alert' ? [{ level: 'warn', code: 'alert', persona, message }] : []
-  })
+    if (event !== 'alert') return []
+    const hint = payload['kind'] === 'unreachable' ? remedyOf(message, this.#asked) : undefined
+    return [{ level: 'warn', code: 'alert', persona, message, ...(hint === undefined ? {} : { hint }) }]
+  }
+
+  #ofAccount({ event }: Draft, payload: JsonObject, kind: AccountKind): RunEntry[] {
+    const before = this.#said.get(kind)
+    const listed = namesIn(payload, kind)
+    if (payload['status'] === 'cleared') {
+      this.#said.set(kind, new Set())
+      const gone = [...(before ?? listed)]
+      // Every inbox that was told of it is told of its end.
+      return before?.size === 0 ? [] : [ended(kind, gone)]
+    }
+    this.#said.set(kind, new Set(listed))
+    // One that stood before this process began was said then.
+    if (before === undefined && event !== 'alert') return []
+    const come = listed.filter(name => before?.has(name) !== true)
+    const gone = [...(before ?? [])].filter(name => !listed.includes(name))
+    return [...(come.length > 0 ? [began(kind, come)] : []), ...(gone.length > 0 ? [ended(kind, gone)] : [])]
+  }
+}
+
+function began(kind: AccountKind, names: readonly string[]): RunEntry {
+  return {
+    level: 'warn',
+    code: 'alert',
+    message: accountReason(kind, names),
+    hint: 'kim-tail -p NAME shows what waits there',
+    fields: { kind, names: names.length },
+  }
+}
+
+function ended(kind: AccountKind, names: readonly string[]): RunEntry {
+  return {
+    level: 'info',
+    code: 'alert_ended',
+    message: accountEnd(kind, names),
+    fields: { kind, names: names.length },
+  }
+}
+
+function namesIn(payload: JsonObject, kind: AccountKind): readonly string[] {
+  const list = payload[accountMember(kind)]
+  return Array.isArray(list) ? list.filter(name => typeof name === 'string') : []
 }

@@ -5,8 +5,9 @@ import type { Timers } from '../effects/timers.js'
 import type { Turn } from '../effects/turn.js'
 import type { Draft } from '../journal/draft.js'
 import type { Journal } from '../journal/journal.js'
+import { remedyOf } from '../source/remedy.js'
 import type { Source } from '../source/source.js'
-import { alarmLines } from './alarm-lines.js'
+import { AlarmLines } from './alarm-lines.js'
 import { DiskSpace } from './disk-space.js'
 import { Meters } from './meters.js'
 import { Requests } from './requests.js'
@@ -48,6 +49,7 @@ export class Driver {
   readonly #requests: Requests
   readonly #space: DiskSpace
   readonly #meters: Meters
+  readonly #alarms: AlarmLines
   readonly #done: (ending: Ending) => void
   /** Settles once; it never rejects. */
   readonly ended: Promise<Ending>
@@ -63,6 +65,7 @@ export class Driver {
     this.#opening = parts.opening
     this.#space = new DiskSpace(parts.log)
     this.#meters = parts.meters ?? new Meters()
+    this.#alarms = new AlarmLines(parts.source)
     let done: (ending: Ending) => void = () => undefined
     this.ended = new Promise(resolve => {
       done = resolve
@@ -196,7 +199,7 @@ export class Driver {
       this.#meters.appended(commit.drafts, seconds())
       this.#space.taken(now.monoMs)
       core.committed('durable', this.#now())
-      for (const entry of alarmLines(commit.drafts)) log(entry)
+      for (const entry of this.#alarms.of(commit.drafts)) log(entry)
       if (this.#now().monoMs >= untilMs) return true
     }
   }
@@ -230,7 +233,11 @@ export class Driver {
   }
 
   #say(): void {
-    for (const note of this.#parts.core.notes()) this.#parts.log(note)
+    const { core, log, source } = this.#parts
+    for (const { failure, ...note } of core.notes()) {
+      const hint = failure === undefined ? undefined : remedyOf(failure, source)
+      log(hint === undefined ? note : { ...note, hint })
+    }
   }
 
   /** The last commits of a life that ends of its own will. */

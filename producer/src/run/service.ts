@@ -124,13 +124,15 @@ export class Service {
 
   /** Reads the token file again. */
   reload(): void {
-    const changed = this.#parts.source.reloadToken()
-    this.#parts.log({
+    const { source, log } = this.#parts
+    const changed = source.reloadToken()
+    const { tokenFrom = 'no file' } = source
+    log({
       level: 'info',
       code: 'token_read',
       message: changed
-        ? 'the token was read again and is another one'
-        : 'the token was read again; it is the same',
+        ? `the token was read again from ${tokenFrom} and is another one`
+        : `the token is the same as before (from ${tokenFrom})`,
     })
     if (changed) this.poke()
   }

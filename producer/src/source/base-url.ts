@@ -1,4 +1,6 @@
+import { isIP } from 'node:net'
 import { KimError } from '@kim/manifest'
+import { classOfAddress } from './address.js'
 import type { Dialect } from './answer.js'
 
 /** Where a server is. */
@@ -51,12 +53,18 @@ export function parseBaseUrl(url: string): BaseUrl {
   }
 }
 
+/** What would be the next refusal of such an address, so that it need not come one by one. */
+function alsoNeeded(host: string): string {
+  const is = host === 'localhost' ? 'loopback' : isIP(host) === 0 ? undefined : classOfAddress(host)
+  return is === 'loopback' || is === 'private' ? `. This address needs --allow-${is} too` : ''
+}
+
 /** The dialect of a server: as configured, else the one its well-known address implies (KS-2). */
-export function dialectOf({ base, isLocalDaemon }: BaseUrl, given: Dialect | undefined): Dialect {
+export function dialectOf({ base, host, isLocalDaemon }: BaseUrl, given: Dialect | undefined): Dialect {
   if (given !== undefined) return given
   if (isLocalDaemon) return 'local'
   if (base === HOSTED) return 'hosted'
   throw new KimError('usage', `--dialect is required with --url ${base}`, {
-    hint: 'say --dialect local or --dialect hosted; it is never guessed',
+    hint: `say --dialect local or --dialect hosted; it is never guessed${alsoNeeded(host)}`,
   })
 }

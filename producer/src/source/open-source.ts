@@ -106,17 +106,19 @@ function pagePath({ persona, beforeId, unreadOnly }: PageQuery): string | undefi
 function credential(
   options: SourceOptions,
   dialect: Dialect,
-): { header(): Record<string, string>; reload(): boolean } {
+): { readonly from: string | undefined; header(): Record<string, string>; reload(): boolean } {
   const { tokenFile: file, authHeader, onTokenRefused } = options
   const fs = options.fs ?? nodeFileSystem
   const uid = Object.hasOwn(options, 'uid') ? options.uid : currentHost().uid
-  let token = readToken({ file, env: options.env }, fs, uid)
+  const first = readToken({ file, env: options.env }, fs, uid)
+  let token = first?.token
   if (token === undefined && dialect === 'hosted') {
     throw new KimError('token_invalid', 'the hosted dialect needs a token, and none is configured', {
       hint: 'give --token-file, or set KIM_TOKEN',
     })
   }
   return {
+    from: first?.from,
     header: () => {
       if (token === undefined) return {}
       return authHeader === undefined ? { Authorization: `Bearer ${token}` } : { [authHeader]: token }
@@ -124,7 +126,7 @@ function credential(
     reload: () => {
       if (file === undefined) return false
       try {
-        const found = readToken({ file, env: {} }, fs, uid)
+        const found = readToken({ file, env: {} }, fs, uid)?.token
         const changed = found !== token
         token = found
         return changed
@@ -214,6 +216,7 @@ export async function openSource(options: SourceOptions): Promise<Source> {
   return {
     base: url.base,
     dialect,
+    tokenFrom: token.from,
     page: (query, signal) =>
       ask(pagePath(query), ordinary, signal, value =>
         judgePage(value, dialect, query.beforeId === undefined),

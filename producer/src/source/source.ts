@@ -22,6 +22,8 @@ export interface Source {
   /** The base URL in its canonical form: what a store belongs to. */
   readonly base: string
   readonly dialect: Dialect
+  /** Where the token came from, as a person names it: `the file F` or `$NAME`; undefined where there is none. */
+  readonly tokenFrom: string | undefined
   page(query: PageQuery, signal: AbortSignal): Promise<Answer<Page>>
   directory(signal: AbortSignal): Promise<Answer<Directory>>
   counts(query: CountsQuery, signal: AbortSignal): Promise<Answer<Counts>>

@@ -12,6 +12,13 @@ export interface TokenOrigin {
   readonly env: Environment
 }
 
+/** One place, and what it holds. */
+export interface FoundToken {
+  readonly token: string
+  /** As a person names the place: `the file F` or `$NAME`. */
+  readonly from: string
+}
+
 function invalid(where: string, what: string): KimError {
   return new KimError('token_invalid', `the token in ${where} ${what}`)
 }
@@ -71,11 +78,12 @@ function readSmall(fs: FileSystem, fd: number): string {
   }
 }
 
-function readTokenFile(fs: FileSystem, path: string, uid: number | undefined): string {
+function readTokenFile(fs: FileSystem, path: string, uid: number | undefined): FoundToken {
   const fd = openToken(fs, path)
+  const from = `the file ${path}`
   try {
     checkOwn(fs, fd, path, uid)
-    return checked(readSmall(fs, fd), `the file ${path}`)
+    return { token: checked(readSmall(fs, fd), from), from }
   } finally {
     fs.closeSync(fd)
   }
@@ -85,11 +93,15 @@ function readTokenFile(fs: FileSystem, path: string, uid: number | undefined): s
  * The configured token, or undefined where none is. The first place that is named decides, even if what stands there
  * is refused: falling back would send another credential than the one the operator meant (KS-83).
  */
-export function readToken(origin: TokenOrigin, fs: FileSystem, uid: number | undefined): string | undefined {
+export function readToken(
+  origin: TokenOrigin,
+  fs: FileSystem,
+  uid: number | undefined,
+): FoundToken | undefined {
   if (origin.file !== undefined) return readTokenFile(fs, origin.file, uid)
   for (const name of ['KIM_TOKEN', 'KIJITOMON_TOKEN']) {
     const value = origin.env[name]
-    if (value !== undefined) return checked(value, name)
+    if (value !== undefined) return { token: checked(value, `$${name}`), from: `$${name}` }
   }
   return undefined
 }

@@ -267,3 +267,30 @@ t.test('directory - other names every time make no list that grows for ever (KS-
   t.equal(desk.core.notes().filter(({ code }) => code === 'personas_full').length, 1)
   t.end()
 })
+
+t.test('account alarms - their reason names whom they are about, in the right number (KS-91)', t => {
+  const names = ['a', ...Array.from({ length: 7 }, (_, n) => `p${n}`)]
+  const counts = (): Record<string, readonly [number, number]> =>
+    Object.fromEntries(names.slice(1).map(name => [name, [1, 1] as const]))
+  const page: HiveDesk['script']['page'] = ({ persona }) =>
+    persona === 'a'
+      ? whole([{ id: 9, from: 'a' }, ...names.slice(1).map((from, n) => ({ id: n + 1, from }))])
+      : whole([10])
+  const desk = all(t, {}, { directory: () => names, counts, page }).pass(2000)
+  const reason = (): unknown => desk.payload('alert', 'a/urgent-unanswered')?.['reason']
+  t.equal(
+    reason(),
+    'urgent-unanswered: p0, p1, p2, p3, p4 and 2 more have urgent mail and wrote nothing since',
+  )
+  desk.script.counts = () => ({ p0: [1, 1], p1: [1, 1] })
+  desk.pass(2000)
+  t.equal(reason(), 'urgent-unanswered: p0 and p1 have urgent mail and wrote nothing since')
+  desk.script.counts = () => ({ p1: [1, 1], zz: 1 })
+  desk.pass(2000)
+  t.equal(reason(), 'urgent-unanswered: p1 has urgent mail and wrote nothing since')
+  t.equal(
+    desk.payload('alert', 'a/stranded-mail')?.['reason'],
+    'stranded-mail: zz holds unread mail, and nobody is seen to read it',
+  )
+  t.end()
+})

@@ -12,6 +12,7 @@ export interface HeldRequest {
 export class HeldSource implements Source {
   readonly base = 'http://localhost:7474'
   readonly dialect = 'local'
+  readonly tokenFrom = undefined
   readonly held: HeldRequest[] = []
   isClosed = false
   tokenChanged = false

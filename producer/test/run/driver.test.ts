@@ -290,3 +290,74 @@ t.test('driver - a source that rejects, or a core that throws, is an end and nev
   await throwing.start()
   t.match(throwing.ending, { kind: 'failed', error: { message: 'another' } })
 })
+
+/** An account-wide alarm as one inbox is told of it. */
+const accountAlarm = (agent: string, names: readonly string[], event?: 'alert'): Draft => {
+  const isOpen = names.length > 0
+  return {
+    agent,
+    action: 'update',
+    item_type: 'alert',
+    item_id: `${agent}/urgent-unanswered`,
+    summary: 'urgent-unanswered: …',
+    ...(event === undefined ? {} : { event }),
+    payload: {
+      schema_version: 1,
+      persona: agent,
+      kind: 'urgent-unanswered',
+      status: isOpen ? 'open' : 'cleared',
+      reason: 'urgent-unanswered: …',
+      urgent_unanswered: isOpen ? [...names] : ['river'],
+    },
+  }
+}
+
+t.test(
+  'KS-91 log - an alarm about the account is said once however many are told, by the names it is about',
+  async t => {
+    const bench = new Bench(t)
+    const told = (names: readonly string[], event?: 'alert'): Draft[] =>
+      ['argus', 'loom'].map(agent => accountAlarm(agent, names, event))
+    bench.core.commits = [
+      told(['river'], 'alert'),
+      told(['argus', 'river'], 'alert'),
+      [accountAlarm('echo', ['argus', 'river'], 'alert')],
+      told(['river']),
+      told([]),
+    ]
+    await bench.start()
+    t.match(
+      bench.logged.map(({ level, code, message }) => [level, code, message]),
+      [
+        ['warn', 'alert', 'urgent-unanswered: river has urgent mail and wrote nothing since'],
+        ['warn', 'alert', 'urgent-unanswered: argus has urgent mail and wrote nothing since'],
+        ['info', 'alert_ended', 'urgent-unanswered: ended for argus'],
+        ['info', 'alert_ended', 'urgent-unanswered: ended for river'],
+      ],
+    )
+    t.equal(bench.logged.length, 4)
+  },
+)
+
+t.test('KS-91 log - one that stood before this process is said when it ends, once', async t => {
+  const bench = new Bench(t)
+  bench.core.commits = [[accountAlarm('argus', []), accountAlarm('loom', [])]]
+  await bench.start()
+  t.match(bench.logged, [{ code: 'alert_ended', message: 'urgent-unanswered: ended for river' }])
+  t.equal(bench.logged.length, 1)
+})
+
+t.test('KS-51 log - what keeps the server from being asked comes with what to do about it', async t => {
+  const bench = new Bench(t)
+  bench.core.said = [
+    { level: 'warn', code: 'x', message: 'm', failure: 'unreachable: connection refused (ECONNREFUSED)' },
+    { level: 'warn', code: 'y', message: 'm', failure: 'http 401' },
+    { level: 'warn', code: 'z', message: 'm', failure: 'http 500' },
+  ]
+  await bench.start()
+  t.match(bench.logged, [
+    { code: 'x', hint: /running at http:\/\/localhost:7474\? .*--url/ },
+    { code: 'y', hint: /--token-file/ },
+    { code: 'z', hint: undefined },
+  ])
+})

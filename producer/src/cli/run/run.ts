@@ -7,6 +7,7 @@ import { systemClock } from '../../effects/clock.js'
 import { aroundSyncs, nodeFileSystem } from '../../effects/file-system.js'
 import { keepHeapSmall } from '../../effects/heap.js'
 import { openJournal } from '../../journal/journal.js'
+import { checkSource } from '../../journal/source.js'
 import type { Ending } from '../../run/driver.js'
 import { Meters } from '../../run/meters.js'
 import { pinoLog } from '../../run/pino-log.js'
@@ -15,8 +16,11 @@ import { Service } from '../../run/service.js'
 import { listenToSignals } from '../../run/signals.js'
 import { systemdSupervisor } from '../../run/supervisor.js'
 import type { Watched } from '../../sinks/heartbeats.js'
+import { parseBaseUrl } from '../../source/base-url.js'
 import { openSource } from '../../source/open-source.js'
+import { remedyOf } from '../../source/remedy.js'
 import type { Source } from '../../source/source.js'
+import { recordedSource } from '../recorded-source.js'
 import { version } from '../version.js'
 import { checkEventsFile, openSinks, type Tellers } from './open-sinks.js'
 import { type RunOptions, runOptions } from './options.js'
@@ -45,6 +49,7 @@ export async function run(input: Input, io: Io): Promise<number> {
   const log = withoutEchoes(pinoLog())
   io.signal.addEventListener('abort', () => endSoon(0))
   for (const message of options.warnings) log({ level: 'warn', code: 'flag_ignored', message })
+  checkStoreSource(options)
   checkEventsFile(options.sinks, options.storeDir, log)
   const source = await openSource({
     ...options.server,
@@ -62,6 +67,21 @@ export async function run(input: Input, io: Io): Promise<number> {
   } finally {
     source.close()
   }
+}
+
+/**
+ * Whose store it is comes before everything that could be said about the server: with the address mended, this would
+ * be the next refusal. The open judges it again, under the lock; what cannot be read here is its matter too.
+ */
+function checkStoreSource({ storeDir, server: { url } }: RunOptions): void {
+  parseBaseUrl(url)
+  let recorded: string | undefined
+  try {
+    recorded = recordedSource(storePaths(storeDir).events)
+  } catch {
+    return
+  }
+  if (recorded !== undefined) checkSource(storeDir, recorded, url)
 }
 
 async function serve(
@@ -101,7 +121,7 @@ async function serve(
   io.signal.addEventListener('abort', stop)
   sinks.start()
   try {
-    return exitCodeOf(await service.run(), log)
+    return exitCodeOf(await service.run(), log, source)
   } finally {
     io.signal.removeEventListener('abort', stop)
     deafen()
@@ -109,10 +129,9 @@ async function serve(
 }
 
 /** A verdict is the operator's to mend, as a wrong flag is; a fault is said as the last line of the log. */
-function exitCodeOf(ending: Ending, log: RunLog): number {
+function exitCodeOf(ending: Ending, log: RunLog, source: Source): number {
   if (ending.kind === 'verdict') {
-    const { code, message } = ending.verdict
-    throw new KimError(code === 'token_refused' ? 'token_invalid' : 'config_invalid', message)
+    throw verdictError(ending.verdict.code, source)
   }
   if (ending.kind === 'stopped') {
     log({ level: 'info', code: 'stopped', message: `stopped: ${ending.reason}` })
@@ -128,4 +147,18 @@ function exitCodeOf(ending: Ending, log: RunLog): number {
     fields: known === undefined && error instanceof Error ? { stack: error.stack ?? '' } : {},
   })
   return known?.exitCode ?? 1
+}
+
+/** What can never work, with the server, and the place of the token, that it is about. */
+function verdictError(code: NonNullable<Core['verdict']>['code'], source: Source): KimError {
+  const { base, tokenFrom } = source
+  if (code === 'no_such_persona') {
+    return new KimError('config_invalid', `${base} answers 404 for every selected persona`, {
+      hint: 'nothing was appended for them; check --url, and the names: they are exact',
+    })
+  }
+  const shown = tokenFrom === undefined ? 'no token was sent' : `it does not take the token of ${tokenFrom}`
+  return new KimError('token_invalid', `${base} answers 401: ${shown}`, {
+    hint: remedyOf('http 401', source) ?? '',
+  })
 }

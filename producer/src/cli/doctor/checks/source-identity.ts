@@ -1,10 +1,7 @@
-import { closeSync, openSync, readdirSync, readSync } from 'node:fs'
-import { join } from 'node:path'
-import { decodeLine, KimError, parseSegmentName } from '@kim/manifest'
+import { KimError } from '@kim/manifest'
 import { canonicalSource } from '../../../journal/source.js'
+import { recordedSource } from '../../recorded-source.js'
 import { type Check, fine, unseen } from '../check.js'
-
-const HEAD_BYTES = 4096
 
 /** A store belongs to one server. */
 export const sourceIdentity: Check = {
@@ -24,26 +21,8 @@ export const sourceIdentity: Check = {
     if (canonicalSource(recorded) === given) return fine(given)
     return {
       status: 'fail',
-      evidence: `${paths.root} belongs to ${recorded}, not to ${given}`,
-      remedy: `give this server another --store, or ask the other: --url ${recorded}`,
+      evidence: `${paths.root} belongs to ${canonicalSource(recorded)}, not to ${given}`,
+      remedy: `give this server another --store, or ask the other: --url ${canonicalSource(recorded)}`,
     }
   },
-}
-
-/** What the genesis note says; it is the first record of the first segment. */
-function recordedSource(events: string): string | undefined {
-  const first = readdirSync(events).find(name => parseSegmentName(name) === 1)
-  if (first === undefined) return undefined
-  const fd = openSync(join(events, first), 'r')
-  try {
-    const bytes = Buffer.alloc(HEAD_BYTES)
-    const length = readSync(fd, bytes, 0, HEAD_BYTES, 0)
-    const end = bytes.subarray(0, length).indexOf(10)
-    const decoded = end === -1 ? undefined : decodeLine(bytes.subarray(0, end))
-    const payload = decoded?.kind === 'record' ? decoded.record.payload : undefined
-    const source = payload?.['kind'] === 'genesis' ? payload['source'] : undefined
-    return typeof source === 'string' ? source : undefined
-  } finally {
-    closeSync(fd)
-  }
 }
