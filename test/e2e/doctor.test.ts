@@ -198,7 +198,11 @@ t.test('doctor - a segment that is gone, and one that was changed', async t => {
 t.test('doctor - the store of another server', async t => {
   const machine = new Machine(t).fill()
   const seen = await machine.look(t, 'source', '--url', 'https://api.kijito.ai')
-  t.match(seen, { status: 'fail', evidence: /belongs to http:\/\/localhost:7474, not to https:\/\/api\.kijito\.ai/, remedy: /--url http/ })
+  t.match(seen, {
+    status: 'fail',
+    evidence: /belongs to http:\/\/localhost:7474, not to https:\/\/api\.kijito\.ai/,
+    remedy: /--url http/,
+  })
   const url = /--url (\S+)/.exec(seen.remedy ?? '')?.[1] ?? ''
   t.match(await machine.look(t, 'source', '--url', url), { status: 'ok' })
 })
