@@ -7,9 +7,12 @@ export interface Progress {
   end(): void
 }
 
+/** What is counted. */
+type Unit = 'bytes' | 'records' | 'events'
+
 interface ProgressOptions {
   readonly label: string
-  readonly unit: 'bytes' | 'records'
+  readonly unit: Unit
   readonly stream: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number }
   readonly now?: () => number
 }
@@ -41,7 +44,7 @@ export function startProgress(options: ProgressOptions): Progress {
 /** The text of one progress line. */
 export function progressLine(
   label: string,
-  unit: 'bytes' | 'records',
+  unit: Unit,
   done: number,
   total: number,
   elapsedMs: number,
@@ -51,6 +54,6 @@ export function progressLine(
   const percent = total > 0 ? Math.min(100, Math.floor((done / total) * 100)) : 100
   const rate = elapsedMs > 0 ? done / (elapsedMs / 1000) : 0
   const left = rate > 0 && done < total ? `, ${formatDuration(((total - done) / rate) * 1000)} left` : ''
-  const per = unit === 'bytes' ? '/s' : ' records/s'
+  const per = unit === 'bytes' ? '/s' : ` ${unit}/s`
   return `${label} ${percent}% (${show(done)} of ${show(total)}, ${show(rate)}${per}${left})`
 }

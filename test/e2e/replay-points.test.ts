@@ -16,6 +16,7 @@ import { foldNaively, readNaively } from '../conformance/naive/naive-reader.js'
 import { loadRules } from '../conformance/naive/rules.js'
 import { Prng, Scratch, seedsToRun } from '../kit/index.js'
 import { runSeed } from '../sim/seeds.js'
+import { Simulation } from '../sim/simulation.js'
 import { Tally } from '../sim/tally.js'
 import { applyPatch } from './replay-patch.js'
 
@@ -66,7 +67,7 @@ t.test(
     let fromCheckpoint = 0
     let pairs = 0
     for (const seed of seedsToRun(POINTS / POINTS_PER_HISTORY, 7000)) {
-      t.equal(await runSeed(seed, scratch, new Tally()), undefined)
+      t.equal(await runSeed(seed, new Simulation(seed), scratch, new Tally()), undefined)
       const eventsDir = scratch.root
       const { seq: head } = foldNaively(eventsDir, rules).head
       const journal = openCopy(eventsDir)

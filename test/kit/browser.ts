@@ -4,6 +4,7 @@ import { accessSync, constants, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
+import { onlyTheseFonts } from './browser-fonts.js'
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome']
 const FLAGS = [
@@ -16,6 +17,11 @@ const FLAGS = [
   '--disable-sync',
   '--disable-dev-shm-usage',
   '--hide-scrollbars',
+  // Letters are drawn alike whatever the machine's screen and its settings are.
+  '--font-render-hinting=none',
+  '--disable-lcd-text',
+  '--force-device-scale-factor=1',
+  '--force-color-profile=srgb',
   '--remote-debugging-pipe',
 ]
 
@@ -62,12 +68,16 @@ export class Browser {
   /** Addresses the page asked for, the page itself left out. */
   readonly requests: string[] = []
 
-  private constructor(file: string) {
+  private constructor(file: string, fonts: string | undefined) {
     this.#profile = mkdtempSync(join(tmpdir(), 'kim-browser-'))
     // The sandbox cannot be had by the superuser; the pages are our own.
     const sandbox = process.getuid?.() === 0 ? ['--no-sandbox'] : []
     const args = [...FLAGS, ...sandbox, `--user-data-dir=${this.#profile}`, 'about:blank']
-    this.#child = spawn(file, args, { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] })
+    const env = fonts === undefined ? {} : onlyTheseFonts(fonts, this.#profile)
+    this.#child = spawn(file, args, {
+      stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...env },
+    })
     let text = ''
     const replies = this.#child.stdio[4] as Readable
     replies.setEncoding('utf8').on('data', (chunk: string) => {
@@ -84,9 +94,9 @@ export class Browser {
     this.#child.stdio[3]?.on('error', gone)
   }
 
-  /** Starts one. */
-  static async open(file: string): Promise<Browser> {
-    const browser = new Browser(file)
+  /** Starts one; with the directory of `findFonts`, its letters are the same on every machine. */
+  static async open(file: string, fonts?: string): Promise<Browser> {
+    const browser = new Browser(file, fonts)
     const { targetId } = await browser.ask('Target.createTarget', { url: 'about:blank' })
     const { sessionId } = await browser.ask('Target.attachToTarget', { targetId, flatten: true })
     browser.#session = sessionId as string
@@ -130,7 +140,7 @@ export class Browser {
     await this.ask('Input.dispatchKeyEvent', { type: 'keyUp', ...which })
   }
 
-  /** The picture of the page, or of the whole of it. */
+  /** What is seen of the page, or the whole of it, as a PNG. */
   async screenshot(whole = false): Promise<Buffer> {
     const { data } = await this.ask('Page.captureScreenshot', { captureBeyondViewport: whole })
     return Buffer.from(data as string, 'base64')

@@ -2,7 +2,7 @@
 export class SimClock {
   #wall: number
   #mono: number
-  readonly #bootOffset: number
+  #bootOffset: number
 
   constructor(wall = Date.UTC(2026, 5, 10, 14, 0, 0), mono = 1000) {
     this.#wall = wall
@@ -27,6 +27,13 @@ export class SimClock {
     if (!(ms >= 0)) throw new RangeError('time does not pass backwards')
     this.#wall += ms
     this.#mono += ms
+  }
+
+  /** The host sleeps: the wall clock and the time since boot go on, the monotonic clock stands. */
+  suspend(ms: number): void {
+    if (!(ms >= 0)) throw new RangeError('nobody sleeps backwards')
+    this.#wall += ms
+    this.#bootOffset += ms
   }
 
   /** Somebody sets the wall clock, forwards or back. */

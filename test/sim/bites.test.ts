@@ -2,6 +2,7 @@ import type { Switches } from '@kim/producer/internal'
 import t from 'tap'
 import { Scratch } from '../kit/index.js'
 import { runSeed } from './seeds.js'
+import { Simulation } from './simulation.js'
 import { Tally } from './tally.js'
 
 /** The safeguards that can be left out, and how many seeds are enough to miss each; README.md has the table. */
@@ -19,8 +20,10 @@ for (const [name, seeds] of Object.entries(enough)) {
     t.teardown(() => scratch.remove())
     let caught: string | undefined
     let seed = 0
-    while (caught === undefined && seed < seeds)
-      caught = await runSeed(++seed, scratch, new Tally(), { [name]: true })
+    while (caught === undefined && seed < seeds) {
+      seed++
+      caught = await runSeed(seed, new Simulation(seed, { [name]: true }), scratch, new Tally())
+    }
     t.ok(caught, `caught within ${seeds} seeds`)
     t.comment(`seed ${seed}: ${caught?.split('\n')[0]?.slice(0, 200)}`)
   })

@@ -1,10 +1,6 @@
 import t from 'tap'
-import { isSoak, Scratch, seedsToRun } from '../kit/index.js'
-import { runSeed } from './seeds.js'
-import { Tally } from './tally.js'
-
-/** After so many failing seeds the rest would say the same. */
-const failuresMax = 3
+import { runSeeds } from './seeds.js'
+import { Simulation } from './simulation.js'
 
 // The seeds are many, and each is bounded by its own steps.
 t.setTimeout(0)
@@ -12,24 +8,5 @@ t.setTimeout(0)
 t.test(
   'simulation - every journal is what its callers were promised, whatever happened to it',
   { timeout: 0 },
-  async t => {
-    const seeds = seedsToRun(isSoak() ? 20_000 : 2000)
-    const scratch = new Scratch('kim-sim-')
-    t.teardown(() => scratch.remove())
-    const tally = new Tally()
-    let run = 0
-    let failures = 0
-    for (const seed of seeds) {
-      const failure = await runSeed(seed, scratch, tally)
-      run++
-      if (failure === undefined) continue
-      const [what = '', ...story] = failure.split('\n')
-      for (const line of story) t.comment(line)
-      t.fail(what)
-      if (++failures === failuresMax) break
-    }
-    t.comment(`seeds ${seeds[0]} to ${seeds[run - 1]}: ${run} run, ${failures} failed`)
-    t.comment(tally.toString())
-    t.equal(run - failures, seeds.length, 'every seed holds')
-  },
+  t => runSeeds(t, 'kim-sim-', seed => new Simulation(seed)),
 )

@@ -1,17 +1,26 @@
-import type { Switches } from '@kim/producer/internal'
-import type { Scratch } from '../kit/index.js'
-import { Simulation } from './simulation.js'
-import type { Tally } from './tally.js'
+import type { Test } from 'tap'
+import { isSoak, Scratch, seedsToRun } from '../kit/index.js'
+import { Tally } from './tally.js'
 import { Violation } from './violation.js'
+
+/** One seed of a simulation: it throws a Violation where something is not as it must be. */
+interface Simulated {
+  readonly tally: Tally
+  /** What led to where it is. */
+  readonly story: string
+  run(scratch: Scratch): Promise<void>
+}
+
+/** After so many failing seeds the rest would say the same. */
+const FAILURES_MAX = 3
 
 /** Runs one seed; what went wrong and what led to it, or nothing. */
 export async function runSeed(
   seed: number,
+  simulation: Simulated,
   scratch: Scratch,
   tally: Tally,
-  switches: Switches = {},
 ): Promise<string | undefined> {
-  const simulation = new Simulation(seed, switches)
   try {
     await simulation.run(scratch)
     return undefined
@@ -21,4 +30,30 @@ export async function runSeed(
   } finally {
     tally.merge(simulation.tally)
   }
+}
+
+/** Runs all seeds of a tier, or the one that was asked for, and says what they came to. */
+export async function runSeeds(
+  t: Test,
+  scratchPrefix: string,
+  simulate: (seed: number) => Simulated,
+): Promise<void> {
+  const seeds = seedsToRun(isSoak() ? 20_000 : 2000)
+  const scratch = new Scratch(scratchPrefix)
+  t.teardown(() => scratch.remove())
+  const tally = new Tally()
+  let run = 0
+  let failures = 0
+  for (const seed of seeds) {
+    const failure = await runSeed(seed, simulate(seed), scratch, tally)
+    run++
+    if (failure === undefined) continue
+    const [what = '', ...story] = failure.split('\n')
+    for (const line of story) t.comment(line)
+    t.fail(what)
+    if (++failures === FAILURES_MAX) break
+  }
+  t.comment(`seeds ${seeds[0]} to ${seeds[run - 1]}: ${run} run, ${failures} failed`)
+  t.comment(tally.toString())
+  t.equal(run - failures, seeds.length, 'every seed holds')
 }

@@ -40,7 +40,7 @@ t.test('CL-49 page - what is drawn can be told from what is behind it, light and
     )
     const of = (name: string): Colour => colourOf(named.get(name) ?? '')
     const marks = ['new', 'silent', 'backfill', 'read', 'removed', 'alert', 'event', 'other']
-    const spans = ['outage', 'down', 'run', 'gap', 'none']
+    const spans = ['outage', 'down', 'run', 'asleep', 'gap', 'none']
     const inside = (name: string): Colour =>
       of(name).map((value, i) => value * INSIDE + (of('bg')[i] ?? 0) * (1 - INSIDE)) as unknown as Colour
     for (const behind of ['bg', 'band']) {

@@ -99,6 +99,25 @@ t.test('CL-49 timeline - shows messages, outages, runs, gaps and waits', async t
   t.end()
 })
 
+t.test('CL-49 timeline - shows where the host slept, and only there', async t => {
+  const maker = new JournalMaker()
+  const clocks = [
+    [1000, 6000],
+    [3000, 8000],
+    // An hour passed, and the monotonic clock saw a second of it.
+    [4000, 3_608_000],
+    [4500, 3_608_900],
+  ]
+  for (const [mono_ms = 0, boot_ms = 0] of clocks) maker.add({ clock: { mono_ms, boot_ms } })
+  const copy = openCopy(maker.write(t.testdir()))
+  const request = { ...everything, mode: 'all', title: 'x' } as const
+  const { spans } = await collectTimeline(copy, request, { eventsDir: copy.eventsDir })
+  t.match(
+    spans.filter(({ kind }) => kind === 'suspended'),
+    [{ lane: 0, from_seq: 3, to_seq: 4, label: 'the host slept 59m 59s of it' }],
+  )
+})
+
 t.test(
   'CL-49 page - is one file with a policy that names its own script and style, and nothing to load',
   async t => {

@@ -1,9 +1,10 @@
 import type { Draft } from '@kim/producer/internal'
 import t from 'tap'
 import { Scratch } from '../../kit/index.js'
+import { runSeed } from '../seeds.js'
 import { Tally } from '../tally.js'
 import type { Sabotage } from './producer.js'
-import { runHiveSeed } from './seeds.js'
+import { HiveSimulation } from './simulation.js'
 
 const isMessage = ({ item_type, action }: Draft): boolean => item_type === 'message' && action !== 'update'
 const isPin = ({ item_id, payload }: Draft): boolean =>
@@ -83,8 +84,10 @@ for (const [name, { seeds, sabotage }] of Object.entries(sabotages)) {
     t.teardown(() => scratch.remove())
     let caught: string | undefined
     let seed = 0
-    while (caught === undefined && seed < seeds)
-      caught = await runHiveSeed(++seed, scratch, new Tally(), sabotage)
+    while (caught === undefined && seed < seeds) {
+      seed++
+      caught = await runSeed(seed, new HiveSimulation(seed, sabotage), scratch, new Tally())
+    }
     t.ok(caught, `caught within ${seeds} seeds`)
     t.comment(`seed ${seed}: ${caught?.split('\n')[0]?.slice(0, 200)}`)
   })

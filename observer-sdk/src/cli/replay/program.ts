@@ -1,7 +1,31 @@
-import { completionCommand, type Program } from '@kim/cli-kit'
+import { type Command, completionCommand, type Program } from '@kim/cli-kit'
 import { VERSION } from '../version.js'
 import { events, json, output, persona, source, store, utc } from './flags.js'
 import { redact } from './redact-mode-of.js'
+
+/** What `find` takes, under both of its names. */
+const finding: Pick<Command, 'flags' | 'examples' | 'load'> = {
+  flags: [
+    ...source,
+    {
+      name: 'until',
+      kind: 'string',
+      value: 'EXPR',
+      about: 'a condition over the state; CL-45 has the paths',
+    },
+    { name: 'all', kind: 'boolean', about: 'every time it turns true, and until when' },
+    output('text', 'json'),
+    json,
+  ],
+  examples: [
+    [
+      'kim-replay find --events ./events --until "persona.river.unread > 10"',
+      'when the mail began to pile up',
+    ],
+    ["kim-replay find --events ./events --all --until 'alert.river.unreachable.open'", 'every outage'],
+  ],
+  load: () => import('./find.js'),
+}
 
 /** `kim-replay`: what a copied journal says, from its files alone. */
 export const program: Program = {
@@ -95,51 +119,9 @@ export const program: Program = {
     {
       name: 'find',
       about: 'Find the first record with which a condition over the state turns true.',
-      flags: [
-        ...source,
-        {
-          name: 'until',
-          kind: 'string',
-          value: 'EXPR',
-          about: 'a condition over the state; CL-45 has the paths',
-        },
-        { name: 'all', kind: 'boolean', about: 'every time it turns true, and until when' },
-        output('text', 'json'),
-        json,
-      ],
-      examples: [
-        [
-          'kim-replay find --events ./events --until "persona.river.unread > 10"',
-          'when the mail began to pile up',
-        ],
-        ["kim-replay find --events ./events --all --until 'alert.river.unreachable.open'", 'every outage'],
-      ],
-      load: () => import('./find.js'),
+      ...finding,
     },
-    {
-      name: 'bisect',
-      about: 'The same as find.',
-      flags: [
-        ...source,
-        {
-          name: 'until',
-          kind: 'string',
-          value: 'EXPR',
-          about: 'a condition over the state; CL-45 has the paths',
-        },
-        { name: 'all', kind: 'boolean', about: 'every time it turns true, and until when' },
-        output('text', 'json'),
-        json,
-      ],
-      examples: [
-        [
-          'kim-replay find --events ./events --until "persona.river.unread > 10"',
-          'when the mail began to pile up',
-        ],
-        ["kim-replay find --events ./events --all --until 'alert.river.unreachable.open'", 'every outage'],
-      ],
-      load: () => import('./find.js'),
-    },
+    { name: 'bisect', about: 'The same as find.', ...finding },
     {
       name: 'play',
       about: 'Print the stored lines again, as far apart as they were, for trying a consumer.',

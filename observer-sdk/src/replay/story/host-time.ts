@@ -14,7 +14,8 @@ export interface HostEvent {
   readonly ms: number | null
 }
 
-const SLEEP_MS = 1000
+/** Less than this is not called sleep: a busy host shows as much. */
+export const SLEEP_MS = 1000
 const CLOCK_SET_MS = 2000
 const EVENTS_MAX = 1000
 

@@ -1,4 +1,5 @@
 /** Lays a journal out in time, in one pass. */
+import { formatDuration } from '@kim/cli-kit'
 import type { Effect, ReadRecord } from '@kim/manifest'
 import type { PassOptions } from '../../verify/pace.js'
 import type { CopiedJournal } from '../copied-journal.js'
@@ -8,6 +9,8 @@ import { unknownPersona } from '../not-found.js'
 import { type Applied, Reading } from '../reading.js'
 import { type RedactMode, Redactor } from '../redactor.js'
 import { paceFrom } from '../state-at.js'
+import { spanBetween } from '../story/clocks.js'
+import { SLEEP_MS } from '../story/host-time.js'
 import { ProducerRuns } from '../story/producer-runs.js'
 import { LatencyBins } from './latency-bins.js'
 import { MarkStore } from './mark-store.js'
@@ -80,6 +83,7 @@ class Collector {
   readonly #lanes = new Map<string, number>([[PRODUCER, 0]])
   readonly #breaks: Break[] = []
   #places = 0
+  #before: ReadRecord | undefined
   #records = 0
   #undated = 0
   #first: { readonly t: number; readonly seq: number } | undefined
@@ -105,6 +109,7 @@ class Collector {
     if (places > this.#places && this.#last !== undefined && this.#breaks.length < BREAKS_MAX)
       this.#breaks.push({ seq, t, afterSeq: this.#last.seq, afterT: this.#last.t })
     this.#places = places
+    this.#sleep(record, t)
     this.#last = { t, seq }
     const { fromMs, toMs, personas } = this.#request
     if (agent === undefined || item_type === 'journal') return
@@ -184,7 +189,10 @@ class Collector {
       const kind = payload?.['kind']
       const name = typeof kind === 'string' ? kind : item_id.slice(item_id.lastIndexOf('/') + 1)
       const reason = payload?.['reason']
-      const why = typeof reason === 'string' ? `: ${this.#redactor.prose(reason.slice(0, 200))}` : ''
+      // A reason often begins with the kind, which stands before it anyway.
+      const words =
+        typeof reason === 'string' ? reason.slice(reason.startsWith(`${name}: `) ? name.length + 2 : 0) : ''
+      const why = words === '' ? '' : `: ${this.#redactor.prose(words.slice(0, 200))}`
       const key = `alert ${item_id}`
       if (action === 'delete' || payload?.['status'] !== 'open') this.#spans.end(key, t, seq)
       else
@@ -202,6 +210,24 @@ class Collector {
         this.#spans.begin(key, { lane, kind: 'down', from: t, from_seq: seq, label: 'down' })
       else this.#spans.end(key, t, seq)
     }
+  }
+
+  /** Where the host slept between two records, which of the time between them is not known, only how much. */
+  #sleep(record: ReadRecord, t: number): void {
+    const before = this.#before
+    this.#before = record
+    if (before === undefined || this.#last === undefined) return
+    const { suspended_ms } = spanBetween(before, record)
+    if (suspended_ms === null || suspended_ms < SLEEP_MS) return
+    this.#spans.add({
+      lane: 0,
+      kind: 'suspended',
+      from: Math.min(this.#last.t, t),
+      to: t,
+      from_seq: before.seq,
+      to_seq: record.seq,
+      label: `the host slept ${formatDuration(suspended_ms)} of it`,
+    })
   }
 
   #producer(): void {

@@ -22,7 +22,7 @@ const first = t => { let l = 0, h = M.t.length; while (l < h) { const m = (l + h
 const x = t => LEFT + (t - v.a) / (v.b - v.a) * (W - LEFT);
 const y = lane => TOP + lane * LANE - top;
 function style() { const s = getComputedStyle(document.documentElement); colours = {};
-  for (const n of ['bg', 'fg', 'dim', 'line', 'band', 'new', 'silent', 'backfill', 'read', 'removed', 'alert', 'event', 'other', 'outage', 'down', 'run', 'gap', 'none']) colours[n] = s.getPropertyValue('--' + n).trim() }
+  for (const n of ['bg', 'fg', 'dim', 'line', 'band', 'new', 'silent', 'backfill', 'read', 'removed', 'alert', 'event', 'other', 'outage', 'down', 'run', 'asleep', 'gap', 'none']) colours[n] = s.getPropertyValue('--' + n).trim() }
 // A canvas that gets another size is empty, so it is painted at once: a frame without a picture would flicker.
 function size() { const r = Math.min(devicePixelRatio || 1, 2); if (W === cv.clientWidth && cv.width === (W * r | 0)) return; W = cv.clientWidth; H = TOP + Math.min(D.lanes.length, LANES_MAX) * LANE + 4; LEFT = Math.min(140, W * 0.3 | 0); names.clear(); top = Math.min(top, lowest());
   cv.style.touchAction = lowest() > 0 ? 'none' : 'pan-y';
@@ -36,11 +36,11 @@ const below = D.kinds.map((_, k) => k).sort((i, j) => j % 4 - i % 4 || j - i);
 const tallest = B ? B.t.map((_, i) => i).sort((i, j) => B.t[i] - B.t[j] || B.lane[i] - B.lane[j] || B.n[j] - B.n[i]) : [];
 let due = false;
 function paint() { if (!due) { due = true; requestAnimationFrame(() => { due = false; draw() }) } }
-const STEPS = [1, 10, 100, 1000, 5000, 15000, 60000, 300000, 900000, 3600000, 10800000, 43200000, 86400000, 604800000, 2592000000, 31536000000];
-const SPAN = { alert: 'alert', outage: 'outage', down: 'down', run: 'run', no_producer: 'none', gap: 'gap' }, KINDS = Object.keys(SPAN);
+const STEPS = [1, 10, 100, 1000, 5000, 15000, 60000, 300000, 900000, 1800000, 3600000, 10800000, 21600000, 43200000, 86400000, 604800000, 2592000000, 31536000000];
+const SPAN = { alert: 'alert', outage: 'outage', down: 'down', run: 'run', suspended: 'asleep', no_producer: 'none', gap: 'gap' }, KINDS = Object.keys(SPAN);
 function draw() {
   cx.fillStyle = colours.bg; cx.fillRect(0, 0, W, H); cx.font = '12px system-ui, sans-serif'; cx.textBaseline = 'middle';
-  const span = v.b - v.a, step = STEPS.find(s => span / s < (W - LEFT) / 110) || STEPS[STEPS.length - 1] * 10;
+  const span = v.b - v.a, step = STEPS.find(s => span / s < (W - LEFT) / (s < 1000 || s >= 86400000 ? 110 : 80)) || STEPS[STEPS.length - 1] * 10;
   const lo = Math.max(0, Math.floor(top / LANE)), hi = Math.min(D.lanes.length, lo + Math.ceil(H / LANE) + 1);
   for (let l = lo; l < hi; l++) if (l % 2 === 0) { cx.fillStyle = colours.band; cx.fillRect(0, y(l), W, LANE) }
   cx.save(); cx.beginPath(); cx.rect(LEFT, TOP, W - LEFT, H - TOP); cx.clip();
@@ -50,6 +50,8 @@ function draw() {
     const a = Math.max(x(s.from), LEFT - 2), b = Math.min(s.to === null ? W + 2 : x(s.to), W + 2), thin = s.kind === 'alert';
     const w = Math.max(b - a, 2), p = y(s.lane) + (thin ? LANE - 4 : 3), h = thin ? 3 : LANE - 6, solid = thin || s.kind === 'gap';
     if (w < 4) { const at = s.lane * KINDS.length + KINDS.indexOf(s.kind), px = a | 0; if (lined[at] === px) continue; lined[at] = px; cx.fillStyle = colours[SPAN[s.kind]]; cx.fillRect(px, p, Math.ceil(w), h); continue }
+    // Sleep is part of a run: it hides what it lies on, or its colour would be none.
+    if (s.kind === 'suspended') { cx.fillStyle = colours.bg; cx.fillRect(a, p, w, h) }
     cx.fillStyle = colours[SPAN[s.kind]]; cx.globalAlpha = solid ? 1 : 0.28; cx.fillRect(a, p, w, h); cx.globalAlpha = 1;
     if (!solid) { cx.fillRect(a, p, w, 1); cx.fillRect(a, p + h - 1, w, 1); cx.fillRect(a, p, 1, h); cx.fillRect(a + w - 1, p, 1, h) } }
   const K = D.kinds.length, on = D.kinds.map(k => shown.has(k)), fill = D.kinds.map(k => colours[k]);
@@ -70,8 +72,10 @@ function draw() {
   if (hit >= 0 && M.t[hit] !== undefined) { cx.strokeStyle = colours.fg; cx.lineWidth = 2; cx.strokeRect(x(M.t[hit]) - 5, y(M.lane[hit]) + 2, 10, LANE - 4) }
   cx.restore();
   cx.fillStyle = colours.bg; cx.fillRect(0, 0, W, TOP); cx.strokeStyle = colours.line; cx.lineWidth = 1; cx.fillStyle = colours.dim; cx.fillText('UTC', 6, 10);
+  // The day stands at the first time of the picture, and where another one begins.
+  let day = '';
   if (!EMPTY) for (let t = Math.ceil(v.a / step) * step; t < v.b; t += step) { const p = x(t) | 0; if (p < LEFT) continue; cx.beginPath(); cx.moveTo(p + 0.5, TOP - 5); cx.lineTo(p + 0.5, H); cx.globalAlpha = 0.35; cx.stroke(); cx.globalAlpha = 1;
-    const d = new Date(t); const s = isNaN(d) ? '' : d.toISOString(); const text = step >= 86400000 ? s.slice(0, 10) : step >= 60000 ? s.slice(5, 16).replace('T', ' ') : step >= 1000 ? s.slice(11, 19) : s.slice(11, 23);
+    const d = new Date(t); const s = isNaN(d) ? '' : d.toISOString(); const isNew = day !== s.slice(5, 10); day = s.slice(5, 10); const text = step >= 86400000 ? s.slice(0, 10) : step >= 60000 ? (isNew ? day + ' ' : '') + s.slice(11, 16) : step >= 1000 ? s.slice(11, 19) : s.slice(11, 23);
     if (p + 3 + cx.measureText(text).width < W) cx.fillText(text, p + 3, 10) }
   if (EMPTY) cx.fillText('nothing happened in that time', LEFT + 6, TOP + LANE / 2);
   cx.save(); cx.beginPath(); cx.rect(0, TOP, LEFT - 4, H - TOP); cx.clip();

@@ -9,7 +9,7 @@ export const MARK_KINDS = ['new', 'silent', 'backfill', 'read', 'removed', 'aler
 export type MarkKind = (typeof MARK_KINDS)[number]
 
 /** What a span can be. */
-export type SpanKind = 'alert' | 'outage' | 'down' | 'run' | 'no_producer' | 'gap'
+export type SpanKind = 'alert' | 'outage' | 'down' | 'run' | 'suspended' | 'no_producer' | 'gap'
 
 /** Something that happened at a time. Columns, for there may be many. */
 export interface Marks {

@@ -20,6 +20,7 @@ export const SPAN_WORDS: Readonly<Record<SpanKind, string>> = {
   outage: 'inbox unreachable',
   down: 'persona down',
   run: 'producer ran',
+  suspended: 'host suspended',
   no_producer: 'no producer ran',
   gap: 'records missing',
 }

@@ -1,0 +1,2 @@
+/** The seed of the afternoon that docs/incident.md looks into. */
+export const SEED = 7
