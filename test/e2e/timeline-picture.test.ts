@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { recreateIncident } from '../incident/incident.js'
-import { PICTURES, takePictures, whyNoPictures } from '../incident/pictures.js'
+import { PICTURES, type Taken, takePictures, whyNoPictures } from '../incident/pictures.js'
 import { SEED } from '../incident/seed.js'
 import { commandsOf, DOCS, readPage, type } from '../incident/walk-through.js'
 import { decodePng, pictureDifference } from '../kit/index.js'
@@ -13,13 +13,15 @@ import { decodePng, pictureDifference } from '../kit/index.js'
 /** The share of the pixels that may differ: a newer browser draws an edge otherwise. */
 const SHARE_MAX = 0.01
 
-const differences = (pictures: ReadonlyMap<string, Buffer>): Map<string, number> =>
+/** How much of each picture differs: of the whole, or of the timeline in it if that is more. */
+const differences = (pictures: ReadonlyMap<string, Taken>): Map<string, number> =>
   new Map(
     PICTURES.map(name => {
       const taken = pictures.get(name)
       if (taken === undefined) return [name, 1]
-      const committed = readFileSync(join(DOCS, name))
-      return [name, pictureDifference(decodePng(committed), decodePng(taken))]
+      const [committed, now] = [decodePng(readFileSync(join(DOCS, name))), decodePng(taken.png)]
+      const parts = [undefined, taken.canvas].map(part => pictureDifference(committed, now, part))
+      return [name, Math.max(...parts)]
     }),
   )
 

@@ -1,5 +1,5 @@
 import { pathToFileURL } from 'node:url'
-import { Browser, findBrowser, findFonts } from '../kit/index.js'
+import { Browser, findBrowser, findFonts, type Part } from '../kit/index.js'
 
 /** The pictures of the walk-through, and how the page is looked at for each. */
 const LOOKS: Readonly<Record<string, { width: number; height: number; dark: boolean }>> = {
@@ -24,15 +24,24 @@ export function whyNoPictures(): string | undefined {
   return findFonts() === undefined ? 'the DejaVu fonts are not installed' : undefined
 }
 
+/** Where on the page the timeline itself is: it is small, and must not hide among the rest. */
+const CANVAS = `(({ x, y, width, height }) => ({ x: Math.round(x), y: Math.round(y), width: Math.floor(width), height: Math.floor(height) }))(document.getElementById('picture').getBoundingClientRect())`
+
+/** One picture of the page. */
+export interface Taken {
+  readonly png: Buffer
+  readonly canvas: Part
+}
+
 /** Takes the pictures of a timeline page, by their names. */
-export async function takePictures(page: string): Promise<Map<string, Buffer>> {
+export async function takePictures(page: string): Promise<Map<string, Taken>> {
   const browser = await Browser.open(findBrowser() ?? '', findFonts())
-  const pictures = new Map<string, Buffer>()
+  const pictures = new Map<string, Taken>()
   try {
     for (const [name, look] of Object.entries(LOOKS)) {
       await browser.go(pathToFileURL(page).href, look)
       await browser.eval(DRAWN)
-      pictures.set(name, await browser.screenshot())
+      pictures.set(name, { png: await browser.screenshot(), canvas: await browser.eval<Part>(CANVAS) })
     }
   } finally {
     await browser.close()

@@ -17,9 +17,9 @@ try {
   const why = whyNoPictures()
   if (why !== undefined) console.log(`the pictures stay as they are: ${why}`)
   else {
-    for (const [name, picture] of await takePictures(join(directory, 'incident.html'))) {
-      writeFileSync(join(DOCS, name), picture)
-      console.log(`docs/${name}: ${picture.length} bytes`)
+    for (const [name, { png }] of await takePictures(join(directory, 'incident.html'))) {
+      writeFileSync(join(DOCS, name), png)
+      console.log(`docs/${name}: ${png.length} bytes`)
     }
   }
 } finally {

@@ -51,7 +51,8 @@ export function type(command: string, directory: string): string {
     encoding: 'utf8',
     env: { ...process.env, PATH, TZ: 'UTC' },
   })
-  return `${stdout}${stderr}`.replaceAll(directory, HERE)
+  // Rows of a spreadsheet end as RFC 4180 has it; a terminal does not show it.
+  return `${stdout}${stderr}`.replaceAll('\r\n', '\n').replaceAll(directory, HERE)
 }
 
 /** The page as it is committed. */

@@ -75,6 +75,8 @@ t.test('png - a difference is the share of the pixels that differ by more than a
   t.equal(pictureDifference(grey(100), grey(124, 31)), 0)
   t.equal(pictureDifference(grey(100), grey(125, 31)), 0.01)
   t.equal(pictureDifference(grey(100), grey(75, 31)), 0.01)
+  t.equal(pictureDifference(grey(100), grey(0, 31), { x: 0, y: 1, width: 5, height: 2 }), 0.1)
+  t.equal(pictureDifference(grey(100), grey(0, 31), { x: 1, y: 1, width: 5, height: 2 }), 0)
   const other = decodePng(encode(5, 20, 3, new Uint8Array(300).fill(100), [0]))
   t.equal(pictureDifference(grey(100), other), 1)
 })

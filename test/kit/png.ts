@@ -85,17 +85,26 @@ function predicted(filter: number, left: number, above: number, corner: number):
 /** A pixel is another one if a channel differs by more than this, of 255: less is how smooth an edge was drawn. */
 const CHANNEL_STEP = 24
 
-/** The share of pixels that differ, from 0 to 1; pictures of two sizes differ everywhere. */
-export function pictureDifference(a: Picture, b: Picture): number {
+/** A part of a picture, in pixels. */
+export interface Part {
+  readonly x: number
+  readonly y: number
+  readonly width: number
+  readonly height: number
+}
+
+/** The share of pixels that differ, in a part or in the whole, from 0 to 1; pictures of two sizes differ everywhere. */
+export function pictureDifference(a: Picture, b: Picture, part: Part = { x: 0, y: 0, ...a }): number {
   if (a.width !== b.width || a.height !== b.height) return 1
-  const pixels = a.width * a.height
+  const { x, y, width, height } = part
   let differing = 0
-  for (let pixel = 0; pixel < pixels; pixel++) {
-    for (let at = pixel * 4; at < pixel * 4 + 4; at++) {
-      if (Math.abs((a.rgba[at] ?? 0) - (b.rgba[at] ?? 0)) <= CHANNEL_STEP) continue
-      differing++
-      break
-    }
-  }
-  return differing / pixels
+  for (let row = y; row < y + height; row++)
+    for (let column = x; column < x + width; column++)
+      if (isOther(a.rgba, b.rgba, (row * a.width + column) * 4)) differing++
+  return differing / (width * height)
+}
+
+function isOther(a: Uint8Array, b: Uint8Array, at: number): boolean {
+  for (let i = at; i < at + 4; i++) if (Math.abs((a[i] ?? 0) - (b[i] ?? 0)) > CHANNEL_STEP) return true
+  return false
 }
