@@ -42,6 +42,7 @@ const BASE = 'https://kijito.example'
 export class SimulatedSource implements Source {
   readonly base: string = BASE
   readonly dialect: Dialect = 'hosted'
+  readonly tokenFrom: undefined
   readonly #kijito: Kijito
   readonly #loop: SimLoop
   readonly #random: Prng
