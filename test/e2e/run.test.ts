@@ -132,7 +132,9 @@ t.test('CP-9 poke, status, shutdown - ask the producer that runs, and say where 
   const producer = await started(t, store)
   const poked = await ran(t, 'poke', '--store', store, '--json')
   t.same([poked.code, poked.out], [0, '{"due":1}\n'], poked.err)
-  t.match((await ran(t, 'poke', '--store', store, '-p', 'nobody')).out, '0 inboxes are due now')
+  const mistyped = await ran(t, 'poke', '--store', store, '-p', 'arguz')
+  t.equal(mistyped.code, 4)
+  t.match(mistyped.err, /no inbox "arguz" is watched; did you mean argus\?\n {2}watched: argus\n$/)
   const status = await ran(t, 'status', '--store', store, '--json')
   t.match(JSON.parse(status.out), {
     state: 'running',
@@ -231,4 +233,27 @@ t.test('KS-51 nobody there - what happened, what was kept and what to do are sai
     one.log.find(({ code }) => code === 'alert'),
     { persona: 'argus', msg: /connection refused/, hint: /--url/ },
   )
+})
+
+t.test('KS-92 a mistyped persona - is said once in the log, and watched all the same', async t => {
+  const flags = await serve(t, path => {
+    const rows = path.startsWith('/api/personas') ? [{ persona: 'river' }] : []
+    return { status: 200, body: { result: rows } }
+  })
+  const producer = new ProducerProcess(t, [
+    'run',
+    '--store',
+    newStore(t),
+    ...flags,
+    '-p',
+    'rivr',
+    '-p',
+    'river',
+  ])
+  await producer.logged('persona_unlisted')
+  producer.kill('SIGTERM')
+  t.equal(await producer.ended, 0, producer.err)
+  const lines = producer.log.filter(({ code }) => code === 'persona_unlisted')
+  t.match(lines, [{ level: 'warn', persona: 'rivr', msg: /did you mean river\?$/ }])
+  t.equal(lines.length, 1)
 })

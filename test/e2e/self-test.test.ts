@@ -94,7 +94,7 @@ t.test('self-test - M5 KS-86 two inboxes are each reported', async t => {
   const flags = await kijito(t, [])
   const { code, out } = await selfTest(t.testdir(), ...flags, '-p', 'argus', '-p', 'river')
   t.equal(code, 1)
-  t.match(out, /^fail {2}inbox {4}argus: .*\nok {4}inbox {4}river: 1 messages shown/m)
+  t.match(out, /^fail {2}inbox {4}argus: .*\nok {4}inbox {4}river: 1 message shown/m)
 })
 
 t.test('self-test - M6 KS-86 a producer at work is not disturbed, and does not disturb', async t => {
@@ -147,4 +147,50 @@ t.test('self-test - M3 KS-86 a sink that does not take it fails it', async t => 
     'true',
   )
   t.equal(well.code, 0, well.out)
+})
+
+/** A server that knows river and argus; every inbox is empty. */
+const quietHive = (t: Test, asked: string[] = []): Promise<string[]> =>
+  serve(t, path => {
+    asked.push(path)
+    const rows = path.startsWith('/api/personas') ? [{ persona: 'river' }, { persona: 'argus' }] : []
+    return { status: 200, body: { result: rows } }
+  })
+
+t.test(
+  'self-test - KS-92 an inbox that the directory does not list is a warning with the nearest name',
+  async t => {
+    const asked: string[] = []
+    const flags = await quietHive(t, asked)
+    const { code, out } = await selfTest(
+      t.testdir(),
+      ...flags,
+      '-p',
+      'rivr',
+      '-p',
+      'argus',
+      '-p',
+      'river,argus',
+    )
+    t.equal(code, 0, 'an empty inbox is healthy')
+    t.match(
+      out,
+      /^warn {2}inbox {4}rivr: 0 messages shown; .*did you mean river\? \(.*\n {6}names are exact/m,
+    )
+    t.match(out, /^ok {4}inbox {4}argus: 0 messages shown \(/m)
+    t.match(out, /^warn {2}inbox {4}river,argus: .*\n {6}.*--persona river --persona argus$/m)
+    t.equal(asked.filter(path => path.startsWith('/api/personas')).length, 1, 'one look for all of them')
+    const json = JSON.parse((await selfTest(t.testdir(), ...flags, '-p', 'rivr', '--json')).out) as object
+    t.match(json, { ok: true, results: [{ name: 'rivr', ok: true, warning: /did you mean river\?$/ }] })
+  },
+)
+
+t.test('self-test - KS-51 a failure comes with what to do about it', async t => {
+  const nobody = ['--url', 'http://127.0.0.1:1', '--dialect', 'local', '--allow-loopback']
+  const { code, out } = await selfTest(t.testdir(), ...nobody, '-p', 'river')
+  t.equal(code, 1)
+  t.match(
+    out,
+    /^fail {2}inbox {4}river: unreachable: .*\n {6}is Kijito running at http:\/\/127\.0\.0\.1:1\?.*--url$/m,
+  )
 })

@@ -15,6 +15,7 @@ import type {
 } from './core.js'
 import { CountsDesk } from './counts-desk.js'
 import { type CoreJournal, Hive } from './hive.js'
+import { NameCheck } from './name-check.js'
 import { PollDesk } from './poll-desk.js'
 import { ReadIn } from './read-in.js'
 import { statusOf } from './status.js'
@@ -31,6 +32,7 @@ class HiveCore implements Core {
   readonly #counts: CountsDesk
   readonly #committer: Committer
   readonly #readIn: ReadIn
+  readonly #names: NameCheck
   readonly #asked: Record<Ask['kind'], number> = { page: 0, counts: 0, directory: 0 }
   #verdict: Core['verdict']
   #directorySentMs = 0
@@ -42,6 +44,7 @@ class HiveCore implements Core {
     this.#hive = hive
     this.#polls = new PollDesk(hive)
     this.#counts = new CountsDesk(hive)
+    this.#names = new NameCheck(hive)
     this.#readIn = new ReadIn(hive.view, hive.personas, authorship)
     this.#committer = new Committer({
       hive,
@@ -67,7 +70,7 @@ class HiveCore implements Core {
 
   #startDirectory(monoMs: number): number {
     const { directory } = this.#hive
-    if (directory === undefined) return Number.POSITIVE_INFINITY
+    if (directory === undefined) return this.#names.start(monoMs)
     if (directory.dueMs > monoMs) return directory.dueMs
     directory.isAsked = true
     this.#directorySentMs = monoMs
@@ -94,7 +97,10 @@ class HiveCore implements Core {
   #directory(answer: Extract<Answered, { kind: 'directory' }>['answer'], monoMs: number): void {
     const hive = this.#hive
     const { directory } = hive
-    if (directory === undefined) return
+    if (directory === undefined) {
+      this.#names.answered(answer, monoMs)
+      return
+    }
     const reason = answer.ok ? '' : answer.failure.reason
     hive.noteChange(
       'directory_unavailable',

@@ -33,6 +33,8 @@ export class Hive implements Rules {
   readonly inboxes: Map<string, Inbox> = new Map()
   readonly directory: DirectoryWatch | undefined
   readonly mode: 'all' | 'list'
+  /** Of a list: inboxes that answered with nothing and of which nothing stands, so that they may not exist. */
+  readonly unproven: Set<string> = new Set()
   /** Undefined while no counts are at hand. */
   table: CountsTable
   /** An answer for counts came in, whatever it was. */

@@ -99,7 +99,16 @@ export class PollDesk {
       inbox.lastStatus = undefined
       inbox.lastHealthyMs = result.receivedMs
       inbox.liveness = healthy
+      this.#prove(inbox.name, result.rows.length > 0)
     }
+  }
+
+  /** One that has mail, or ever had, exists. */
+  #prove(name: string, hasRows: boolean): void {
+    const { mode, unproven, personas } = this.#hive
+    if (mode === 'all') return
+    if (hasRows || personas.take(name).index.size > 0) unproven.delete(name)
+    else unproven.add(name)
   }
 
   #graceEndsMs(inbox: Inbox): number {

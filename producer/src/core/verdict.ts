@@ -10,7 +10,10 @@ const FATAL = [401, 404]
  */
 export function verdictOf(hive: Hive, answered: Answered): Core['verdict'] {
   if (hive.hasArmed || answered.answer.ok) return undefined
-  if (answered.kind === 'directory') return answered.answer.failure.status === 401 ? refused : undefined
+  // Where a list is watched, the directory is only looked at for names that may be mistyped.
+  if (answered.kind === 'directory') {
+    return hive.mode === 'all' && answered.answer.failure.status === 401 ? refused : undefined
+  }
   if (answered.kind === 'counts' || hive.inboxes.size === 0) return undefined
   // One that answers 401 while another is not known yet may be that one's own trouble.
   const statuses = [...hive.inboxes.values()].map(({ polls, lastStatus }) =>

@@ -45,9 +45,15 @@ const personaFlags: readonly Flag[] = [
     many: true,
     commas: false,
     value: 'P',
-    about: 'an inbox by its exact name',
+    about: 'an inbox by its exact name, comma included; give it again for another',
   },
-  { name: 'personas', kind: 'string', many: true, value: 'A,B', about: 'several inboxes' },
+  {
+    name: 'personas',
+    kind: 'string',
+    many: true,
+    value: 'A,B',
+    about: 'several inboxes; a comma in a name is \\,',
+  },
   { name: 'all-personas', kind: 'boolean', about: 'every inbox of the directory (the default)' },
 ]
 

@@ -5,5 +5,9 @@ export interface Outcome {
   readonly name: string
   readonly ok: boolean
   readonly detail: string
+  /** What is odd about it though it is well. */
+  readonly warning?: string
+  /** What to do about it. */
+  readonly hint?: string | undefined
   readonly ms: number
 }

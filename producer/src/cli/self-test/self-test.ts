@@ -36,9 +36,11 @@ export async function run(input: Input, io: Io): Promise<number> {
   return isWell ? 0 : 1
 }
 
-function line({ part, name, ok, detail, ms }: Outcome): string {
-  const word = ok ? 'ok  ' : 'fail'
-  return `${word}  ${part.padEnd(7)}  ${safeText(name)}: ${safeText(detail)} (${ms.toFixed(1)} ms)\n`
+function line({ part, name, ok, detail, ms, warning, hint }: Outcome): string {
+  const word = !ok ? 'fail' : warning === undefined ? 'ok  ' : 'warn'
+  const said = warning === undefined ? detail : `${detail}; ${warning}`
+  const next = hint === undefined ? '' : `      ${safeText(hint)}\n`
+  return `${word}  ${part.padEnd(7)}  ${safeText(name)}: ${safeText(said)} (${ms.toFixed(1)} ms)\n${next}`
 }
 
 function logTo(io: Io): RunLog {

@@ -1,5 +1,5 @@
-import { didYouMean } from '@kim/cli-kit'
 import { KimError } from '@kim/manifest'
+import { unlistedName } from '../../../core/unlisted-name.js'
 import { type Check, fine, unseen } from '../check.js'
 
 /** A misspelt inbox is empty for ever, and nobody is told. */
@@ -18,8 +18,8 @@ export const personas: Check = {
       if (first === undefined) return fine(`${selected.length} of ${known.length} in the directory`)
       return {
         status: 'warn',
-        evidence: `not in the directory: ${missing.join(', ')}${didYouMean(first, known)}`,
-        remedy: 'spell them as the directory does; an inbox nobody knows answers with nothing',
+        evidence: missing.map(name => unlistedName(name, known).message).join('; '),
+        remedy: unlistedName(first, known).hint,
       }
     } catch (error) {
       if (error instanceof KimError) return unseen('the directory could not be had')
