@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { SEED } from '../incident/seed.js'
 import { commandsOf, DOCS, readPage, retold, type } from '../incident/walk-through.js'
 import { objections } from '../kit/index.js'
 
@@ -54,7 +55,7 @@ t.test('incident - is a whole store that its judge has nothing against', async t
 t.test('incident - the same seed gives the same bytes, another seed others', async t => {
   const again = make('--json')
   const facts = JSON.parse(again.out) as { ok: boolean; store: string; seed: number; head_seq: number }
-  t.match(facts, { ok: true, seed: 7 })
+  t.match(facts, { ok: true, seed: SEED })
   t.ok(facts.store.startsWith(home), 'a temporary directory, which it names')
   const files = hashes(store)
   t.ok(Object.keys(files).length > 4)
@@ -65,6 +66,29 @@ t.test('incident - the same seed gives the same bytes, another seed others', asy
   t.same(await objections(join(home, 'other', 'events')), [])
 })
 
+t.test(
+  'incident - holds an outage, a host that slept and a persona that answers nothing, whatever the seed',
+  async t => {
+    for (const seed of [SEED, 8, 9]) {
+      const store = join(home, `kinds-${seed}`)
+      make('--seed', String(seed), '--out', store)
+      const timeline = 'kim-replay timeline -o json --redact none --out kinds.json --events'
+      type(`${timeline} ${store}/events`, home)
+      const { spans } = JSON.parse(readFileSync(join(home, 'kinds.json'), 'utf8')) as {
+        spans: { kind: string; label: string; from: number; to: number }[]
+      }
+      const longest = (kind: string): number =>
+        Math.max(0, ...spans.filter(span => span.kind === kind).map(({ from, to }) => (to - from) / 60_000))
+      t.ok(longest('outage') > 10, `seed ${seed}: an outage of ${longest('outage')} minutes`)
+      t.ok(longest('suspended') > 120, `seed ${seed}: asleep for ${longest('suspended')} minutes`)
+      t.ok(
+        spans.some(({ kind, label }) => kind === 'alert' && /^urgent-unanswered: loom/.test(label)),
+        `seed ${seed}: loom does not answer`,
+      )
+    }
+  },
+)
+
 t.test('incident - a directory that is not empty is left as it is', async t => {
   const full = join(home, 'full')
   mkdirSync(full)
@@ -73,6 +97,9 @@ t.test('incident - a directory that is not empty is left as it is', async t => {
   t.equal(code, 2)
   t.match(err, /is not empty\n {2}nothing was written/)
   t.same(readdirSync(full), ['mine.txt'])
+  const file = make('--out', join(full, 'mine.txt'))
+  t.match([file.code, file.err], [2, /mine\.txt is no directory/])
+  t.equal(readFileSync(join(full, 'mine.txt'), 'utf8'), 'mine')
   t.match(make('--help').out, /--seed[\s\S]*--json/)
 })
 

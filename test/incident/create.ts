@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { type Input, type Io, printReport, startProgress, usageError } from '@kim/cli-kit'
@@ -29,6 +29,12 @@ export async function run(input: Input, io: Io): Promise<number> {
 /** A directory with nothing in it: what stands in another one is not ours to mix with. */
 function emptyDirectory(path: string): string {
   const directory = resolve(path)
+  const standing = statSync(directory, { throwIfNoEntry: false })
+  if (standing !== undefined && !standing.isDirectory())
+    throw usageError(
+      `${directory} is no directory`,
+      'nothing was written; name one that is empty or not there',
+    )
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   if (readdirSync(directory).length > 0)
     throw usageError(
