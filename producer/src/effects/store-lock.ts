@@ -1,5 +1,6 @@
 import * as fs from 'node:fs'
 import { createRequire } from 'node:module'
+import { isProcessAlive } from '@kim/cli-kit'
 import { openFlags } from './file-system.js'
 
 /** What stands in the lock file, for people: the lock itself is the kernel's. */
@@ -58,16 +59,6 @@ function readHolder(fd: number): LockHolder | undefined {
   }
 }
 
-/** False for what an earlier holder left: a process that this system does not have. */
-function isAlive({ pid }: LockHolder): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
-}
-
 function isAt(path: string, own: fs.Stats): boolean {
   try {
     const found = fs.lstatSync(path)
@@ -109,9 +100,9 @@ export const kernelLock: StoreLock = {
         if (!native.tryLock(fd)) {
           const found = readHolder(fd)
           fs.closeSync(fd)
-          // Between its lock and its name a holder is nobody, or the one before it. At the deadline whoever is named
+          // Between its lock and its name a holder is nobody, or the one before it, which has ended. At the deadline whoever is named
           // there is the best there is: a holder in another container has a pid that means nothing here.
-          if ((found !== undefined && isAlive(found)) || performance.now() > deadline) {
+          if ((found !== undefined && isProcessAlive(found.pid)) || performance.now() > deadline) {
             return { held: false, holder: found }
           }
           Atomics.wait(sleeper, 0, 0, NAMING_STEP_MS)

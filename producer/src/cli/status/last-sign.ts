@@ -1,4 +1,5 @@
 import { readFileSync, statSync } from 'node:fs'
+import { isProcessAlive } from '@kim/cli-kit'
 import { isJsonObject, type JsonObject, type StorePaths } from '@kim/manifest'
 import { startKeyOf } from '../../effects/host.js'
 
@@ -48,14 +49,9 @@ function stateOf(health: JsonObject): LastSign['state'] {
 
 /** A pid may have been given to another process meanwhile; where the system tells, that is noticed. */
 function isRunning(pid: number, startKey: unknown): boolean {
+  if (!isProcessAlive(pid)) return false
   const key = startKeyOf(pid)
-  if (key !== undefined) return key === startKey
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM'
-  }
+  return key === undefined || key === startKey
 }
 
 function numberIn(value: unknown): number | undefined {

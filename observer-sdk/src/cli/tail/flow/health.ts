@@ -1,4 +1,5 @@
 import { fstatSync } from 'node:fs'
+import { isProcessAlive } from '@kim/cli-kit'
 import { isJsonObject, type JsonObject, storePaths } from '@kim/manifest'
 import { closeFile, openRegularFile, readAt } from '../../../store/read-only-fs.js'
 import type { StoreLocation } from '../store-location.js'
@@ -34,7 +35,7 @@ export function producerState(location: StoreLocation, nowMs: number = Date.now(
     const bytes = Buffer.alloc(file.size)
     const text = bytes.toString('utf8', 0, readAt(file, bytes, 0, file.size, 0))
     const value: unknown = JSON.parse(text)
-    return judgeHealth(isJsonObject(value) ? value : {}, fstatSync(file.fd).mtimeMs, nowMs, isAlive)
+    return judgeHealth(isJsonObject(value) ? value : {}, fstatSync(file.fd).mtimeMs, nowMs, isProcessAlive)
   } catch {
     return none
   } finally {
@@ -72,14 +73,4 @@ function unknown(evidence: string): ProducerState {
 function timeIn(value: unknown): number | undefined {
   const ms = typeof value === 'string' ? Date.parse(value) : Number.NaN
   return Number.isNaN(ms) ? undefined : ms
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    // A process that may not be signalled is there.
-    return error instanceof Error && 'code' in error && error.code === 'EPERM'
-  }
 }
