@@ -3,8 +3,8 @@
  * Nothing here runs anything, so the table can be printed without loading a command's code.
  */
 
-/** What a flag's text means. `duration` becomes milliseconds, `bytes` a count of bytes. */
-export type FlagKind = 'boolean' | 'string' | 'integer' | 'duration' | 'bytes'
+/** What a flag's text means. `duration` becomes milliseconds, `bytes` a count of bytes; a `path` stays as it was given. */
+export type FlagKind = 'boolean' | 'string' | 'path' | 'integer' | 'duration' | 'bytes'
 
 /** One flag of a command. */
 export interface Flag {
@@ -33,6 +33,8 @@ export interface Positional {
   readonly about: string
   readonly optional?: true
   readonly many?: true
+  /** What it means, as with a flag. */
+  readonly kind?: 'path'
 }
 
 /** One command: its words, its flags, and where its code is. */

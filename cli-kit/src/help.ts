@@ -58,6 +58,7 @@ async function parserOf(program: Program, usage: string): Promise<Argv> {
 /** What stands for a value where its flag does not say. */
 const PLACEHOLDERS: Readonly<Record<Exclude<FlagKind, 'boolean'>, string>> = {
   string: 'TEXT',
+  path: 'FILE',
   integer: 'N',
   duration: 'DUR',
   bytes: 'SIZE',

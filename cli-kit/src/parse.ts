@@ -3,6 +3,7 @@ import { invariant } from '@kim/manifest'
 import type { Command, Flag, Input, Positional, Program } from './flag-table.js'
 import { parseBytes, parseDuration } from './quantity.js'
 import { didYouMean } from './suggest.js'
+import { refuseTilde } from './tilde.js'
 import { usageError } from './usage-error.js'
 
 type Value = string | number | boolean | readonly string[]
@@ -109,12 +110,12 @@ function convert(flag: Flag, texts: readonly string[], source: string, help: str
     const parts = texts
       .flatMap(text => (flag.commas === false ? [text] : splitAtCommas(text)))
       .filter(part => part !== '')
-    for (const part of parts) checkChoice(flag, part, source, help)
+    for (const part of parts) check(flag, part, source, help)
     return parts
   }
   const text = texts.at(-1) ?? ''
-  checkChoice(flag, text, source, help)
-  if (flag.kind === 'string') return text
+  check(flag, text, source, help)
+  if (flag.kind === 'string' || flag.kind === 'path') return text
   const parse = { integer: parseInteger, duration: parseDuration, bytes: parseBytes }[flag.kind]
   const example = {
     integer: 'a whole number',
@@ -129,7 +130,8 @@ function convert(flag: Flag, texts: readonly string[], source: string, help: str
   return number
 }
 
-function checkChoice(flag: Flag, text: string, source: string, help: string): void {
+function check(flag: Flag, text: string, source: string, help: string): void {
+  if (flag.kind === 'path') refuseTilde(text, source)
   if (flag.choices === undefined || flag.choices.includes(text)) return
   const known = flag.choices.join(', ')
   throw usageError(`${source} cannot be "${text}"${didYouMean(text, flag.choices)} (one of: ${known})`, help)
@@ -148,6 +150,7 @@ function bindWords(command: Command, loose: readonly string[], help: string): Ma
     if (taken.length === 0 && positional.optional !== true) {
       throw usageError(`${positional.name} is missing (${positional.about})`, help)
     }
+    if (positional.kind === 'path') for (const text of taken) refuseTilde(text, positional.name)
     bound.set(positional.name, taken)
   }
   if (rest.length > 0) throw usageError(`"${rest[0]}" is one word too many`, help)

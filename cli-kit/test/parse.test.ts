@@ -7,7 +7,7 @@ let seen: Record<string, unknown> = {}
 const verify: Command = {
   name: 'journal verify',
   about: 'judge a journal',
-  positionals: [{ name: 'DIR', about: 'where it is', optional: true }],
+  positionals: [{ name: 'DIR', kind: 'path', about: 'where it is', optional: true }],
   flags: [
     { name: 'json', kind: 'boolean', about: 'as JSON' },
     {
@@ -32,6 +32,8 @@ const verify: Command = {
     { name: 'author', kind: 'string', many: true, commas: false, value: 'NAME', about: 'by whom' },
     { name: 'timeout', kind: 'duration', value: 'DUR', about: 'how long' },
     { name: 'size', kind: 'bytes', value: 'SIZE', about: 'how large' },
+    { name: 'store', kind: 'path', value: 'DIR', about: 'which store', env: 'KIM_STORE' },
+    { name: 'file', kind: 'path', many: true, commas: false, value: 'F', about: 'which files' },
     { name: 'output', short: 'o', kind: 'string', choices: ['short', 'json'], about: 'how' },
   ],
   load: async () => ({
@@ -46,6 +48,8 @@ const verify: Command = {
         size: input.number('size'),
         output: input.text('output'),
         dir: input.positional('DIR'),
+        store: input.text('store'),
+        files: input.list('file'),
       }
       return 0
     },
@@ -98,6 +102,10 @@ t.test('flags - every kind is read, in long, short and joined form', async t => 
     '1m30s',
     '--size',
     '10MiB',
+    '--store=./~/x',
+    '--file',
+    'a,b',
+    '--file=/c~',
     '--json',
     'here',
   ]
@@ -112,6 +120,8 @@ t.test('flags - every kind is read, in long, short and joined form', async t => 
     size: 10 * 1024 ** 2,
     output: undefined,
     dir: 'here',
+    store: './~/x',
+    files: ['a,b', '/c~'],
   })
 })
 
@@ -139,6 +149,13 @@ const REFUSED: readonly (readonly [argv: string[], says: RegExp])[] = [
   [['journal', 'verify', '--timeout', 'soon'], /--timeout takes a duration/],
   [['journal', 'verify', '--size', '1XB'], /--size takes a size/],
   [['journal', 'verify', '-o', 'jsno'], /--output cannot be "jsno"; did you mean json\?/],
+  [
+    ['journal', 'verify', '--store=~/x'],
+    /--store: "~\/x" begins with a ~[\s\S]*write "\$HOME\/x", or put a space/,
+  ],
+  [['journal', 'verify', '--store', '~river/x'], /--store: "~river\/x"[^$]*"\.\/~river\/x"/],
+  [['journal', 'verify', '--file', 'a', '--file=~'], /--file: "~" begins with a ~/],
+  [['journal', 'verify', '~/x'], /DIR: "~\/x" begins with a ~/],
   [['journal', 'verify', 'a', 'b'], /"b" is one word too many/],
 ]
 
@@ -152,6 +169,13 @@ for (const [argv, says] of REFUSED) {
     t.same(seen, {}, 'nothing ran')
   })
 }
+
+t.test('refusal - CL-55 of a variable that names a path no shell has expanded', async t => {
+  const { code, err } = await run(['journal', 'verify'], { KIM_STORE: '~/x' })
+  t.equal(code, 2)
+  t.match(err, /\$KIM_STORE: "~\/x" begins with a ~/)
+  t.equal((await run(['journal', 'verify', '--store', 'x'], { KIM_STORE: '~/x' })).code, 0)
+})
 
 t.test('errors - are JSON on stdout too for a caller that reads JSON', async t => {
   const { code, out } = await run(['journal', 'verify', '--json', '--nope'])

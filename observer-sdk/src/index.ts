@@ -12,6 +12,7 @@ export {
   monitorEvent,
 } from './announce/monitor-event.js'
 export { payloadOf } from './announce/payload-of.js'
+export { type Consumer, type ConsumersQuery, consumersOf } from './cli/tail/board/consumers.js'
 export type { Cursor, CursorStore } from './cursors/cursor.js'
 export { fileCursors } from './cursors/file.js'
 export { type MementoLike, mementoCursors } from './cursors/memento.js'

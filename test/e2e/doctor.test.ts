@@ -15,6 +15,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Draft, openJournal } from '@kim/producer/internal'
 import t, { type Test } from 'tap'
+import { FakeSupervisor } from '../kit/fake-supervisor.js'
 import { serve } from './loopback-server.js'
 
 const bin = join(
@@ -160,6 +161,27 @@ t.test('doctor - a file that others can read, mended by what it names and by its
   t.match(await machine.look(t, 'store-modes'), { status: 'ok' })
 })
 
+t.test('doctor - a store that others can write to is refused with what mends it', async t => {
+  const machine = new Machine(t).fill()
+  const checkpoint = (): ReturnType<typeof spawnSync> =>
+    spawnSync(process.execPath, [bin, 'journal', 'checkpoint', '--store', machine.store], {
+      env: machine.env,
+    })
+  for (const directory of [machine.store, join(machine.store, 'events')]) {
+    chmodSync(directory, 0o777)
+    const { status, stderr } = checkpoint()
+    t.equal(status, 77)
+    const said = String(stderr)
+    t.match(said, `${directory}: others may write to it (mode 0777)\n  nothing was touched; `)
+    t.match(said, /, or kim-producer doctor --fix\n/)
+    t.equal(spawnSync('sh', ['-c', /chmod 700 [^,]*/.exec(said)?.[0] ?? 'false']).status, 0)
+    t.equal(checkpoint().status, 0)
+    chmodSync(directory, 0o777)
+    t.match(await machine.look(t, 'store-modes', '--fix'), { status: 'fail', fixed: true })
+    t.equal(checkpoint().status, 0)
+  }
+})
+
 t.test('doctor - a link and a pipe in the store', async t => {
   const machine = new Machine(t).fill()
   const link = join(machine.store, 'events', 'blobs', 'aa')
@@ -265,7 +287,7 @@ t.test('doctor - a misspelt inbox, and mail that is not here yet', async t => {
   t.match(await machine.look(t, 'personas', ...flags, '-p', 'river'), { status: 'ok' })
   t.match(await machine.look(t, 'backlog', ...flags), {
     status: 'warn',
-    evidence: 'river: 9 unread there, 6 here',
+    evidence: 'river: 9 unread at the server, 6 in the journal',
     remedy: /poke/,
   })
 })
@@ -298,17 +320,18 @@ t.test(
   { skip: process.platform !== 'linux' && 'systemd only' },
   async t => {
     const machine = new Machine(t)
+    machine.env['PATH'] = new FakeSupervisor(join(machine.home, 'bin')).path
     t.match(await machine.look(t, 'service'), { status: 'warn', remedy: /install-service/ })
     const units = join(machine.home, 'config', 'systemd', 'user')
     mkdirSync(units, { recursive: true })
     const write = (line: string): void =>
       writeFileSync(join(units, 'kim-producer.service'), `[Service]\n${line}\n`)
-    write(`ExecStart="/gone/a b/node" "${bin}" run`)
+    write(`ExecStart="/gone/a b/node" "${bin}" run --store=${machine.store}`)
     t.match(await machine.look(t, 'service'), {
       status: 'fail',
       evidence: /\/gone\/a b\/node, which is gone/,
     })
-    write(`ExecStart=${process.execPath} ${bin} run`)
+    write(`ExecStart=${process.execPath} ${bin} run --store=${machine.store}`)
     t.match(await machine.look(t, 'service'), { status: 'ok' })
     write('ExecStart=/bin/true')
     t.match(await machine.look(t, 'service'), { status: 'warn' })

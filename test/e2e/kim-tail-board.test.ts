@@ -94,7 +94,7 @@ t.test('kim-tail personas - lists who is there', t => {
   t.equal(code, 0)
   t.equal(
     stdout,
-    'argus  1 unread (1 urgent), newest 200 from river, up\nriver  1 unread (1 urgent), newest 202 from loom, up\n',
+    'argus  1 unread in the journal, 1 urgent at the server, newest 200 from river, up\nriver  1 unread in the journal, 1 urgent at the server, newest 202 from loom, up\n',
   )
   const rows = tail(root, ['personas', '--store', store, '--json']).stdout.trim().split('\n')
   t.match(JSON.parse(rows[1] ?? ''), { persona: 'river', unread: 1, newest_id: 202, open_alerts: [] })
@@ -117,7 +117,7 @@ t.test('kim-tail status - four facts, kept apart; --check is about the producer 
     journal: { kind: 'live', reasons: [] },
   })
   t.match(status('-p', 'rivr'), { code: 4, stderr: /did you mean river\?/ })
-  t.match(status().stdout, /^journal .*\nproducer {2}unknown .*\npersona {3}argus: 1 unread/)
+  t.match(status().stdout, /^journal .*\nproducer {2}unknown .*\npersona {3}argus: 1 unread in the journal,/)
   t.equal(status('--check').code, 8, 'it cannot be told')
   const health = join(store, 'run/health.json')
   mkdirSync(join(store, 'run'), { recursive: true })

@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -15,6 +15,7 @@ const validate = new Ajv2020({ allErrors: true, allowUnionTypes: true, validateF
 
 interface Status {
   readonly state: string
+  readonly pid: number | null
   readonly head_seq: number
   readonly backlog: unknown
   readonly sinks: readonly Readonly<Record<string, unknown>>[]
@@ -92,7 +93,7 @@ row(
     await scene.polls(2)
     const behind = { state: 'behind', personas: [{ persona: 'argus', there: 3, here: Number }] }
     t.match((await status(t, scene)).backlog, behind)
-    t.match(await words(t, scene), /\nbacklog {3}argus 3 unread there, \d here/)
+    t.match(await words(t, scene), /\nbacklog {3}argus 3 unread at the server, \d in the journal/)
     await producer.stop()
     t.match((await status(t, scene)).backlog, behind, 'as it was heard last')
     scene.clear()
@@ -123,6 +124,72 @@ row(
     await producer.ended
     t.match(await status(t, scene), { state: 'gone', pid: producer.child.pid })
     t.match(await words(t, scene), /^producer {2}gone: .*\(last sign 1h/)
+  },
+)
+
+/** The state letter of a process, as the system has it. */
+function letterOf(pid: number): string {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  return stat.slice(stat.lastIndexOf(')') + 2, stat.lastIndexOf(')') + 3)
+}
+
+row(
+  'CL-54 CL-30 zombie',
+  'a producer that was killed and that nobody waited for is gone',
+  { standing: { cursor: 4 } },
+  async (t, scene) => {
+    if (process.platform !== 'linux') return
+    // Its parent becomes a program that never asks how its child ended.
+    const flags = [
+      ...NF,
+      '--url',
+      scene.url,
+      '--allow-loopback',
+      '--dialect',
+      'hosted',
+      '--store',
+      scene.store,
+    ]
+    const words = [process.execPath, join(root, 'producer/bin/kim-producer.js'), 'run', ...flags]
+    const parent = spawn('sh', ['-c', '"$@" & exec sleep 600', 'sh', ...words], {
+      env: { PATH: process.env['PATH'], HOME: scene.home, KIM_TOKEN: 'tok' },
+      stdio: 'ignore',
+    })
+    t.teardown(() => parent.kill('SIGKILL'))
+    await scene.tells('armed(4)')
+    const { pid } = await status(t, scene)
+    const tail = (): Readonly<Record<string, unknown>> => {
+      const bin = join(root, 'observer-sdk/bin/kim-tail.js')
+      const { stdout } = spawnSync(process.execPath, [bin, 'status', '--json', '--store', scene.store])
+      return (JSON.parse(String(stdout)) as { producer: Readonly<Record<string, unknown>> }).producer
+    }
+    t.match(tail(), { state: 'up' })
+    process.kill(Number(pid), 'SIGKILL')
+    await scene.until('it has ended', () => letterOf(Number(pid)) === 'Z')
+    t.match(await status(t, scene), { state: 'gone', pid })
+    t.match(tail(), { state: 'down', evidence: `its process ${pid} is gone` })
+    const doctor = scene.run(['doctor', '--only', 'producer', '--store', scene.store])
+    t.equal(await scene.endOf(doctor), 1)
+    t.match(doctor.stdout, /^fail +producer +it ended without a word/)
+    t.equal(letterOf(Number(pid)), 'Z', 'still there')
+  },
+)
+
+row(
+  'CL-54 unread',
+  'of the server and of the journal are two counts, each with its name',
+  { standing: { cursor: 4 } },
+  async (t, scene) => {
+    scene.newest(complete(4))
+    scene.pending(counts({ argus: 3 }, 1))
+    const producer = scene.start(FP)
+    await scene.tells('armed(4)')
+    await scene.polls(2)
+    const both = { personas: [{ persona: 'argus', unread: 3, unread_server: 3, unread_journal: 1 }] }
+    t.match(await status(t, scene), both)
+    t.match(await words(t, scene), /\ninbox {5}argus .*, 3 unread at the server, 1 in the journal\n/)
+    await producer.stop()
+    t.match(await status(t, scene), both, 'as it was heard last')
   },
 )
 

@@ -25,6 +25,7 @@ import type { Assert, Equal } from './equal.js'
 
 /** The values of the door. A verb that writes has no place among them. */
 type Values =
+  | 'consumersOf'
   | 'execEnvironment'
   | 'fileCursors'
   | 'heartbeatEvent'

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import type { JsonObject } from '@kim/manifest'
 import t from 'tap'
 import { judgeActivity } from '../../dist/cli/tail/board/activity.js'
-import { consumerRows } from '../../dist/cli/tail/board/consumers.js'
+import { consumersOf } from '../../dist/cli/tail/board/consumers.js'
 import type { BoardEntity } from '../../dist/cli/tail/board/entity.js'
 import { personaRows } from '../../dist/cli/tail/board/persona-rows.js'
 import { consumerPath, writeConsumer } from '../../dist/cli/tail/consume/consumer-file.js'
@@ -84,6 +84,7 @@ t.test('personas - unread, newest, state and alerts, by name', t => {
     {
       persona: 'a/b',
       unread: 0,
+      unread_journal: 0,
       unread_urgent: 0,
       newest_id: null,
       newest_from: null,
@@ -93,6 +94,7 @@ t.test('personas - unread, newest, state and alerts, by name', t => {
     {
       persona: 'loom',
       unread: 0,
+      unread_journal: 0,
       unread_urgent: 0,
       newest_id: null,
       newest_from: null,
@@ -102,6 +104,7 @@ t.test('personas - unread, newest, state and alerts, by name', t => {
     {
       persona: 'river',
       unread: 1,
+      unread_journal: 1,
       unread_urgent: 2,
       newest_id: 9,
       newest_from: 'loom',
@@ -121,14 +124,21 @@ t.test('consumers - those of this journal, how far behind, and whether in use', 
   mkdirSync(dirname(broken), { recursive: true })
   writeFileSync(broken, '{')
   mkdirSync(`${consumerPath(env, 'mine')}.lock`)
-  t.same(consumerRows(env, undefined, 'p', 10), [{ consumer: 'mine', seq: 7, behind: 3, in_use: true }])
+  const journal = { env, projectId: 'p', headSeq: 10 }
+  t.match(consumersOf(journal), [
+    { consumer: 'broken', seq: null, behind: null, in_use: false, file: broken },
+    { consumer: 'mine', seq: 7, behind: 3, in_use: true, file: consumerPath(env, 'mine') },
+  ])
   const touched = Date.UTC(2026, 5, 10)
   utimesSync(`${consumerPath(env, 'mine')}.lock`, new Date(touched), new Date(touched))
-  const at = (nowMs: number): boolean | undefined => consumerRows(env, 'mine', 'p', 5, nowMs)[0]?.in_use
+  const at = (nowMs: number): boolean | undefined =>
+    consumersOf({ ...journal, only: 'mine', nowMs })[0]?.in_use
   t.equal(at(touched + 4999), true, 'its holder may still be there')
   t.equal(at(touched + 5000), false, 'a holder would have touched it since')
-  t.same(consumerRows(env, 'other', 'p', 10), [{ consumer: 'other', seq: 7, behind: null, in_use: false }])
-  t.same(consumerRows(env, 'broken', 'p', 10), [
+  t.match(consumersOf({ ...journal, only: 'other' }), [
+    { consumer: 'other', seq: 7, behind: null, in_use: false },
+  ])
+  t.match(consumersOf({ ...journal, only: 'broken' }), [
     { consumer: 'broken', seq: null, behind: null, in_use: false },
   ])
   t.end()

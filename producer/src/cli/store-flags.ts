@@ -6,7 +6,7 @@ import { defaultStore, storePaths } from '@kim/manifest'
 /** Which store: `--store`, else the variable, else the default one. */
 export const storeFlag: Flag = {
   name: 'store',
-  kind: 'string',
+  kind: 'path',
   value: 'DIR',
   env: 'KIM_STORE',
   about: "the store (default: the state directory's kim/stores/default)",
@@ -15,7 +15,7 @@ export const storeFlag: Flag = {
 /** For commands that only read: the events directory itself, wherever it was copied to. */
 export const eventsFlag: Flag = {
   name: 'events',
-  kind: 'string',
+  kind: 'path',
   value: 'DIR',
   about: 'an events directory, alone if that is all there is',
 }

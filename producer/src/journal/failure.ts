@@ -20,12 +20,12 @@ export function noSpace(message: string, cause?: unknown): KimError {
 }
 
 /** Something that no store of ours may contain stands in the way. */
-export function unsafe(path: string, why: string): KimError {
-  return failure(
-    'not_permitted',
-    `${path}: ${why}`,
-    'nothing was touched; move it away or give the store a directory of its own with --store',
-  )
+export function unsafe(
+  path: string,
+  why: string,
+  remedy = 'move it away or give the store a directory of its own with --store',
+): KimError {
+  return failure('not_permitted', `${path}: ${why}`, `nothing was touched; ${remedy}`)
 }
 
 /** After a failed sync nobody knows what the disk holds. */

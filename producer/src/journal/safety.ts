@@ -20,7 +20,12 @@ export function checkOwn(path: string, stat: FileStat, uid: number | undefined):
   // Without user numbers (Windows) the mode bits say nothing either; the directory's own ACL guards it.
   if (uid === undefined) return
   if (isForeign(stat, uid)) throw unsafe(path, `it belongs to user ${stat.uid}, not to user ${uid}`)
-  if ((stat.mode & WRITABLE_BY_OTHERS) !== 0) throw unsafe(path, 'others may write to it')
+  if ((stat.mode & WRITABLE_BY_OTHERS) !== 0) {
+    const mode = (stat.mode & 0o777).toString(8).padStart(4, '0')
+    // Not done unasked: what others put there meanwhile would then look like the store's own.
+    const remedy = `look whether all in it is yours (ls -la ${path}), then: chmod 700 ${path}, or kim-producer doctor --fix`
+    throw unsafe(path, `others may write to it (mode ${mode})`, remedy)
+  }
 }
 
 /** Makes one directory of the store if it is missing, refuses what is there instead of one. */

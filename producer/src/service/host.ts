@@ -19,6 +19,9 @@ const COMMAND_MS_MAX = 30_000
 const NO_BUS_HINT =
   'this login has no systemd of its own: log in as the user itself (no su, no sudo), or --print the unit for another supervisor'
 
+const NO_SUPERVISOR_HINT =
+  '--print the unit and install it by hand, or run `kim-producer run` under a supervisor that is there'
+
 /** The system's own commands. */
 export const systemRunner: Runner = ([file = '', ...args]) => {
   const { status, stdout, stderr, error } = spawnSync(file, args, {
@@ -29,20 +32,49 @@ export const systemRunner: Runner = ([file = '', ...args]) => {
   return { status, output: error === undefined ? `${stdout}${stderr}`.trim() : error.message }
 }
 
-/** Does one step; what cannot be done is an error that names it, and nothing after it is tried. */
-export function perform(step: Step, run: Runner): void {
-  if (step.kind === 'directory') fs.mkdirSync(step.path, { recursive: true, mode: 0o700 })
-  else if (step.kind === 'write') write(step.path, step.bytes)
-  else if (step.kind === 'remove') fs.rmSync(step.path, { force: true })
-  else {
-    const { status, output } = run(step.command)
-    if (status === 0 || step.mayFail === true) return
-    throw new KimError(
-      'service_failed',
-      `\`${step.command.join(' ')}\` failed: ${output || `exit ${status}`}`,
-      /connect to (the )?bus|No medium found/i.test(output) ? { hint: NO_BUS_HINT } : {},
-    )
+/** What became of a step. */
+export interface Done {
+  readonly step: Step
+  /** Why a step that may be refused was. */
+  readonly refused?: string
+  /** The uppermost directory that was made. */
+  readonly made?: string
+}
+
+/**
+ * Does one step, and what stands in its place where it is refused; what was there already is no step. What cannot be
+ * done is an error that names it, and nothing after it is tried.
+ */
+export function perform(step: Step, run: Runner): Done[] {
+  if (step.kind === 'directory') {
+    const made = fs.mkdirSync(step.path, { recursive: true, mode: 0o700 })
+    return made === undefined ? [] : [{ step, made }]
   }
+  if (step.kind === 'write') {
+    write(step.path, step.bytes)
+    return [{ step }]
+  }
+  if (step.kind === 'remove') {
+    if (fs.lstatSync(step.path, { throwIfNoEntry: false }) === undefined) return []
+    fs.rmSync(step.path)
+    return [{ step }]
+  }
+  const { status, output } = run(step.command)
+  if (status === 0) return [{ step }]
+  const refused = output || `exit ${status}`
+  const { command, mayFail, otherwise = [], extra } = step
+  if (mayFail === true) return [{ step, refused }, ...otherwise.flatMap(other => perform(other, run))]
+  const lacks = extra === undefined ? '' : `; ${extra.lacks}`
+  const hint = extra?.hint ?? hintOf(status, refused, command)
+  const message = `\`${command.join(' ')}\` failed: ${refused}${lacks}`
+  throw new KimError('service_failed', message, hint === undefined ? {} : { hint })
+}
+
+function hintOf(status: number | null, refused: string, command: readonly string[]): string | undefined {
+  if (/connect to (the )?bus|No medium found/i.test(refused)) return NO_BUS_HINT
+  if (status === null) return NO_SUPERVISOR_HINT
+  const [, , verb, name] = command
+  return verb === 'restart' ? `its log says why: journalctl --user -u ${name} -e` : undefined
 }
 
 /** Whole or not at all: a supervisor may read the file at any moment. */

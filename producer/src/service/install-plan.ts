@@ -1,4 +1,4 @@
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { launchdPlist } from './launchd-plist.js'
 import type { ServiceSpec } from './spec.js'
 import { type SystemdFeatures, systemdUnit } from './systemd-unit.js'
@@ -8,13 +8,17 @@ import { windowsTask, windowsTaskBytes } from './windows-task.js'
 /** One thing an installation does, in a form that can be printed instead of done. */
 export type Step =
   | { readonly kind: 'directory'; readonly path: string }
-  | { readonly kind: 'write'; readonly path: string; readonly text: string; readonly bytes: Buffer }
+  | { readonly kind: 'write'; readonly path: string; readonly bytes: Buffer }
   | { readonly kind: 'remove'; readonly path: string }
   | {
       readonly kind: 'run'
       readonly command: readonly string[]
       /** True where a refusal only says that there was nothing to do, or nobody to tell. */
       readonly mayFail?: true
+      /** Done in its place where it is refused. */
+      readonly otherwise?: readonly Step[]
+      /** Present where the service stands without it: its refusal takes nothing back, and this is what to do about it. */
+      readonly extra?: { readonly lacks: string; readonly hint: string }
     }
 
 /** What an installation depends on besides the service itself. */
@@ -43,26 +47,26 @@ export function serviceText(target: ServiceTarget, spec: ServiceSpec, around: Su
 
 /** What has to be done to install a service; doing it again brings the same state. */
 export function installSteps(
-  target: ServiceTarget,
   place: ServicePlace,
   spec: ServiceSpec,
   around: Surroundings,
   { start, linger }: InstallChoices,
 ): Step[] {
+  const { target } = place
   const text = serviceText(target, spec, around)
   const bytes = target === 'windows-task' ? windowsTaskBytes(text) : Buffer.from(text)
   const directories = [spec.storeDir, ...spec.writes, dirname(place.file)]
   if (target === 'launchd') directories.push(dirname(around.logFile))
   const steps: Step[] = [
     ...directories.map((path): Step => ({ kind: 'directory', path })),
-    { kind: 'write', path: place.file, text, bytes },
+    { kind: 'write', path: place.file, bytes },
   ]
   if (target === 'systemd-user') {
     steps.push({ kind: 'run', command: ['systemctl', '--user', 'daemon-reload'] })
     steps.push({ kind: 'run', command: ['systemctl', '--user', 'enable', place.name] })
     // A service that runs already goes on with its old file unless it is started anew.
     if (start) steps.push({ kind: 'run', command: ['systemctl', '--user', 'restart', place.name] })
-    if (linger) steps.push({ kind: 'run', command: ['loginctl', 'enable-linger', around.user] })
+    if (linger) steps.push(lingerStep(around.user))
   } else if (target === 'launchd') {
     const domain = `gui/${around.uid}`
     steps.push({ kind: 'run', command: ['launchctl', 'bootout', `${domain}/${place.name}`], mayFail: true })
@@ -77,24 +81,41 @@ export function installSteps(
   return steps
 }
 
+/** Left to be an administrator's where the user may not: what stands goes on without it. */
+function lingerStep(user: string): Step {
+  const command = ['loginctl', 'enable-linger', user]
+  const extra = {
+    lacks: 'it is installed all the same, and ends when you log out',
+    hint: `let an administrator do it: sudo ${command.join(' ')}`,
+  }
+  return { kind: 'run', command, extra }
+}
+
 /** What has to be done to have the service gone. The store stays. */
-export function uninstallSteps(target: ServiceTarget, place: ServicePlace, uid: number): Step[] {
+export function uninstallSteps({ target, name, file }: ServicePlace, uid: number): Step[] {
   if (target === 'systemd-user') {
+    // What `disable` takes away, should there be no systemd to ask.
+    const link = join(dirname(file), 'default.target.wants', name)
     return [
-      { kind: 'run', command: ['systemctl', '--user', 'disable', '--now', place.name], mayFail: true },
-      { kind: 'remove', path: place.file },
+      {
+        kind: 'run',
+        command: ['systemctl', '--user', 'disable', '--now', name],
+        mayFail: true,
+        otherwise: [{ kind: 'remove', path: link }],
+      },
+      { kind: 'remove', path: file },
       { kind: 'run', command: ['systemctl', '--user', 'daemon-reload'], mayFail: true },
     ]
   }
   if (target === 'launchd') {
     return [
-      { kind: 'run', command: ['launchctl', 'bootout', `gui/${uid}/${place.name}`], mayFail: true },
-      { kind: 'remove', path: place.file },
+      { kind: 'run', command: ['launchctl', 'bootout', `gui/${uid}/${name}`], mayFail: true },
+      { kind: 'remove', path: file },
     ]
   }
   return [
-    { kind: 'run', command: ['schtasks', '/End', '/TN', place.name], mayFail: true },
-    { kind: 'run', command: ['schtasks', '/Delete', '/TN', place.name, '/F'], mayFail: true },
-    { kind: 'remove', path: place.file },
+    { kind: 'run', command: ['schtasks', '/End', '/TN', name], mayFail: true },
+    { kind: 'run', command: ['schtasks', '/Delete', '/TN', name, '/F'], mayFail: true },
+    { kind: 'remove', path: file },
   ]
 }

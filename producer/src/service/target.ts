@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { isAbsolute, join } from 'node:path'
 import { KimError } from '@kim/manifest'
 import { launchdLabel } from './launchd-plist.js'
 import { systemdUnitName } from './systemd-unit.js'
@@ -22,6 +22,7 @@ export function targetOf(platform: string): ServiceTarget {
 
 /** A service's name where its supervisor keeps it, and the file that describes it. */
 export interface ServicePlace {
+  readonly target: ServiceTarget
   readonly name: string
   readonly file: string
 }
@@ -35,13 +36,16 @@ export function servicePlace(
 ): ServicePlace {
   if (target === 'systemd-user') {
     const name = systemdUnitName(instance)
-    return { name, file: join(env['XDG_CONFIG_HOME'] || join(home, '.config'), 'systemd', 'user', name) }
+    // As with all of these variables, a relative one counts for nothing.
+    const chosen = env['XDG_CONFIG_HOME']
+    const config = chosen !== undefined && isAbsolute(chosen) ? chosen : join(home, '.config')
+    return { target, name, file: join(config, 'systemd', 'user', name) }
   }
   if (target === 'launchd') {
     const name = launchdLabel(instance)
-    return { name, file: join(home, 'Library', 'LaunchAgents', `${name}.plist`) }
+    return { target, name, file: join(home, 'Library', 'LaunchAgents', `${name}.plist`) }
   }
   const name = windowsTaskName(instance)
   const local = env['LOCALAPPDATA'] || join(home, 'AppData', 'Local')
-  return { name, file: join(local, 'KIM', `${name.split('\\').at(-1)}.xml`) }
+  return { target, name, file: join(local, 'KIM', `${name.split('\\').at(-1)}.xml`) }
 }

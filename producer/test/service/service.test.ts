@@ -10,6 +10,7 @@ import {
   serviceText,
   uninstallSteps,
 } from '../../dist/service/install-plan.js'
+import { commandInFile } from '../../dist/service/service-file.js'
 import type { ServiceSpec } from '../../dist/service/spec.js'
 import { probeSystemd } from '../../dist/service/systemd-probe.js'
 import { systemdUnit } from '../../dist/service/systemd-unit.js'
@@ -167,6 +168,17 @@ t.test('launchd - what XML cannot hold is refused, not lost', async t => {
   t.throws(() => serviceText('launchd', bad, around), { code: 'config_invalid' })
 })
 
+t.test('files - CL-57 of every supervisor give back each word that they start', async t => {
+  const words = ['run', ...HOSTILE, 'c"d', 'e f\\', 'g\\"h', '%%', '$$']
+  for (const target of ['systemd-user', 'launchd', 'windows-task'] as const) {
+    const text = serviceText(target, { ...spec, args: words }, around)
+    const file = join(t.testdir(), target)
+    writeFileSync(file, target === 'windows-task' ? windowsTaskBytes(text) : text)
+    t.same(commandInFile(file), [spec.node, spec.script, ...words], target)
+  }
+  t.equal(commandInFile(join(t.testdirName, 'none')), undefined)
+})
+
 t.test('windows - every setting whose default would end the service is written out', async t => {
   const xml = windowsTask(spec, 'HOST\\river')
   for (const [tag, value] of Object.entries({
@@ -207,8 +219,8 @@ t.test('steps - each supervisor is told in its own words, and twice is as once',
     linger = false,
   ): string[] => {
     const place = servicePlace(target, 'two', env, '/srv/river')
-    return installSteps(target, place, { ...spec, instance: 'two' }, around, { start, linger }).flatMap(
-      step => (step.kind === 'run' ? [step.command.join(' ')] : []),
+    return installSteps(place, { ...spec, instance: 'two' }, around, { start, linger }).flatMap(step =>
+      step.kind === 'run' ? [step.command.join(' ')] : [],
     )
   }
   t.same(commands('systemd-user', true, true), [
@@ -229,11 +241,7 @@ t.test('steps - each supervisor is told in its own words, and twice is as once',
     commands('windows-task')[0],
     /^schtasks \/Create \/TN \\KIM\\producer-two \/XML .*producer-two\.xml \/F$/,
   )
-  const gone = uninstallSteps(
-    'systemd-user',
-    servicePlace('systemd-user', undefined, env, '/srv/river'),
-    1000,
-  )
+  const gone = uninstallSteps(servicePlace('systemd-user', undefined, env, '/srv/river'), 1000)
   t.same(
     gone.map(({ kind }) => kind),
     ['run', 'remove', 'run'],
@@ -248,7 +256,7 @@ t.test('perform - files are private and whole, and the first refusal ends it', a
   const path = join(dir, 'a', 'unit')
   mkdirSync(join(dir, 'a'))
   writeFileSync(path, 'old')
-  perform({ kind: 'write', path, text: 'x', bytes: Buffer.from('x') }, never)
+  perform({ kind: 'write', path, bytes: Buffer.from('x') }, never)
   t.equal(readFileSync(path, 'utf8'), 'x')
   t.equal(statSync(path).mode & 0o777, 0o600)
   perform({ kind: 'directory', path: join(dir, 'b') }, never)

@@ -1,5 +1,13 @@
 import { execFileSync, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { ALL, complete, counts, directory, NF, page, row, type Scene } from '../../kit/kijito/index.js'
@@ -246,6 +254,30 @@ row(
     t.equal(scene.records().length, records)
   },
 )
+
+row('import late', 'after the first run: refused with the way on, which works', {}, async (t, scene) => {
+  scene.newest(complete(3, 4, 6))
+  const early = scene.start(NF)
+  await scene.tells('armed(6)')
+  t.equal(await early.stop(), 0, early.stderr)
+  const argus = put(scene, 'hive.argus.json', stateOf(scene, 'argus'))
+  const late = await imported(scene, [argus])
+  t.equal(late.code, 2)
+  t.match(late.err, /the journal knows argus already/)
+  t.match(late.err, /\n {2}nothing was appended: an import comes before the first run/)
+  t.notMatch(late.err, /other inboxes/)
+  const river = put(scene, 'hive.river.json', stateOf(scene, 'river'))
+  t.match((await imported(scene, [argus, river])).err, /import the files of the other inboxes alone\n/)
+  const [, move = 'false'] = /stopped: (mv .*?),/.exec(late.err) ?? []
+  execFileSync('sh', ['-c', move])
+  t.equal((await imported(scene, [argus])).code, 0)
+  scene.start(NF)
+  await scene.tells('new 6')
+  t.same(
+    readdirSync(scene.home).filter(name => name.startsWith('store.')),
+    ['store.before-import'],
+  )
+})
 
 row(
   'import down',

@@ -3,14 +3,14 @@ import type { Flag } from '@kim/cli-kit'
 
 export const events: Flag = {
   name: 'events',
-  kind: 'string',
+  kind: 'path',
   value: 'DIR',
   about: 'an events directory, or a copy of one',
 }
 
 export const store: Flag = {
   name: 'store',
-  kind: 'string',
+  kind: 'path',
   value: 'DIR',
   env: 'KIM_STORE',
   about: "the store, where no --events is given (default: the state directory's kim/stores/default)",

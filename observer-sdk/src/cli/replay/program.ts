@@ -45,7 +45,7 @@ export const program: Program = {
           about: 'scan everything and print all that a conformance vector expects',
         },
         { name: 'cold', kind: 'boolean', about: 'open as an observer does and print what that comes to' },
-        { name: 'cursor', kind: 'string', value: 'FILE', about: 'a stored cursor to open with' },
+        { name: 'cursor', kind: 'path', value: 'FILE', about: 'a stored cursor to open with' },
         json,
       ],
       examples: [
@@ -57,7 +57,12 @@ export const program: Program = {
       name: 'verify',
       about: 'Judge a journal or a bundle from its bytes alone. Exit 0 clean, 5 holes, 6 corrupt.',
       positionals: [
-        { name: 'BUNDLE', about: 'a bundle, packed or unpacked, in place of a journal', optional: true },
+        {
+          name: 'BUNDLE',
+          kind: 'path',
+          about: 'a bundle, packed or unpacked, in place of a journal',
+          optional: true,
+        },
       ],
       flags: [events, store, json],
       load: () => import('./verify.js'),
@@ -155,7 +160,7 @@ export const program: Program = {
       about: 'Write a slice of the journal with a manifest, for a report; what people wrote is taken out.',
       flags: [
         ...source,
-        { name: 'out', kind: 'string', value: 'F.tgz', about: 'the file to write, outside of the store' },
+        { name: 'out', kind: 'path', value: 'F.tgz', about: 'the file to write, outside of the store' },
         {
           name: 'from-seq',
           kind: 'integer',
@@ -180,7 +185,7 @@ export const program: Program = {
       flags: [
         ...source,
         { ...output('html', 'md', 'json', 'csv'), default: 'html' },
-        { name: 'out', kind: 'string', value: 'F', about: 'the file to write, outside of the store' },
+        { name: 'out', kind: 'path', value: 'F', about: 'the file to write, outside of the store' },
         { name: 'since', short: 'S', kind: 'string', value: 'T', about: 'nothing before' },
         { name: 'until', short: 'U', kind: 'string', value: 'T', about: 'nothing after' },
         persona,

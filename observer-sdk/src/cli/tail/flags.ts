@@ -4,14 +4,14 @@ import type { Flag } from '@kim/cli-kit'
 export const STORE_FLAGS: readonly Flag[] = [
   {
     name: 'store',
-    kind: 'string',
+    kind: 'path',
     value: 'DIR',
     env: 'KIM_STORE',
     about: 'the store to read (default: the state directory)',
   },
   {
     name: 'events',
-    kind: 'string',
+    kind: 'path',
     value: 'DIR',
     about: 'an events directory, alone if that is all there is',
   },
@@ -90,7 +90,7 @@ const POSITION: readonly Flag[] = [
   { name: 'show-cursor', kind: 'boolean', about: 'print a token for what was read, at the end' },
   {
     name: 'cursor-file',
-    kind: 'string',
+    kind: 'path',
     value: 'FILE',
     about: 'begin at the token in a file, keep it up to date',
   },

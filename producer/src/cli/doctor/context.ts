@@ -20,6 +20,8 @@ export class Context {
   readonly home: string = homedir()
   readonly run: Runner
   readonly service: ServicePlace | undefined
+  /** Whether somebody asked about that service and not about that of the store. */
+  readonly isServiceNamed: boolean
   readonly signal: AbortSignal
   #observer: Promise<Observer | undefined> | undefined
   #source: Promise<Source> | undefined
@@ -31,6 +33,7 @@ export class Context {
     readonly env: Environment
     readonly run: Runner
     readonly service: ServicePlace | undefined
+    readonly isServiceNamed: boolean
     readonly signal: AbortSignal
   }) {
     this.options = parts.options
@@ -38,6 +41,7 @@ export class Context {
     this.env = parts.env
     this.run = parts.run
     this.service = parts.service
+    this.isServiceNamed = parts.isServiceNamed
     this.signal = parts.signal
   }
 

@@ -24,6 +24,7 @@ export async function run(input: Input, io: Io): Promise<number> {
     env: io.env,
     run: systemRunner,
     service: installed(io, input.text('name')),
+    isServiceNamed: input.given('name'),
     signal: io.signal,
   })
   const results: Result[] = []

@@ -10,7 +10,7 @@ export const importCommands: readonly Command[] = [
     flags: [
       {
         name: 'state-file',
-        kind: 'string',
+        kind: 'path',
         many: true,
         commas: false,
         value: 'F',
@@ -24,7 +24,7 @@ export const importCommands: readonly Command[] = [
       },
       {
         name: 'events-file-template',
-        kind: 'string',
+        kind: 'path',
         value: 'F',
         about: 'where it wrote its events, to tell who still follows them (default: the usual places)',
       },

@@ -27,8 +27,8 @@ export function run(input: Input, io: Io): number {
   const options: JournalOptions = { storeDir, source }
   const dryRun = input.bool('dry-run')
   const taken = dryRun
-    ? withRehearsal(options, journal => takeOver(journal, states))
-    : withJournal(options, journal => takeOver(journal, states))
+    ? withRehearsal(options, journal => takeOver(journal, states, storeDir))
+    : withJournal(options, journal => takeOver(journal, states, storeDir))
   say(input, io, { taken, source, storeDir, dryRun })
   return 0
 }
@@ -75,7 +75,7 @@ function refuseRunning(path: string): void {
   )
 }
 
-function takeOver(journal: Journal, states: readonly OlderState[]): Taken[] {
+function takeOver(journal: Journal, states: readonly OlderState[], storeDir: string): Taken[] {
   const refused: string[] = []
   const taken: Taken[] = []
   for (const state of states) {
@@ -85,7 +85,7 @@ function takeOver(journal: Journal, states: readonly OlderState[]): Taken[] {
   }
   if (refused.length > 0) {
     throw new KimError('config_invalid', refused.join('; '), {
-      hint: 'nothing was appended; what this journal has of an inbox is not taken back',
+      hint: `nothing was appended: an import comes before the first run. ${remedy(taken, storeDir)}`,
     })
   }
   const drafts = taken
@@ -100,6 +100,14 @@ function takeOver(journal: Journal, states: readonly OlderState[]): Taken[] {
   return taken
 }
 
+/** What the journal has of an inbox is not taken back, so the way is another store, or the inboxes that it has not met. */
+function remedy(taken: readonly Taken[], storeDir: string): string {
+  const aside = `mv ${quoted(storeDir)} ${quoted(`${storeDir}.before-import`)}`
+  const isRest = taken.some(({ outcome }) => outcome === 'taken_over')
+  const rest = isRest ? '; or import the files of the other inboxes alone' : ''
+  return `With the producer stopped: ${aside}, import again, then run${rest}`
+}
+
 interface Done {
   readonly taken: readonly Taken[]
   readonly source: string
@@ -111,7 +119,7 @@ function say(input: Input, io: Io, { taken, source, storeDir, dryRun }: Done): v
   const home = io.env['HOME'] ?? homedir()
   const told = taken.map(({ state, outcome }) => {
     const events = olderEventFiles(state.persona, home, input.text('events-file-template'))
-    const next = `kim-tail --store ${storeDir} --persona ${quoted(state.persona)} -f -o monitor`
+    const next = `kim-tail --store ${quoted(storeDir)} --persona ${quoted(state.persona)} -f -o monitor`
     return {
       persona: state.persona,
       cursor: state.cursor ?? null,
@@ -164,5 +172,5 @@ function eventLines({ path, followers }: OlderEventFile, next: string): string[]
 }
 
 function quoted(name: string): string {
-  return /^[\w.-]+$/.test(name) ? name : `'${name.replaceAll("'", `'\\''`)}'`
+  return /^[\w./-]+$/.test(name) ? name : `'${name.replaceAll("'", `'\\''`)}'`
 }

@@ -22,7 +22,7 @@ const serverFlags: readonly Flag[] = [
   },
   {
     name: 'token-file',
-    kind: 'string',
+    kind: 'path',
     value: 'F',
     about: 'a file with the token (else $KIM_TOKEN, else $KIJITOMON_TOKEN)',
   },

@@ -7,7 +7,6 @@ import { systemClock } from '../../effects/clock.js'
 import { aroundSyncs, nodeFileSystem } from '../../effects/file-system.js'
 import { keepHeapSmall } from '../../effects/heap.js'
 import { openJournal } from '../../journal/journal.js'
-import { checkSource } from '../../journal/source.js'
 import type { Ending } from '../../run/driver.js'
 import { Meters } from '../../run/meters.js'
 import { pinoLog } from '../../run/pino-log.js'
@@ -16,14 +15,12 @@ import { Service } from '../../run/service.js'
 import { listenToSignals } from '../../run/signals.js'
 import { systemdSupervisor } from '../../run/supervisor.js'
 import type { Watched } from '../../sinks/heartbeats.js'
-import { parseBaseUrl } from '../../source/base-url.js'
-import { openSource } from '../../source/open-source.js'
 import { remedyOf } from '../../source/remedy.js'
 import type { Source } from '../../source/source.js'
-import { recordedSource } from '../recorded-source.js'
 import { version } from '../version.js'
-import { checkEventsFile, openSinks, type Tellers } from './open-sinks.js'
-import { type RunOptions, runOptions } from './options.js'
+import { judgeFlags } from './judge-flags.js'
+import { openSinks, type Tellers } from './open-sinks.js'
+import type { RunOptions } from './options.js'
 import { watchedOf } from './watched.js'
 
 /** A handle that nobody closes, or a name server that is silent, must not hold up an end promised within two seconds. */
@@ -45,19 +42,9 @@ function endSoon(code: number): void {
 /** The service: everything that can be judged without the store is judged before it is opened (CL-12). */
 export async function run(input: Input, io: Io): Promise<number> {
   keepHeapSmall()
-  const options = runOptions(input, io)
   const log = withoutEchoes(pinoLog())
   io.signal.addEventListener('abort', () => endSoon(0))
-  for (const message of options.warnings) log({ level: 'warn', code: 'flag_ignored', message })
-  checkStoreSource(options)
-  checkEventsFile(options.sinks, options.storeDir, log)
-  const source = await openSource({
-    ...options.server,
-    version,
-    env: io.env,
-    signal: io.signal,
-    onTokenRefused: ({ code, message, hint }) => log({ level: 'error', code, message, hint }),
-  })
+  const { options, source } = await judgeFlags(input, io, { log, env: io.env, eventsFile: 'make' })
   if (io.signal.aborted) {
     source.close()
     return 0
@@ -67,21 +54,6 @@ export async function run(input: Input, io: Io): Promise<number> {
   } finally {
     source.close()
   }
-}
-
-/**
- * Whose store it is comes before everything that could be said about the server: with the address mended, this would
- * be the next refusal. The open judges it again, under the lock; what cannot be read here is its matter too.
- */
-function checkStoreSource({ storeDir, server: { url } }: RunOptions): void {
-  parseBaseUrl(url)
-  let recorded: string | undefined
-  try {
-    recorded = recordedSource(storePaths(storeDir).events)
-  } catch {
-    return
-  }
-  if (recorded !== undefined) checkSource(storeDir, recorded, url)
 }
 
 async function serve(

@@ -17,10 +17,10 @@ export const sinkFlags: readonly Flag[] = [
     value: 'CMD',
     about: 'the command of exec-per-event; it has 10 s an event',
   },
-  { name: 'events-file', kind: 'string', value: 'F', about: 'append an event line to F for each event' },
+  { name: 'events-file', kind: 'path', value: 'F', about: 'append an event line to F for each event' },
   {
     name: 'events-file-template',
-    kind: 'string',
+    kind: 'path',
     value: 'F',
     about: 'as --events-file, one file per persona; F holds {persona}',
   },
@@ -59,7 +59,7 @@ export const sinkFlags: readonly Flag[] = [
   },
   {
     name: 'activity-file',
-    kind: 'string',
+    kind: 'path',
     value: 'F',
     about: 'keep in F who wrote last',
   },

@@ -1,25 +1,41 @@
-import type { Input, Io } from '@kim/cli-kit'
-import { perform, systemRunner } from '../../service/host.js'
+import { homedir } from 'node:os'
+import { type Input, type Io, safeText } from '@kim/cli-kit'
+import { KimError } from '@kim/manifest'
+import type { RunLog } from '../../run/run-log.js'
+import { systemRunner } from '../../service/host.js'
 import { installSteps, serviceText } from '../../service/install-plan.js'
+import { install } from '../../service/installation.js'
+import { installedServices, servicesOn } from '../../service/installed.js'
+import type { ServicePlace } from '../../service/target.js'
 import { report } from '../report.js'
-import { chosenService, serviceSpec, surroundings } from './service-of.js'
-import { stepFacts, stepLine } from './steps.js'
+import { judgeFlags } from '../run/judge-flags.js'
+import { type RunOptions, runOptions } from '../run/options.js'
+import { chosenService, refuseShellToken, serviceSpec, surroundings } from './service-of.js'
+import { planned, stepFacts, stepLine } from './steps.js'
 
 /** Puts `kim-producer run` under the user's own supervisor. */
-export function run(input: Input, io: Io): number {
-  const { target, instance, place } = chosenService(input, io)
-  const spec = serviceSpec(input, io, instance)
+export async function run(input: Input, io: Io): Promise<number> {
+  const { instance, place } = chosenService(input, io)
+  const { target } = place
+  const isDry = input.bool('dry-run')
+  const warnings: string[] = []
+  const warn = (message: string): void => {
+    warnings.push(message)
+    io.stderr.write(`kim-producer: ${safeText(message)}\n`)
+  }
+  const spec = serviceSpec(input, await judged(input, io, warn), instance)
   const around = surroundings(input, target)
   if (input.bool('print')) {
     const text = serviceText(target, spec, around)
-    if (input.bool('json')) report(input, io, { target, name: place.name, file: place.file, text }, [])
+    const facts = { target, name: place.name, file: place.file, text, warnings }
+    if (input.bool('json')) report(input, io, facts, [])
     else io.stdout.write(text)
     return 0
   }
+  refuseSecond(place, spec.storeDir, io)
   const choices = { start: !input.bool('no-start'), linger: input.bool('linger') }
-  const steps = installSteps(target, place, spec, around, choices)
-  const isDry = input.bool('dry-run')
-  if (!isDry) for (const step of steps) perform(step, systemRunner)
+  const steps = installSteps(place, spec, around, choices)
+  const done = isDry ? planned(steps) : install(place, steps, around.uid, systemRunner)
   const walls = target === 'systemd-user' ? wallsLine(around.systemd.sandbox) : []
   const facts = {
     target,
@@ -27,10 +43,11 @@ export function run(input: Input, io: Io): number {
     file: place.file,
     dry_run: isDry,
     sandbox: target === 'systemd-user' ? around.systemd.sandbox : null,
-    steps: steps.map(stepFacts),
+    warnings,
+    steps: done.map(stepFacts),
   }
   report(input, io, facts, [
-    ...steps.map(stepLine),
+    ...done.map(stepLine),
     ...walls,
     isDry ? 'nothing was done' : `${place.name} is installed; see: kim-producer status`,
     ...(target === 'systemd-user' && !choices.linger ? [LINGER_HINT] : []),
@@ -38,7 +55,37 @@ export function run(input: Input, io: Io): number {
   return 0
 }
 
+/**
+ * What `run` would refuse with these flags is refused before a supervisor meets it. Its token may not be there yet, and
+ * its server is asked for from another place, when somebody only looks at the unit.
+ */
+async function judged(input: Input, io: Io, warn: (message: string) => void): Promise<RunOptions> {
+  const isLook = input.bool('print')
+  const eventsFile = isLook || input.bool('dry-run') ? 'leave' : 'judge'
+  const log: RunLog = ({ message }) => warn(message)
+  refuseShellToken(runOptions(input, io))
+  try {
+    const { options, source } = await judgeFlags(input, io, { log, env: {}, eventsFile })
+    source.close()
+    return options
+  } catch (error) {
+    if (!isLook || !(error instanceof KimError) || error.code === 'usage') throw error
+    warn(`as it is, this service would end at once: ${error.message}`)
+    return runOptions(input, io)
+  }
+}
+
 const LINGER_HINT = 'it ends when you log out; --linger keeps it running'
+
+/** Of two services for one store the second would be started again for ever, and refused each time. */
+function refuseSecond(place: ServicePlace, storeDir: string, io: Io): void {
+  const others = installedServices(place, io.env, homedir()).filter(({ file }) => file !== place.file)
+  const [other] = servicesOn(storeDir, others)
+  if (other === undefined) return
+  throw new KimError('config_invalid', `${other.name} runs a producer on ${storeDir} already`, {
+    hint: `nothing was installed; take that one away first (${other.removal}), or give this one a --store of its own`,
+  })
+}
 
 function wallsLine(isWalled: boolean): string[] {
   return isWalled

@@ -8,12 +8,12 @@ import type { ServiceSpec } from '../../service/spec.js'
 import { probeSystemd } from '../../service/systemd-probe.js'
 import { type ServicePlace, type ServiceTarget, servicePlace, targetOf } from '../../service/target.js'
 import { runFlags } from '../run/flags.js'
-import { runOptions } from '../run/options.js'
+import type { RunOptions } from '../run/options.js'
+import type { SinkOptions } from '../run/sink-options.js'
 import { runArgs } from './run-args.js'
 
 /** Which service of which supervisor a command is about. */
 export interface Chosen {
-  readonly target: ServiceTarget
   readonly instance: string | undefined
   readonly place: ServicePlace
 }
@@ -26,12 +26,11 @@ export function chosenService(input: Input, io: Io): Chosen {
   if (instance !== undefined && !/^[A-Za-z0-9_.-]{1,64}$/.test(instance)) {
     throw usageError(`--name cannot be "${instance}"`, 'use letters, digits, "_", "." and "-"')
   }
-  return { target, instance, place: servicePlace(target, instance, io.env, homedir()) }
+  return { instance, place: servicePlace(target, instance, io.env, homedir()) }
 }
 
-/** The service that the flags of `run` describe. */
-export function serviceSpec(input: Input, io: Io, instance: string | undefined): ServiceSpec {
-  const { storeDir, server } = runOptions(input, io)
+/** The token of a service cannot be one of this shell's variables. */
+export function refuseShellToken({ server }: RunOptions): void {
   const isHosted = server.dialect === 'hosted' || server.url === 'https://api.kijito.ai'
   if (isHosted && server.tokenFile === undefined) {
     throw usageError(
@@ -39,6 +38,14 @@ export function serviceSpec(input: Input, io: Io, instance: string | undefined):
       'write it into a file of mode 0600 and name that with --token-file F',
     )
   }
+}
+
+/** The service that the flags of `run` describe. */
+export function serviceSpec(
+  input: Input,
+  { storeDir, sinks }: RunOptions,
+  instance: string | undefined,
+): ServiceSpec {
   return {
     instance,
     node: process.execPath,
@@ -46,7 +53,7 @@ export function serviceSpec(input: Input, io: Io, instance: string | undefined):
     script: ownScript(fileURLToPath(new URL('../../../bin/kim-producer.js', import.meta.url))),
     args: runArgs(input, storeDir),
     storeDir,
-    writes: writtenDirectories(input),
+    writes: writtenDirectories(sinks),
   }
 }
 
@@ -59,11 +66,10 @@ export function ownScript(path: string): string {
   )
 }
 
-/** Where the service writes besides its store: the directories of its sinks' files. */
-function writtenDirectories(input: Input): string[] {
-  const files = ['events-file', 'events-file-template', 'activity-file']
-  const known = files.filter(name => runFlags.some(flag => flag.name === name) && input.given(name))
-  return [...new Set(known.map(name => dirname(input.text(name) ?? '')))]
+/** Where the service writes besides its store: the directories of its sinks' files, up to one that a persona names. */
+function writtenDirectories({ eventsFile, activityFile }: SinkOptions): string[] {
+  const files = [eventsFile, activityFile].filter(file => file !== undefined)
+  return [...new Set(files.map(file => dirname(`${file.split('{persona}', 1)[0]}x`)))]
 }
 
 /** What this machine and this user are like. */

@@ -5,28 +5,32 @@ import { perform, systemRunner } from '../../service/host.js'
 import { uninstallSteps } from '../../service/install-plan.js'
 import { report } from '../report.js'
 import { chosenService } from './service-of.js'
-import { stepFacts, stepLine } from './steps.js'
+import { planned, stepFacts, stepLine } from './steps.js'
 
 /** Ends the service and takes its description away; the store stays as it is. */
 export function run(input: Input, io: Io): number {
-  const { target, place } = chosenService(input, io)
+  const { place } = chosenService(input, io)
   const isDry = input.bool('dry-run')
   const wasThere = existsSync(place.file)
-  const steps = wasThere ? uninstallSteps(target, place, userInfo().uid) : []
-  if (!isDry) for (const step of steps) perform(step, systemRunner)
+  const steps = wasThere ? uninstallSteps(place, userInfo().uid) : []
+  const done = isDry ? planned(steps) : steps.flatMap(step => perform(step, systemRunner))
   const facts = {
-    target,
+    target: place.target,
     name: place.name,
     file: place.file,
     dry_run: isDry,
     was_installed: wasThere,
-    steps: steps.map(stepFacts),
+    steps: done.map(stepFacts),
   }
+  // The other supervisors refuse to end what does not run; systemd, only if it cannot be asked at all.
+  const isUntold = place.target === 'systemd-user' && done.some(({ refused }) => refused !== undefined)
   const last = !wasThere
     ? `${place.name} is not installed: there is no ${place.file}`
     : isDry
       ? 'nothing was done'
-      : `${place.name} is gone; its store is kept`
-  report(input, io, facts, [...steps.map(stepLine), last])
+      : isUntold
+        ? `${place.name} is gone, but systemd could not be told: should its producer run, end it with kim-producer shutdown`
+        : `${place.name} is gone; its store is kept`
+  report(input, io, facts, [...done.map(stepLine), last])
   return 0
 }

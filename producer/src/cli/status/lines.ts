@@ -1,7 +1,7 @@
 import { formatDuration } from '@kim/cli-kit'
-import { isJsonObject, type JsonObject, type StorePaths } from '@kim/manifest'
+import type { JsonObject, StorePaths } from '@kim/manifest'
+import type { Consumer } from '@kim/observer-sdk'
 import type { Backlog } from './backlog.js'
-import type { ConsumerStatus } from './consumers.js'
 import type { LastSign } from './last-sign.js'
 import type { SinkLine } from './sinks.js'
 
@@ -10,8 +10,10 @@ export interface Standing {
   readonly head_seq: number
   readonly project_id: string
   readonly backlog: Backlog
+  /** Each inbox as the producer tells it, or told it last, with both counts of its unread mail. */
+  readonly personas: readonly JsonObject[]
   readonly sinks: readonly SinkLine[]
-  readonly consumers: readonly ConsumerStatus[]
+  readonly consumers: readonly Consumer[]
 }
 
 const STATE_WORDS: Readonly<Record<LastSign['state'], string>> = {
@@ -29,11 +31,10 @@ const SHOWN_MAX = 20
 export function standingLines(
   sign: LastSign,
   paths: StorePaths,
-  { head_seq, backlog, sinks, consumers }: Standing,
+  { head_seq, backlog, personas, sinks, consumers }: Standing,
   nowMs: number,
 ): string[] {
   const { health } = sign
-  const personas = Array.isArray(health['personas']) ? health['personas'].filter(isJsonObject) : []
   const width = Math.max(0, ...personas.map(persona => String(persona['persona']).length))
   return [
     producerLine(sign),
@@ -65,7 +66,7 @@ function backlogLine({ state, as_of, personas }: Backlog, nowMs: number): string
   if (state === 'none') return `backlog   none: what the server calls unread stands in the journal${when}`
   const shown = personas
     .slice(0, SHOWN_MAX)
-    .map(({ persona, there, here }) => `${persona} ${there} unread there, ${here} here`)
+    .map(({ persona, there, here }) => `${persona} ${there} unread at the server, ${here} in the journal`)
   return `backlog   ${shown.join('; ')}${more(personas.length)}${when}`
 }
 
@@ -83,7 +84,7 @@ function sinkText({ identity, state, why, behind, lanes, held }: SinkLine): stri
   return [`${identity}: ${words}`, ...stuck].join('; ') + (stuck.length > 0 ? more(held) : '')
 }
 
-function consumerText({ consumer, behind, in_use: isUsed }: ConsumerStatus): string {
+function consumerText({ consumer, behind, in_use: isUsed }: Consumer): string {
   if (behind === null) return `${consumer}: its file is damaged`
   const lag = behind === 0 ? 'at the head' : `${behind} records behind`
   return `${consumer}: ${lag}${isUsed ? ', in use' : ''}`
@@ -95,10 +96,16 @@ function personaText(persona: JsonObject, nowMs: number): string {
     `${String(persona['state']).padEnd(4)}  ${persona['armed'] === true ? `id ${persona['watermark']}` : 'not armed'}`,
     Number.isNaN(polled) ? 'never polled' : `polled ${formatDuration(Math.max(0, nowMs - polled))} ago`,
   ]
-  if (typeof persona['unread'] === 'number') parts.push(`${persona['unread']} unread`)
+  parts.push(unreadText(persona))
   if (persona['pinned'] === true) parts.push('a gap is being walked')
   if (persona['state'] === 'down' && typeof persona['reason'] === 'string') parts.push(persona['reason'])
   return parts.join(', ')
+}
+
+/** Two counts of two things; each says of which. */
+function unreadText({ unread_server: there, unread_journal: here }: JsonObject): string {
+  const inJournal = `${here ?? 0} in the journal`
+  return typeof there === 'number' ? `${there} unread at the server, ${inJournal}` : `unread: ${inJournal}`
 }
 
 function more(count: number): string {

@@ -1,13 +1,12 @@
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import type { Input, Io } from '@kim/cli-kit'
-import { type JsonObject, KimError, type StorePaths, storePaths } from '@kim/manifest'
-import { memoryCursors, openObserver } from '@kim/observer-sdk'
+import { isCount, isJsonObject, type JsonObject, KimError, type StorePaths, storePaths } from '@kim/manifest'
+import { consumersOf, memoryCursors, openObserver } from '@kim/observer-sdk'
 import { askIfRunning } from '../ask-producer.js'
 import { report } from '../report.js'
 import { storeOf } from '../store-flags.js'
 import { backlogOf } from './backlog.js'
-import { consumersOf } from './consumers.js'
 import { type LastSign, lastSign } from './last-sign.js'
 import { type Standing, standingLines } from './lines.js'
 import { sinksOf } from './sinks.js'
@@ -47,6 +46,16 @@ async function signOf(paths: StorePaths, io: Io): Promise<LastSign> {
   return told?.ok === true ? { ...found, state: 'running', ageMs: 0, health: told.result } : found
 }
 
+/** The server's count is what is commonly meant by `unread`, and the journal's by its readers: here each has a name. */
+function inboxes(health: JsonObject, unreadHere: (persona: string) => number): JsonObject[] {
+  const told = Array.isArray(health['personas']) ? health['personas'].filter(isJsonObject) : []
+  return told.map(inbox => ({
+    ...inbox,
+    ...(isCount(inbox['unread']) ? { unread_server: inbox['unread'] } : {}),
+    unread_journal: unreadHere(String(inbox['persona'])),
+  }))
+}
+
 /** What the journal and the files of its readers say. */
 async function standingOf(paths: StorePaths, { state, health }: LastSign, io: Io): Promise<Standing> {
   const observer = await openObserver({
@@ -57,12 +66,14 @@ async function standingOf(paths: StorePaths, { state, health }: LastSign, io: Io
   try {
     const journal = { projectId: observer.projectId, headSeq: observer.head.seq }
     const running: JsonObject = state === 'running' || state === 'hung' ? health : {}
+    const unreadHere = (persona: string): number => observer.persona(persona).unread
     return {
       head_seq: journal.headSeq,
       project_id: journal.projectId,
-      backlog: backlogOf(health, persona => observer.persona(persona).unread),
+      backlog: backlogOf(health, unreadHere),
+      personas: inboxes(health, unreadHere),
       sinks: sinksOf(io.env, homedir(), journal, running),
-      consumers: consumersOf(io.env, homedir(), journal, Date.now()),
+      consumers: consumersOf({ env: io.env, ...journal }),
     }
   } finally {
     await observer.close()

@@ -3,8 +3,8 @@ import { limits } from '@kim/manifest'
 import { consumerPath, listConsumers, readConsumer } from '../consume/consumer-file.js'
 import type { Place } from '../consume/place.js'
 
-/** What can be told about a consumer without asking it. */
-export interface ConsumerRow {
+/** What can be told about a named consumer of `kim-tail` without asking it. */
+export interface Consumer {
   readonly consumer: string
   /** Null if its file is damaged, or it never began. */
   readonly seq: number | null
@@ -12,26 +12,35 @@ export interface ConsumerRow {
   readonly behind: number | null
   /** Whether a process holds its name now. */
   readonly in_use: boolean
+  /** Its file. */
+  readonly file: string
 }
 
-type Environment = Readonly<Record<string, string | undefined>>
+/** Which consumers are asked about, and how far their journal has come. */
+export interface ConsumersQuery {
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly projectId: string
+  readonly headSeq: number
+  /** This one alone, whatever its journal. */
+  readonly only?: string | undefined
+  readonly nowMs?: number
+}
 
-/** The consumers of a journal, or the one that is asked for. */
-export function consumerRows(
-  env: Environment,
-  asked: string | undefined,
-  projectId: string,
-  headSeq: number,
-  nowMs: number = Date.now(),
-): ConsumerRow[] {
-  const names = asked === undefined ? listConsumers(env) : [asked]
+/** The consumers of a journal that this user has, by name. One whose file is damaged may be of any journal, so it is told. */
+export function consumersOf({
+  env,
+  projectId,
+  headSeq,
+  only,
+  nowMs = Date.now(),
+}: ConsumersQuery): Consumer[] {
+  const names = only === undefined ? listConsumers(env) : [only]
   return names.flatMap(consumer => {
-    const path = consumerPath(env, consumer)
-    const place = placeIn(path)
-    if (asked === undefined && place?.projectId !== projectId) return []
-    const seq = place?.seq ?? null
+    const file = consumerPath(env, consumer)
+    const place = placeIn(file)
+    if (only === undefined && place !== undefined && place.projectId !== projectId) return []
     const behind = place?.projectId === projectId ? Math.max(0, headSeq - place.seq) : null
-    return [{ consumer, seq, behind, in_use: isHeld(`${path}.lock`, nowMs) }]
+    return [{ consumer, seq: place?.seq ?? null, behind, in_use: isHeld(`${file}.lock`, nowMs), file }]
   })
 }
 

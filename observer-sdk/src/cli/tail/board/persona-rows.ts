@@ -3,7 +3,11 @@ import { type BoardEntity, countIn, textIn } from './entity.js'
 /** What a list of personas says about one. */
 export interface PersonaRow {
   readonly persona: string
+  /** Messages in the journal that are not known to be read. */
   readonly unread: number
+  /** The same, by the name that `kim-producer status` has for it: its `unread` is the server's count. */
+  readonly unread_journal: number
+  /** By the server's count. */
   readonly unread_urgent: number
   /** Id of the newest message that stands; null without any. */
   readonly newest_id: number | null
@@ -41,6 +45,7 @@ export function personaRows(entities: Iterable<BoardEntity>): PersonaRow[] {
     .map(([persona, { alerts, newestFrom, newestId, state, unread, urgent }]) => ({
       persona,
       unread,
+      unread_journal: unread,
       unread_urgent: urgent,
       newest_id: newestId ?? null,
       newest_from: newestFrom ?? null,

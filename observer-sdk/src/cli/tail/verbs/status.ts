@@ -1,6 +1,6 @@
-import { formatDuration, type Input, type Io, safeText } from '@kim/cli-kit'
+import { formatCount, formatDuration, type Input, type Io, safeText } from '@kim/cli-kit'
 import { safeJson } from '../../../announce/safe-json.js'
-import { consumerRows } from '../board/consumers.js'
+import { type Consumer, consumersOf } from '../board/consumers.js'
 import { type PersonaRow, personaRows } from '../board/persona-rows.js'
 import { withObserver } from '../board/with-observer.js'
 import { type ProducerState, producerState } from '../flow/health.js'
@@ -30,7 +30,12 @@ export async function run(input: Input, io: Io): Promise<number> {
     )
   const own = asked.length === 0 ? facts.rows : facts.rows.filter(({ persona }) => asked.includes(persona))
   const others = facts.rows.filter(row => !own.includes(row))
-  const consumers = consumerRows(io.env, input.text('consumer'), facts.projectId, facts.head)
+  const consumers = consumersOf({
+    env: io.env,
+    only: input.text('consumer'),
+    projectId: facts.projectId,
+    headSeq: facts.head,
+  })
   const report = {
     consumers,
     head_seq: facts.head,
@@ -53,7 +58,7 @@ export async function run(input: Input, io: Io): Promise<number> {
 }
 
 interface Report {
-  readonly consumers: ReturnType<typeof consumerRows>
+  readonly consumers: readonly Consumer[]
   readonly head_seq: number
   readonly journal: { readonly events: string; readonly kind: string; readonly reasons: readonly string[] }
   readonly others: { readonly personas: number; readonly unread: number; readonly unread_urgent: number }
@@ -69,7 +74,9 @@ function text(report: Report, producer: ProducerState): string {
     `journal   ${safeText(journal.events)}, ${journal.kind}${reasons}, head ${head}`,
     `producer  ${producer.state} (${producer.evidence}${seen})`,
     ...personas.map(row => `persona   ${safeText(row.persona)}: ${describePersona(row)}`),
-    ...(others.personas === 0 ? [] : [`others    ${others.unread} unread in ${others.personas} personas`]),
+    ...(others.personas === 0
+      ? []
+      : [`others    ${others.unread} unread in the journal, of ${formatCount(others.personas, 'persona')}`]),
     ...consumers.map(
       ({ behind, consumer, in_use: inUse, seq }) =>
         `consumer  ${consumer}: at ${seq ?? '?'}, ${behind ?? '?'} behind, ${inUse ? 'in use' : 'not in use'}`,

@@ -1,4 +1,4 @@
-import { consumersOf } from '../../status/consumers.js'
+import { consumersOf } from '@kim/observer-sdk'
 import { type Check, fine, unseen } from '../check.js'
 
 /** So far behind, a consumer is not slow: nobody runs it. */
@@ -11,8 +11,8 @@ export const consumers: Check = {
   look: async context => {
     const observer = await context.observer()
     if (observer === undefined) return unseen('there is no store')
-    const journal = { projectId: observer.projectId, headSeq: observer.head.seq }
-    const all = consumersOf(context.env, context.home, journal, Date.now())
+    const { projectId, head } = observer
+    const all = consumersOf({ env: context.env, projectId, headSeq: head.seq })
     const late = all.filter(({ behind }) => behind === null || behind > BEHIND_MAX)
     const [first] = late
     if (first === undefined) return fine(`${all.length} of them`)

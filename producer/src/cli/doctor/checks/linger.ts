@@ -1,14 +1,15 @@
-import { existsSync } from 'node:fs'
 import { userInfo } from 'node:os'
+import { installedServices } from '../../../service/installed.js'
 import { type Check, fine, unseen } from '../check.js'
 
 /** A user's services end when the user logs out, unless somebody said otherwise. */
 export const linger: Check = {
   id: 'linger',
   about: 'the service goes on when you are logged out',
-  look: ({ service, run }) => {
+  look: ({ service, run, env, home }) => {
     if (process.platform !== 'linux') return unseen('only systemd asks for it')
-    if (service === undefined || !existsSync(service.file)) return unseen('no service is installed')
+    if (service === undefined || installedServices(service, env, home).length === 0)
+      return unseen('no service is installed')
     const { username } = userInfo()
     const { status, output } = run(['loginctl', 'show-user', username, '--property=Linger'])
     if (status !== 0) return unseen(`loginctl cannot say: ${output}`)

@@ -1,12 +1,25 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
+import { userInfo } from 'node:os'
+import { type Installed, installedServices, servicesOn } from '../../../service/installed.js'
+import { standingOf } from '../../../service/standing.js'
+import type { ServicePlace } from '../../../service/target.js'
 import { type Check, type Found, fine, unseen } from '../check.js'
+import type { Context } from '../context.js'
 
-/** A service names Node and this program by their paths, and upgrades move both. */
+/** A service names Node and this program by their paths, and upgrades move both; and its supervisor has to know of it. */
 export const service: Check = {
   id: 'service',
-  about: 'the installed service can start',
-  look: ({ service: place }) => {
+  about: 'the installed service can start, and its supervisor starts it',
+  look: context => {
+    const { service: place } = context
     if (place === undefined) return unseen('no supervisor of this platform is known')
+    const all = installedServices(place, context.env, context.home)
+    const named = context.isServiceNamed ? all.find(({ file }) => file === place.file) : undefined
+    const store = named?.storeDir ?? context.paths.root
+    const own = servicesOn(store, all)
+    if (own.length > 1) return severalOn(store, own)
+    const one = named ?? own[0]
+    if (one !== undefined) return judged(one, context)
     if (!existsSync(place.file)) {
       return {
         status: 'warn',
@@ -14,48 +27,51 @@ export const service: Check = {
         remedy: 'kim-producer install-service --linger',
       }
     }
-    const bytes = readFileSync(place.file)
-    const isWide = bytes[0] === 0xff && bytes[1] === 0xfe
-    return judged(place.name, bytes.toString(isWide ? 'utf16le' : 'utf8'))
+    return ofAnother(place, all, context.paths.root)
   },
 }
 
-function judged(name: string, text: string): Found {
-  const [node, script] = programs(text)
-  const missing = [node, script].filter(path => path !== undefined && !existsSync(path))
-  if (node === undefined || script === undefined) {
+function severalOn(store: string, own: readonly Installed[]): Found {
+  const names = own.map(({ name }) => name)
+  return {
+    status: 'fail',
+    evidence: `${names.join(' and ')} run a producer on ${store}: one of them is refused again and again`,
+    remedy: `take one of them away: ${own.map(({ removal }) => removal).join(', or ')}`,
+  }
+}
+
+/** Something stands where this store's service would, and it is none. */
+function ofAnother({ name, file }: ServicePlace, all: readonly Installed[], store: string): Found {
+  const other = all.find(one => one.file === file)
+  if (other === undefined) {
     return {
       status: 'warn',
       evidence: `${name} does not start kim-producer as it was written to`,
       remedy: REINSTALL,
     }
   }
+  return {
+    status: 'warn',
+    evidence: `${name} is for ${other.storeDir}: no service runs a producer on ${store}`,
+    remedy: `kim-producer install-service --name NAME --store ${store}, or name the other store`,
+  }
+}
+
+function judged({ command, ...place }: Installed, { run }: Context): Found {
+  const [node] = command
+  const script = command.find(word => word.endsWith('kim-producer.js'))
+  const missing = [node, script].filter(path => path !== undefined && !existsSync(path))
   if (missing.length > 0) {
     return {
       status: 'fail',
-      evidence: `${name} starts ${missing.join(' and ')}, which is gone`,
+      evidence: `${place.name} starts ${missing.join(' and ')}, which is gone`,
       remedy: REINSTALL,
     }
   }
-  return fine(`${name} starts ${script}`)
+  const { isWell, words, remedy } = standingOf(place, userInfo().uid, run)
+  const evidence = `${place.name} ${words}`
+  if (isWell === undefined) return unseen(evidence, remedy)
+  return isWell ? fine(`${evidence}: it starts ${script ?? node}`) : { status: 'warn', evidence, remedy }
 }
 
 const REINSTALL = 'kim-producer install-service, with the flags it had'
-
-/** The two programs a service file names, whichever supervisor it is for. */
-function programs(text: string): [node: string | undefined, script: string | undefined] {
-  const line = /^ExecStart=(.*)$/m.exec(text)?.[1]
-  if (line !== undefined)
-    return pick([...line.matchAll(/"((?:\\.|[^"\\])*)"|(\S+)/g)].map(m => m[1] ?? m[2] ?? ''))
-  const list = /<key>ProgramArguments<\/key>\s*<array>([\s\S]*?)<\/array>/.exec(text)?.[1]
-  if (list !== undefined)
-    return pick([...list.matchAll(/<string>([\s\S]*?)<\/string>/g)].map(m => m[1] ?? ''))
-  const command = /<Command>([\s\S]*?)<\/Command>/.exec(text)?.[1]
-  const args = /<Arguments>([\s\S]*?)<\/Arguments>/.exec(text)?.[1] ?? ''
-  if (command === undefined) return [undefined, undefined]
-  return pick([command, ...[...args.matchAll(/"([^"]*)"|(\S+)/g)].map(m => m[1] ?? m[2] ?? '')])
-}
-
-function pick(words: readonly string[]): [string | undefined, string | undefined] {
-  return [words[0], words.find(word => word.endsWith('kim-producer.js'))]
-}

@@ -1,0 +1,14 @@
+import { usageError } from './usage-error.js'
+
+/**
+ * A shell puts a home directory in place of `~` at the start of a word alone, so `--store=~/kim` or a quoted path
+ * comes as it was typed and would silently name a directory called `~`.
+ */
+export function refuseTilde(path: string, source: string): void {
+  if (!path.startsWith('~')) return
+  const meant = /^~(?=\/|$)/.test(path) ? `write "${path.replace('~', '$HOME')}", or ` : ''
+  throw usageError(
+    `${source}: "${path}" begins with a ~ that no shell has replaced by a home directory`,
+    `${meant}put a space in place of "=" and no quotes around it; what really has that name is "./${path}"`,
+  )
+}
