@@ -53,6 +53,10 @@ export class Follower {
   #registryAuthoritative = false
   #exists = false
   #readable = true
+  /** How much of the journal could not be read when it was derived, or since. */
+  #unread = 0
+  /** Files in an unreadable shape as of the last look. */
+  #failures = 0
   /** Holes of journals followed before the present one. */
   #holesBefore = 0
   #epoch = 0
@@ -124,7 +128,7 @@ export class Follower {
     const reasons: string[] = []
     if (this.#count('future') > 0) reasons.push('future')
     if (this.#snapshot.historyGone) reasons.push('history')
-    if (!this.#readable || this.#count('unreadable') > 0) reasons.push('unreadable')
+    if (!this.#readable || this.#unread > 0) reasons.push('unreadable')
     return reasons
   }
 
@@ -155,6 +159,8 @@ export class Follower {
   onNews(news: News): void {
     this.#guard(() => {
       this.#readable = news.readable || !news.exists
+      if (news.failures > this.#failures) this.#cannotRead(news.failures - this.#failures)
+      this.#failures = news.failures
       if (news.lost !== undefined) this.#lost ??= news.lost
       if (!this.#busy) this.#advance()
     })
@@ -197,9 +203,8 @@ export class Follower {
       return
     }
     if (this.#closed) return
-    if (reason === 'store_replaced' ? had && this.#exists : reason !== 'redaction' && reason !== undefined) {
-      this.#tally(reason as AnomalyKind, 1)
-    }
+    if (reason === 'segment_replaced' || reason === 'segment_shrunk') this.#tally(reason, 1)
+    if (reason === 'store_replaced' && had && this.#exists) this.#tally(reason, 1)
     const impact = new ImpactSet()
     impact.addAll(before)
     impact.addAll(this.#impactOfAll())
@@ -218,7 +223,10 @@ export class Follower {
     const { seed, now } = this.#options
     if (this.#epoch > 0) this.#holesBefore += this.#seqs.holes
     this.#epoch += 1
-    this.#exists = this.source.look().exists
+    const { exists, failures } = this.source.look()
+    this.#exists = exists
+    this.#failures = failures
+    this.#unread = snapshot.unreadable
     this.#snapshot = snapshot
     this.#head = snapshot.head
     this.#registryAuthoritative = snapshot.registryAuthoritative
@@ -256,7 +264,10 @@ export class Follower {
   }
 
   #apply(batch: Batch): void {
-    for (const [kind, times] of batch.counts) this.#tally(kind, times)
+    for (const [kind, times] of batch.counts) {
+      if (kind === 'unreadable') this.#cannotRead(times)
+      else this.#tally(kind, times)
+    }
     const impact = new ImpactSet()
     let idle = 0
     batch.entries.forEach(({ record }, at) => {
@@ -305,6 +316,11 @@ export class Follower {
     for (const type of this.#state.counts.keys()) impact.addEntity(type, undefined)
     const { itemTypes, sections } = impact.toImpact()
     return { itemTypes, sections, personas: this.#roster.names() }
+  }
+
+  #cannotRead(times: number): void {
+    this.#unread += times
+    this.#tally('unreadable', times)
   }
 
   #tally(kind: AnomalyKind, times: number): void {

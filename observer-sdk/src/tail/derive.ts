@@ -26,6 +26,8 @@ export interface Snapshot {
   readonly projectId: string | undefined
   /** Anomalies of the part that was read. */
   readonly counts: ReadonlyMap<AnomalyKind, number>
+  /** How many files are there that could not be read. */
+  readonly unreadable: number
   /** The newest activity of the part that was read, oldest first; parsed when asked for. */
   readonly activity: () => readonly ReadRecord[]
   /** Where reading goes on. */
@@ -140,6 +142,7 @@ class Attempt {
       historyGone: this.#gone,
       projectId,
       counts: scan.counts,
+      unreadable: this.#history.unreadable,
       activity: () => scan.activity.records(),
       end: this.#end,
       peaks: this.#peaks,

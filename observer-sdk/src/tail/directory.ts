@@ -4,11 +4,12 @@ import { join } from 'node:path'
 import { segmentName } from '@kim/manifest'
 import type { FileContent } from '../store/file-content.js'
 import { listStore, type StoreListing } from '../store/listing.js'
-import { found, type Outcome } from '../store/outcome.js'
+import { type Failure, found, type Outcome } from '../store/outcome.js'
 import { openSegment } from '../store/store-files.js'
 import { notifies } from '../watch/pace.js'
 import { ActiveSegment } from './active-segment.js'
 import { type FileNow, identityOf } from './file-identity.js'
+import { PassedOver } from './passed-over.js'
 
 /**
  * A listing this much younger than the directory's last change is made again at the next look: within one tick
@@ -17,6 +18,15 @@ import { type FileNow, identityOf } from './file-identity.js'
 const SETTLED_MS = 3_000
 
 const NOTHING: StoreListing = { segments: [], checkpoints: [], shadowed: [], misnamed: [], failures: [] }
+
+const NOTHING_NEW: Glance = {
+  identity: undefined,
+  readable: false,
+  changed: false,
+  replaced: false,
+  healed: false,
+  failures: 0,
+}
 
 /** The newest segment as a look found it. */
 interface Tip extends FileNow {
@@ -33,6 +43,10 @@ export interface Glance {
   readonly changed: boolean
   /** Whether a known live segment is another file than before. */
   readonly replaced: boolean
+  /** Whether something that had to be passed over can be read now. */
+  readonly healed: boolean
+  /** How much of what is there can not even be taken for a file of the journal. */
+  readonly failures: number
 }
 
 /** One directory, looked at again and again. Never throws. */
@@ -40,9 +54,12 @@ export class JournalDirectory {
   readonly path: string
   /** Identity of every live segment that was read. */
   readonly known: Map<number, string> = new Map()
+  /** What had to be left out. */
+  readonly passedOver: PassedOver = new PassedOver()
   #listing = NOTHING
   #identity: string | undefined
   #readable = false
+  #failures = 0
   #changedMs = Number.NaN
   #listedMs = 0
   #tip: Tip | undefined
@@ -95,7 +112,24 @@ export class JournalDirectory {
   /** Opens a segment wherever it can be read, or lends the one that is held. For `closeSegment`, soon. */
   openSegment(number: number): Outcome<FileContent> {
     const lent = this.#active.isOf(number) ? this.#active.lend(this.segmentNow(number)) : undefined
-    return lent === undefined ? openSegment(this.path, number) : found(lent)
+    if (lent !== undefined) return found(lent)
+    const opened = openSegment(this.path, number)
+    if (!opened.ok) this.passOver(number, opened)
+    return opened
+  }
+
+  /** Notes that what follows this segment is read without it. */
+  passOver(number: number, { reason }: Failure): void {
+    if (reason === 'unreadable') this.passedOver.unreadable(number)
+    else this.passedOver.gone(number)
+  }
+
+  /** Everything is compared with what is there from now on. */
+  forget(): void {
+    this.known.clear()
+    this.passedOver.clear()
+    this.#failures = 0
+    this.#changedMs = Number.NaN
   }
 
   /** Closes what `openSegment` gave, unless it is to be held. */
@@ -149,7 +183,7 @@ export class JournalDirectory {
       const changed = this.#readable
       this.#readable = false
       this.#active.release()
-      return { identity: this.#identity, readable: false, changed, replaced: false }
+      return { ...NOTHING_NEW, identity: this.#identity, changed, failures: this.#failures }
     }
     if (stat === undefined || !stat.isDirectory()) return this.#absent()
     const identity = `${stat.dev}:${stat.ino}:${stat.birthtimeNs}`
@@ -159,11 +193,14 @@ export class JournalDirectory {
     let changed = isOther
     let replaced = false
     if (isOther) {
-      this.known.clear()
+      this.forget()
       this.#isHarmless = undefined
     }
-    if (isTouched || !this.#readable || this.#listedMs < changedMs + SETTLED_MS) {
-      changed = this.#list() || changed
+    let healed = this.passedOver.recovered(this.path)
+    if (isTouched || !this.#readable || this.#failures > 0 || this.#listedMs < changedMs + SETTLED_MS) {
+      const failures = this.#failures
+      changed = this.#list() || changed || failures !== this.#failures
+      healed = this.passedOver.appeared(this.#listing.segments) || this.#failures < failures || healed
       if (isTouched && !isOther) replaced = this.#isReplaced()
     }
     this.#identity = identity
@@ -177,7 +214,14 @@ export class JournalDirectory {
       this.#tip = tip
       changed = true
     }
-    return { identity, readable: this.#readable, changed: changed || replaced, replaced }
+    return {
+      identity,
+      readable: this.#readable,
+      changed: changed || replaced || healed,
+      replaced,
+      healed,
+      failures: this.#failures,
+    }
   }
 
   #absent(): Glance {
@@ -186,8 +230,8 @@ export class JournalDirectory {
     this.#readable = false
     this.#listing = NOTHING
     this.#tip = undefined
-    this.known.clear()
-    return { identity: undefined, readable: false, changed, replaced: false }
+    this.forget()
+    return { ...NOTHING_NEW, changed }
   }
 
   /** Whether the listing came out different. */
@@ -199,6 +243,7 @@ export class JournalDirectory {
     this.#readable = listed.ok
     if (!listed.ok) return wasReadable
     this.#listing = listed.value
+    this.#failures = listed.value.failures.length
     const { segments } = listed.value
     return (
       !wasReadable ||

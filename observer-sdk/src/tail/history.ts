@@ -10,14 +10,15 @@ export class History {
   readonly listing: StoreListing
   /** How many files were there and could not be read. */
   unreadable = 0
-  readonly #known: Map<number, string>
+  readonly #directory: JournalDirectory
   readonly #broken = new Set<number>()
 
-  constructor({ path, listing, known }: JournalDirectory) {
+  constructor(directory: JournalDirectory) {
+    const { path, listing } = directory
     this.eventsDir = path
     this.listing = listing
     this.unreadable = listing.failures.length
-    this.#known = known
+    this.#directory = directory
   }
 
   /** Every segment that exists, ascending. */
@@ -52,6 +53,7 @@ export class History {
     if (this.#broken.has(number)) return undefined
     const opened = openSegment(this.eventsDir, number)
     if (!opened.ok) {
+      this.#directory.passOver(number, opened)
       this.#fail(number, opened.reason === 'unreadable')
       return undefined
     }
@@ -65,7 +67,7 @@ export class History {
       // What the listing names already is not counted twice.
       if (content.passedOver !== undefined && !this.#isListed(content.passedOver)) this.unreadable += 1
       if (!content.candidate.gzip && content.passedOver === undefined)
-        this.#known.set(number, content.identity)
+        this.#directory.known.set(number, content.identity)
       const result = use(content)
       if (content.failure !== undefined) this.unreadable += 1
       return result

@@ -45,7 +45,7 @@ export class JournalSource implements RecordSource {
 
   /** What is there from now on is what later looks are compared with. */
   #begin(): void {
-    this.#directory.known.clear()
+    this.#directory.forget()
     this.look()
     this.#derived = this.#directory.identity
     this.#pending = undefined
@@ -99,10 +99,11 @@ export class JournalSource implements RecordSource {
     }
   }
 
-  #newsOf({ identity, readable, replaced }: Glance): News {
+  #newsOf({ identity, readable, replaced, healed, failures }: Glance): News {
     if (identity !== this.#derived) this.#pending = 'store_replaced'
     else if (replaced) this.#pending ??= 'segment_replaced'
-    return { exists: identity !== undefined, readable, lost: this.#pending }
+    else if (healed) this.#pending ??= 'segment_healed'
+    return { exists: identity !== undefined, readable, failures, lost: this.#pending }
   }
 
   #history(): History {

@@ -52,8 +52,10 @@ export interface News {
   readonly exists: boolean
   /** False if it is there and cannot be listed. */
   readonly readable: boolean
-  /** Why everything must be derived anew, if it must. */
-  readonly lost: 'store_replaced' | 'segment_replaced' | undefined
+  /** How many files are there in a shape in which they cannot be read. */
+  readonly failures: number
+  /** Why everything must be derived anew, if it must. Of these only healing is no anomaly. */
+  readonly lost: 'store_replaced' | 'segment_replaced' | 'segment_healed' | undefined
 }
 
 /** Where records come from. */
