@@ -122,6 +122,7 @@ class JournalObserver implements Observer {
       seed: options.seed,
       activityMax: options.activityLimit ?? ACTIVITY_MAX,
       now,
+      onBatch: () => this.#wake(),
       onChange: (impact, by) => this.#onChange(impact, by),
       onBug: fail,
     })
@@ -241,8 +242,11 @@ class JournalObserver implements Observer {
     this.#wake()
   }
 
-  #wake(): void {
-    for (const wake of this.#wakers.splice(0)) wake()
+  /** Wakes whoever waits for more; says whether anybody does. */
+  #wake(): boolean {
+    const wakers = this.#wakers.splice(0)
+    for (const wake of wakers) wake()
+    return wakers.length > 0
   }
 
   /** A bug of ours ends this observer, never its host. */

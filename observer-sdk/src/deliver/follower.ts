@@ -29,6 +29,8 @@ export interface FollowerOptions {
   readonly activityMax: number
   readonly now: () => number
   /** State changed: by the doing of records that were read, or by being derived anew. */
+  /** Records were read. Says whether somebody takes them right now, which is not to wait for the state. */
+  readonly onBatch: () => boolean
   readonly onChange: (impact: Impact, by: 'records' | 'derivation') => void
   /** A bug of ours: the observer is to close. */
   readonly onBug: (bug: unknown) => void
@@ -61,6 +63,9 @@ export class Follower {
   #holesBefore = 0
   #epoch = 0
   #latest: Batch | undefined
+  /** What was read and the state does not show yet: whoever looks at it has it shown first. */
+  readonly #owed: Batch[] = []
+  #settling: NodeJS.Immediate | undefined
   #redaction = false
   #flaws: readonly Flaw[] = []
   #lost: News['lost'] | Batch['lost'] | 'redaction'
@@ -81,6 +86,7 @@ export class Follower {
   /** Nothing is read or told any more. */
   close(): void {
     this.#closed = true
+    clearImmediate(this.#settling)
   }
 
   get snapshot(): Snapshot {
@@ -88,14 +94,17 @@ export class Follower {
   }
 
   get state(): State {
+    this.#settle()
     return this.#state
   }
 
   get roster(): Roster {
+    this.#settle()
     return this.#roster
   }
 
   get board(): BoardMaker {
+    this.#settle()
     return this.#board
   }
 
@@ -109,11 +118,13 @@ export class Follower {
   }
 
   get registryAuthoritative(): boolean {
+    this.#settle()
     return this.#registryAuthoritative
   }
 
   /** The newest activity, oldest first. */
   get activity(): readonly ReadRecord[] {
+    this.#settle()
     this.#activity ??= this.#firstActivity()
     return this.#activity.toArray()
   }
@@ -125,6 +136,7 @@ export class Follower {
 
   /** Why the state is not all that it could be, sorted. */
   get reasons(): string[] {
+    this.#settle()
     const reasons: string[] = []
     if (this.#count('future') > 0) reasons.push('future')
     if (this.#snapshot.historyGone) reasons.push('history')
@@ -134,6 +146,7 @@ export class Follower {
 
   /** Every anomaly counted so far. */
   anomalies(): Partial<Record<AnomalyKind, number>> {
+    this.#settle()
     const counts = new Map(this.counts)
     const holes = this.#holesBefore + this.#seqs.holes
     if (holes > 0) counts.set('seq_hole', (counts.get('seq_hole') ?? 0) + holes)
@@ -179,7 +192,17 @@ export class Follower {
       return
     }
     const batch = this.#reader.read(BATCH_BYTES)
-    this.#apply(batch)
+    const { passed } = batch
+    if (passed !== undefined && passed.seq >= this.#head.seq) this.#head = passed
+    if (batch.lost !== undefined) this.#lost ??= batch.lost
+    this.#latest = batch
+    const isNews = batch.entries.length > 0 || passed !== undefined || batch.counts.size > 0
+    if (isNews) this.#owed.push(batch)
+    if (isNews && !batch.more && this.#lost === undefined && this.#options.onBatch()) {
+      this.#settling ??= setImmediate(() => this.#guard(() => this.#settle()))
+      return
+    }
+    this.#settle()
     if (this.#lost !== undefined || batch.more) void this.#continue()
   }
 
@@ -191,6 +214,7 @@ export class Follower {
   }
 
   async #anew(): Promise<void> {
+    this.#settle()
     this.#busy = true
     const before = this.#impactOfAll()
     const had = this.#exists
@@ -263,6 +287,15 @@ export class Follower {
     return step.value.base
   }
 
+  /** Has the state come level with what was read. */
+  #settle(): void {
+    if (this.#owed.length === 0) return
+    clearImmediate(this.#settling)
+    this.#settling = undefined
+    for (const batch of this.#owed.splice(0)) this.#apply(batch)
+    if (this.#lost !== undefined && !this.#busy) void this.#continue()
+  }
+
   #apply(batch: Batch): void {
     for (const [kind, times] of batch.counts) {
       if (kind === 'unreadable') this.#cannotRead(times)
@@ -283,11 +316,6 @@ export class Follower {
       impact.addRecord(record)
     })
     for (const { seq } of batch.idle.slice(idle)) this.#seqs.pass(seq)
-    const { passed } = batch
-    if (passed !== undefined && passed.seq >= this.#head.seq) this.#head = passed
-    if (batch.lost !== undefined) this.#lost ??= batch.lost
-    this.#latest = batch
-    if (batch.entries.length === 0 && batch.passed === undefined && batch.counts.size === 0) return
     const changed = impact.toImpact()
     this.#board.touch(changed.itemTypes)
     this.#options.onChange(changed, 'records')

@@ -1,7 +1,7 @@
 /** What a consumer is handed: pulled from the source at its own pace, from where its cursor stands. */
 import { isNews, KimError, type ReadRecord } from '@kim/manifest'
 import { type Cursor, type CursorStore, parseCursor } from '../cursors/cursor.js'
-import { type Impact, ImpactSet } from '../project/impact.js'
+import { type Impact, ImpactSet, impactOf } from '../project/impact.js'
 import { isSamePlace, ORIGIN, type Position } from '../tail/position.js'
 import type { Batch, Gap, Ground, RecordReader, RecordSource, Start } from '../tail/source.js'
 import type { Change } from './change.js'
@@ -189,10 +189,16 @@ export class HandOver {
       if (!follower.exists && gap === undefined && this.#stale.isEmpty) return undefined
     }
     this.#gap = undefined
+    return { ...this.#impactWith(records), records, news: records.filter(isNews), gap, cursor: this.#reached }
+  }
+
+  #impactWith(records: readonly ReadRecord[]): Impact {
+    const [first] = records
+    if (first !== undefined && records.length === 1 && this.#stale.isEmpty) return impactOf(first)
     const impact = this.#stale
     this.#stale = new ImpactSet()
     for (const record of records) impact.addRecord(record)
-    return { ...impact.toImpact(), records, news: records.filter(isNews), gap, cursor: this.#reached }
+    return impact.toImpact()
   }
 
   #handedOver({ entries }: Batch): ReadRecord[] {

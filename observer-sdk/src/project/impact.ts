@@ -7,6 +7,19 @@ export interface Impact {
   readonly personas: readonly string[]
 }
 
+const NOTHING: Impact = { itemTypes: [], sections: [], personas: [] }
+
+/** What one record makes stale: most changes are of one, and whoever waits for it waits for this too. */
+export function impactOf(record: ReadRecord): Impact {
+  const effect = effectOf(record)
+  if (effect === 'meta') return NOTHING
+  return {
+    itemTypes: effect === 'activity' ? [] : [record.item_type],
+    sections: sorted(sectionsOf(record)),
+    personas: record.agent === undefined ? [] : [record.agent],
+  }
+}
+
 /** Gathers impacts until somebody takes them. */
 export class ImpactSet {
   readonly #itemTypes = new Set<string>()
@@ -59,7 +72,7 @@ export class ImpactSet {
 }
 
 /** Most impacts are of one record: one of each needs no sorting. */
-function sorted(names: ReadonlySet<string>): string[] {
+function sorted(names: Iterable<string>): string[] {
   const list = [...names]
   return list.length < 2 ? list : list.sort()
 }
