@@ -77,6 +77,20 @@ t.test('names - a directory that fails is asked again later, and ends nothing (K
   t.end()
 })
 
+t.test(
+  'names - a directory that refuses the token ends nothing, even before anybody is armed (KS-51, KS-92)',
+  t => {
+    // The first contact waits for counts, so nothing stands yet.
+    const script = { directory: () => failure(401), counts: () => undefined }
+    const desk = list(t, ['rivr'], { fastPath: true }, script).settle()
+    t.same(
+      [looks(desk), desk.core.status(desk.now).personas[0]?.armed, desk.core.verdict],
+      [1, false, undefined],
+    )
+    t.end()
+  },
+)
+
 t.test('names - an old directory judges no name that comes in later (KS-92)', t => {
   const desk = list(t, ['rivr', 'loom'], { rediscoverSeconds: 10 })
   desk.script.page = ({ persona }) => (persona === 'loom' ? failure() : whole([]))
