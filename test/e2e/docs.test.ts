@@ -85,6 +85,51 @@ t.test('troubleshoot - has every error code with its exit, what it means and wha
   )
 })
 
+t.test('token - help and documents tell of one and the same file, and say how it is written', async t => {
+  const HOME = '~/.config/kim/token'
+  const commands = ['run', 'self-test', 'doctor', 'install-service', 'import']
+  const texts = new Map([
+    ...DOCUMENTS.map(path => [path, read(path)] as const),
+    ...commands.map(name => [`${name} --help`, help('kim-producer', name)] as const),
+  ])
+  let seen = 0
+  for (const [where, text] of texts) {
+    const named = [...text.matchAll(/--token-file ([~/][^\s`,;)]*)|(~[\w./-]*token)\b/g)].map(
+      ([, flag, path]) => flag ?? path,
+    )
+    seen += named.length
+    t.same(
+      [...new Set(named)].filter(path => path !== HOME),
+      [],
+      where,
+    )
+  }
+  t.ok(seen >= 4, `${seen} times`)
+  t.match(read('docs/operate.md'), `(umask 077; cat > ${HOME})`)
+})
+
+t.test('troubleshoot - has a row for every code of the log that asks for something', async t => {
+  const sources = [
+    'core/create-core.ts',
+    'core/hive.ts',
+    'core/counts-desk.ts',
+    'core/name-check.ts',
+    'cli/run/judge-flags.ts',
+    'run/alarm-lines.ts',
+  ]
+  const codes = sources.flatMap(path =>
+    [...read(`producer/src/${path}`).matchAll(/level: 'warn',\s+code: '(\w+)'/g)].map(
+      ([, code]) => code ?? '',
+    ),
+  )
+  t.ok(codes.length >= 6, codes.join(', '))
+  const rows = read('docs/troubleshoot.md')
+  t.same(
+    codes.filter(code => !rows.includes(`\`${code}\``)),
+    [],
+  )
+})
+
 /** Names of metrics in a text, without the suffixes of histograms. */
 function metricsIn(text: string): string[] {
   const names = text.match(/\b(kim|process)_[a-z_]*[a-z]\b/g) ?? []

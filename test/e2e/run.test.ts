@@ -257,3 +257,23 @@ t.test('KS-92 a mistyped persona - is said once in the log, and watched all the 
   t.match(lines, [{ level: 'warn', persona: 'rivr', msg: /did you mean river\?$/ }])
   t.equal(lines.length, 1)
 })
+
+t.test('KS-93 plain http - to another machine is said where a token goes with it', async t => {
+  const home = dirname(newStore(t))
+  const file = join(home, 'token')
+  writeFileSync(file, 'very-secret\n', { mode: 0o600 })
+  // What would be installed is judged as run judges it, and sends nothing to an address that is nobody's.
+  const plain = async (...flags: string[]): Promise<string> => {
+    const more = ['--dialect', 'local', '--allow-private', '--allow-loopback', '--store', join(home, 'store')]
+    const { code, err } = await ran(t, 'install-service', '--print', '--target', 'launchd', ...more, ...flags)
+    t.equal(code, 0, err)
+    t.notMatch(err, 'very-secret')
+    return err
+  }
+  const said = `http://10.1.2.3:4 is plain http: the token of the file ${file} can be read on the way there`
+  t.match(await plain('--url', 'http://10.1.2.3:4', '--token-file', file), said)
+  t.notMatch(await plain('--url', 'http://10.1.2.3:4'), 'plain http', 'no token goes there')
+  for (const url of ['http://127.0.0.1:4', 'http://[::1]:4', 'http://localhost:7474', 'https://10.1.2.3:4']) {
+    t.notMatch(await plain('--url', url, '--token-file', file), 'plain http', url)
+  }
+})

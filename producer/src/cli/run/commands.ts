@@ -12,7 +12,7 @@ export const runCommands: readonly Command[] = [
     examples: [
       ['kim-producer run', 'follow every inbox of the local Kijito'],
       [
-        'kim-producer run --url https://api.kijito.ai --token-file ~/.kijito/token -p river',
+        'kim-producer run --url https://api.kijito.ai --token-file ~/.config/kim/token -p river',
         'one hosted inbox',
       ],
     ],

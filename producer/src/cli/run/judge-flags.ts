@@ -1,8 +1,10 @@
 import { existsSync } from 'node:fs'
+import { isIP } from 'node:net'
 import type { Input, Io } from '@kim/cli-kit'
 import { type Environment, storePaths } from '@kim/manifest'
 import { checkSource } from '../../journal/source.js'
 import type { RunLog } from '../../run/run-log.js'
+import { classOfAddress } from '../../source/address.js'
 import { parseBaseUrl } from '../../source/base-url.js'
 import { openSource } from '../../source/open-source.js'
 import type { Source } from '../../source/source.js'
@@ -50,7 +52,22 @@ export async function judgeFlags(
     signal: io.signal,
     onTokenRefused: ({ code, message, hint }) => log({ level: 'error', code, message, hint }),
   })
+  sayPlain(source, log)
   return { options, source }
+}
+
+/** What is sent in the clear beyond this machine, anybody on the way can read (KS-93). */
+function sayPlain({ base, tokenFrom }: Source, log: RunLog): void {
+  const { protocol, hostname } = new URL(base)
+  if (protocol === 'https:' || tokenFrom === undefined) return
+  const address = hostname.replace(/^\[|\]$/g, '')
+  if (hostname === 'localhost' || (isIP(address) !== 0 && classOfAddress(address) === 'loopback')) return
+  log({
+    level: 'warn',
+    code: 'token_in_clear',
+    message: `${base} is plain http: the token of ${tokenFrom} can be read on the way there`,
+    hint: 'give --url with https, or reach the server through a tunnel on this machine',
+  })
 }
 
 /**
