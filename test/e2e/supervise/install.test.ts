@@ -10,6 +10,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { openJournal } from '@kim/producer/internal'
 import t, { type Test } from 'tap'
 import { FakeSupervisor } from '../../kit/fake-supervisor.js'
 import { homeOf } from '../../kit/kijito/index.js'
@@ -251,6 +252,27 @@ t.test('install-service - CL-57 a second service for one store is refused', { sk
     remedy: /kim-producer uninstall-service, or take .*my own\.service away/,
   })
 })
+
+t.test(
+  'install-service - CL-57 a store that a producer runs on by other means is refused',
+  { skip },
+  async t => {
+    const user = new User(t)
+    const journal = openJournal({ storeDir: user.store, source: 'http://localhost:7474' })
+    t.teardown(() => journal.close())
+    const held = user.install('--store', user.store)
+    t.equal(held.code, 75)
+    t.match(held.err, `process ${process.pid} runs a producer on ${user.store}`)
+    t.match(held.err, `kim-producer shutdown --store ${user.store}`)
+    t.notOk(existsSync(user.unit))
+    t.equal(user.install('--store', user.store, '--no-start').code, 0)
+    t.equal(
+      user.install('--store', user.store).code,
+      0,
+      'that may be the service itself, which is started anew',
+    )
+  },
+)
 
 t.test('uninstall-service - CL-56 lists what was done, and what was not', { skip }, async t => {
   const user = new User(t)

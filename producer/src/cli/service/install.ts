@@ -1,6 +1,7 @@
+import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { type Input, type Io, safeText } from '@kim/cli-kit'
-import { KimError } from '@kim/manifest'
+import { KimError, storePaths } from '@kim/manifest'
 import type { RunLog } from '../../run/run-log.js'
 import { systemRunner } from '../../service/host.js'
 import { installSteps, serviceText } from '../../service/install-plan.js'
@@ -10,6 +11,7 @@ import type { ServicePlace } from '../../service/target.js'
 import { report } from '../report.js'
 import { judgeFlags } from '../run/judge-flags.js'
 import { type RunOptions, runOptions } from '../run/options.js'
+import { lastSign } from '../status/last-sign.js'
 import { chosenService, refuseShellToken, serviceSpec, surroundings } from './service-of.js'
 import { planned, stepFacts, stepLine } from './steps.js'
 
@@ -34,6 +36,7 @@ export async function run(input: Input, io: Io): Promise<number> {
   }
   refuseSecond(place, spec.storeDir, io)
   const choices = { start: !input.bool('no-start'), linger: input.bool('linger') }
+  if (choices.start) refuseHeld(place, spec.storeDir)
   const steps = installSteps(place, spec, around, choices)
   const done = isDry ? planned(steps) : install(place, steps, around.uid, systemRunner)
   const walls = target === 'systemd-user' ? wallsLine(around.systemd.sandbox) : []
@@ -84,6 +87,15 @@ function refuseSecond(place: ServicePlace, storeDir: string, io: Io): void {
   if (other === undefined) return
   throw new KimError('config_invalid', `${other.name} runs a producer on ${storeDir} already`, {
     hint: `nothing was installed; take that one away first (${other.removal}), or give this one a --store of its own`,
+  })
+}
+
+/** A service that stands may be the one that runs, and is started anew; any other producer would keep this one out. */
+function refuseHeld({ name, file }: ServicePlace, storeDir: string): void {
+  const { state, pid } = lastSign(storePaths(storeDir), Date.now())
+  if (existsSync(file) || (state !== 'running' && state !== 'hung')) return
+  throw new KimError('store_held', `process ${pid} runs a producer on ${storeDir}, so ${name} could not`, {
+    hint: `nothing was installed; end that one first: kim-producer shutdown --store ${storeDir} (or install with --no-start)`,
   })
 }
 

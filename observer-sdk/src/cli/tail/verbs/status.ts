@@ -77,12 +77,15 @@ function text(report: Report, producer: ProducerState): string {
     ...(others.personas === 0
       ? []
       : [`others    ${others.unread} unread in the journal, of ${formatCount(others.personas, 'persona')}`]),
-    ...consumers.map(
-      ({ behind, consumer, in_use: inUse, seq }) =>
-        `consumer  ${consumer}: at ${seq ?? '?'}, ${behind ?? '?'} behind, ${inUse ? 'in use' : 'not in use'}`,
-    ),
+    ...consumers.map(consumer => `consumer  ${consumerText(consumer)}`),
     '',
   ].join('\n')
+}
+
+function consumerText({ behind, consumer, in_use: isUsed, seq }: Consumer): string {
+  const place =
+    seq === null ? 'no place: it never began, or its file is damaged' : `at ${seq}, ${behind ?? '?'} behind`
+  return `${consumer}: ${place}, ${isUsed ? 'in use' : 'not in use'}`
 }
 
 function sum(rows: readonly PersonaRow[], member: 'unread' | 'unread_urgent'): number {
