@@ -160,6 +160,7 @@ t.test('status - where there is no store exits 4 and makes none', async t => {
   const store = newStore(t)
   const status = await ran(t, 'status', '--store', store)
   t.equal(status.code, 4)
+  t.match(status.err, /kim-producer run makes it/)
   t.notOk(existsSync(store))
 })
 
@@ -210,6 +211,10 @@ t.test('KS-51 401 - says which server does not take the token of which place, an
     )
     const byVariable = await refused(selection, { KIM_TOKEN: 'very-secret' })
     t.match(byVariable, /does not take the token of \$KIM_TOKEN\n {2}set \$KIM_TOKEN /)
+    t.match(
+      await refused(selection, { KIM_TOKEN: 'very-secret two' }),
+      /\$KIM_TOKEN holds .*\n {2}mend \$KIM_TOKEN, or unset it\n$/,
+    )
     t.match(await refused(selection), /answers 401: no token was sent\n {2}.*--token-file.*KIM_TOKEN\n$/)
   }
 })

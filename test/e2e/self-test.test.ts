@@ -194,3 +194,10 @@ t.test('self-test - KS-51 a failure comes with what to do about it', async t => 
     /^fail {2}inbox {4}river: unreachable: .*\n {6}is Kijito running at http:\/\/127\.0\.0\.1:1\?.*--url$/m,
   )
 })
+
+t.test('self-test - KS-51 https where plain http is spoken is told from nobody being there', async t => {
+  const flags = (await quietHive(t)).map(flag => flag.replace('http:', 'https:'))
+  const { code, out } = await selfTest(t.testdir(), ...flags, '-p', 'river')
+  t.equal(code, 1)
+  t.match(out, /\n {6}what answers at https:\/\/\S+ does not speak https: check http or https in --url/)
+})

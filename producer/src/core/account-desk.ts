@@ -11,17 +11,27 @@ import type { Authorship } from './authorship.js'
 import type { Hive } from './hive.js'
 import type { Persona } from './persona.js'
 
+/** So long at most an alarm waits for polls that may bring the answer it misses. */
+const HOLD_MS_MAX = 1000
+
 /** Keeps the two account-wide alarms as the counts, the directory and the journal have them (KS-63 to KS-65). */
 export class AccountDesk {
   readonly #hive: Hive
   readonly #authorship: Authorship
   readonly #firstSeenMs: ReadonlyMap<string, number>
   #dormant: readonly string[] = []
+  /** Since when an alarm waits. */
+  #heldMs: number | undefined
 
   constructor(hive: Hive, authorship: Authorship, firstSeenMs: ReadonlyMap<string, number>) {
     this.#hive = hive
     this.#authorship = authorship
     this.#firstSeenMs = firstSeenMs
+  }
+
+  /** When what waits is looked at again, whatever comes in until then. */
+  get wakeAtMs(): number {
+    return this.#heldMs === undefined ? Number.POSITIVE_INFINITY : this.#heldMs + HOLD_MS_MAX
   }
 
   /** What is to be recorded now; nothing while anything it takes is not known. */
@@ -45,6 +55,8 @@ export class AccountDesk {
     }
     if (options.urgentAlerts) {
       const { urgent, writeOnly } = urgentUnanswered(facts)
+      if (urgent.length > 0 && this.#mayBeAnswered(personas, nowMs)) return
+      this.#heldMs = undefined
       const members = {
         urgent_unanswered: [...urgent],
         ...(writeOnly.length > 0 ? { urgent_unanswered_write_only: [...writeOnly] } : {}),
@@ -52,6 +64,22 @@ export class AccountDesk {
       yield* alarmDrafts({ kind: 'urgent-unanswered', names: urgent, members }, audience, personas)
     }
     hive.areAlarmsDirty = false
+  }
+
+  /**
+   * True while an answer may be on its way: it lies in another inbox than the urgent mail, and the two are not polled
+   * at the same instant. An inbox that nobody has looked into yet may hold one; so may, for a moment, one that is due.
+   */
+  #mayBeAnswered(personas: readonly Persona[], nowMs: number): boolean {
+    if (personas.some(({ image, isDown }) => image === undefined && !isDown)) return true
+    const inboxes = [...this.#hive.inboxes.values()]
+    const isSettled = inboxes.every(
+      ({ polls, isUrgent, poll, result }) =>
+        polls > 0 && !isUrgent && poll === undefined && result === undefined,
+    )
+    if (isSettled) return false
+    this.#heldMs ??= nowMs
+    return nowMs < this.wakeAtMs
   }
 
   /** A name is judged by a directory that was fetched after it was first seen in the counts. */

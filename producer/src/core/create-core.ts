@@ -31,6 +31,7 @@ class HiveCore implements Core {
   readonly #polls: PollDesk
   readonly #counts: CountsDesk
   readonly #committer: Committer
+  readonly #account: AccountDesk
   readonly #readIn: ReadIn
   readonly #names: NameCheck
   readonly #asked: Record<Ask['kind'], number> = { page: 0, counts: 0, directory: 0 }
@@ -46,10 +47,11 @@ class HiveCore implements Core {
     this.#counts = new CountsDesk(hive)
     this.#names = new NameCheck(hive)
     this.#readIn = new ReadIn(hive.view, hive.personas, authorship)
+    this.#account = new AccountDesk(hive, authorship, this.#counts.firstSeenMs)
     this.#committer = new Committer({
       hive,
       polls: this.#polls,
-      account: new AccountDesk(hive, authorship, this.#counts.firstSeenMs),
+      account: this.#account,
       authorship,
       onNewRow: nowMs => this.#counts.rowFollowed(nowMs),
     })
@@ -58,6 +60,8 @@ class HiveCore implements Core {
   next({ monoMs }: Now): { readonly asks: readonly Ask[]; readonly wakeAtMs: number | undefined } {
     this.#hive.start(monoMs)
     const wakes = [this.#startDirectory(monoMs), this.#counts.start(monoMs), this.#polls.start(monoMs)]
+    // One that has passed had its commit in this turn; where the disk took none, it waits for the disk.
+    if (this.#account.wakeAtMs > monoMs) wakes.push(this.#account.wakeAtMs)
     if (!this.#readIn.isDone) {
       if (this.#readIn.step()) this.#hive.areAlarmsDirty = true
       wakes.push(monoMs)

@@ -23,7 +23,9 @@ const LOCAL = new Set(['http://localhost:7474', 'http://127.0.0.1:7474', 'http:/
 function unusable(url: string, why: string): KimError {
   // A URL with an @ may hold a password, and an error is no place for it.
   const named = url.includes('@') ? 'the URL' : JSON.stringify(url)
-  return new KimError('usage', `--url: ${named} ${why}`, { hint: `a base URL is like ${HOSTED}` })
+  return new KimError('usage', `--url: ${named} ${why}`, {
+    hint: `a base URL is like http://localhost:7474 or ${HOSTED}`,
+  })
 }
 
 /** Reads `--url`: scheme, host and port, and nothing else (KS-80). */

@@ -15,6 +15,11 @@ const REMEDIES: readonly (readonly [RegExp, (asked: Asked) => string])[] = [
     /^unreachable: (given up|no complete answer|nothing came)/,
     ({ base }) => `${base} takes too long: look at its log, or check --url`,
   ],
+  [
+    /^unreachable: .*(EPROTO|_SSL_|_TLS_|not HTTP)/,
+    ({ base }) =>
+      `what answers at ${base} does not speak ${base.split(':')[0]}: check http or https in --url, and the port`,
+  ],
   [/^unreachable/, ({ base }) => `is Kijito running at ${base}? Start it, or check --url`],
 ]
 

@@ -20,7 +20,10 @@ export interface FoundToken {
 }
 
 function invalid(where: string, what: string): KimError {
-  return new KimError('token_invalid', `the token in ${where} ${what}`)
+  const hint = where.startsWith('$')
+    ? `mend ${where}, or unset it`
+    : 'write the token into it, and nothing else'
+  return new KimError('token_invalid', `the token in ${where} ${what}`, { hint })
 }
 
 /** The text of a token, without white space around it; never shown in what is thrown. */
@@ -47,7 +50,10 @@ function openToken(fs: FileSystem, path: string): number {
       `the token file ${path} cannot be read`,
       {
         cause,
-        hint: 'check the path and the rights of --token-file',
+        hint:
+          code === 'ENOENT'
+            ? 'it is not there: check the path of --token-file'
+            : 'check the path and the rights of --token-file',
       },
     )
   }

@@ -229,6 +229,51 @@ t.test('urgent unanswered - is over once it is known to have written (KS-64, KS-
   t.end()
 })
 
+t.test(
+  'urgent unanswered - an answer that lies in an inbox polled a moment later is waited for (KS-64)',
+  t => {
+    /** loom wrote once; then it has urgent mail, and the inbox of a is asked for and does not answer yet. */
+    const asked = (): HiveDesk => {
+      const before = ({ persona }: { persona: string }): ReturnType<typeof whole> =>
+        whole(persona === 'loom' ? [] : [{ id: 9, from: 'loom' }])
+      const desk = all(t, { pollSeconds: 30 }, { directory: () => ['a', 'loom'], page: before }).settle()
+      desk.script.counts = () => ({ loom: [1, 1] as const, a: 2 })
+      desk.script.page = ({ persona }) => (persona === 'loom' ? whole([{ id: 10, from: 'a' }]) : undefined)
+      desk.pass(30_500)
+      t.ok(desk.hanging.length > 0)
+      t.equal(desk.core.next(desk.now).wakeAtMs, 32_000, 'a second after the counts came')
+      t.same(alertsOf(desk, 'urgent-unanswered'), [])
+      return desk
+    }
+    const desk = asked()
+    desk.script.page = ({ persona }) =>
+      whole(persona === 'loom' ? [{ id: 10, from: 'a' }] : [9, 11].map(id => ({ id, from: 'loom' })))
+    desk.release().pass(3000)
+    t.same(alertsOf(desk, 'urgent-unanswered'), [], 'it held the answer')
+    t.same(
+      alertsOf(asked().pass(600), 'urgent-unanswered'),
+      ['a', 'loom'],
+      'one that hangs is waited for a second',
+    )
+    t.end()
+  },
+)
+
+t.test('urgent unanswered - while an inbox was never looked into nobody is known to be silent (KS-64)', t => {
+  const page: HiveDesk['script']['page'] = ({ persona }) =>
+    persona === 'b' ? failure() : persona === 'loom' ? whole([10]) : whole([{ id: 9, from: 'loom' }])
+  const desk = all(
+    t,
+    { alertAfter: 3 },
+    { directory: () => ['a', 'b', 'loom'], counts: () => ({ loom: [1, 1] as const }), page },
+  ).settle()
+  desk.pass(1500)
+  t.same(alertsOf(desk, 'urgent-unanswered'), [])
+  desk.pass(5000)
+  t.same(alertsOf(desk, 'urgent-unanswered').sort(), ['a', 'b', 'loom'], 'one that is down is not waited for')
+  t.end()
+})
+
 t.test('urgent unanswered - nothing is told where nothing was observed (KS-71)', t => {
   const desk = all(
     t,

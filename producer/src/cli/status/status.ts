@@ -19,7 +19,7 @@ export async function run(input: Input, io: Io): Promise<number> {
   const paths = storePaths(storeOf(input, io))
   if (!existsSync(paths.events)) {
     throw new KimError('no_store', `there is no store at ${paths.root}`, {
-      hint: 'name one with --store DIR',
+      hint: 'kim-producer run makes it; name another one with --store DIR',
     })
   }
   const sign = await signOf(paths, io)
