@@ -13,13 +13,16 @@ const BINS = {
 } as const
 type Name = keyof typeof BINS
 
+/** Ends a service at once if it should come that far. */
+const NOWHERE = ['--url', 'nowhere']
+
 /** Commands of each program, so chosen that every flag with a path is one of theirs. */
 const COMMANDS: Readonly<Record<Name, readonly (readonly string[])[]>> = {
   'kim-producer': [
-    ['run'],
-    ['install-service'],
-    ['doctor'],
-    ['self-test'],
+    ['run', ...NOWHERE],
+    ['install-service', ...NOWHERE],
+    ['doctor', ...NOWHERE],
+    ['self-test', ...NOWHERE],
     ['status'],
     ['import'],
     ['journal', 'verify'],
