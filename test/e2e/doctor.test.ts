@@ -173,7 +173,7 @@ t.test('doctor - a store that others can write to is refused with what mends it'
     t.equal(status, 77)
     const said = String(stderr)
     t.match(said, `${directory}: others may write to it (mode 0777)\n  nothing was touched; `)
-    t.match(said, /, or kim-producer doctor --fix\n/)
+    t.match(said, /, or kim-producer doctor --fix with the same --store\n/)
     t.equal(spawnSync('sh', ['-c', /chmod 700 [^,]*/.exec(said)?.[0] ?? 'false']).status, 0)
     t.equal(checkpoint().status, 0)
     chmodSync(directory, 0o777)
