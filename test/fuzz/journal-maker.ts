@@ -493,7 +493,10 @@ class JournalMaker {
     this.#traits.add(`duplicate ${kind}`)
     fields['writer'] = kind === 'writer' ? writer : this.#newWriter()
     if (kind === 'overwrite') {
-      for (const name of ['item_type', 'item_id', 'entity_rev']) fields[name] = earlier[name]
+      for (const name of ['item_type', 'item_id', 'entity_rev']) {
+        if (earlier[name] === undefined) delete fields[name]
+        else fields[name] = earlier[name]
+      }
     }
     this.#append(fields, seq)
   }
