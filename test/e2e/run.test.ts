@@ -205,6 +205,7 @@ t.test('KS-51 401 - says which server does not take the token of which place, an
   }
   for (const selection of [[], ['--persona', 'river']]) {
     const byFile = await refused([...selection, '--token-file', file])
+    t.notMatch(byFile, /directory_unavailable|again by itself/, 'nothing about going on')
     t.match(
       byFile,
       `kim-producer: ${url} answers 401: it does not take the token of the file ${file}\n  write `,

@@ -92,7 +92,9 @@ class HiveCore implements Core {
         this.#counts.answered(answered.answer, monoMs)
         break
       case 'directory':
-        this.#directory(answered.answer, monoMs)
+        // Where this ends it, there is nothing to say about going on.
+        this.#verdict ??= verdictOf(this.#hive, answered)
+        if (this.#verdict === undefined) this.#directory(answered.answer, monoMs)
         break
     }
     this.#verdict ??= verdictOf(this.#hive, answered)

@@ -34,5 +34,5 @@ function tokenRemedy({ tokenFrom }: Asked): string {
     return 'it wants a token: name a file that holds one with --token-file, or set KIM_TOKEN'
   return tokenFrom.startsWith('$')
     ? `set ${tokenFrom} to a token that it takes, and start again`
-    : `write a token that it takes into ${tokenFrom}; it is read again by itself`
+    : `write a token that it takes into ${tokenFrom}`
 }

@@ -1,29 +1,16 @@
 import { KimError } from '@kim/manifest'
-import type { Failure } from '../../../source/answer.js'
-import { type Check, type Found, fine, unseen } from '../check.js'
-
-const REMEDIES: readonly (readonly [RegExp, string])[] = [
-  [
-    /^http 401/,
-    'the token is refused: write a valid one into the token file; the producer reads it again by itself',
-  ],
-  [
-    /^http 403/,
-    'the server refuses this client: check the address, and --auth-header if the server wants its own',
-  ],
-  [/^http 404/, 'there is no Kijito at this address: check --url'],
-  [/^redirect/, 'the address leads elsewhere: give --url the address that it leads to'],
-  [/^unreachable/, 'start the server, or check --url'],
-]
+import { remedyOf } from '../../../source/remedy.js'
+import type { Source } from '../../../source/source.js'
+import { type Check, fine, unseen } from '../check.js'
 
 /** One look at the directory: nothing is marked as read by it. */
 export const server: Check = {
   id: 'server',
   about: 'the server answers, and takes the token',
   look: async context => {
-    let base: string
+    let source: Source
     try {
-      base = (await context.source()).base
+      source = await context.source()
     } catch (error) {
       if (!(error instanceof KimError)) throw error
       const isOfToken = error.code === 'token_invalid' || error.code === 'not_permitted'
@@ -31,13 +18,13 @@ export const server: Check = {
       return { status: 'fail', evidence: error.message, remedy: error.hint }
     }
     const answer = await context.directory()
-    if (!answer.ok) return failed(base, answer.failure)
+    const { base } = source
+    if (!answer.ok) {
+      const { reason } = answer.failure
+      const remedy = remedyOf(reason, source) ?? 'look at the log of the server'
+      return { status: 'fail', evidence: `${base}: ${reason}`, remedy }
+    }
     const ms = Math.round(answer.receivedMs - answer.sentMs)
     return fine(`${base} answered in ${ms} ms with ${answer.value.entries.length} personas`)
   },
-}
-
-function failed(base: string, { reason }: Failure): Found {
-  const remedy = REMEDIES.find(([pattern]) => pattern.test(reason))?.[1]
-  return { status: 'fail', evidence: `${base}: ${reason}`, remedy: remedy ?? 'look at the log of the server' }
 }
