@@ -5,9 +5,8 @@ import { type AnomalyKind, KimError, type ReadRecord } from '@kim/manifest'
 import type { CursorStore } from './cursors/cursor.js'
 import type { Change } from './deliver/change.js'
 import { ACTIVITY_MAX, Follower } from './deliver/follower.js'
-import { HandOver } from './deliver/hand-over.js'
 import { Invalidations } from './deliver/invalidations.js'
-import { nextTurn } from './deliver/slices.js'
+import { Pulls } from './deliver/pulls.js'
 import { SeqWaiters } from './deliver/waiters.js'
 import type { Board, Seed } from './project/board.js'
 import type { Impact } from './project/impact.js'
@@ -104,46 +103,41 @@ class JournalObserver implements Observer {
   readonly state: StateView
   readonly #options: ObserverOptions
   readonly #follower: Follower
-  readonly #handOver: HandOver
+  readonly #pulls: Pulls
   readonly #waiters = new SeqWaiters()
   readonly #invalidations: Invalidations
   readonly #abort = (): void => void this.close()
   #watch: { ring(): void; close(): void } | undefined
-  #wakers: (() => void)[] = []
-  #closed: Promise<void> | undefined
-  #bug: unknown
 
   constructor(options: ObserverOptions, { pace = {}, source, now = Date.now, onIdle }: ObserverSeams) {
     this.#options = options
-    const fail = (bug: unknown): void => this.#fail(bug)
+    const fail = (bug: unknown): void => this.#pulls.fail(bug)
     this.#invalidations = new Invalidations(fail)
     this.#follower = new Follower({
       source: source ?? new JournalSource(options.eventsDir, pace),
       seed: options.seed,
       activityMax: options.activityLimit ?? ACTIVITY_MAX,
       now,
-      onBatch: () => this.#wake(),
+      onBatch: () => this.#pulls.wake(),
       onChange: (impact, by) => this.#onChange(impact, by),
       onBug: fail,
     })
     this.state = stableView(this.#follower)
-    this.#handOver = new HandOver({
+    this.#pulls = new Pulls({
       follower: this.#follower,
       cursors: options.cursors,
       projectId: () => this.projectId,
       from: options.from ?? 'head',
-      isClosed: () => this.#closed !== undefined,
-      bug: () => this.#bug,
-      news: () => new Promise(wake => this.#wakers.push(wake)),
       onIdle,
+      onEnd: () => this.#end(),
     })
   }
 
   async open(): Promise<void> {
     await this.#follower.open()
-    await this.#handOver.open()
+    await this.#pulls.open()
     if (this.#options.signal?.aborted === true) await this.close()
-    if (this.#closed !== undefined) return
+    if (this.#pulls.isClosed) return
     this.#options.signal?.addEventListener('abort', this.#abort, { once: true })
     this.#watch = this.#follower.source.watch(news => this.#follower.onNews(news))
     // What was appended since the state was derived rings no bell of ours.
@@ -151,7 +145,7 @@ class JournalObserver implements Observer {
   }
 
   get status(): Status {
-    if (this.#closed !== undefined) return { kind: 'closed', reasons: [] }
+    if (this.#pulls.isClosed) return { kind: 'closed', reasons: [] }
     if (!this.#follower.exists) return { kind: 'no_store', reasons: [] }
     const { reasons } = this.#follower
     if (reasons.length === 0) return { kind: 'live', reasons }
@@ -192,16 +186,7 @@ class JournalObserver implements Observer {
   }
 
   changes(): AsyncGenerator<Change, void, undefined> {
-    let isStopped = false
-    const changes = this.#handOver.changes(() => isStopped)
-    const stop = changes.return.bind(changes)
-    // A pull that waits for news would hold back the end of the iteration.
-    changes.return = value => {
-      isStopped = true
-      this.#wake()
-      return stop(value)
-    }
-    return changes
+    return this.#pulls.changes()
   }
 
   onInvalidate(callback: (stale: Impact) => void): () => void {
@@ -213,46 +198,26 @@ class JournalObserver implements Observer {
   }
 
   close(): Promise<void> {
-    this.#closed ??= this.#end()
-    return this.#closed
+    return this.#pulls.close()
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
   }
 
-  async #end(): Promise<void> {
-    // The promise this returns must be in place before anybody is woken to look at it.
-    await Promise.resolve()
+  #end(): void {
     this.#options.signal?.removeEventListener('abort', this.#abort)
     this.#watch?.close()
     this.#follower.close()
     this.#invalidations.close()
     this.#waiters.close()
-    this.#wake()
-    // A closed watch is let go at the end of a turn: in the one after it nothing is left.
-    await nextTurn()
-    await nextTurn()
   }
 
   #onChange(impact: Impact, by: 'records' | 'derivation'): void {
-    if (by === 'derivation') this.#handOver.stale(impact)
+    if (by === 'derivation') this.#pulls.stale(impact)
     this.#invalidations.announce(impact)
     this.#waiters.reach(this.#follower.head.seq)
-    this.#wake()
-  }
-
-  /** Wakes whoever waits for more; says whether anybody does. */
-  #wake(): boolean {
-    const wakers = this.#wakers.splice(0)
-    for (const wake of wakers) wake()
-    return wakers.length > 0
-  }
-
-  /** A bug of ours ends this observer, never its host. */
-  #fail(bug: unknown): void {
-    this.#bug ??= bug
-    void this.close()
+    this.#pulls.wake()
   }
 }
 

@@ -1,8 +1,7 @@
 import { parseCursor } from './cursors/cursor.js'
 import { BareFollower } from './deliver/bare-follower.js'
 import type { Change } from './deliver/change.js'
-import { HandOver } from './deliver/hand-over.js'
-import { nextTurn } from './deliver/slices.js'
+import { Pulls } from './deliver/pulls.js'
 import { type ObserverOptions, refuseInside } from './observer.js'
 import { JournalSource } from './tail/journal-source.js'
 
@@ -40,29 +39,27 @@ class JournalTail implements RecordTail {
   readonly #options: TailOptions
   readonly #source: JournalSource
   readonly #follower: BareFollower
-  readonly #handOver: HandOver
-  #wakers: (() => void)[] = []
+  readonly #pulls: Pulls
   #watch: { close(): void } | undefined
-  #closed: Promise<void> | undefined
-  #bug: unknown
 
   constructor(options: TailOptions, onIdle: (() => void) | undefined) {
     this.#options = options
     this.#source = new JournalSource(options.eventsDir)
-    const fail = (bug: unknown): void => {
-      this.#bug ??= bug
-      void this.close()
-    }
-    this.#follower = new BareFollower(this.#source, () => this.#wake(), fail)
-    this.#handOver = new HandOver({
+    this.#follower = new BareFollower(
+      this.#source,
+      () => this.#pulls.wake(),
+      bug => this.#pulls.fail(bug),
+    )
+    this.#pulls = new Pulls({
       follower: this.#follower,
       cursors: options.cursors,
       projectId: () => this.projectId,
       from: options.from ?? 'head',
-      isClosed: () => this.#closed !== undefined,
-      bug: () => this.#bug,
-      news: () => new Promise(wake => this.#wakers.push(wake)),
       onIdle,
+      onEnd: () => {
+        this.#watch?.close()
+        this.#follower.close()
+      },
     })
   }
 
@@ -70,7 +67,7 @@ class JournalTail implements RecordTail {
     await this.#follower.open(0)
     const { seq = 0 } = parseCursor(await this.#options.cursors.load(this.projectId)) ?? {}
     if (seq > this.#follower.head.seq) await this.#follower.open(seq)
-    await this.#handOver.open()
+    await this.#pulls.open()
     this.#watch = this.#source.watch(news => this.#follower.onNews(news))
     // What was appended since rings no bell of ours.
     this.#follower.onNews(this.#source.look())
@@ -85,39 +82,14 @@ class JournalTail implements RecordTail {
   }
 
   changes(): AsyncGenerator<Change, void, undefined> {
-    let isStopped = false
-    const changes = this.#handOver.changes(() => isStopped)
-    const stop = changes.return.bind(changes)
-    // A pull that waits for news would hold back the end of the iteration.
-    changes.return = value => {
-      isStopped = true
-      this.#wake()
-      return stop(value)
-    }
-    return changes
+    return this.#pulls.changes()
   }
 
   close(): Promise<void> {
-    this.#closed ??= this.#end()
-    return this.#closed
+    return this.#pulls.close()
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
-  }
-
-  async #end(): Promise<void> {
-    // The promise this returns must be in place before anybody is woken to look at it.
-    await Promise.resolve()
-    this.#watch?.close()
-    this.#follower.close()
-    this.#wake()
-    // A closed watch is let go at the end of a turn: in the one after it nothing is left.
-    await nextTurn()
-    await nextTurn()
-  }
-
-  #wake(): void {
-    for (const wake of this.#wakers.splice(0)) wake()
   }
 }

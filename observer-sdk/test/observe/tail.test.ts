@@ -84,3 +84,14 @@ t.test('tail - a journal need not be there yet, and a closed tail ends what wait
   await other.close()
   t.equal((await waiting).done, true)
 })
+
+t.test('tail - OB-58 an error thrown into a pull that waits ends the iteration', async t => {
+  const journal = new GrowingJournal(join(t.testdir({}), 'events'))
+  t.teardown(() => journal.close())
+  const tail = await openTail({ eventsDir: journal.eventsDir, cursors: memoryCursors() })
+  t.teardown(() => tail.close())
+  const pulls = tail.changes()
+  const waiting = pulls.next()
+  await t.rejects(pulls.throw(new Error('enough')), { message: 'enough' })
+  t.same(await waiting, { done: true, value: undefined })
+})
