@@ -30,11 +30,14 @@ export class AlarmLines {
   }
 
   #ofInbox({ agent: persona, summary: message, event }: Draft, payload: JsonObject): RunEntry[] {
-    if (payload['status'] === 'cleared') return [{ level: 'info', code: 'alert_ended', persona, message }]
+    // The text of one that does not answer is what came instead, and names no kind.
+    const { kind } = payload
+    const about = { persona, message, ...(typeof kind === 'string' ? { fields: { kind } } : {}) }
+    if (payload['status'] === 'cleared') return [{ level: 'info', code: 'alert_ended', ...about }]
     // An open one that goes on is no news.
     if (event !== 'alert') return []
-    const hint = payload['kind'] === 'unreachable' ? remedyOf(message, this.#asked) : undefined
-    return [{ level: 'warn', code: 'alert', persona, message, ...(hint === undefined ? {} : { hint }) }]
+    const hint = kind === 'unreachable' ? remedyOf(message, this.#asked) : undefined
+    return [{ level: 'warn', code: 'alert', ...about, ...(hint === undefined ? {} : { hint }) }]
   }
 
   #ofAccount({ event }: Draft, payload: JsonObject, kind: AccountKind): RunEntry[] {

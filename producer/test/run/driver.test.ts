@@ -258,7 +258,13 @@ t.test(
     ]
     await bench.start()
     t.match(bench.logged, [
-      { level: 'warn', code: 'alert', persona: 'river', message: 'unreachable: refused' },
+      {
+        level: 'warn',
+        code: 'alert',
+        persona: 'river',
+        message: 'unreachable: refused',
+        fields: { kind: 'unreachable' },
+      },
       { level: 'info', code: 'alert_ended', persona: 'river', message: 'unreachable: ended' },
     ])
     t.equal(bench.logged.length, 2)
