@@ -1,4 +1,4 @@
-import type { Draft } from '@kim/producer/internal'
+import type { Draft, StateView } from '@kim/producer/internal'
 import type { Prng } from '../kit/index.js'
 import type { Drafts } from './drafts.js'
 import type { Flight } from './flight.js'
@@ -46,9 +46,9 @@ export class Callers {
     })
   }
 
-  /** What was refused is asked for once more as it was, by who looked at nothing in between. */
-  again(wallMs: number): Flight[] {
-    const refused = this.#refused.splice(0)
+  /** What was refused is asked for once more as it was, but for messages that retention took meanwhile (JF-81). */
+  again(wallMs: number, state: StateView): Flight[] {
+    const refused = this.#refused.splice(0).filter(({ drafts }) => !drafts.some(isRetiredIn(state)))
     if (refused.length === 0) return []
     const commit = ++this.#commits
     const again = refused.map((before): Flight => {
@@ -79,6 +79,16 @@ export class Callers {
     const drafts = Array.from({ length: records }, () => this.#drafts.next(keyed))
     const marks = drafts.map(({ summary }) => Number(summary.slice(1)))
     return { drafts, marks, tx, commit, wallMs, fate: 'open', receipt: undefined }
+  }
+}
+
+/** Whether a message went and is not to come back. */
+function isRetiredIn(state: StateView): (draft: Draft) => boolean {
+  return ({ item_type, item_id }) => {
+    if (item_type !== 'message' || state.has(item_type, item_id)) return false
+    const at = item_id.lastIndexOf('/')
+    const knownFrom = state.get('persona', item_id.slice(0, at))?.payload?.['known_from'] ?? 0
+    return Number(item_id.slice(at + 1)) < Number(knownFrom)
   }
 }
 

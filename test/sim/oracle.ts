@@ -188,18 +188,8 @@ export class Oracle {
     return said
   }
 
-  /** A message that retention took meanwhile does not come back. */
-  #isRetired({ action, item_type, item_id }: Draft): boolean {
-    if (item_type !== 'message' || !upserts.has(action)) return false
-    const at = item_id.lastIndexOf('/')
-    const persona = this.#live.get(nameOf('persona', item_id.slice(0, at)))
-    const isKnown = Number(item_id.slice(at + 1)) >= Number(persona?.payload['known_from'] ?? 0)
-    return !isKnown && !this.#live.has(nameOf(item_type, item_id))
-  }
-
   #judgeRefusal(flight: Flight, known: readonly ({ must: boolean } | undefined)[]): void {
-    const isSound = !isMixed(flight, known) && !flight.drafts.some(draft => this.#isRetired(draft))
-    expect(!isSound, () => `a sound batch was refused: #${flight.marks.join(' #')}`)
+    expect(isMixed(flight, known), () => `a sound batch was refused: #${flight.marks.join(' #')}`)
   }
 
   #judgeRecord(record: NaiveRecord, draft: Draft, flight: Flight, i: number): void {

@@ -100,7 +100,7 @@ export class Simulation {
         if (!this.#machine.isFull && random.chance(0.6)) this.#machine.fill(random.int(1_500_000))
         return await this.#submit(this.#callers.flood(journal.isSettled, this.#machine.latestWallMs))
       case 'again':
-        return await this.#submit(this.#callers.again(this.#machine.latestWallMs))
+        return await this.#submit(this.#callers.again(this.#machine.latestWallMs, journal.state))
       case 'squeeze':
         return await this.#squeeze(journal)
       case 'roll':
@@ -198,7 +198,7 @@ export class Simulation {
     if (this.#machine.isFull) this.#machine.full()
     const between = this.#random.pick(['roll', 'checkpoint', 'append', 'again', 'upkeep'] as const)
     if (this.#journal === journal) await this.#do(between, journal)
-    if (this.#journal === journal) await this.#submit(this.#callers.again(latestWallMs))
+    if (this.#journal === journal) await this.#submit(this.#callers.again(latestWallMs, journal.state))
   }
 
   /** True where nothing of the batch was appended, and the journal goes on. */
