@@ -14,8 +14,13 @@ t.test('bench warm - every line arrives once, and no byte is read twice', { skip
   })
   t.equal(status, 0, stderr)
   const { rows } = JSON.parse(stdout)
-  t.same(Object.keys(rows), ['tail -F', 'one observer', 'twenty observers'])
-  for (const [title, row] of Object.entries<Record<string, number>>(rows)) {
+  const isWhole = ([title]: readonly [string, unknown]): boolean => !title.includes('first')
+  const whole = Object.entries<Record<string, number>>(rows).filter(isWhole)
+  t.same(
+    whole.map(([title]) => title),
+    ['tail -F', 'one observer', 'twenty observers'],
+  )
+  for (const [title, row] of whole) {
     t.equal(row['missed'], 0, title)
     t.ok((row['p50_ms'] ?? 0) > 0, `${title}: ${row['p50_ms']} ms`)
     if (title === 'tail -F') continue
