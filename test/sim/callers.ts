@@ -48,7 +48,8 @@ export class Callers {
 
   /** What was refused is asked for once more as it was, but for messages that retention took meanwhile (JF-81). */
   again(wallMs: number, state: StateView): Flight[] {
-    const refused = this.#refused.splice(0).filter(({ drafts }) => !drafts.some(isRetiredIn(state)))
+    const all = this.#refused.splice(0)
+    const refused = all.filter(flight => !isMoot(flight, all, state))
     if (refused.length === 0) return []
     const commit = ++this.#commits
     const again = refused.map((before): Flight => {
@@ -82,14 +83,16 @@ export class Callers {
   }
 }
 
-/** Whether a message went and is not to come back. */
-function isRetiredIn(state: StateView): (draft: Draft) => boolean {
-  return ({ item_type, item_id }) => {
-    if (item_type !== 'message' || state.has(item_type, item_id)) return false
-    const at = item_id.lastIndexOf('/')
-    const knownFrom = state.get('persona', item_id.slice(0, at))?.payload?.['known_from'] ?? 0
-    return Number(item_id.slice(at + 1)) < Number(knownFrom)
-  }
+/** Whether a batch changes a message that was live when it was drafted, and is not now; asks nothing of the disk. */
+function isMoot({ drafts }: Flight, refused: readonly Flight[], state: StateView): boolean {
+  const creates = (name: string): boolean =>
+    refused.some(flight =>
+      flight.drafts.some(({ action, item_id }) => action === 'create' && item_id === name),
+    )
+  return drafts.some(
+    ({ action, item_type: type, item_id: id }) =>
+      type === 'message' && action !== 'create' && !state.has(type, id) && !creates(id),
+  )
 }
 
 function padded(draft: Draft): Draft {
