@@ -1,3 +1,5 @@
+import { basename } from 'node:path'
+import { parseArchivedSegmentName, parseSegmentName } from '@kim/manifest'
 import type { FileContent } from '../store/file-content.js'
 import type { SegmentEntry, StoreListing } from '../store/listing.js'
 import type { Failure } from '../store/outcome.js'
@@ -8,7 +10,7 @@ import type { JournalDirectory } from './directory.js'
 export class History {
   readonly eventsDir: string
   readonly listing: StoreListing
-  /** How many files were there and could not be read. */
+  /** How many files were there and could not be read, nor a copy of them. */
   unreadable = 0
   readonly #directory: JournalDirectory
   readonly #broken = new Set<number>()
@@ -17,7 +19,7 @@ export class History {
     const { path, listing } = directory
     this.eventsDir = path
     this.listing = listing
-    this.unreadable = listing.failures.length
+    this.unreadable = listing.failures.filter(failure => !this.#hasCopy(failure)).length
     this.#directory = directory
   }
 
@@ -64,8 +66,6 @@ export class History {
         this.#fail(number, true)
         return undefined
       }
-      // What the listing names already is not counted twice.
-      if (content.passedOver !== undefined && !this.#isListed(content.passedOver)) this.unreadable += 1
       if (!content.candidate.gzip && content.passedOver === undefined)
         this.#directory.known.set(number, content.identity)
       const result = use(content)
@@ -76,8 +76,10 @@ export class History {
     }
   }
 
-  #isListed({ path }: Failure): boolean {
-    return this.listing.failures.some(failure => failure.path === path)
+  #hasCopy({ path }: Failure): boolean {
+    const name = basename(path)
+    const number = parseSegmentName(name) ?? parseArchivedSegmentName(name)?.first
+    return number !== undefined && this.segments.some(segment => segment.number === number)
   }
 
   #isReadable(number: number): boolean {
