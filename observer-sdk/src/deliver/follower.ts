@@ -206,7 +206,9 @@ export class Follower {
     if (this.#lost !== undefined || batch.more) void this.#continue()
   }
 
+  /** Goes on in the next turn, unless that is what happens already. */
   async #continue(): Promise<void> {
+    if (this.#busy) return
     this.#busy = true
     await nextTurn()
     this.#busy = false
@@ -214,8 +216,8 @@ export class Follower {
   }
 
   async #anew(): Promise<void> {
-    this.#settle()
     this.#busy = true
+    this.#settle()
     const before = this.#impactOfAll()
     const had = this.#exists
     const reason = this.#lost
@@ -293,7 +295,7 @@ export class Follower {
     clearImmediate(this.#settling)
     this.#settling = undefined
     for (const batch of this.#owed.splice(0)) this.#apply(batch)
-    if (this.#lost !== undefined && !this.#busy) void this.#continue()
+    if (this.#lost !== undefined) void this.#continue()
   }
 
   #apply(batch: Batch): void {
