@@ -1,5 +1,5 @@
 import { KimError } from '@kim/manifest'
-import { isSamePlace } from '../tail/position.js'
+import { isSamePlace, type Position } from '../tail/position.js'
 import type { Batch, Ground, News, RecordSource } from '../tail/source.js'
 import type { Followed } from './hand-over.js'
 import { inSlices } from './slices.js'
@@ -36,17 +36,28 @@ export class BareFollower implements Followed {
     return { ...this.#ground, checkpointSeq: 0 }
   }
 
-  /** Nothing is read but for whoever is handed it, so this stays where the end was. */
-  get reader(): Followed['reader'] {
-    return { position: this.snapshot.end }
-  }
-
   get head(): Ground['head'] {
     return this.snapshot.head
   }
 
   headAt({ passed, to }: Batch): Ground['head'] | undefined {
     return passed ?? (isSamePlace(to, this.snapshot.end) ? this.head : undefined)
+  }
+
+  /** The ground is looked for anew. */
+  get isMoving(): boolean {
+    return this.#isBusy
+  }
+
+  /** Nothing is read here, so nobody is ever level with it, or ahead. */
+  readonly isReading = false
+
+  isLevelAt(_position: Position): boolean {
+    return false
+  }
+
+  reach(_to: Position): boolean {
+    return true
   }
 
   /** The id that the journal states. */

@@ -15,7 +15,7 @@ import { Roster } from '../project/persona.js'
 import { SeqWatch } from '../project/seq-watch.js'
 import { State } from '../project/state.js'
 import type { Flaw } from '../tail/base.js'
-import { isSamePlace } from '../tail/position.js'
+import { isBefore, isSamePlace, type Position } from '../tail/position.js'
 import type { Batch, News, RecordReader, RecordSource, Snapshot } from '../tail/source.js'
 import { inSlices, nextTurn } from './slices.js'
 
@@ -70,6 +70,7 @@ export class Follower {
   #flaws: readonly Flaw[] = []
   #lost: News['lost'] | Batch['lost'] | 'redaction'
   #busy = false
+  #isDeriving = false
   #closed = false
 
   constructor(options: FollowerOptions) {
@@ -85,8 +86,8 @@ export class Follower {
 
   /** Nothing is read or told any more. */
   close(): void {
+    this.#settle()
     this.#closed = true
-    clearImmediate(this.#settling)
   }
 
   get snapshot(): Snapshot {
@@ -185,12 +186,51 @@ export class Follower {
     if (!this.#busy) this.#guard(() => this.#advance())
   }
 
+  /** Everything is derived anew, or about to be: places mean nothing until the epoch has grown. */
+  get isMoving(): boolean {
+    return this.#isDeriving || this.#lost !== undefined
+  }
+
+  /** More is at hand, and will be read without anybody's asking. */
+  get isReading(): boolean {
+    return this.#busy
+  }
+
+  /** Whether nothing behind this place was read yet. */
+  isLevelAt(position: Position): boolean {
+    return isSamePlace(this.#reader.position, position)
+  }
+
+  /** Reads on until the state has come to this place; false if everything is to be derived anew instead. */
+  reach(to: Position): boolean {
+    this.#guard(() => {
+      while (!this.isMoving && isBefore(this.#reader.position, to)) {
+        const from = this.#reader.position
+        this.#read()
+        this.#catchUp()
+        if (isSamePlace(from, this.#reader.position)) break
+      }
+      if (this.#lost !== undefined) void this.#continue()
+    })
+    return !this.isMoving
+  }
+
   #advance(): void {
     if (this.#closed) return
     if (this.#lost !== undefined) {
       void this.#anew()
       return
     }
+    const { isNews, more } = this.#read()
+    if (isNews && !more && this.#lost === undefined && this.#options.onBatch()) {
+      this.#settling ??= setImmediate(() => this.#settle())
+      return
+    }
+    this.#catchUp()
+    if (this.#lost !== undefined || more) void this.#continue()
+  }
+
+  #read(): { readonly isNews: boolean; readonly more: boolean } {
     const batch = this.#reader.read(BATCH_BYTES)
     const { passed } = batch
     if (passed !== undefined && passed.seq >= this.#head.seq) this.#head = passed
@@ -198,12 +238,7 @@ export class Follower {
     this.#latest = batch
     const isNews = batch.entries.length > 0 || passed !== undefined || batch.counts.size > 0
     if (isNews) this.#owed.push(batch)
-    if (isNews && !batch.more && this.#lost === undefined && this.#options.onBatch()) {
-      this.#settling ??= setImmediate(() => this.#guard(() => this.#settle()))
-      return
-    }
-    this.#settle()
-    if (this.#lost !== undefined || batch.more) void this.#continue()
+    return { isNews, more: batch.more }
   }
 
   /** Goes on in the next turn, unless that is what happens already. */
@@ -217,7 +252,8 @@ export class Follower {
 
   async #anew(): Promise<void> {
     this.#busy = true
-    this.#settle()
+    this.#isDeriving = true
+    this.#catchUp()
     const before = this.#impactOfAll()
     const had = this.#exists
     const reason = this.#lost
@@ -235,6 +271,7 @@ export class Follower {
     impact.addAll(before)
     impact.addAll(this.#impactOfAll())
     this.#busy = false
+    this.#isDeriving = false
     // What was reported meanwhile is looked at again, and is either still so or was seen.
     this.#lost = undefined
     this.#options.onChange(impact.toImpact(), 'derivation')
@@ -249,9 +286,8 @@ export class Follower {
     const { seed, now } = this.#options
     if (this.#epoch > 0) this.#holesBefore += this.#seqs.holes
     this.#epoch += 1
-    const { exists, failures } = this.source.look()
-    this.#exists = exists
-    this.#failures = failures
+    this.#exists = this.source.look().exists
+    this.#failures = snapshot.failures
     this.#unread = snapshot.unreadable
     this.#snapshot = snapshot
     this.#head = snapshot.head
@@ -289,13 +325,17 @@ export class Follower {
     return step.value.base
   }
 
-  /** Has the state come level with what was read. */
+  /** Has the state come level with what was read, for whoever is about to look at it. */
   #settle(): void {
     if (this.#owed.length === 0) return
+    this.#guard(() => this.#catchUp())
+    if (this.#lost !== undefined) void this.#continue()
+  }
+
+  #catchUp(): void {
     clearImmediate(this.#settling)
     this.#settling = undefined
     for (const batch of this.#owed.splice(0)) this.#apply(batch)
-    if (this.#lost !== undefined) void this.#continue()
   }
 
   #apply(batch: Batch): void {

@@ -17,8 +17,14 @@ export interface Followed {
   readonly snapshot: Ground & { readonly checkpointSeq: number }
   /** The newest record that stands before the end of a batch, as far as is known. */
   headAt(batch: Batch): Ground['head'] | undefined
-  /** Where following has come to. */
-  readonly reader: Pick<RecordReader, 'position'>
+  /** Places mean nothing now, and will mean something else once the epoch has grown. */
+  readonly isMoving: boolean
+  /** It goes on reading by itself. */
+  readonly isReading: boolean
+  /** Whether it has read nothing behind this place: whatever comes is read for it first, and told. */
+  isLevelAt(position: Position): boolean
+  /** Comes to this place, so that nobody is handed what it does not know; false if places came to mean nothing. */
+  reach(to: Position): boolean
   /** What it read last, if it reads. */
   readonly latest: Batch | undefined
   onLost(reason: NonNullable<Batch['lost']>): void
@@ -149,8 +155,14 @@ export class HandOver {
     while (!isClosed() && !isStopped()) {
       // Asked for first: what happens while we look is not missed.
       const more = news()
-      if (follower.epoch !== this.#epoch) await this.#moveOn()
-      if (isClosed() || isStopped()) break
+      if (follower.isMoving) {
+        await more
+        continue
+      }
+      if (follower.epoch !== this.#epoch) {
+        await this.#moveOn()
+        continue
+      }
       const batch = this.#reader === undefined ? undefined : this.#pull(this.#reader)
       const change = this.#changeOf(batch)
       if (change !== undefined) return change
@@ -166,17 +178,18 @@ export class HandOver {
   }
 
   #pull(reader: RecordReader): Batch {
-    const { latest, reader: following } = this.#options.follower
-    // The state was read up to here and no further: whatever comes is read for it first, and told.
-    if (latest !== undefined && !latest.more && latest.lost === undefined) {
-      if (isSamePlace(following.position, reader.position)) return nothingAt(reader.position)
+    const { follower } = this.#options
+    const { latest } = follower
+    if (follower.isLevelAt(reader.position)) return nothingAt(reader.position, follower.isReading)
+    if (latest !== undefined && latest.lost === undefined && isSamePlace(latest.from, reader.position)) {
+      // The state has read these very bytes.
+      reader.seek(latest.to)
+      return latest
     }
-    if (latest === undefined || latest.lost !== undefined || !isSamePlace(latest.from, reader.position)) {
-      return reader.read(BATCH_BYTES)
-    }
-    // The state has read these very bytes.
-    reader.seek(latest.to)
-    return latest
+    const batch = reader.read(BATCH_BYTES)
+    if (batch.lost !== undefined || follower.reach(batch.to)) return batch
+    reader.seek(batch.from)
+    return nothingAt(batch.from, true)
   }
 
   #changeOf(batch: Batch | undefined): Change | undefined {
@@ -280,7 +293,7 @@ export class HandOver {
 }
 
 /** What reading at the end gives. */
-function nothingAt(position: Position): Batch {
-  const nothing = { entries: [], counts: new Map(), idle: [], passed: undefined, more: false, skipped: false }
-  return { from: position, to: position, ...nothing }
+function nothingAt(position: Position, more: boolean): Batch {
+  const nothing = { entries: [], counts: new Map(), idle: [], passed: undefined, skipped: false }
+  return { from: position, to: position, ...nothing, more }
 }

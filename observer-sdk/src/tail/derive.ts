@@ -28,6 +28,8 @@ export interface Snapshot {
   readonly counts: ReadonlyMap<AnomalyKind, number>
   /** How many files are there that could not be read. */
   readonly unreadable: number
+  /** How many files were listed in a shape in which they cannot be read. */
+  readonly failures: number
   /** The newest activity of the part that was read, oldest first; parsed when asked for. */
   readonly activity: () => readonly ReadRecord[]
   /** Where reading goes on. */
@@ -143,6 +145,7 @@ class Attempt {
       projectId,
       counts: scan.counts,
       unreadable: this.#history.unreadable,
+      failures: this.#history.listing.failures.length,
       activity: () => scan.activity.records(),
       end: this.#end,
       peaks: this.#peaks,

@@ -17,6 +17,9 @@ import { PassedOver } from './passed-over.js'
  */
 const SETTLED_MS = 3_000
 
+/** How long what could not be listed is left alone. */
+const HOPELESS_MS = 30_000
+
 const NOTHING: StoreListing = { segments: [], checkpoints: [], shadowed: [], misnamed: [], failures: [] }
 
 const NOTHING_NEW: Glance = {
@@ -118,7 +121,7 @@ export class JournalDirectory {
     return opened
   }
 
-  /** Notes that what follows this segment is read without it. */
+  /** Notes that what follows this segment is read without it, or by a copy of it. */
   passOver(number: number, { reason }: Failure): void {
     if (reason === 'unreadable') this.passedOver.unreadable(number)
     else this.passedOver.gone(number)
@@ -197,10 +200,11 @@ export class JournalDirectory {
       this.#isHarmless = undefined
     }
     let healed = this.passedOver.recovered(this.path)
-    if (isTouched || !this.#readable || this.#failures > 0 || this.#listedMs < changedMs + SETTLED_MS) {
+    if (isTouched || !this.#readable || this.#listedMs < changedMs + SETTLED_MS || this.#mayHaveHealed()) {
       const failures = this.#failures
       changed = this.#list() || changed || failures !== this.#failures
-      healed = this.passedOver.appeared(this.#listing.segments) || this.#failures < failures || healed
+      const came = this.passedOver.appeared(this.#listing.segments, number => this.known.has(number))
+      healed = came || this.#failures < failures || healed
       if (isTouched && !isOther) replaced = this.#isReplaced()
     }
     this.#identity = identity
@@ -222,6 +226,11 @@ export class JournalDirectory {
       healed,
       failures: this.#failures,
     }
+  }
+
+  /** A subdirectory that becomes readable again leaves no trace in this one: now and then it is looked into. */
+  #mayHaveHealed(): boolean {
+    return this.#failures > 0 && this.#listedMs < Date.now() - HOPELESS_MS
   }
 
   #absent(): Glance {

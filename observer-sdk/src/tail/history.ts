@@ -63,9 +63,11 @@ export class History {
     try {
       // Nothing of a compressed copy that cannot be read to its end is taken.
       if (content.candidate.gzip && content.bytes === 0 && content.failure !== undefined) {
+        this.#directory.passedOver.unreadable(number, content)
         this.#fail(number, true)
         return undefined
       }
+      if (content.passedOver !== undefined) this.#directory.passedOver.unreadable(number, content)
       if (!content.candidate.gzip && content.passedOver === undefined)
         this.#directory.known.set(number, content.identity)
       const result = use(content)

@@ -153,7 +153,10 @@ export class JournalReader implements RecordReader {
   #readContent(content: FileContent, bytesMax: number, found: Gathering): number | undefined {
     const { segment } = this.#position
     const { known } = this.#directory
-    if (content.passedOver !== undefined) this.#countUnreadable(found)
+    if (content.passedOver !== undefined) {
+      this.#directory.passedOver.unreadable(segment, content)
+      this.#countUnreadable(found)
+    }
     // The copy behind a file that cannot be read is no replacement of it.
     if (!content.candidate.gzip && content.passedOver === undefined) {
       const identity = known.get(segment)
@@ -166,6 +169,7 @@ export class JournalReader implements RecordReader {
     const wanted = Math.min(bytesMax, CHUNK_BYTES, content.bytes - this.#at)
     const chunk = wanted > 0 ? content.read(this.#at, wanted) : Buffer.alloc(0)
     if (content.failure !== undefined) {
+      this.#directory.passedOver.unreadable(segment, content)
       this.#countUnreadable(found)
       return content.candidate.gzip ? this.#pass(found) : undefined
     }

@@ -1,11 +1,10 @@
+import type { FileContent } from '../store/file-content.js'
 import { openSegment } from '../store/store-files.js'
-
-/** How many of them one look tries: a store full of damage must not make looking dear. */
-const TRIED_PER_LOOK = 2
 
 /** Segments that what follows them was read without. Once one can be read, whatever was derived lacks it. */
 export class PassedOver {
-  readonly #unreadable = new Set<number>()
+  /** What stood there when it could not be read, where that can be told. */
+  readonly #unreadable = new Map<number, string | undefined>()
   /** Every segment that was listed, and read if it could be. */
   readonly #listed = new Set<number>()
   #newest = 0
@@ -17,9 +16,9 @@ export class PassedOver {
     this.#newest = 0
   }
 
-  /** This one is there and cannot be read. */
-  unreadable(number: number): void {
-    this.#unreadable.add(number)
+  /** This one is there and cannot be read, or only a copy of it can. */
+  unreadable(number: number, content?: FileContent): void {
+    this.#unreadable.set(number, content && stampOf(content))
   }
 
   /** This one was listed and is gone. */
@@ -27,25 +26,38 @@ export class PassedOver {
     this.#listed.delete(number)
   }
 
-  /** Whether a segment came between those that are known, behind the newest of them. */
-  appeared(segments: readonly { readonly number: number }[]): boolean {
+  /** Whether a segment came between those that are known, behind the newest of them. `isRead`: of those that went. */
+  appeared(segments: readonly { readonly number: number }[], isRead: (number: number) => boolean): boolean {
+    const there = new Set(segments.map(({ number }) => number))
+    for (const number of this.#listed) if (!there.has(number) && !isRead(number)) this.#listed.delete(number)
     const { length } = segments.filter(({ number }) => number < this.#newest && !this.#listed.has(number))
     for (const { number } of segments) this.#listed.add(number)
     this.#newest = Math.max(this.#newest, segments.at(-1)?.number ?? 0)
     return length > 0
   }
 
-  /** Whether one that could not be read can be now: tries them in turns. */
+  /** Whether one that could not be read is different now. One a look: a store full of damage must not make it dear. */
   recovered(eventsDir: string): boolean {
-    for (const number of [...this.#unreadable].slice(0, TRIED_PER_LOOK)) {
-      this.#unreadable.delete(number)
-      const opened = openSegment(eventsDir, number)
-      if (opened.ok) {
-        opened.value.close()
-        return true
-      }
-      this.#unreadable.add(number)
+    const [tried] = this.#unreadable
+    if (tried === undefined) return false
+    const [number, stamp] = tried
+    this.#unreadable.delete(number)
+    const opened = openSegment(eventsDir, number)
+    if (!opened.ok) {
+      if (opened.reason === 'absent') return true
+      this.#unreadable.set(number, stamp)
+      return false
     }
+    const now = stampOf(opened.value)
+    opened.value.close()
+    if (now !== stamp) return true
+    this.#unreadable.set(number, stamp)
     return false
   }
+}
+
+/** The same value as long as the same thing is read in the same place. */
+function stampOf({ candidate, identity, storedBytes }: FileContent): string {
+  // A live segment grows while it cannot be read to its end, which makes it no other.
+  return `${candidate.path} ${identity} ${candidate.gzip ? storedBytes : ''}`
 }

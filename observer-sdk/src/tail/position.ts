@@ -13,6 +13,11 @@ export interface Position {
 /** Before everything there is. */
 export const ORIGIN: Position = { segment: 0, offset: 0, peak: 0 }
 
+/** Whether one place stands before another. */
+export function isBefore(a: Position, b: Position): boolean {
+  return a.segment < b.segment || (a.segment === b.segment && a.offset < b.offset)
+}
+
 /** Whether two positions are one place. */
 export function isSamePlace(a: Position, b: Position): boolean {
   return a.segment === b.segment && a.offset === b.offset
