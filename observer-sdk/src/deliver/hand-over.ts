@@ -61,6 +61,8 @@ export class HandOver {
   #reader: RecordReader | undefined
   #since = 0
   #sinceSegment = 0
+  /** A seq that was handed over and that nothing readable comes up to; 0 as a rule. */
+  #beyond = 0
   #gap: Gap | undefined
   /** The first seq of what went unread, until something stands behind it. */
   #skippedFrom: number | undefined
@@ -217,7 +219,8 @@ export class HandOver {
   #handedOver({ entries }: Batch): ReadRecord[] {
     const records: ReadRecord[] = []
     for (const { record, segment, offset } of entries) {
-      if (segment !== this.#sinceSegment || offset >= this.#since) records.push(record)
+      if (segment === this.#sinceSegment && offset < this.#since) continue
+      if (record.seq > this.#beyond) records.push(record)
     }
     return records
   }
@@ -289,6 +292,7 @@ export class HandOver {
     this.#since = since
     this.#sinceSegment = position.segment === ORIGIN.segment ? -1 : position.segment
     this.#gap = gap
+    this.#beyond = this.#reached.seq > follower.snapshot.head.seq ? this.#reached.seq : 0
   }
 }
 

@@ -1,6 +1,6 @@
 // What could not be read for a while, or came late.
 import { spawnSync } from 'node:child_process'
-import { chmodSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { segmentName } from '@kim/manifest'
@@ -8,6 +8,9 @@ import { memoryCursors, type Observer } from '@kim/observer-sdk'
 import { openObserverWith } from '@kim/observer-sdk/internal'
 import t, { type Test } from 'tap'
 import { GrowingJournal } from './growing-journal.js'
+
+/** Of these a few thousand are more than is read at a time. */
+const LONG = { payload: { schema_version: 1, content: 'x'.repeat(400), read: false } }
 
 const BRISK = { pace: { slowMs: 25, fastMs: 25 } }
 
@@ -146,3 +149,82 @@ t.test('healing - a segment that stays unreadable is tried again, and nothing is
   t.equal(derived, 0)
   t.same(observer.status, { kind: 'degraded', reasons: ['unreadable'] })
 })
+
+t.test(
+  'healing - OB-73 a cursor in a newest segment that cannot be read is no rewind, and nothing comes twice',
+  async t => {
+    const { journal } = journalIn(t)
+    const cursors = memoryCursors()
+    const observer = await openObserverWith({ eventsDir: journal.eventsDir, cursors, from: 'start' }, BRISK)
+    t.teardown(() => observer.close())
+    const seqs: number[] = []
+    const gaps: unknown[] = []
+    const consumed = (async () => {
+      for await (const { records, gap } of observer.changes()) {
+        seqs.push(...records.map(({ seq }) => seq))
+        if (gap !== undefined) gaps.push(gap)
+      }
+    })()
+    await until(() => seqs.at(-1) === journal.seq)
+    const newest = join(journal.eventsDir, segmentName(journal.segment))
+    const first = join(journal.eventsDir, segmentName(1))
+    renameSync(newest, `${newest}.elsewhere`)
+    mkdirSync(newest)
+    await until(() => observer.status.kind === 'degraded')
+    // The same bytes in another file: everything is derived anew, without the newest.
+    copyFileSync(first, `${first}.elsewhere`)
+    renameSync(`${first}.elsewhere`, first)
+    await until(() => observer.head.seq < journal.seq)
+    rmSync(newest, { recursive: true })
+    renameSync(`${newest}.elsewhere`, newest)
+    journal.grow()
+    await until(() => seqs.at(-1) === journal.seq)
+    await isAsFresh(t, observer, journal)
+    await observer.close()
+    await consumed
+    t.same(
+      seqs,
+      Array.from({ length: journal.seq }, (_, at) => at + 1),
+    )
+    t.same(gaps, [])
+  },
+)
+
+t.test(
+  'hand-over - OB-55 nobody is handed what the state has not come to, whatever is derived meanwhile',
+  async t => {
+    const journal = new GrowingJournal(join(t.testdir({}), 'events'))
+    t.teardown(() => journal.close())
+    journal.grow(4000, LONG)
+    const observer = await openObserverWith(
+      { eventsDir: journal.eventsDir, cursors: memoryCursors(), from: 'start' },
+      BRISK,
+    )
+    t.teardown(() => observer.close())
+    const first = join(journal.eventsDir, segmentName(1))
+    const seqs: number[] = []
+    let behind = 0
+    const total = 16_001
+    for await (const { records } of observer.changes()) {
+      seqs.push(...records.map(({ seq }) => seq))
+      const last = seqs.at(-1) ?? 0
+      const newest = records.findLast(record => record.item_type === 'message')
+      const isKnown =
+        newest === undefined || observer.state.get('message', newest.item_id ?? '') !== undefined
+      if (observer.head.seq < last || !isKnown) behind += 1
+      if (last >= total) break
+      if (journal.seq >= total) continue
+      // A burst beyond one batch, and at times a reason to derive anew in the middle of it.
+      journal.grow(Math.min(4000, total - journal.seq), LONG)
+      if (journal.segment !== 1) continue
+      journal.roll()
+      copyFileSync(first, `${first}.elsewhere`)
+      renameSync(`${first}.elsewhere`, first)
+    }
+    t.equal(behind, 0)
+    t.same(
+      seqs,
+      Array.from({ length: seqs.length }, (_, at) => at + 1),
+    )
+  },
+)
