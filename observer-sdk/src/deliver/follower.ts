@@ -5,11 +5,10 @@ import {
   entersActivity,
   type Head,
   isRegistryGenesis,
-  limits,
   type ReadRecord,
   Ring,
 } from '@kim/manifest'
-import { BoardMaker, type Seed } from '../project/board.js'
+import { BoardMaker } from '../project/board.js'
 import { type Impact, ImpactSet } from '../project/impact.js'
 import { Roster } from '../project/persona.js'
 import { SeqWatch } from '../project/seq-watch.js'
@@ -17,24 +16,11 @@ import { State } from '../project/state.js'
 import type { Flaw } from '../tail/base.js'
 import { isBefore, isSamePlace, type Position } from '../tail/position.js'
 import type { Batch, News, RecordReader, RecordSource, Snapshot } from '../tail/source.js'
+import type { FollowerOptions } from './follower-options.js'
 import { inSlices, nextTurn } from './slices.js'
 
 /** Most bytes of lines read at a time. */
 export const BATCH_BYTES: number = 1024 * 1024
-
-/** What a follower is told at its making. */
-export interface FollowerOptions {
-  readonly source: RecordSource
-  readonly seed: Seed | undefined
-  readonly activityMax: number
-  readonly now: () => number
-  /** State changed: by the doing of records that were read, or by being derived anew. */
-  /** Records were read. Says whether somebody takes them right now, which is not to wait for the state. */
-  readonly onBatch: () => boolean
-  readonly onChange: (impact: Impact, by: 'records' | 'derivation') => void
-  /** A bug of ours: the observer is to close. */
-  readonly onBug: (bug: unknown) => void
-}
 
 type Idle = Batch['idle'][number]
 
@@ -409,6 +395,3 @@ export class Follower {
     }
   }
 }
-
-/** How much activity is kept unless the host asks for another number. */
-export const ACTIVITY_MAX: number = limits.activityRecordsMax
