@@ -131,6 +131,12 @@ class Layout {
         symlinkSync(target, join(this.#eventsDir, nameOf(first.number + 1)))
       }
     }
+    // One that hides the end: nobody can say what stands behind it.
+    if (random.chance(0.05)) {
+      this.#traits.add('end hidden')
+      const newest = this.#journal.segments.at(-1)?.number ?? 0
+      symlinkSync('nowhere', join(this.#eventsDir, nameOf(newest + 1 + random.int(9))))
+    }
   }
 
   #cursor(): MadeCursor | undefined {

@@ -125,7 +125,7 @@ const TRAITS = [
     'checkpoint text',
   ],
   ...['archive plain', 'archive gzip', 'archive both', 'archive spoiltGzip', 'archive shadowed'],
-  ...['history gone', 'hole in files', 'no store', 'junk', 'misnamed', 'link'],
+  ...['history gone', 'hole in files', 'no store', 'junk', 'misnamed', 'link', 'end hidden'],
   ...[
     'cursor none',
     'cursor there',

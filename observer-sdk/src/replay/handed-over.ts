@@ -8,6 +8,15 @@ import type { Gap } from '../tail/source.js'
 
 const BATCH_BYTES = 1024 * 1024
 
+/** What is known of a journal as a whole. */
+interface Whole {
+  readonly head: number
+  /** Number of the first segment. */
+  readonly first: number
+  /** Whether the end of the journal is there and cannot be read. */
+  readonly isEndHidden: boolean
+}
+
 /** The records in scope, as far as anybody asks. */
 export class HandedOver {
   readonly news: { seq: number; wake: string }[] = []
@@ -15,10 +24,10 @@ export class HandedOver {
   readonly #sections = new Map<string, Set<string>>()
 
   /** What a consumer with this cursor is handed of all that is available. */
-  static since(directory: JournalDirectory, cursor: Cursor, head: number, firstSegment: number): HandedOver {
-    const survey = new Survey(cursor)
+  static since(directory: JournalDirectory, cursor: Cursor, whole: Whole): HandedOver {
+    const survey = new Survey(cursor, whole)
     for (const record of everyRecord(directory)) survey.take(record)
-    const from = survey.start(head)
+    const from = survey.start()
     const handed = new HandedOver()
     let at = 0
     let firstSeq: number | undefined
@@ -27,7 +36,7 @@ export class HandedOver {
       firstSeq ??= record.seq
       handed.take(record)
     }
-    handed.gap = survey.gap(head, firstSegment, firstSeq)
+    handed.gap = survey.gap(firstSeq)
     return handed
   }
 
@@ -59,6 +68,7 @@ function* everyRecord(directory: JournalDirectory): Generator<ReadRecord> {
 /** What table U asks of the records, by their number in file order. */
 class Survey {
   readonly #cursor: Cursor
+  readonly #whole: Whole
   #records = 0
   #firstSeq = 0
   #above: number | undefined
@@ -67,8 +77,9 @@ class Survey {
   #ours = false
   #others = false
 
-  constructor(cursor: Cursor) {
+  constructor(cursor: Cursor, whole: Whole) {
     this.#cursor = cursor
+    this.#whole = whole
   }
 
   take({ seq, writer, action, payload }: ReadRecord): void {
@@ -85,22 +96,24 @@ class Survey {
     if (action === 'journal_note' && payload?.['kind'] === 'producer_started') this.#started = at
   }
 
-  start(head: number): number {
-    if (this.#isRewound(head)) return this.#afterWriter ?? this.#started ?? 0
+  start(): number {
+    if (this.#isRewound()) return this.#afterWriter ?? this.#started ?? 0
     return this.#above ?? this.#records
   }
 
-  gap(head: number, firstSegment: number, firstHanded: number | undefined): Gap | undefined {
+  gap(firstHanded: number | undefined): Gap | undefined {
     const { seq } = this.#cursor
-    if (this.#isRewound(head)) {
+    const { head, first } = this.#whole
+    if (this.#isRewound()) {
       return { from: Math.min(firstHanded ?? head + 1, seq), to: seq, reason: 'rewound' }
     }
-    if (firstSegment <= seq + 1 || this.#firstSeq <= seq + 1) return undefined
+    if (first <= seq + 1 || this.#firstSeq <= seq + 1) return undefined
     return { from: seq + 1, to: this.#firstSeq - 1, reason: 'archived' }
   }
 
-  #isRewound(head: number): boolean {
+  #isRewound(): boolean {
     const { seq, writer } = this.#cursor
-    return seq > head || (writer !== null && this.#others && !this.#ours)
+    const { head, isEndHidden } = this.#whole
+    return (seq > head && !isEndHidden) || (writer !== null && this.#others && !this.#ours)
   }
 }

@@ -28,6 +28,8 @@ export interface Snapshot {
   readonly counts: ReadonlyMap<AnomalyKind, number>
   /** How many files are there that could not be read. */
   readonly unreadable: number
+  /** Whether the end of the journal is there and cannot be read. */
+  readonly isEndHidden: boolean
   /** How many files were listed in a shape in which they cannot be read. */
   readonly failures: number
   /** The newest activity of the part that was read, oldest first; parsed when asked for. */
@@ -145,6 +147,7 @@ class Attempt {
       projectId,
       counts: scan.counts,
       unreadable: this.#history.unreadable,
+      isEndHidden: this.#history.isEndHidden,
       failures: this.#history.listing.failures.length,
       activity: () => scan.activity.records(),
       end: this.#end,

@@ -14,12 +14,16 @@ export class History {
   unreadable = 0
   readonly #directory: JournalDirectory
   readonly #broken = new Set<number>()
+  /** The highest number of a segment that could not be read, or not to its end. */
+  #hidden = 0
 
   constructor(directory: JournalDirectory) {
     const { path, listing } = directory
     this.eventsDir = path
     this.listing = listing
-    this.unreadable = listing.failures.filter(failure => !this.#hasCopy(failure)).length
+    const failures = listing.failures.filter(failure => !this.#hasCopy(failure))
+    this.unreadable = failures.length
+    for (const { path } of failures) this.#hide(numberOf(path) ?? 0)
     this.#directory = directory
   }
 
@@ -31,6 +35,11 @@ export class History {
   /** Number of the segment that is appended to, if there is one. */
   get newest(): number | undefined {
     return this.segments.at(-1)?.number
+  }
+
+  /** Whether the end of the journal is there and cannot be read, as far as it was tried. */
+  get isEndHidden(): boolean {
+    return this.#hidden > 0 && this.#hidden >= (this.newest ?? 0)
   }
 
   /** The first segment that can really be read: what cannot be read is not there. */
@@ -71,7 +80,10 @@ export class History {
       if (!content.candidate.gzip && content.passedOver === undefined)
         this.#directory.known.set(number, content.identity)
       const result = use(content)
-      if (content.failure !== undefined) this.unreadable += 1
+      if (content.failure !== undefined) {
+        this.unreadable += 1
+        this.#hide(number)
+      }
       return result
     } finally {
       content.close()
@@ -79,8 +91,7 @@ export class History {
   }
 
   #hasCopy({ path }: Failure): boolean {
-    const name = basename(path)
-    const number = parseSegmentName(name) ?? parseArchivedSegmentName(name)?.first
+    const number = numberOf(path)
     return number !== undefined && this.segments.some(segment => segment.number === number)
   }
 
@@ -89,7 +100,20 @@ export class History {
   }
 
   #fail(number: number, counts: boolean): void {
-    if (counts) this.unreadable += 1
+    if (counts) {
+      this.unreadable += 1
+      this.#hide(number)
+    }
     this.#broken.add(number)
   }
+
+  #hide(number: number): void {
+    this.#hidden = Math.max(this.#hidden, number)
+  }
+}
+
+/** The number of the segment that a file is called by. */
+function numberOf(path: string): number | undefined {
+  const name = basename(path)
+  return parseSegmentName(name) ?? parseArchivedSegmentName(name)?.first
 }

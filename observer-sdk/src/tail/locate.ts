@@ -27,7 +27,7 @@ export interface Start {
 }
 
 /** What is known of a journal when a place in it is looked for. */
-export type Ground = Pick<Snapshot, 'head' | 'end' | 'peaks' | 'unreadable'>
+export type Ground = Pick<Snapshot, 'head' | 'end' | 'peaks' | 'isEndHidden'>
 
 /**
  * What is known of a journal without deriving its state: its newest segment is read, and older ones only as long as
@@ -47,18 +47,18 @@ export function* groundOf(history: History, seq: number): Generator<void, Ground
     if (head.seq > 0 && head.seq >= seq) break
     yield
   }
-  return { head, end: end ?? ORIGIN, peaks: new Map(), unreadable: history.unreadable }
+  return { head, end: end ?? ORIGIN, peaks: new Map(), isEndHidden: history.isEndHidden }
 }
 
 /** Finds the start; yields between segments. */
 export function* locate(
   history: History,
   cursor: CursorLike,
-  { head, end, peaks, unreadable }: Ground,
+  { head, end, peaks, isEndHidden }: Ground,
 ): Generator<void, Start> {
   const search = new Search(history)
   // What the cursor stands for may be in what cannot be read: once it can be, the place is looked for again.
-  if (cursor.seq > head.seq && unreadable > 0) return { position: end, since: end.offset, gap: undefined }
+  if (cursor.seq > head.seq && isEndHidden) return { position: end, since: end.offset, gap: undefined }
   if (cursor.seq > head.seq || (yield* search.belongsToOthers(cursor)))
     return yield* search.rewound(cursor, head.seq)
   const holding = history.holding(cursor.seq) ?? 0

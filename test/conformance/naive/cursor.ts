@@ -21,16 +21,19 @@ export function readCursor(value: unknown): NaiveCursor | undefined {
   return { seq, writer: typeof writer === 'string' ? writer : null }
 }
 
-/** The records a client with this cursor is handed, and what it must be told is missing. */
+/** The records a client with this cursor is handed, and what it must be told is missing: row U of the recovery page. */
 export function handOver(
   cursor: NaiveCursor,
   records: readonly NaiveRecord[],
   head: number,
   firstSegment: number,
+  isEndUnreadable: boolean,
 ): { records: readonly NaiveRecord[]; gap: Gap | null } {
   const there = records.filter(record => record.seq === cursor.seq)
   const byOthers =
     cursor.writer !== null && there.length > 0 && !there.some(one => one.writer === cursor.writer)
+  // What the cursor stands for may be in what cannot be read.
+  if (cursor.seq > head && isEndUnreadable) return { records: [], gap: null }
   if (cursor.seq > head || byOthers) {
     const rest = records.slice(startAfterRewind(cursor, records))
     const from = Math.min(rest[0]?.seq ?? head + 1, cursor.seq)

@@ -34,6 +34,17 @@ export function listSegments(eventsDir: string, pad: number): SegmentFile[] {
   return [...found.values()].sort((a, b) => a.number - b.number)
 }
 
+/** Whether something is called a segment by a higher number than all that are, and can not be read. */
+export function isEndUnreadable(eventsDir: string, pad: number, segments: readonly SegmentFile[]): boolean {
+  const newest = segments.at(-1)?.number ?? 0
+  const isBehind = (name: RegExp) => (file: string) => Number(name.exec(file)?.[1] ?? 0) > newest
+  const live = new RegExp(`^seg-(\\d{${pad}})\\.jsonl$`)
+  const archived = new RegExp(`^seg-(\\d{${pad}})\\.jsonl(?:\\.gz)?$`)
+  return (
+    namesIn(eventsDir).some(isBehind(live)) || namesIn(join(eventsDir, 'archive')).some(isBehind(archived))
+  )
+}
+
 /** Files in `events/` that look like segments and have no legal name. */
 export function countMisnamed(eventsDir: string, pad: number): number {
   const legal = new RegExp(`^seg-\\d{${pad}}\\.jsonl$`)
@@ -89,8 +100,11 @@ function unpack(bytes: Buffer): Buffer | undefined {
 
 /** Plain files of a folder, sorted by name; nothing if there is no such folder. */
 function filesIn(folder: string): string[] {
-  if (!isDirectory(folder)) return []
-  return readdirSync(folder)
-    .filter(file => lstatSync(join(folder, file), { throwIfNoEntry: false })?.isFile() === true)
-    .sort()
+  return namesIn(folder).filter(
+    file => lstatSync(join(folder, file), { throwIfNoEntry: false })?.isFile() === true,
+  )
+}
+
+function namesIn(folder: string): string[] {
+  return isDirectory(folder) ? readdirSync(folder).sort() : []
 }

@@ -5,6 +5,7 @@ import { canonicalJson, projectionDigest, sha256Hex } from './digest.js'
 import {
   countMisnamed,
   isDirectory,
+  isEndUnreadable,
   listCheckpoints,
   listSegments,
   readBlob,
@@ -95,7 +96,7 @@ export function readNaively(eventsDir: string, cursorFile: unknown, rules: Rules
   const delivery =
     cursor === undefined || !exists
       ? { records: scan.applied, gap: null }
-      : handOver(cursor, handable(all), head.seq, firstSegment)
+      : handOver(cursor, handable(all), head.seq, firstSegment, isEndUnreadable(eventsDir, pad, segments))
   const news = cursor === undefined ? [] : delivery.records
 
   return {
