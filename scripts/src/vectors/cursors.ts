@@ -178,6 +178,15 @@ export const cursorVectors: readonly Vector[] = [
     facts: { ...fourFacts, gap: { from: 5, reason: 'rewound', to: 9 } },
   },
   {
+    name: 'cursor-above-the-head-of-a-hidden-end',
+    shows:
+      'what is called the newest segment cannot be read: nothing to hand over, and no gap until it can be',
+    cites: ['U8', 'OB-73'],
+    files: { [one]: four, 'seg-00000005.jsonl/keep': 'a directory stands here' },
+    cursor: at(9),
+    facts: { ...fourFacts, verify: 6 },
+  },
+  {
     name: 'cursor-above-the-head-after-a-restart',
     shows: 'the journal lost its end and another writer went on: what that one wrote is handed over',
     cites: ['U3', 'OB-48'],
