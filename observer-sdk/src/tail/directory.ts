@@ -1,7 +1,7 @@
 /** What a journal directory looks like from outside: is it there, is it the same one, which segments are in it. */
 import { type BigIntStats, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { segmentName } from '@kim/manifest'
+import { eventsPaths, segmentName } from '@kim/manifest'
 import type { FileContent } from '../store/file-content.js'
 import { listStore, type StoreListing } from '../store/listing.js'
 import { type Failure, found, type Outcome } from '../store/outcome.js'
@@ -17,8 +17,8 @@ import { PassedOver } from './passed-over.js'
  */
 const SETTLED_MS = 3_000
 
-/** How long what could not be listed is left alone. */
-const HOPELESS_MS = 30_000
+/** How long what shows only inside a subdirectory is left alone. */
+const INNER_MS = 30_000
 
 const NOTHING: StoreListing = { segments: [], checkpoints: [], shadowed: [], misnamed: [], failures: [] }
 
@@ -65,6 +65,10 @@ export class JournalDirectory {
   #failures = 0
   #changedMs = Number.NaN
   #listedMs = 0
+  readonly #innerMs: number
+  #lookedInside = Number.NEGATIVE_INFINITY
+  /** When the archive last changed, as of the last listing. */
+  #archivedNs: bigint | undefined
   #tip: Tip | undefined
   /** True while what the look found is being dealt with: the tip need not be looked at again. */
   #isTipFresh = false
@@ -73,8 +77,9 @@ export class JournalDirectory {
   /** Whether an open file hinders nobody here; asked once of each directory. */
   #isHarmless: boolean | undefined
 
-  constructor(path: string) {
+  constructor(path: string, innerMs: number = INNER_MS) {
     this.path = path
+    this.#innerMs = innerMs
   }
 
   /** The files as of the last look. */
@@ -200,7 +205,7 @@ export class JournalDirectory {
       this.#isHarmless = undefined
     }
     let healed = this.passedOver.recovered(this.path)
-    if (isTouched || !this.#readable || this.#listedMs < changedMs + SETTLED_MS || this.#mayHaveHealed()) {
+    if (isTouched || !this.#readable || this.#listedMs < changedMs + SETTLED_MS || this.#isOtherInside()) {
       const failures = this.#failures
       changed = this.#list() || changed || failures !== this.#failures
       const came = this.passedOver.appeared(this.#listing.segments, number => this.known.has(number))
@@ -228,9 +233,11 @@ export class JournalDirectory {
     }
   }
 
-  /** A subdirectory that becomes readable again leaves no trace in this one: now and then it is looked into. */
-  #mayHaveHealed(): boolean {
-    return this.#failures > 0 && this.#listedMs < Date.now() - HOPELESS_MS
+  /** What changes in a subdirectory, or that one can be read again, leaves no trace in this one. */
+  #isOtherInside(): boolean {
+    if (performance.now() < this.#lookedInside + this.#innerMs) return false
+    this.#lookedInside = performance.now()
+    return this.#failures > 0 || changedNs(eventsPaths(this.path).archive) !== this.#archivedNs
   }
 
   #absent(): Glance {
@@ -246,6 +253,9 @@ export class JournalDirectory {
   /** Whether the listing came out different. */
   #list(): boolean {
     this.#listedMs = Date.now()
+    this.#lookedInside = performance.now()
+    // Asked for first: what comes while it is listed makes it another one at the next look.
+    this.#archivedNs = changedNs(eventsPaths(this.path).archive)
     const listed = listStore(this.path)
     const before = this.#listing
     const wasReadable = this.#readable
@@ -279,5 +289,14 @@ export class JournalDirectory {
     if (newest === undefined || newest.place !== 'live') return undefined
     const now = identityOf(join(this.path, newest.name))
     return now === undefined ? undefined : { number: newest.number, ...now }
+  }
+}
+
+/** When a directory last changed; undefined if there is none, or none can be seen. */
+function changedNs(path: string): bigint | undefined {
+  try {
+    return statSync(path, { bigint: true, throwIfNoEntry: false })?.mtimeNs
+  } catch {
+    return undefined
   }
 }

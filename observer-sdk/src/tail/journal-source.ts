@@ -21,7 +21,7 @@ export class JournalSource implements RecordSource {
 
   /** `keep` is told the stored bytes of every record that is read, for those who pass them on. */
   constructor(eventsDir: string, pace: Pace = {}, keep?: KeepLine) {
-    this.#directory = new JournalDirectory(resolve(eventsDir))
+    this.#directory = new JournalDirectory(resolve(eventsDir), pace.innerMs)
     this.#pace = pace
     this.#keep = keep
   }

@@ -34,6 +34,8 @@ export interface Watch {
 export interface Pace {
   readonly slowMs?: number
   readonly fastMs?: number
+  /** How long what shows only inside a subdirectory is left alone. */
+  readonly innerMs?: number
 }
 
 /** Most glimpses before a look is taken. */

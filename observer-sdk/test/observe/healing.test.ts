@@ -1,8 +1,8 @@
 // What could not be read for a while, or came late.
 import { spawnSync } from 'node:child_process'
-import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, renameSync, rmSync, utimesSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { segmentName } from '@kim/manifest'
 import { memoryCursors, type Observer } from '@kim/observer-sdk'
 import { openObserverWith } from '@kim/observer-sdk/internal'
@@ -133,6 +133,25 @@ t.test(
     } finally {
       asRoot()
     }
+  },
+)
+
+t.test(
+  'healing - OB-73 a segment that comes back into the archive, long after anything else changed',
+  async t => {
+    const home = t.testdir({})
+    const { journal, middle } = journalIn(t, home)
+    const { eventsDir } = journal
+    const archive = join(eventsDir, 'archive')
+    mkdirSync(archive)
+    renameSync(middle, join(home, 'elsewhere'))
+    utimesSync(eventsDir, 1, 1)
+    const pace = { ...BRISK.pace, innerMs: 25 }
+    const observer = await openObserverWith({ eventsDir, cursors: memoryCursors() }, { pace })
+    t.teardown(() => observer.close())
+    t.equal(observer.state.size, 2)
+    renameSync(join(home, 'elsewhere'), join(archive, basename(middle)))
+    await isAsFresh(t, observer, journal)
   },
 )
 
