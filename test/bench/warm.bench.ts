@@ -1,7 +1,8 @@
 /**
  * Following a writer: from an append through a held descriptor to the consumer's callback, beside `tail -F` in the
  * same run: `npm run bench -- warm [--json] [--tiny]`. Twenty observers share one process, as in an editor. The first
- * lines that a process follows are handled by code that is not compiled yet: they stand beside the whole.
+ * lines that a process follows are handled by code that is not compiled yet: they stand beside the whole. Then all of
+ * it again with a thousand lines in one write among the others.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -21,9 +22,19 @@ import { percentile, Report } from './report.js'
 const { memoryCursors, openObserver } = await import('@kim/observer-sdk')
 
 const tiny = process.argv.includes('--tiny')
-const LINES = tiny ? { alone: 30, together: 30, first: 10 } : { alone: 4000, together: 800, first: 800 }
+const LINES = tiny
+  ? { alone: 30, together: 30, first: 10, batched: 2500 }
+  : { alone: 4000, together: 800, first: 800, batched: 60_000 }
 const before = 100
 const now = (): number => performance.timeOrigin + performance.now()
+
+/** What is appended, and how many follow it. */
+interface Load {
+  readonly count: number
+  readonly records: number
+  /** Whether a thousand lines come in one write now and then. */
+  readonly batches?: boolean
+}
 
 /** A follower under measurement: how late each line came, and how many. */
 interface Followed {
@@ -67,11 +78,13 @@ async function observers(count: number, eventsDir: string): Promise<Followed> {
   }
 }
 
-function writer(file: string, records: number): ChildProcess & { readonly bytes: Promise<number> } {
+function writer(
+  file: string,
+  { records, batches = false }: Load,
+): ChildProcess & { readonly bytes: Promise<number> } {
   const script = fileURLToPath(new URL('warm-writer.js', import.meta.url))
-  const child = spawn(process.execPath, [script, file, String(before + 2), String(records)], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
+  const args = [file, String(before + 2), String(records), ...(batches ? ['batches'] : [])]
+  const child = spawn(process.execPath, [script, ...args], { stdio: ['pipe', 'pipe', 'inherit'] })
   let text = ''
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
     text += chunk
@@ -86,15 +99,16 @@ let base = Number.NaN
 
 async function measure(
   title: string,
-  { count, records }: { readonly count: number; readonly records: number },
+  load: Load,
   follow: (eventsDir: string) => Promise<Followed>,
   goal: { readonly p50?: number; readonly p99?: number },
 ): Promise<number> {
+  const { count, records, batches } = load
   const root = mkdtempSync(join(fastTmpdir(), 'kim-warm-'))
   const eventsDir = join(root, 'events')
   try {
     makeJournal(eventsDir, { records: before, entities: before })
-    const child = writer(join(eventsDir, segmentName(1)), records)
+    const child = writer(join(eventsDir, segmentName(1)), load)
     const followed = await follow(eventsDir)
     // The watch is armed a moment after the open, and the writer has to start.
     await sleep(tiny ? 500 : 1500)
@@ -125,7 +139,7 @@ async function measure(
       read_ratio: (fileCalls.bytes - read) / (appended * count),
       ...Object.fromEntries(called.filter(([, times]) => times > 0)),
     })
-    if (count === 1) {
+    if (count === 1 && batches !== true) {
       const first = latencies.slice(0, LINES.first)
       report.add(`${title}, its first ${LINES.first}`, {
         p50_ms: percentile(first, 50),
@@ -145,6 +159,22 @@ await measure('one observer', alone, eventsDir => observers(1, eventsDir), { p50
 await measure(
   'twenty observers',
   { count: 20, records: LINES.together },
+  eventsDir => observers(20, eventsDir),
+  { p99: 60 },
+)
+const batched = { count: 1, records: LINES.batched, batches: true }
+base = await measure(
+  'tail -F, with batches',
+  batched,
+  eventsDir => tailF(join(eventsDir, segmentName(1))),
+  {},
+)
+await measure('one observer, with batches', batched, eventsDir => observers(1, eventsDir), {
+  p50: base * 1.5,
+})
+await measure(
+  'twenty observers, with batches',
+  { ...batched, count: 20 },
   eventsDir => observers(20, eventsDir),
   { p99: 60 },
 )

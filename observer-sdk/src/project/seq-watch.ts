@@ -3,15 +3,10 @@ import { type AnomalyKind, Continuity, isSeq, type ReadRecord } from '@kim/manif
 /** Records kept in mind to tell a repeat from a straggler. */
 const REMEMBERED_MAX = 10_000
 
-interface Seen {
-  readonly writer: string | undefined
-  readonly image: string
-}
-
 /** Judges the order of seqs while following. What stood before the open is known only by its highest seq. */
 export class SeqWatch {
   readonly #continuity: Continuity
-  readonly #recent = new Map<number, Seen[]>()
+  readonly #recent = new Recent()
 
   constructor(highest: number) {
     this.#continuity = new Continuity(highest)
@@ -29,35 +24,54 @@ export class SeqWatch {
 
   /** A record that applied; says what its seq is, if it is odd. */
   see(record: ReadRecord): AnomalyKind | undefined {
-    const { seq, action, payload } = record
-    const earlier = this.#recent.get(seq)
+    const { seq, action } = record
     const isBehind = seq <= this.#continuity.highest
+    const odd = isBehind ? this.#recent.judge(record) : undefined
+    this.#recent.add(record)
     this.#continuity.see(seq)
-    if (action === 'seq_repair' && isSeq(payload?.['from']) && isSeq(payload['to'])) {
-      this.#continuity.repair({ from: payload['from'], to: payload['to'] })
-    }
-    const seen = { writer: record.writer, image: imageOf(record) }
-    this.#remember(seq, seen, earlier)
-    if (earlier === undefined) return isBehind ? 'seq_regressed' : undefined
-    if (earlier.some(({ writer }) => writer === seen.writer)) return 'duplicate_same_writer'
-    const overwrites = seen.image !== '' && earlier.some(({ image }) => image === seen.image)
-    return overwrites ? 'duplicate_overwrite' : 'duplicate_other_writer'
+    if (action === 'seq_repair') this.#repair(record)
+    return odd
   }
 
-  #remember(seq: number, seen: Seen, earlier: Seen[] | undefined): void {
-    if (earlier !== undefined) {
-      earlier.push(seen)
-      return
-    }
-    this.#recent.set(seq, [seen])
-    if (this.#recent.size <= REMEMBERED_MAX) return
-    const [oldest] = this.#recent.keys()
-    if (oldest !== undefined) this.#recent.delete(oldest)
+  #repair({ payload }: ReadRecord): void {
+    if (!isSeq(payload?.['from']) || !isSeq(payload['to'])) return
+    this.#continuity.repair({ from: payload['from'], to: payload['to'] })
   }
 }
 
-function imageOf({ item_type, item_id, entity_rev }: ReadRecord): string {
-  return item_id === undefined || entity_rev === undefined
-    ? ''
-    : JSON.stringify([item_type, item_id, entity_rev])
+/** The newest records, in columns of a ring: one a record would be made for every observer. */
+class Recent {
+  readonly #seqs: number[] = []
+  readonly #writers: (string | undefined)[] = []
+  readonly #types: string[] = []
+  readonly #ids: (string | undefined)[] = []
+  readonly #revisions: (number | undefined)[] = []
+  #at = 0
+
+  add({ seq, writer, item_type, item_id, entity_rev }: ReadRecord): void {
+    const at = this.#at
+    this.#seqs[at] = seq
+    this.#writers[at] = writer
+    this.#types[at] = item_type
+    this.#ids[at] = item_id
+    this.#revisions[at] = entity_rev
+    this.#at = (at + 1) % REMEMBERED_MAX
+  }
+
+  /** What a record is whose seq is not above all that came before. */
+  judge({ seq, writer, item_type, item_id, entity_rev }: ReadRecord): AnomalyKind {
+    let odd: AnomalyKind = 'seq_regressed'
+    for (let at = this.#seqs.indexOf(seq); at !== -1; at = this.#seqs.indexOf(seq, at + 1)) {
+      if (this.#writers[at] === writer) return 'duplicate_same_writer'
+      const isSame =
+        item_id !== undefined &&
+        entity_rev !== undefined &&
+        this.#revisions[at] === entity_rev &&
+        this.#ids[at] === item_id &&
+        this.#types[at] === item_type
+      if (isSame) odd = 'duplicate_overwrite'
+      else if (odd === 'seq_regressed') odd = 'duplicate_other_writer'
+    }
+    return odd
+  }
 }

@@ -2,7 +2,6 @@
 import {
   type Effect,
   type Entity,
-  entityKey,
   isJsonObject,
   type JsonObject,
   type PayloadRef,
@@ -32,17 +31,30 @@ export interface StateNeeds {
   readonly onFlaws: (flaws: readonly Flaw[]) => Base
 }
 
+/** How many entities that came and went since the base are kept in mind, for their revisions. */
+const GONE_MAX = 50_000
+
+/** An entity that a record has changed since the base. */
+interface Changed {
+  readonly isInBase: boolean
+  /** Absent once it was removed. */
+  entity: Entity | undefined
+  revision: number | undefined
+}
+
+/** Those of one item type. */
+interface ChangedOfType {
+  readonly byId: Map<string, Changed>
+  live: number
+  /** How many were removed, and are not in the base either. */
+  gone: number
+}
+
 /** The state of one observer. */
 export class State implements StateView, ViewSource {
   readonly #needs: StateNeeds
   #base: Base
-  readonly #live = new Map<string, Map<string, Entity>>()
-  #liveSize = 0
-  /** Entities that a record has changed since the base. */
-  readonly #touched = new Map<
-    string,
-    { readonly itemType: string; readonly itemId: string; revision: number | undefined }
-  >()
+  readonly #changed = new Map<string, ChangedOfType>()
   readonly #missed = new Set<string>()
 
   constructor(base: Base, needs: StateNeeds) {
@@ -51,18 +63,20 @@ export class State implements StateView, ViewSource {
   }
 
   get size(): number {
-    return this.#base.size + this.#liveSize
+    let size = this.#base.size
+    for (const { live } of this.#changed.values()) size += live
+    return size
   }
 
   /** How many are live, by item type. */
   get counts(): ReadonlyMap<string, number> {
     const counts = new Map(this.#base.counts)
-    for (const [type, live] of this.#live) counts.set(type, (counts.get(type) ?? 0) + live.size)
+    for (const [type, { live }] of this.#changed) counts.set(type, (counts.get(type) ?? 0) + live)
     return counts
   }
 
   get(itemType: string, itemId: string): EntityView | undefined {
-    const entity = this.#live.get(itemType)?.get(itemId)
+    const entity = this.#changed.get(itemType)?.byId.get(itemId)?.entity
     if (entity !== undefined) return new LiveView(entity, this)
     const slot = this.#base.find(itemType, itemId)
     return slot < 0 ? undefined : new SlotView(this.#base, slot, this)
@@ -71,30 +85,50 @@ export class State implements StateView, ViewSource {
   *values(itemType?: string): IterableIterator<EntityView> {
     const base = this.#base
     for (const slot of base.slots(itemType)) yield new SlotView(base, slot, this)
-    for (const [type, live] of this.#live) {
-      if (itemType !== undefined && type !== itemType) continue
-      for (const entity of live.values()) yield new LiveView(entity, this)
-    }
+    for (const entity of this.#live(itemType)) yield new LiveView(entity, this)
   }
 
   /** Makes a record's effect its own; true if it raises the entity's revision by more than one. */
   apply(record: ReadRecord, effect: Effect): boolean {
     const { item_type: itemType, item_id: itemId, entity_rev: revision } = record
     if (itemId === undefined || (effect !== 'upsert' && effect !== 'remove')) return false
-    const key = entityKey(itemType, itemId)
-    const slot = this.#base.find(itemType, itemId)
-    const before = this.#touched.get(key)?.revision ?? (slot < 0 ? undefined : this.#base.revision(slot))
-    if (slot >= 0) this.#base.drop(slot)
-    this.#touched.set(key, { itemType, itemId, revision: revision ?? before })
-    const live = this.#live.get(itemType)
-    if (effect === 'remove') {
-      if (live?.delete(itemId) === true) this.#liveSize -= 1
-    } else {
-      if (live?.has(itemId) !== true) this.#liveSize += 1
-      if (live === undefined) this.#live.set(itemType, new Map([[itemId, entityOf(record)]]))
-      else live.set(itemId, entityOf(record))
-    }
+    const ofType = this.#ofType(itemType)
+    let changed = ofType.byId.get(itemId)
+    if (changed === undefined) {
+      changed = this.#takeOver(itemType, itemId)
+      ofType.byId.set(itemId, changed)
+    } else if (changed.entity !== undefined) ofType.live -= 1
+    else if (!changed.isInBase) ofType.gone -= 1
+    const before = changed.revision
+    changed.revision = revision ?? before
+    changed.entity = effect === 'remove' ? undefined : entityOf(record)
+    if (changed.entity !== undefined) ofType.live += 1
+    else if (!changed.isInBase && ++ofType.gone > GONE_MAX) forgetGone(ofType)
     return revision !== undefined && before !== undefined && revision > before + 1
+  }
+
+  #ofType(itemType: string): ChangedOfType {
+    const known = this.#changed.get(itemType)
+    if (known !== undefined) return known
+    const ofType = { byId: new Map(), live: 0, gone: 0 }
+    this.#changed.set(itemType, ofType)
+    return ofType
+  }
+
+  /** From now on records speak for this entity, and the base no more. */
+  #takeOver(itemType: string, itemId: string): Changed {
+    const slot = this.#base.find(itemType, itemId)
+    if (slot < 0) return { isInBase: false, entity: undefined, revision: undefined }
+    const revision = this.#base.revision(slot)
+    this.#base.drop(slot)
+    return { isInBase: true, entity: undefined, revision }
+  }
+
+  *#live(itemType?: string): Generator<Entity> {
+    for (const [type, { byId }] of this.#changed) {
+      if (itemType !== undefined && type !== itemType) continue
+      for (const { entity } of byId.values()) if (entity !== undefined) yield entity
+    }
   }
 
   /** The projection digest: parses every payload. */
@@ -107,11 +141,8 @@ export class State implements StateView, ViewSource {
       if (entity !== undefined)
         entities.push({ ...entity, entity_rev: entity.entity_rev, hash: hashOf(entity) })
     }
-    for (const live of this.#live.values()) {
-      for (const entity of live.values()) {
-        entities.push({ ...entity, entity_rev: entity.entity_rev, hash: hashOf(entity) })
-      }
-    }
+    for (const entity of this.#live())
+      entities.push({ ...entity, entity_rev: entity.entity_rev, hash: hashOf(entity) })
     return projectionDigest(entities)
   }
 
@@ -124,10 +155,8 @@ export class State implements StateView, ViewSource {
       }
       if (flaws.length === 0) return
       this.#base = this.#needs.onFlaws(flaws)
-      for (const { itemType, itemId } of this.#touched.values()) {
-        const slot = this.#base.find(itemType, itemId)
-        if (slot >= 0) this.#base.drop(slot)
-      }
+      for (const [itemType, { byId }] of this.#changed)
+        for (const itemId of byId.keys()) this.#takeOver(itemType, itemId)
     }
   }
 
@@ -153,6 +182,13 @@ export class State implements StateView, ViewSource {
       return undefined
     }
   }
+}
+
+/** What was neither there before nor is there now. The base's own stay, since it may be made again. */
+function forgetGone(ofType: ChangedOfType): void {
+  for (const [id, { entity, isInBase }] of ofType.byId)
+    if (entity === undefined && !isInBase) ofType.byId.delete(id)
+  ofType.gone = 0
 }
 
 function hashOf({ payload, payload_ref }: Entity): string {
