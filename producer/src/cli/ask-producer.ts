@@ -12,13 +12,13 @@ const LONG_WORK = new Set(['checkpoint', 'gc'])
 export function askIfRunning(
   paths: StorePaths,
   verb: string,
-  io: Io,
+  { env, signal }: Io,
   params?: JsonObject,
+  answerMs: number = ANSWER_MS_MAX,
 ): Promise<ControlReply | undefined> {
-  const patience = LONG_WORK.has(verb) ? [] : [AbortSignal.timeout(ANSWER_MS_MAX)]
-  const signal = AbortSignal.any([io.signal, ...patience])
   const principal = { kind: 'operator', name: 'kim-producer' } as const
-  return askProducer(paths, { verb, principal, params }, { env: io.env, signal })
+  const withinMs = LONG_WORK.has(verb) ? undefined : answerMs
+  return askProducer(paths, { verb, principal, params }, { env, signal, withinMs })
 }
 
 /** What a running producer did, with its head at that time; undefined if none runs. A refusal is thrown. */

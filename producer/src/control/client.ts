@@ -23,6 +23,8 @@ export type ControlReply =
 export interface AskOptions extends Partial<PlaceOptions> {
   /** Gives up waiting; the request may be done all the same. */
   readonly signal?: AbortSignal | undefined
+  /** So many milliseconds an answer is waited for; without end if it is not given. */
+  readonly withinMs?: number | undefined
 }
 
 /** A status of two thousand personas with long names fits many times. */
@@ -33,6 +35,11 @@ const NOBODY = new Set(['ENOENT', 'ECONNREFUSED', 'ENOTDIR'])
 
 function broke(what: string, cause?: unknown): KimError {
   return new KimError('producer_failed', what, cause === undefined ? {} : { cause })
+}
+
+function silent(ms: number): KimError {
+  const message = `the producer did not answer within ${ms / 1000} s; it may still do what it was asked`
+  return new KimError('producer_failed', message, { hint: 'kim-producer status says whether it hangs' })
 }
 
 function readReply(line: Buffer, id: string): ControlReply | undefined {
@@ -66,23 +73,27 @@ export async function askProducer(
   const id = randomUUID()
   const { verb, principal, key, params } = request
   const line = `${JSON.stringify({ id, verb, principal, key, params })}\n`
-  return exchangeLine(path, line, answer => readReply(answer, id), options.signal)
+  return exchangeLine(path, line, answer => readReply(answer, id), options)
 }
 
 function exchangeLine(
   path: string,
   line: string,
   read: (answer: Buffer) => ControlReply | undefined,
-  signal: AbortSignal | undefined,
+  { signal, withinMs }: AskOptions,
 ): Promise<ControlReply | undefined> {
   return new Promise((resolve, reject) => {
     const lines = new LineSplitter(REPLY_BYTES_MAX)
     const socket = connect(path)
     const give = (settle: () => void): void => {
+      clearTimeout(patience)
       signal?.removeEventListener('abort', onAbort)
       socket.destroy()
       settle()
     }
+    // Not `AbortSignal.timeout`: one that only `AbortSignal.any` holds is collected, and never fires.
+    const patience =
+      withinMs === undefined ? undefined : setTimeout(() => give(() => reject(silent(withinMs))), withinMs)
     const onAbort = (): void => give(() => reject(broke('no answer was waited for any longer')))
     if (signal?.aborted === true) {
       onAbort()

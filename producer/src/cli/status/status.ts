@@ -40,8 +40,7 @@ export async function run(input: Input, io: Io): Promise<number> {
 
 /** What the producer says of itself, or what it left. */
 async function signOf(paths: StorePaths, io: Io): Promise<LastSign> {
-  const signal = AbortSignal.any([io.signal, AbortSignal.timeout(ANSWER_MS_MAX)])
-  const told = await askIfRunning(paths, 'status', { ...io, signal }).catch(() => undefined)
+  const told = await askIfRunning(paths, 'status', io, undefined, ANSWER_MS_MAX).catch(() => undefined)
   const found = lastSign(paths, Date.now())
   return told?.ok === true ? { ...found, state: 'running', ageMs: 0, health: told.result } : found
 }
