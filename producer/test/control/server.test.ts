@@ -387,31 +387,31 @@ t.test('control - who does not read is closed, and nobody waits for it (CP-15)',
   t.ok((await greedy.closed()).length < 4 << 20, 'more than a mebibyte unread ends it')
 })
 
-t.test('control - a producer that stands still is given up, whatever the collector of garbage does', async t => {
-  const paths = runDirectory(t)
-  let asked = ''
-  const server = createServer(socket => {
-    socket.on('error', () => undefined)
-    socket.on('data', chunk => {
-      asked += chunk.toString()
-    })
-  }).listen(paths.controlSocket)
-  t.teardown(() => server.close())
-  await once(server, 'listening')
-  setFlagsFromString('--expose-gc')
-  const collect = setInterval(runInNewContext('gc') as () => void, 20)
-  t.teardown(() => clearInterval(collect))
-  const { signal } = new AbortController()
-  await t.rejects(
-    askProducer(paths, { verb: 'poke', principal: operator }, { signal, withinMs: 500 }),
-    {
+t.test(
+  'control - a producer that stands still is given up, whatever the collector of garbage does',
+  async t => {
+    const paths = runDirectory(t)
+    let asked = ''
+    const server = createServer(socket => {
+      socket.on('error', () => undefined)
+      socket.on('data', chunk => {
+        asked += chunk.toString()
+      })
+    }).listen(paths.controlSocket)
+    t.teardown(() => server.close())
+    await once(server, 'listening')
+    setFlagsFromString('--expose-gc')
+    const collect = setInterval(runInNewContext('gc') as () => void, 20)
+    t.teardown(() => clearInterval(collect))
+    const { signal } = new AbortController()
+    await t.rejects(askProducer(paths, { verb: 'poke', principal: operator }, { signal, withinMs: 500 }), {
       code: 'producer_failed',
       message: 'the producer did not answer within 0.5 s; it may still do what it was asked',
       hint: /kim-producer status/,
-    },
-  )
-  t.match(asked, '"verb":"poke"')
-})
+    })
+    t.match(asked, '"verb":"poke"')
+  },
+)
 
 t.test('control - an answer that never comes, or is none, is an error of the client (CP-8)', async t => {
   const paths = runDirectory(t)

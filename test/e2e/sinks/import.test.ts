@@ -142,6 +142,40 @@ row('I11 usable', 'a persona that nobody could watch is refused (KS-67, KS-70)',
     await refused(t, scene, stateOf(scene, name), /no usable persona/, JSON.stringify(name.slice(0, 10)))
 })
 
+row(
+  'I5 negative',
+  'a cursor below the first message, as a seed could be: nothing was told',
+  {},
+  async (t, scene) => {
+    const path = put(scene, 'argus.json', stateOf(scene, 'argus', { cursor: -5 }))
+    const { code, out } = await imported(scene, [path])
+    t.match([code, out], [0, /argus: everything is told up to 0\n/])
+    scene.newest(complete(3, 4))
+    scene.start(NF)
+    await scene.tells('new 4')
+    t.same(scene.story(), ['armed(0)', 'new 3', 'new 4'])
+  },
+)
+
+row(
+  'import files',
+  'where no event file is found, that is said, and where was looked',
+  {},
+  async (t, scene) => {
+    put(scene, 'hive.argus.json', stateOf(scene, 'argus'))
+    put(scene, 'hive.river.json', stateOf(scene, 'river'))
+    const base = join(scene.home, 'hive.json')
+    const template = join(scene.home, '{persona}.ndjson')
+    t.match(
+      (await imported(scene, [base], '--dry-run')).out,
+      /\nno event file of argus, river at the usual places; .*--events-file-template\n$/,
+    )
+    writeFileSync(join(scene.home, 'argus.ndjson'), '', { mode: 0o600 })
+    const { out } = await imported(scene, [base], '--dry-run', '--events-file-template', template)
+    t.equal(out.split('\n').at(-2), `no event file of river at ${template}`)
+  },
+)
+
 row('I10', 'bytes that are no text are refused', {}, async (t, scene) => {
   await refused(t, scene, Buffer.from([0xff, 0xfe, 0x7b]), /damaged/, 'ff fe 7b')
 })

@@ -117,8 +117,9 @@ interface Done {
 
 function say(input: Input, io: Io, { taken, source, storeDir, dryRun }: Done): void {
   const home = io.env['HOME'] ?? homedir()
+  const template = input.text('events-file-template')
   const told = taken.map(({ state, outcome }) => {
-    const events = olderEventFiles(state.persona, home, input.text('events-file-template'))
+    const events = olderEventFiles(state.persona, home, template)
     const next = `kim-tail --store ${quoted(storeDir)} --persona ${quoted(state.persona)} -f -o monitor`
     return {
       persona: state.persona,
@@ -148,6 +149,10 @@ function say(input: Input, io: Io, { taken, source, storeDir, dryRun }: Done): v
       `${persona}: ${WORDS[outcome]}${outcome === 'no_cursor' ? '' : ` ${cursor}`}`,
       ...events.flatMap(file => eventLines(file, next)),
     ]),
+    ...missedLines(
+      told.filter(({ events }) => events.length === 0).map(({ persona }) => persona),
+      template,
+    ),
   ])
 }
 
@@ -169,6 +174,16 @@ function eventLines({ path, followers }: OlderEventFile, next: string): string[]
     `  replace what follows it by: ${next}`,
     `  or leave it as it is, and give the service --events-file-template with the same path`,
   ]
+}
+
+/** A file that was not found may still have a reader, who would hear nothing any more. */
+function missedLines(personas: readonly string[], template: string | undefined): string[] {
+  if (personas.length === 0) return []
+  const where =
+    template === undefined
+      ? 'the usual places; where the monitor wrote elsewhere, say so with --events-file-template'
+      : template
+  return [`no event file of ${personas.join(', ')} at ${where}`]
 }
 
 function quoted(name: string): string {

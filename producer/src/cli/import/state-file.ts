@@ -47,6 +47,7 @@ export function readStateFile(path: string): OlderState {
   return {
     path: realpathSync(path),
     ...identity,
+    // A seed could be below the first message there: then nothing was told.
     cursor: cursor === null ? undefined : Math.max(0, cursor as number),
     isDown: liveness === 'DOWN',
     consecutiveFailures: Math.max(0, failures as number),
