@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { PassThrough } from 'node:stream'
 import {
   formatBytes,
@@ -6,6 +7,7 @@ import {
   parseDuration,
   progressLine,
   safeText,
+  shellWord,
   startProgress,
   suggest,
 } from '@kim/cli-kit'
@@ -111,5 +113,14 @@ t.test('progress - shows share, rate and time left on a terminal and nothing in 
   t.match(drawn, /x 50%/)
   t.notMatch(drawn, /100%/, 'redraws are spaced')
   t.ok(drawn.endsWith('\r\u001b[K'), 'the line is cleared at the end')
+  t.end()
+})
+
+t.test('shellWord - a name is one word of a shell, whatever is in it', t => {
+  t.equal(shellWord('/a/b-c_d.e/river@home'), '/a/b-c_d.e/river@home')
+  for (const name of ['', 'a b', "river's", '$(x)', '`x`;y', '~x', 'a\nb', '-*']) {
+    const { stdout } = spawnSync('sh', ['-c', `printf %s ${shellWord(name)}`], { encoding: 'utf8' })
+    t.equal(stdout, name)
+  }
   t.end()
 })

@@ -1,6 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import {
   chmodSync,
+  chownSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -17,6 +18,9 @@ import { type Draft, openJournal } from '@kim/producer/internal'
 import t, { type Test } from 'tap'
 import { FakeSupervisor } from '../kit/fake-supervisor.js'
 import { serve } from './loopback-server.js'
+
+/** Only root can give a file away. */
+const isRoot = process.getuid?.() === 0
 
 const bin = join(
   dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url))))),
@@ -194,6 +198,16 @@ t.test('doctor - a link and a pipe in the store', async t => {
     status: 'fail',
     evidence: /neither a file nor a directory/,
   })
+})
+
+t.test('doctor - a file of another owner is given back, and never taken away', { skip: !isRoot }, async t => {
+  const machine = new Machine(t).fill()
+  const [segment = ''] = machine.segments()
+  chownSync(segment, 1234, 1234)
+  const seen = await machine.look(t, 'store-modes')
+  t.match(seen, { status: 'fail', evidence: /belongs to user 1234/, remedy: /run as user 1234/ })
+  spawnSync('sh', ['-c', /sudo (chown \S+ \S+)/.exec(seen.remedy ?? '')?.[1] ?? 'false'])
+  t.match(await machine.look(t, 'store-modes'), { status: 'ok' })
 })
 
 t.test('doctor - a directory above the store that others can write to', async t => {

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -180,10 +181,29 @@ t.test('CL-12 refusals - whose store it is comes before everything about the new
     t.equal(code, 2, url)
     const canonical = url.replace('127.0.0.1', 'localhost')
     t.match(err, `the store ${store} belongs to http://localhost:1, not to ${canonical}\n`, url)
-    t.match(err, /\n {2}nothing was appended; .*--store.*--url http:\/\/localhost:1\n$/)
+    t.match(err, /\n {2}nothing was appended; .*--url http:\/\/localhost:1 .*--store; .*: mv .*\n$/)
   }
   t.match((await ran(t, 'run', '--store', store, '--url', 'nonsense')).err, /is not a URL/)
 })
+
+t.test(
+  'JF-10 another source - a first start with a mistyped URL is put aside with the command of the hint',
+  async t => {
+    const store = join(newStore(t), "river's")
+    const local = ['--store', store, '--dialect', 'local', '--allow-loopback']
+    const first = new ProducerProcess(t, ['run', ...local, '--url', 'http://127.0.0.1:1'])
+    await first.logged('started')
+    first.kill('SIGTERM')
+    await first.ended
+    const { err } = await ran(t, 'run', ...local, '--url', 'http://127.0.0.1:2')
+    execFileSync('sh', ['-c', /: (mv .*)\n$/.exec(err)?.[1] ?? 'false'])
+    t.ok(existsSync(join(`${store}.old`, 'events')))
+    const next = new ProducerProcess(t, ['run', ...local, '--url', 'http://127.0.0.1:2'])
+    await next.logged('started')
+    next.kill('SIGTERM')
+    t.equal(await next.ended, 0)
+  },
+)
 
 t.test('KS-2 KS-81 refusals - one says all that an address needs', async t => {
   const { code, err } = await ran(t, 'run', '--store', newStore(t), '--url', 'http://127.0.0.1:2')

@@ -1,3 +1,4 @@
+import { shellWord } from '@kim/cli-kit'
 import { type ErrorCode, KimError } from '@kim/manifest'
 
 /** What the system calls a full disk, a full quota included. */
@@ -26,6 +27,16 @@ export function unsafe(
   remedy = 'move it away or give the store a directory of its own with --store',
 ): KimError {
   return failure('not_permitted', `${path}: ${why}`, `nothing was touched; ${remedy}`)
+}
+
+/** Somebody else's file may be this one's, copied or made by root: it is kept, and given back with one command. */
+export function foreignOwner(path: string, owner: number, uid: number): KimError {
+  return unsafe(path, `it belongs to user ${owner}, not to user ${uid}`, ownerRemedy(path, owner, uid))
+}
+
+/** What to do about a file of the store that has another owner; all of it is in the journal, so none is taken away. */
+export function ownerRemedy(path: string, owner: number, uid: number): string {
+  return `run as user ${owner} if it is theirs; if it is yours: sudo chown ${uid} ${shellWord(path)} (chown -R for all of a store)`
 }
 
 /** After a failed sync nobody knows what the disk holds. */

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path'
 import { type FileStat, type FileSystem, openFlags } from '../effects/file-system.js'
-import { damaged, noSpace, syncFailed, systemCode, toFailure, unsafe } from './failure.js'
+import { damaged, foreignOwner, noSpace, syncFailed, systemCode, toFailure, unsafe } from './failure.js'
 import type { Log } from './log.js'
 import type { Switches } from './switches.js'
 
@@ -114,7 +114,7 @@ export class Disk {
       const stat = this.#fs.fstatSync(fd)
       if (!stat.isFile()) throw unsafe(path, 'it is not a regular file')
       if (this.#uid !== undefined && stat.uid !== this.#uid) {
-        throw unsafe(path, `it belongs to user ${stat.uid}, not to user ${this.#uid}`)
+        throw foreignOwner(path, stat.uid, this.#uid)
       }
       if (this.#uid !== undefined && (stat.mode & 0o777) !== FILE_MODE) this.#tighten(fd, stat, path)
       return { fd, stat }

@@ -1,3 +1,4 @@
+import { shellWord } from '@kim/cli-kit'
 import { KimError } from '@kim/manifest'
 import { failure } from './failure.js'
 
@@ -22,6 +23,13 @@ export function checkSource(store: string, recorded: string, given: string): voi
   throw failure(
     'source_mismatch',
     `the store ${store} belongs to ${canonicalSource(recorded)}, not to ${canonicalSource(given)}`,
-    `nothing was appended; give this source another --store, or follow the other: --url ${canonicalSource(recorded)}`,
+    `nothing was appended; ${sourceRemedy(store, recorded, given)}`,
   )
+}
+
+/** The ways out where a store belongs to another source. Which it is stands in its first record and never changes (JF-10). */
+export function sourceRemedy(store: string, recorded: string, given: string): string {
+  const [theirs, ours] = [canonicalSource(recorded), canonicalSource(given)]
+  const aside = `mv ${shellWord(store)} ${shellWord(`${store}.old`)}`
+  return `to follow that one: --url ${theirs} with the flags it needs; for ${ours} beside it: another --store; if it was a mistake, with no producer running: ${aside}`
 }

@@ -81,7 +81,7 @@ t.test('open - another source is refused, naming both (JF-10)', t => {
     code: 'source_mismatch',
     exitCode: 2,
     message: /localhost:7474.*kijito\.example/,
-    hint: /--store/,
+    hint: /--url http:\/\/localhost:7474.*--store.*mv \S+ \S+\.old$/,
   })
   t.equal(
     codeOf(() => store.open().close()),
@@ -409,7 +409,11 @@ t.test('safety - a store of somebody else is refused', t => {
   const store = new TestStore(t)
   store.with(() => undefined)
   const host = currentHost()
-  t.throws(() => store.open({ host: { ...host, uid: (host.uid ?? 0) + 1 } }), { code: 'not_permitted' })
+  const own = host.uid ?? 0
+  t.throws(() => store.open({ host: { ...host, uid: own + 1 } }), {
+    code: 'not_permitted',
+    hint: new RegExp(`run as user ${own} if it is theirs; .* sudo chown ${own + 1} ${store.paths.root} `),
+  })
   t.end()
 })
 

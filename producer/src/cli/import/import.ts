@@ -1,5 +1,5 @@
 import { homedir } from 'node:os'
-import { formatCount, type Input, type Io } from '@kim/cli-kit'
+import { formatCount, type Input, type Io, shellWord } from '@kim/cli-kit'
 import { KimError, limits } from '@kim/manifest'
 import type { Journal } from '../../journal/journal.js'
 import type { JournalOptions } from '../../journal/options.js'
@@ -102,7 +102,7 @@ function takeOver(journal: Journal, states: readonly OlderState[], storeDir: str
 
 /** What the journal has of an inbox is not taken back, so the way is another store, or the inboxes that it has not met. */
 function remedy(taken: readonly Taken[], storeDir: string): string {
-  const aside = `mv ${quoted(storeDir)} ${quoted(`${storeDir}.before-import`)}`
+  const aside = `mv ${shellWord(storeDir)} ${shellWord(`${storeDir}.before-import`)}`
   const isRest = taken.some(({ outcome }) => outcome === 'taken_over')
   const rest = isRest ? '; or import the files of the other inboxes alone' : ''
   return `With the producer stopped: ${aside}, import again, then run${rest}`
@@ -120,7 +120,7 @@ function say(input: Input, io: Io, { taken, source, storeDir, dryRun }: Done): v
   const template = input.text('events-file-template')
   const told = taken.map(({ state, outcome }) => {
     const events = olderEventFiles(state.persona, home, template)
-    const next = `kim-tail --store ${quoted(storeDir)} --persona ${quoted(state.persona)} -f -o monitor`
+    const next = `kim-tail --store ${shellWord(storeDir)} --persona ${shellWord(state.persona)} -f -o monitor`
     return {
       persona: state.persona,
       cursor: state.cursor ?? null,
@@ -184,8 +184,4 @@ function missedLines(personas: readonly string[], template: string | undefined):
       ? 'the usual places; where the monitor wrote elsewhere, say so with --events-file-template'
       : template
   return [`no event file of ${personas.join(', ')} at ${where}`]
-}
-
-function quoted(name: string): string {
-  return /^[\w./-]+$/.test(name) ? name : `'${name.replaceAll("'", `'\\''`)}'`
 }

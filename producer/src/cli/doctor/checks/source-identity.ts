@@ -1,5 +1,5 @@
 import { KimError } from '@kim/manifest'
-import { canonicalSource } from '../../../journal/source.js'
+import { canonicalSource, sourceRemedy } from '../../../journal/source.js'
 import { recordedSource } from '../../recorded-source.js'
 import { type Check, fine, unseen } from '../check.js'
 
@@ -22,7 +22,7 @@ export const sourceIdentity: Check = {
     return {
       status: 'fail',
       evidence: `${paths.root} belongs to ${canonicalSource(recorded)}, not to ${given}`,
-      remedy: `give this server another --store, or ask the other: --url ${canonicalSource(recorded)}`,
+      remedy: sourceRemedy(paths.root, recorded, given),
     }
   },
 }

@@ -1,5 +1,6 @@
 import { chmodSync, lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { ownerRemedy } from '../../../journal/failure.js'
 import { type Check, type Found, fine, unseen } from '../check.js'
 
 const OTHERS = 0o077
@@ -10,6 +11,8 @@ interface Flaw {
   readonly path: string
   readonly why: string
   readonly mode: number | undefined
+  /** Whose it is, where that is not who asks. */
+  readonly owner?: number
 }
 
 /** Nobody else may read mail, or put a file in a store's place. */
@@ -25,11 +28,11 @@ export const storeModes: Check = {
     walk(paths.root, uid, flaws, seen)
     const [first] = flaws
     if (first === undefined) return fine(`${seen.count} files and directories, all of them private`)
-    return judged(first, flaws)
+    return judged(first, flaws, uid)
   },
 }
 
-function judged(first: Flaw, flaws: readonly Flaw[]): Found {
+function judged(first: Flaw, flaws: readonly Flaw[], uid: number): Found {
   const more = flaws.length > 1 ? `, and ${flaws.length - 1} more like it` : ''
   const evidence = `${first.path}: ${first.why}${more}`
   const canMend = flaws.every(({ mode }) => mode !== undefined)
@@ -37,7 +40,10 @@ function judged(first: Flaw, flaws: readonly Flaw[]): Found {
     return {
       status: 'fail',
       evidence,
-      remedy: `look where it came from, then take it away: ls -la ${first.path}`,
+      remedy:
+        first.owner === undefined
+          ? `look where it came from, then take it away: ls -la ${first.path}`
+          : ownerRemedy(first.path, first.owner, uid),
     }
   }
   return {
@@ -56,7 +62,8 @@ function walk(path: string, uid: number, flaws: Flaw[], seen: { count: number })
   const stat = lstatSync(path)
   const isDirectory = stat.isDirectory()
   if (stat.isSymbolicLink()) flaws.push({ path, why: 'a symbolic link', mode: undefined })
-  else if (stat.uid !== uid) flaws.push({ path, why: `belongs to user ${stat.uid}`, mode: undefined })
+  else if (stat.uid !== uid)
+    flaws.push({ path, why: `belongs to user ${stat.uid}`, mode: undefined, owner: stat.uid })
   else if (!isDirectory && !stat.isFile() && !stat.isSocket()) {
     flaws.push({ path, why: 'neither a file nor a directory', mode: undefined })
   } else if ((stat.mode & OTHERS) !== 0) {
