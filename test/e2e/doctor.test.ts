@@ -317,6 +317,15 @@ t.test('doctor - a producer that never ran, stopped, died, hangs, or is another 
     evidence: /no producer ever ran/,
     remedy: /kim-producer run/,
   })
+  mkdirSync(join(machine.store, 'run'), { mode: 0o700 })
+  for (const text of ['{not json', '[1]', '{}', '']) {
+    writeFileSync(join(machine.store, 'run', 'health.json'), text, { mode: 0o600 })
+    t.match(await machine.look(t, 'producer'), {
+      status: 'warn',
+      evidence: /^none holds the store, and run\/health\.json.* cannot be read$/,
+      remedy: /kim-producer run/,
+    })
+  }
   machine.health({ state: 'stopped', reason: 'SIGTERM' })
   t.match(await machine.look(t, 'producer'), { status: 'warn', evidence: /stopped: SIGTERM/ })
   machine.health({ state: 'running', pid: 1 })

@@ -51,6 +51,19 @@ row('CL-54 status', 'a journal on which nothing ever ran', { standing: { cursor:
 })
 
 row(
+  'CL-54 unknown',
+  'what a producer left and nobody can read is no sign that none ran',
+  { standing: { cursor: 4 } },
+  async (t, scene) => {
+    const { health, run } = storePaths(scene.store)
+    mkdirSync(run, { recursive: true, mode: 0o700 })
+    writeFileSync(health, '{"state": "run', { mode: 0o600 })
+    t.match(await status(t, scene), { state: 'unknown', pid: null, age_ms: null })
+    t.match(await words(t, scene), /^producer {2}unknown: .*run\/health\.json cannot be read\n/)
+  },
+)
+
+row(
   'CL-54 sinks',
   'how far each is, what is held and why, also when nothing runs any more',
   { standing: { cursor: 4 } },

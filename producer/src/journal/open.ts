@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import {
   Continuity,
   invariant,
+  isSeq,
   type KimError,
   type ReadRecord,
   type SeqRange,
@@ -127,6 +128,8 @@ class Opening {
   readonly #older: readonly SegmentSource[]
   readonly #source: string | undefined
   readonly #redactions: ReadRecord[] = []
+  /** What a repair said of numbers that hold no record. */
+  readonly #repairs: SeqRange[] = []
   readonly #mends: boolean
   #isHurt = false
   #boundary: Boundary | undefined
@@ -197,7 +200,8 @@ class Opening {
     settleIfPossible(store, appender)
     appender.told()
     const history = { isWhole, from, holes: before.numbers.openHoles() }
-    this.#warn(history)
+    for (const range of this.#repairs) before.numbers.repair(range)
+    this.#warn(history, before.numbers.openHoles().length)
     const boundary = this.#boundary
     return {
       ...{ appender, state, projectId, base, boundary, history },
@@ -299,6 +303,9 @@ class Opening {
 
   #note(record: ReadRecord): void {
     if (isNote(record) && record.payload?.['kind'] === 'redaction') this.#redactions.push(record)
+    if (record.action !== 'seq_repair') return
+    const { from, to } = record.payload ?? {}
+    if (isSeq(from) && isSeq(to)) this.#repairs.push({ from, to })
   }
 
   /** A store whose very first record never became one. */
@@ -323,7 +330,8 @@ class Opening {
     return genesis(this.#store, projectId, needSource(this.#store, this.#source))
   }
 
-  #warn({ isWhole, from, holes }: History): void {
+  /** `unexplained`: how many of the holes no repair names. Records are gone either way; one that was mended is no news. */
+  #warn({ isWhole, from, holes }: History, unexplained: number): void {
     const { log, paths } = this.#store
     if (!isWhole) {
       log({
@@ -334,14 +342,18 @@ class Opening {
       })
     }
     const [hole] = holes
-    if (hole !== undefined) {
-      log({
-        level: 'error',
-        code: 'history_holes',
-        message: `${holes.length} ranges of numbers hold no record, the first from ${hole.from} to ${hole.to}`,
-        hint: '`kim-producer journal verify` says what is explained and what is not',
-      })
+    if (hole === undefined) return
+    const message = `${holes.length} ranges of numbers hold no record, the first from ${hole.from} to ${hole.to}`
+    if (unexplained === 0) {
+      log({ level: 'info', code: 'history_holes', message: `${message}; a repair has named them all` })
+      return
     }
+    log({
+      level: 'error',
+      code: 'history_holes',
+      message,
+      hint: '`kim-producer journal verify` says what is explained and what is not',
+    })
   }
 }
 

@@ -7,8 +7,8 @@ import type { RunEntry } from './run-log.js'
 const ACCOUNT_KINDS: readonly AccountKind[] = ['stranded-mail', 'urgent-unanswered']
 
 /**
- * The lines for the log about conditions that began or ended with what became durable: whoever looks there first sees
- * them. An account-wide alarm stands once for each inbox that is told of it, and the log says it once (KS-91).
+ * The lines for the log about conditions that began or ended with what became durable, and about mail that wakes
+ * nobody: whoever looks there first sees them. An account-wide alarm stands once for each inbox that is told of it, and the log says it once (KS-91).
  */
 export class AlarmLines {
   readonly #asked: Asked
@@ -23,6 +23,7 @@ export class AlarmLines {
   of(drafts: readonly Draft[]): RunEntry[] {
     return drafts.flatMap(draft => {
       const payload = isJsonObject(draft.payload) ? draft.payload : {}
+      if (draft.event === 'replay_capped') return [capped(draft, payload)]
       if (draft.item_type !== 'alert') return []
       const kind = ACCOUNT_KINDS.find(known => known === payload['kind'])
       return kind === undefined ? this.#ofInbox(draft, payload) : this.#ofAccount(draft, payload, kind)
@@ -55,6 +56,18 @@ export class AlarmLines {
     const come = listed.filter(name => before?.has(name) !== true)
     const gone = [...(before ?? [])].filter(name => !listed.includes(name))
     return [...(come.length > 0 ? [began(kind, come)] : []), ...(gone.length > 0 ? [ended(kind, gone)] : [])]
+  }
+}
+
+/** KS-34: what a cap silenced stands in the journal, and no sink tells of it, now or later. */
+function capped({ agent: persona, summary: message }: Draft, { dropped }: JsonObject): RunEntry {
+  return {
+    level: 'warn',
+    code: 'replay_capped',
+    persona,
+    message,
+    hint: 'more came in while nothing ran than --max-replay lets through, so none of it is news: kim-tail -p NAME shows it, and a larger --max-replay would have told it',
+    ...(typeof dropped === 'number' ? { fields: { dropped } } : {}),
   }
 }
 

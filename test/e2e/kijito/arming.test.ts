@@ -76,12 +76,20 @@ row(
   { standing: { cursor: 4 } },
   async (t, scene) => {
     scene.newest(complete(...range(5, 55)))
-    scene.start(NF)
+    const producer = scene.start(NF)
     await scene.tells('armed(55)')
     await scene.polls(1)
     t.same(scene.story(), ['replay_capped', 'armed(55)'])
     t.match(scene.told('replay_capped'), { capped_to: 55, dropped: 51 })
     t.same(scene.silent(), range(5, 55))
+    const lines = producer.stderr.split('\n').filter(line => line.includes('"replay_capped"'))
+    t.equal(lines.length, 1, producer.stderr)
+    t.match(JSON.parse(lines[0] ?? '{}'), {
+      persona: 'argus',
+      msg: 'argus: 51 messages up to 55 wake nobody',
+      hint: /--max-replay/,
+      dropped: 51,
+    })
   },
 )
 

@@ -162,14 +162,18 @@ const WORDS: Readonly<Record<Outcome, string>> = {
   no_cursor: 'the older monitor never came to look; it is met as a new inbox',
 }
 
-function fileFacts({ path, followers }: OlderEventFile): object {
-  return { path, followers: followers.map(({ pid, command }) => ({ pid, command: command.join(' ') })) }
+function fileFacts({ path, followers, isOpenToOthers }: OlderEventFile): object {
+  const told = followers.map(({ pid, command }) => ({ pid, command: command.join(' ') }))
+  return { path, followers: told, open_to_others: isOpenToOthers }
 }
 
 /** Which file somebody still follows, and what to put in place of that line. */
-function eventLines({ path, followers }: OlderEventFile, next: string): string[] {
+function eventLines({ path, followers, isOpenToOthers }: OlderEventFile, next: string): string[] {
   return [
     `  ${path}${followers.length === 0 ? ' is followed by nobody now' : ''}`,
+    ...(isOpenToOthers
+      ? ['  warning: others may read it; the producer sets it to 0600, and a reader of another user loses it then']
+      : []),
     ...followers.map(({ pid, command }) => `  followed by process ${pid}: ${command.join(' ')}`),
     `  replace what follows it by: ${next}`,
     `  or leave it as it is, and give the service --events-file-template with the same path`,

@@ -1,4 +1,4 @@
-import { existsSync, realpathSync } from 'node:fs'
+import { existsSync, realpathSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { olderFileName } from '../../sinks/file-names.js'
 import { type Process, whoHasOpen } from './processes.js'
@@ -7,7 +7,11 @@ import { type Process, whoHasOpen } from './processes.js'
 export interface OlderEventFile {
   readonly path: string
   readonly followers: readonly Process[]
+  /** Others than its owner may read it, which ends with the first line that is appended. */
+  readonly isOpenToOthers: boolean
 }
+
+const OTHERS = 0o077
 
 const PLACEHOLDER = '{persona}'
 
@@ -28,5 +32,9 @@ export function olderEventFiles(
   return templates
     .map(path => path.replaceAll(PLACEHOLDER, olderFileName(persona)))
     .filter(path => existsSync(path))
-    .map(path => ({ path, followers: whoHasOpen(realpathSync(path)) }))
+    .map(path => ({
+      path,
+      followers: whoHasOpen(realpathSync(path)),
+      isOpenToOthers: process.getuid !== undefined && (statSync(path).mode & OTHERS) !== 0,
+    }))
 }

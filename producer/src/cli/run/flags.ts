@@ -121,7 +121,7 @@ const recordFlags: readonly Flag[] = [
     min: 0,
     default: 50,
     value: 'N',
-    about: 'messages that are still news when an inbox is armed, at most',
+    about: 'messages that may have come while nothing ran and still be news; if there are more, none is',
   },
   { name: 'no-content', kind: 'boolean', about: 'keep bodies out of the store' },
   {

@@ -7,9 +7,10 @@ import { startKeyOf } from '../../effects/host.js'
 export interface LastSign {
   /**
    * `running`: a process holds the lock. `hung`: one does, and gives no sign of life. `stopped`: the last one said
-   * that it did. `gone`: it ended without a word. `never`: there is no sign of any.
+   * that it did. `gone`: it ended without a word. `never`: there is no sign of any. `unknown`: what one left cannot be
+   * read.
    */
-  readonly state: 'running' | 'hung' | 'stopped' | 'gone' | 'never'
+  readonly state: 'running' | 'hung' | 'stopped' | 'gone' | 'never' | 'unknown'
   readonly pid: number | undefined
   readonly started: string | undefined
   /** Age of the newest sign in milliseconds. */
@@ -33,17 +34,18 @@ export function lastSign(paths: StorePaths, nowMs: number): LastSign {
   const interval = numberIn(health['interval_ms']) ?? INTERVAL_MS
   // Signs of an earlier life say nothing of one that has just begun.
   const isSilent = health['pid'] === pid && ageMs !== undefined && ageMs > interval * INTERVALS
+  const left = stateOf(health, ageMs !== undefined)
   return {
-    state: isHeld ? (isSilent ? 'hung' : 'running') : stateOf(health),
+    state: isHeld ? (isSilent ? 'hung' : 'running') : left,
     pid: isHeld ? pid : numberIn(health['pid']),
     started: typeof known['started'] === 'string' ? known['started'] : undefined,
-    ageMs,
+    ageMs: isHeld || left !== 'unknown' ? ageMs : undefined,
     health,
   }
 }
 
-function stateOf(health: JsonObject): LastSign['state'] {
-  if (health['state'] === undefined) return 'never'
+function stateOf(health: JsonObject, isThere: boolean): LastSign['state'] {
+  if (health['state'] === undefined) return isThere ? 'unknown' : 'never'
   return health['state'] === 'stopped' ? 'stopped' : 'gone'
 }
 

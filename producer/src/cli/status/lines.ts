@@ -22,6 +22,7 @@ const STATE_WORDS: Readonly<Record<LastSign['state'], string>> = {
   stopped: 'stopped',
   gone: 'gone: it ended without a word; nothing that was acknowledged is lost',
   never: 'never ran here',
+  unknown: 'unknown: none holds the store, and run/health.json cannot be read',
 }
 
 /** Inboxes, lanes and the like that are named one by one. */

@@ -10,6 +10,10 @@ export const producer: Check = {
     const start = 'start it: kim-producer run, or kim-producer install-service'
     if (state === 'never')
       return { status: 'warn', evidence: 'no producer ever ran on this store', remedy: start }
+    if (state === 'unknown') {
+      const evidence = 'none holds the store, and run/health.json, which the last one left, cannot be read'
+      return { status: 'warn', evidence, remedy: start }
+    }
     if (state === 'stopped') {
       const reason = typeof health['reason'] === 'string' ? `: ${health['reason']}` : ''
       return { status: 'warn', evidence: `it was stopped${reason}`, remedy: start }
