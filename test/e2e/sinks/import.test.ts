@@ -347,7 +347,7 @@ row('switch-over', 'a machine goes over: nothing is lost, nobody is woken twice'
   const line = (id: number): string =>
     `{"event": "new", "source": "kijito-inbox", "ts": "2026-06-10T14:03:22.114342+00:00", "id": ${id}, "persona": "argus", "event_id": "argus:new:${id}"}\n`
   writeFileSync(old('argus'), line(103) + line(104), { mode: 0o600 })
-  writeFileSync(old('river'), '', { mode: 0o600 })
+  writeFileSync(old('river'), '', { mode: 0o644 })
   put(scene, 'hive.argus.json', stateOf(scene, 'argus', { cursor: 104 }))
   put(scene, 'hive.river.json', stateOf(scene, 'river', { cursor: 90 }))
   const consumer = spawn(
@@ -382,7 +382,8 @@ row('switch-over', 'a machine goes over: nothing is lost, nobody is woken twice'
       new RegExp(`${old('argus')}\n  followed by process \\d+: tail -n 0 -s 0.1 -F .*argus.jsonl\n`),
     )
   t.match(out, /replace what follows it by: kim-tail --store .* --persona argus -f -o monitor\n/)
-  t.match(out, /river\.jsonl is followed by nobody now\n/)
+  t.match(out, /river\.jsonl is followed by nobody now\n {2}warning: others may read it; .*0600/)
+  t.equal(out.match(/others may read it/g)?.length, 1, 'of that file alone')
   const producer = scene.start([...ALL, '--events-file-template', join(files, '{persona}.jsonl')])
   await scene.until('105 is heard', () => heard.includes('"id": 105'))
   scene.clear()
