@@ -172,7 +172,9 @@ function eventLines({ path, followers, isOpenToOthers }: OlderEventFile, next: s
   return [
     `  ${path}${followers.length === 0 ? ' is followed by nobody now' : ''}`,
     ...(isOpenToOthers
-      ? ['  warning: others may read it; the producer sets it to 0600, and a reader of another user loses it then']
+      ? [
+          '  warning: others may read it; the producer sets it to 0600, and a reader of another user loses it then',
+        ]
       : []),
     ...followers.map(({ pid, command }) => `  followed by process ${pid}: ${command.join(' ')}`),
     `  replace what follows it by: ${next}`,
