@@ -22,13 +22,18 @@ export interface Ran {
 /** Runs the command. */
 export function replay(
   args: readonly string[],
-  more: { readonly input?: string; readonly env?: Record<string, string> } = {},
+  more: {
+    readonly input?: string
+    readonly env?: Record<string, string>
+    readonly uid?: number | undefined
+  } = {},
 ): Ran {
   const { status, stdout, stderr } = spawnSync(process.execPath, [bin, ...args], {
     encoding: 'utf8',
     maxBuffer: 1 << 28,
     input: more.input ?? '',
     env: { ...process.env, ...more.env },
+    ...(more.uid === undefined ? {} : { uid: more.uid }),
   })
   return { code: status, out: stdout, err: stderr }
 }

@@ -1,8 +1,8 @@
 /** A journal that is asked about: its files as of one look, and the id that its event ids are made with. */
-import { noJournalAt } from '../store/no-journal.js'
 import { JournalDirectory } from '../tail/directory.js'
 import { History } from '../tail/history.js'
 import { directoryProjectId, statedProjectId } from '../tail/project-id.js'
+import { requireJournal } from './require-journal.js'
 
 /** What every question begins with. */
 export interface CopiedJournal {
@@ -15,10 +15,9 @@ export interface CopiedJournal {
   readonly first: number
 }
 
-/** Looks at a journal directory. Throws `no_store` where there is none. */
+/** Looks at a journal directory. Throws `no_store` where there is none, `not_permitted` where it may not be read. */
 export function openCopy(eventsDir: string): CopiedJournal {
-  const missing = noJournalAt(eventsDir)
-  if (missing !== undefined) throw missing
+  requireJournal(eventsDir)
   const directory = new JournalDirectory(eventsDir)
   directory.look()
   const history = new History(directory)

@@ -71,6 +71,15 @@ export class Damage {
     else if (kind === 'seq_repair') this.#repair(record)
   }
 
+  /** The records around the passage's end: its own that wait for the rest of their run, and the first beyond it. */
+  ends(waiting: readonly RecordEntry[], beyond: RecordEntry, reach: number): void {
+    let highest = this.#highest
+    for (const entry of [...waiting, beyond]) {
+      this.#hole(highest + 1, Math.min(entry.seq - 1, reach), entry)
+      highest = Math.max(highest, entry.seq)
+    }
+  }
+
   dropped(entries: readonly RecordEntry[]): void {
     if (entries.length === 0) return
     this.#places += 1
@@ -128,11 +137,14 @@ export class Damage {
   }
 
   #advance(seq: number, place: LinePlace): void {
-    if (seq > this.#highest + 1 && this.#holes.length < HOLES_MAX) {
-      this.#places += 1
-      this.#holes.push({ range: { from: this.#highest + 1, to: seq - 1 }, place })
-    }
+    this.#hole(this.#highest + 1, seq - 1, place)
     this.#highest = seq
+  }
+
+  #hole(from: number, to: number, place: LinePlace): void {
+    if (from > to || this.#holes.length >= HOLES_MAX) return
+    this.#places += 1
+    this.#holes.push({ range: { from, to }, place })
   }
 
   #repair({ payload }: ReadRecord): void {

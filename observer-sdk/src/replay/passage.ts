@@ -3,7 +3,7 @@ import type { PassOptions } from '../verify/pace.js'
 import type { CopiedJournal } from './copied-journal.js'
 import type { Missing } from './damage.js'
 import { walkLines } from './line-walk.js'
-import { isBeyond, type Stop } from './point.js'
+import { endingAt, type Stop } from './point.js'
 import { paceFrom, type StateAt } from './state-at.js'
 
 /** What happened to one entity. */
@@ -34,7 +34,7 @@ export async function readOn(
   let records = 0
   const from = reading.stoppedAt
   reading.resume({
-    isBeyond: (record, segment, offset) => isBeyond(to, record, segment, offset),
+    ...endingAt(to),
     applied: ({ record, effect, before }) => {
       records += 1
       const { item_type, item_id, seq } = record

@@ -41,6 +41,9 @@ export async function play(
     { after: journal.first - 1 },
     {
       isBeyond: ({ seq }) => isOver || seq > toSeq,
+      get reach() {
+        return isOver ? 0 : toSeq
+      },
       applied: ({ record, bytes }) => {
         if (record.agent !== undefined && record.item_type !== 'journal') known.add(record.agent)
         if (record.seq < fromSeq) return

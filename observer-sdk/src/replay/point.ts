@@ -7,6 +7,7 @@ import type { CopiedJournal } from './copied-journal.js'
 import { type EventName, nearer } from './event-name.js'
 import { type LineSink, type Mark, walkLines } from './line-walk.js'
 import { notFound } from './not-found.js'
+import type { Listener } from './reading.js'
 
 /** A moment. */
 export type Point =
@@ -21,8 +22,8 @@ export type Point =
 /** Where a passage ends. */
 export type Stop =
   | { readonly kind: 'above'; readonly seq: number }
-  /** After the line at this place. */
-  | { readonly kind: 'after'; readonly mark: Mark }
+  /** After the line at this place; `reach` is the highest number that may lack right behind it. */
+  | { readonly kind: 'after'; readonly mark: Mark; readonly reach: number }
   | { readonly kind: 'end' }
 
 /** The place of a moment. Throws `no_record` where the journal has none such. */
@@ -33,17 +34,27 @@ export async function stopOf(journal: CopiedJournal, point: Point, options: Pass
     case 'end':
       return { kind: 'end' }
     case 'time':
-      return { kind: 'after', mark: await lastNotAfter(journal, point, options.signal) }
+      // What is lost behind the last record of that time may be of that time too.
+      return {
+        kind: 'after',
+        mark: await lastNotAfter(journal, point, options.signal),
+        reach: Number.POSITIVE_INFINITY,
+      }
     case 'event':
-      return { kind: 'after', mark: await placeOf(journal, point.name, options) }
+      return { kind: 'after', ...(await placeOf(journal, point.name, options)) }
   }
 }
 
-/** Whether a line lies beyond a stop. */
-export function isBeyond(stop: Stop, { seq }: ReadRecord, segment: number, offset: number): boolean {
-  if (stop.kind === 'above') return seq > stop.seq
-  if (stop.kind === 'end') return false
-  return segment > stop.mark.segment || (segment === stop.mark.segment && offset > stop.mark.offset)
+/** A reading that ends there. */
+export function endingAt(stop: Stop): Pick<Listener, 'isBeyond' | 'reach'> {
+  if (stop.kind === 'end') return {}
+  if (stop.kind === 'above') return { isBeyond: ({ seq }) => seq > stop.seq, reach: stop.seq }
+  const { mark, reach } = stop
+  return {
+    isBeyond: (_, segment, offset) =>
+      segment > mark.segment || (segment === mark.segment && offset > mark.offset),
+    reach,
+  }
 }
 
 /** Segments are looked at from the newest down: the last match of the first one that has any is it. */
@@ -71,8 +82,14 @@ async function lastNotAfter(
   throw new KimError('no_record', `there is no record as old as ${text}`, { hint: since })
 }
 
+interface Found {
+  readonly mark: Mark
+  /** The number of the record: nothing above it counts. */
+  readonly reach: number
+}
+
 /** The line with which the named record had its effect, the newest if there are several. */
-async function placeOf(journal: CopiedJournal, name: EventName, options: PassOptions): Promise<Mark> {
+async function placeOf(journal: CopiedJournal, name: EventName, options: PassOptions): Promise<Found> {
   const seeker = new Seeker(journal, name)
   const pace = new Pace(options)
   await walkLines(journal, seeker, pace)
@@ -82,7 +99,7 @@ async function placeOf(journal: CopiedJournal, name: EventName, options: PassOpt
 
 class Seeker implements LineSink {
   readonly known: Set<string> = new Set()
-  found: Mark | undefined
+  found: Found | undefined
   nearest: number | undefined
   readonly #journal: CopiedJournal
   readonly #name: EventName
@@ -106,7 +123,7 @@ class Seeker implements LineSink {
     }
     for (const record of this.#runs.record(decoded.record, decoded.record).released) {
       if (isNamed(record, this.#name, this.#journal.projectId))
-        this.found = { segment: number, offset: line.offset }
+        this.found = { mark: { segment: number, offset: line.offset }, reach: record.seq }
       if (record.agent !== undefined && record.item_type !== 'journal') this.known.add(record.agent)
       this.nearest = nearer(this.#name, record, this.nearest)
     }

@@ -39,6 +39,8 @@ interface Held extends RecordEntry {
 export interface Listener {
   /** Whether a line that holds a record is beyond what is asked for; the reading then ends before it. */
   isBeyond?(record: ReadRecord, segment: number, offset: number): boolean
+  /** The highest number that may lack from what is asked for where the reading ends; without it any may. */
+  readonly reach?: number | undefined
   /** A record had its effect; the state holds it. */
   applied?(applied: Applied): void
   /** All that one line let have its effect has it: a state that a reader could see. False ends the reading. */
@@ -169,6 +171,7 @@ export class Reading implements LineSink {
         this.#stoppedAt = { segment: segment.number, offset }
         // A note about damage is written by the very next open.
         this.#segmentsLeft = 2
+        this.damage.ends(this.#runs.pending, entry, this.#reach)
       }
       return this.#isOver ? this.#explain(entry) : this.#record(entry)
     }
@@ -192,8 +195,12 @@ export class Reading implements LineSink {
     if (failure !== undefined) this.damage.unreadable(name, failure.code)
   }
 
-  unreadable({ name }: SegmentEntry, { code }: Failure): void {
-    if (!this.#isOver) this.damage.unreadable(name, code)
+  unreadable({ name, number }: SegmentEntry, { code }: Failure): void {
+    if (!this.#isOver && number <= this.#reach) this.damage.unreadable(name, code)
+  }
+
+  get #reach(): number {
+    return this.#listener.reach ?? Number.POSITIVE_INFINITY
   }
 
   #explain(entry: RecordEntry): boolean {

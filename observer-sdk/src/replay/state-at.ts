@@ -1,4 +1,5 @@
 /** The state at a moment: from the nearest checkpoint, and the lines from there on. */
+import { safeText } from '@kim/cli-kit'
 import { KimError } from '@kim/manifest'
 import { Pace, type PassOptions } from '../verify/pace.js'
 import { segmentBytes } from '../verify/stored-bytes.js'
@@ -7,7 +8,7 @@ import type { Missing } from './damage.js'
 import { Payloads } from './entity-facts.js'
 import { type Mark, walkLines } from './line-walk.js'
 import { type Base, nearestCheckpoint, startFrom, type Wanted } from './nearest-checkpoint.js'
-import { isBeyond, type Point, type Stop, stopOf } from './point.js'
+import { endingAt, type Point, type Stop, stopOf } from './point.js'
 import { Reading } from './reading.js'
 
 /** What was read to answer for a moment. */
@@ -34,9 +35,7 @@ export async function stateAtStop(
   let below = Number.POSITIVE_INFINITY
   for (;;) {
     const base = await nearestCheckpoint(journal, wanted(journal, stop, below), options.signal)
-    const reading = new Reading(startFrom(base, journal), {
-      isBeyond: (record, segment, offset) => isBeyond(stop, record, segment, offset),
-    })
+    const reading = new Reading(startFrom(base, journal), endingAt(stop))
     // Without a record there is no time; an older checkpoint has one after it.
     await walkLines(journal, reading, paceFrom(journal, base?.tail, options), base?.tail)
     if (reading.last === undefined && base !== undefined) {
@@ -44,7 +43,7 @@ export async function stateAtStop(
       continue
     }
     if (base === undefined && journal.first > 1) {
-      if (reading.last === undefined) throw tooEarly(journal.first)
+      if (reading.last === undefined) throw tooEarly(journal)
       reading.damage.startsAt(journal.first)
     }
     return {
@@ -87,8 +86,12 @@ function wanted({ first }: CopiedJournal, stop: Stop, below: number): Wanted {
   }
 }
 
-function tooEarly(first: number): KimError {
-  return new KimError('no_record', 'nothing is known of that moment: its history is gone', {
-    hint: `what is available begins at seq ${first}, and no verified checkpoint covers less`,
+function tooEarly({ first, history }: CopiedJournal): KimError {
+  const begin = `what is available begins at seq ${first}, and no verified checkpoint covers less`
+  const [blocked] = history.listing.failures
+  if (blocked === undefined)
+    return new KimError('no_record', 'nothing is known of that moment: its history is gone', { hint: begin })
+  return new KimError('record_corrupt', 'nothing is known of that moment: its history cannot be read', {
+    hint: `${safeText(blocked.path)} cannot be read (${blocked.code}); ${begin}`,
   })
 }

@@ -17,6 +17,9 @@ export function statsText(stats: JournalStats, eventsDir: string): string {
     `  largest      ${largest === null ? '–' : `${number(largest.bytes)} bytes, seq ${largest.seq}`}`,
     `  not records  ${number(stats.malformed)} malformed, ${number(stats.future)} of a later version, ${number(stats.without_effect)} without effect`,
     `  checkpoints  ${stats.checkpoints.length === 0 ? 'none' : stats.checkpoints.map(({ head_seq }) => `seq ${head_seq}`).join(', ')}`,
+    ...(stats.unreadable.length === 0
+      ? []
+      : [`  unreadable   ${stats.unreadable.map(name => safeText(name)).join(', ')}`]),
     ...table('item types', stats.by_item_type),
     ...table('verbs', stats.by_action),
     ...table('personas', stats.by_persona),

@@ -1,3 +1,4 @@
+import { basename } from 'node:path'
 import { classOf, type Effect, type ReadRecord } from '@kim/manifest'
 import { listStore, type SegmentEntry } from '../store/listing.js'
 import { noJournalAt } from '../store/no-journal.js'
@@ -41,7 +42,7 @@ export interface RecordStats {
   readonly future: number
   /** Records whose run never became complete. */
   readonly without_effect: number
-  /** Segments that could not be read to their end. */
+  /** Segments that could not be read to their end, and folders that could not be listed. */
   readonly unreadable: readonly string[]
 }
 
@@ -61,7 +62,7 @@ export async function statsJournal(options: PassOptions): Promise<Outcome<Journa
     return { ok: false, reason: 'absent', path: eventsDir, code: 'no_journal' }
   const listed = listStore(eventsDir)
   if (!listed.ok) return listed
-  const { segments, checkpoints } = listed.value
+  const { segments, checkpoints, failures } = listed.value
   const pace = new Pace(options)
   const storedBytes = segmentBytes(eventsDir, listed.value)
   pace.expect(storedBytes)
@@ -69,7 +70,7 @@ export async function statsJournal(options: PassOptions): Promise<Outcome<Journa
   await walkJournal(eventsDir, segments, counter, pace)
   pace.finish()
   return found({
-    ...counter.result(),
+    ...counter.result(failures.map(({ path }) => basename(path))),
     live_segments: segments.filter(segment => segment.place === 'live').length,
     archived_segments: segments.filter(segment => segment.place === 'archive').length,
     stored_bytes: storedBytes,
@@ -149,7 +150,7 @@ class RecordCounter implements JournalSink {
     this.#unreadable.push(name)
   }
 
-  result(): RecordStats {
+  result(blocked: readonly string[]): RecordStats {
     return {
       records: this.#records,
       first_seq: this.#firstSeq,
@@ -165,7 +166,7 @@ class RecordCounter implements JournalSink {
       malformed: this.#malformed,
       future: this.#future,
       without_effect: this.#withoutEffect,
-      unreadable: this.#unreadable,
+      unreadable: [...blocked, ...this.#unreadable],
     }
   }
 }

@@ -2,7 +2,7 @@ import { homedir } from 'node:os'
 import { resolve } from 'node:path'
 import { type Input, type Io, usageError } from '@kim/cli-kit'
 import { defaultStore, storePaths } from '@kim/manifest'
-import { noJournalAt } from '../../store/no-journal.js'
+import { requireJournal } from '../../replay/require-journal.js'
 
 /** The directory that a command reads: a copy, named by `--events`, or that of a store. */
 export function eventsOf(input: Input, io: Io): string {
@@ -16,7 +16,6 @@ export function eventsOf(input: Input, io: Io): string {
 /** The same, where there must be a journal. */
 export function journalOf(input: Input, io: Io): string {
   const eventsDir = eventsOf(input, io)
-  const missing = noJournalAt(eventsDir)
-  if (missing !== undefined) throw missing
+  requireJournal(eventsDir)
   return eventsDir
 }
