@@ -121,7 +121,7 @@ t.test('CL-60 kim-replay - a folder and a file that cannot be looked into are na
   rmSync(join(folder, segments[0] as string))
   const early = replay(['at', '--seq', '1', '--events', folder])
   t.equal(early.code, 6, 'what may stand in it is not said to be gone')
-  t.match(early.err, /cannot be read[^]*archive cannot be read \(ENOTDIR\)/)
+  t.match(early.err, /archive cannot be read \(ENOTDIR\)/)
   t.end()
 })
 
