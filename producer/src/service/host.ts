@@ -16,7 +16,8 @@ export type Runner = (command: readonly string[]) => Outcome
 
 const COMMAND_MS_MAX = 30_000
 
-const NO_BUS_HINT =
+/** What to do where this user's supervisor cannot be reached from here. */
+export const NO_BUS_HINT: string =
   'this login has no systemd of its own: log in as the user itself (no su, no sudo), or --print the unit for another supervisor'
 
 const NO_SUPERVISOR_HINT =
@@ -71,10 +72,15 @@ export function perform(step: Step, run: Runner): Done[] {
 }
 
 function hintOf(status: number | null, refused: string, command: readonly string[]): string | undefined {
-  if (/connect to (the )?bus|No medium found/i.test(refused)) return NO_BUS_HINT
+  if (isBusless(refused)) return NO_BUS_HINT
   if (status === null) return NO_SUPERVISOR_HINT
   const [, , verb, name] = command
   return verb === 'restart' ? `its log says why: journalctl --user -u ${name} -e` : undefined
+}
+
+/** Whether that is how systemd's commands say that there is nobody to ask. */
+export function isBusless(refused: string): boolean {
+  return /connect to (the )?bus|No medium found/i.test(refused)
 }
 
 /** Whole or not at all: a supervisor may read the file at any moment. */

@@ -1,4 +1,4 @@
-import type { Runner } from './host.js'
+import { isBusless, type Runner } from './host.js'
 import type { SystemdFeatures } from './systemd-unit.js'
 
 /**
@@ -10,20 +10,21 @@ export function probeSystemd(run: Runner, home: string): SystemdFeatures {
   return {
     version: Number(version ?? 0),
     notify: run(['systemd-notify', '--version']).status === 0,
-    sandbox: isWalledIn(run, home),
+    ...wallsOf(run, home),
   }
 }
 
 /** A transient unit with the walls tries to write into the home directory; it must run, and must fail to. */
-function isWalledIn(run: Runner, home: string): boolean {
+function wallsOf(run: Runner, home: string): Pick<SystemdFeatures, 'sandbox' | 'untried'> {
   const walls = ['ProtectSystem=strict', 'ProtectHome=read-only', 'PrivateTmp=yes'].flatMap(wall => [
     '-p',
     wall,
   ])
   const attempt = 'f="$1/.kim-probe.$$"; if (: > "$f") 2>/dev/null; then rm -f "$f"; exit 9; else exit 7; fi'
-  const { status } = run([
+  const { status, output } = run([
     ...['systemd-run', '--user', '--quiet', '--wait', '--collect', ...walls],
     ...['/bin/sh', '-c', attempt, 'probe', home],
   ])
-  return status === 7
+  const isTried = status !== null && !isBusless(output)
+  return { sandbox: status === 7, ...(isTried ? {} : { untried: output }) }
 }

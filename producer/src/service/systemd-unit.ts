@@ -7,6 +7,8 @@ export interface SystemdFeatures {
   readonly notify: boolean
   /** Whether a user unit was seen to be kept from writing outside what it was given. */
   readonly sandbox: boolean
+  /** Why that could not be tried, where it could not. */
+  readonly untried?: string
 }
 
 /** From here on a restart can be put off for longer each time. */

@@ -283,8 +283,22 @@ t.test('probe - walls count only if a write was seen to fail behind them', async
       return { status: 0, output: 'systemd 256 (256.4)' }
     }
   t.same(probeSystemd(answering(7), '/srv/river'), { version: 256, notify: true, sandbox: true })
-  for (const status of [0, 1, 9, 226, null]) {
-    t.equal(probeSystemd(answering(status), '/srv/river').sandbox, false, `${status}`)
+  for (const status of [0, 1, 9, 226]) {
+    t.same(
+      probeSystemd(answering(status), '/srv/river'),
+      { version: 256, notify: true, sandbox: false },
+      `${status}`,
+    )
+  }
+  const unreached = (status: number | null, output: string): Runner => {
+    const other = answering(0)
+    return command => (command[0] === 'systemd-run' ? { status, output } : other(command))
+  }
+  for (const [status, output] of [
+    [1, 'Failed to connect to bus: No medium found'],
+    [null, 'spawnSync systemd-run ENOENT'],
+  ] as const) {
+    t.match(probeSystemd(unreached(status, output), '/srv/river'), { sandbox: false, untried: output })
   }
 })
 

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import {
+  chmodSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -112,6 +113,34 @@ t.test('install-service - CL-56 does what it lists, in absolute paths', { skip }
   t.match(words, `--events-file-template=${join(user.home, 'out/{persona}/ev.ndjson')}`)
   t.notMatch(user.everything().join(), /persona/, 'no directory is called after what stands for a name')
 })
+
+t.test(
+  'install-service - CL-19 a dry run says that nobody can be asked, and what is there already',
+  { skip },
+  async t => {
+    const user = new User(t)
+    const words = 'Failed to connect to bus: No medium found'
+    const file = join(user.path, 'systemd-run')
+    writeFileSync(file, `#!/bin/sh\necho '${words}' >&2\nexit 1\n`)
+    chmodSync(file, 0o755)
+    mkdirSync(user.units, { recursive: true })
+    const { code, out, err } = user.install('--dry-run', '--store', user.store)
+    t.equal(code, 0)
+    t.match(err, `as it is, installing would fail: ${words}; this login has no systemd of its own`)
+    t.match(
+      out,
+      `it could not be tried whether the unit can be walled in, so it does not ask for it: ${words}\n`,
+    )
+    t.match(out, `make    ${user.store}\nwrite   ${user.unit}\n`)
+    const { sandbox, warnings } = JSON.parse(
+      user.install('--dry-run', '--json', '--store', user.store).out,
+    ) as {
+      sandbox: unknown
+      warnings: unknown[]
+    }
+    t.match([sandbox, warnings.length], [null, 1])
+  },
+)
 
 t.test('install-service - CL-56 what fails midway leaves nothing behind', { skip }, async t => {
   const user = new User(t)

@@ -3,10 +3,11 @@ import { homedir } from 'node:os'
 import { type Input, type Io, safeText } from '@kim/cli-kit'
 import { KimError, storePaths } from '@kim/manifest'
 import type { RunLog } from '../../run/run-log.js'
-import { systemRunner } from '../../service/host.js'
+import { isBusless, NO_BUS_HINT, systemRunner } from '../../service/host.js'
 import { installSteps, serviceText } from '../../service/install-plan.js'
 import { install } from '../../service/installation.js'
 import { installedServices, servicesOn } from '../../service/installed.js'
+import type { SystemdFeatures } from '../../service/systemd-unit.js'
 import type { ServicePlace } from '../../service/target.js'
 import { report } from '../report.js'
 import { judgeFlags } from '../run/judge-flags.js'
@@ -39,19 +40,22 @@ export async function run(input: Input, io: Io): Promise<number> {
   if (choices.start) refuseHeld(place, spec.storeDir)
   const steps = installSteps(place, spec, around, choices)
   const done = isDry ? planned(steps) : install(place, steps, around.uid, systemRunner)
-  const walls = target === 'systemd-user' ? wallsLine(around.systemd.sandbox) : []
+  const { sandbox, untried } = around.systemd
+  if (isDry && untried !== undefined && isBusless(untried)) {
+    warn(`as it is, installing would fail: ${untried}; ${NO_BUS_HINT}`)
+  }
   const facts = {
     target,
     name: place.name,
     file: place.file,
     dry_run: isDry,
-    sandbox: target === 'systemd-user' ? around.systemd.sandbox : null,
+    sandbox: target === 'systemd-user' && untried === undefined ? sandbox : null,
     warnings,
     steps: done.map(stepFacts),
   }
   report(input, io, facts, [
     ...done.map(stepLine),
-    ...walls,
+    ...(target === 'systemd-user' ? wallsLines(around.systemd) : []),
     isDry ? 'nothing was done' : `${place.name} is installed; see: kim-producer status`,
     ...(target === 'systemd-user' && !choices.linger ? [LINGER_HINT] : []),
   ])
@@ -99,8 +103,11 @@ function refuseHeld({ name, file }: ServicePlace, storeDir: string): void {
   })
 }
 
-function wallsLine(isWalled: boolean): string[] {
-  return isWalled
+function wallsLines({ sandbox, untried }: SystemdFeatures): string[] {
+  if (untried !== undefined) {
+    return [`it could not be tried whether the unit can be walled in, so it does not ask for it: ${untried}`]
+  }
+  return sandbox
     ? ['it was tried: the unit can write its store and nothing else of your home']
     : ['it was tried: this systemd does not wall user units in, so the unit does not ask for it']
 }

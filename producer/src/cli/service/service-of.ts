@@ -72,10 +72,20 @@ function writtenDirectories({ eventsFile, activityFile }: SinkOptions): string[]
   return [...new Set(files.map(file => dirname(`${file.split('{persona}', 1)[0]}x`)))]
 }
 
+/** Who asks. A number that the system has no name for is a user too, and supervisors take the number. */
+export function account(): { readonly username: string; readonly uid: number } {
+  try {
+    return userInfo()
+  } catch {
+    const uid = process.getuid?.() ?? -1
+    return { username: String(uid), uid }
+  }
+}
+
 /** What this machine and this user are like. */
 export function surroundings(input: Input, target: ServiceTarget): Surroundings {
   const home = homedir()
-  const { username, uid } = userInfo()
+  const { username, uid } = account()
   const systemd =
     target === 'systemd-user'
       ? probeSystemd(systemRunner, home)

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import type { Done } from '../../service/host.js'
 import type { Step } from '../../service/install-plan.js'
 
@@ -17,7 +18,7 @@ export function stepFacts({ step, refused }: Done): Readonly<Record<string, unkn
   return { do: 'run', command: step.command, ...(refused === undefined ? {} : { refused }) }
 }
 
-/** Steps that nobody has done yet, in the shape of those that were (CL-19). */
+/** Steps that nobody has done yet, in the shape of those that were (CL-19): what is there already is not made. */
 export function planned(steps: readonly Step[]): Done[] {
-  return steps.map(step => ({ step }))
+  return steps.filter(step => step.kind !== 'directory' || !existsSync(step.path)).map(step => ({ step }))
 }

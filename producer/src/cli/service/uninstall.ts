@@ -1,10 +1,9 @@
 import { existsSync } from 'node:fs'
-import { userInfo } from 'node:os'
 import type { Input, Io } from '@kim/cli-kit'
 import { perform, systemRunner } from '../../service/host.js'
 import { uninstallSteps } from '../../service/install-plan.js'
 import { report } from '../report.js'
-import { chosenService } from './service-of.js'
+import { account, chosenService } from './service-of.js'
 import { planned, stepFacts, stepLine } from './steps.js'
 
 /** Ends the service and takes its description away; the store stays as it is. */
@@ -12,7 +11,7 @@ export function run(input: Input, io: Io): number {
   const { place } = chosenService(input, io)
   const isDry = input.bool('dry-run')
   const wasThere = existsSync(place.file)
-  const steps = wasThere ? uninstallSteps(place, userInfo().uid) : []
+  const steps = wasThere ? uninstallSteps(place, account().uid) : []
   const done = isDry ? planned(steps) : steps.flatMap(step => perform(step, systemRunner))
   const facts = {
     target: place.target,
