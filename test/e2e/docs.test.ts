@@ -130,6 +130,17 @@ t.test('troubleshoot - has a row for every code of the log that asks for somethi
   )
 })
 
+t.test('operate - has every variable that a command is told an event by', async t => {
+  const source = read('observer-sdk/src/announce/exec-env.ts')
+  const set = [...source.matchAll(/^ {2}\w+: '([A-Z_]+)',$/gm)].map(([, name]) => name)
+  t.ok(set.length >= 19, set.join(', '))
+  const table = /\| `KIJITOMON_…` [\s\S]*?\n\n/.exec(read('docs/operate.md'))?.[0] ?? ''
+  t.same(
+    [...table.matchAll(/`([A-Z_]+)`(?=[^|]*\|[^|]*\|[^|]*\|\n)/g)].map(([, name]) => name).sort(),
+    set.sort(),
+  )
+})
+
 /** Names of metrics in a text, without the suffixes of histograms. */
 function metricsIn(text: string): string[] {
   const names = text.match(/\b(kim|process)_[a-z_]*[a-z]\b/g) ?? []

@@ -14,6 +14,7 @@ const bin = join(
 interface Ran {
   readonly code: unknown
   readonly out: string
+  readonly err: string
 }
 
 async function selfTest(home: string, ...flags: string[]): Promise<Ran> {
@@ -25,13 +26,16 @@ async function selfTest(home: string, ...flags: string[]): Promise<Ran> {
   }
   const child = spawn(process.execPath, [bin, 'self-test', ...flags], {
     env,
-    stdio: ['ignore', 'pipe', 'ignore'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   })
-  let out = ''
+  let [out, err] = ['', '']
   child.stdout.setEncoding('utf8').on('data', chunk => {
     out += String(chunk)
   })
-  return { code: await new Promise(resolve => child.on('close', resolve)), out }
+  child.stderr.setEncoding('utf8').on('data', chunk => {
+    err += String(chunk)
+  })
+  return { code: await new Promise(resolve => child.on('close', resolve)), out, err }
 }
 
 /** A server whose inboxes hold mail, and every path it was asked for. */
@@ -132,10 +136,16 @@ t.test('self-test - M5 one inbox that fails fails it, and the rest is still trie
 
 t.test('self-test - M3 KS-86 a sink that does not take it fails it', async t => {
   const flags = await kijito(t, [])
-  const sink = ['--emit', 'exec-per-event', '--exec', 'test "$KIJITOMON_EVENT" = heartbeat && exit 3']
-  const { code, out } = await selfTest(t.testdir(), ...flags, '-p', 'river', ...sink)
+  const sink = [
+    '--emit',
+    'exec-per-event',
+    '--exec',
+    'test "$KIJITOMON_EVENT" = heartbeat && echo no mail today && exit 3',
+  ]
+  const { code, out, err } = await selfTest(t.testdir(), ...flags, '-p', 'river', ...sink)
   t.equal(code, 1)
   t.match(out, /^fail {2}sink {5}exec-per-event: .*3/m)
+  t.match(err, 'what the command printed: no mail today\n')
   const well = await selfTest(
     t.testdir(),
     ...flags,

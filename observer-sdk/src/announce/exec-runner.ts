@@ -67,9 +67,18 @@ export function runExec(
       else if (signal.aborted) settle({ kind: 'interrupted' })
       else if (code === 0) settle({ kind: 'acknowledged' })
       else
-        settle({ kind: 'refused', why: code === null ? `was ended by ${killedBy}` : `exited with ${code}` })
+        settle({
+          kind: 'refused',
+          why: code === null ? `was ended by ${killedBy}` : `exited with ${code}${SHELL_SAYS[code] ?? ''}`,
+        })
     })
   })
+}
+
+/** What a shell means by an exit of its own. */
+const SHELL_SAYS: Readonly<Record<number, string>> = {
+  126: ': it is there and cannot be run',
+  127: ': the shell finds no such command',
 }
 
 /** What the system says of an environment that is too long for it. */

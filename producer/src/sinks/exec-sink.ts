@@ -16,6 +16,8 @@ export class ExecSink implements Sink {
   readonly #command: string
   readonly #env: Environment
   readonly #log: SinkLog
+  /** What the last run printed, and about which event: each try of one prints the same again. */
+  #said = ''
 
   constructor(command: string, env: Environment, log: SinkLog) {
     this.#command = command
@@ -48,6 +50,9 @@ export class ExecSink implements Sink {
   #say(event: MonitorEvent, output: Output): void {
     if (output.bytes === 0) return
     const { event_id } = event
+    const said = `${event_id}\n${output.text}`
+    if (said === this.#said) return
+    this.#said = said
     const fields = { event_id, output: output.text, bytes: output.bytes }
     this.#log({ level: 'info', code: 'exec_output', message: 'what the command printed', fields })
   }

@@ -240,6 +240,24 @@ row(
 )
 
 row(
+  'KS-74 KS-87 missing',
+  'a command that is not there is told as that, once for all its tries',
+  {},
+  async (t, scene) => {
+    const out = join(scene.home, 'out')
+    const command = join(scene.home, 'missing')
+    scene.newest(complete(4))
+    const producer = scene.start([...NF, ...exec(`echo tried >> ${out}; ${command}`)])
+    const tries = (): number => (existsSync(out) ? readFileSync(out, 'utf8').split('\n').length - 1 : 0)
+    await scene.until('it was tried again', () => tries() >= 3)
+    t.match(said(producer.stderr, 'sink_failing'), [
+      { msg: /exited with 127: the shell finds no such command/ },
+    ])
+    t.match(said(producer.stderr, 'exec_output'), [{ output: /missing/ }])
+  },
+)
+
+row(
   'KS-74 long',
   'an event that no system would take whole holds nothing up',
   { standing: { cursor: 4 } },

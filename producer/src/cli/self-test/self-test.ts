@@ -44,5 +44,8 @@ function line({ part, name, ok, detail, ms, warning, hint }: Outcome): string {
 }
 
 function logTo(io: Io): RunLog {
-  return ({ message }) => void io.stderr.write(`${safeText(message)}\n`)
+  return ({ message, fields: { output } = {} }) => {
+    const text = typeof output === 'string' ? `${message}: ${output.trimEnd()}` : message
+    io.stderr.write(`${safeText(text)}\n`)
+  }
 }
