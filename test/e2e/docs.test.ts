@@ -108,25 +108,34 @@ t.test('token - help and documents tell of one and the same file, and say how it
   t.match(read('docs/operate.md'), `(umask 077; cat > ${HOME})`)
 })
 
-t.test('troubleshoot - has a row for every code of the log that asks for something', async t => {
-  const sources = [
-    'core/create-core.ts',
-    'core/hive.ts',
-    'core/counts-desk.ts',
-    'core/name-check.ts',
-    'cli/run/judge-flags.ts',
-    'run/alarm-lines.ts',
-  ]
-  const codes = sources.flatMap(path =>
-    [...read(`producer/src/${path}`).matchAll(/level: 'warn',\s+code: '(\w+)'/g)].map(
-      ([, code]) => code ?? '',
-    ),
+/** Codes that a text of the producer logs with one of these levels. */
+const logged = (text: string, levels: string): string[] =>
+  [...text.matchAll(new RegExp(`level: '(?:${levels})',\\s+(?:time: .+\\s+)?code: '(\\w+)'`, 'g'))].map(
+    ([, code]) => code ?? '',
   )
-  t.ok(codes.length >= 6, codes.join(', '))
-  const rows = read('docs/troubleshoot.md')
+
+t.test('troubleshoot - has a row for every code that is logged as a warning or an error', async t => {
+  const sources = readdirSync(join(root, 'producer/src'), { recursive: true, encoding: 'utf8' })
+    .filter(path => path.endsWith('.ts'))
+    .map(path => read(`producer/src/${path}`))
+  const codes = [...new Set(sources.flatMap(text => logged(text, 'warn|error|fatal')))]
+  t.ok(codes.length >= 35, codes.join(', '))
+  const cells = [...read('docs/troubleshoot.md').matchAll(/^\|([^|]+)\|/gm)]
+    .map(([, cell = '']) => cell)
+    .join()
   t.same(
-    codes.filter(code => !rows.includes(`\`${code}\``)),
+    codes.filter(code => !cells.includes(`\`${code}\``)),
     [],
+  )
+  const every = new Set([...sources.flatMap(text => logged(text, '\\w+')), ...Object.keys(errorCodes)])
+  const table = /## By what the log says[\s\S]*?\n## /.exec(read('docs/troubleshoot.md'))?.[0] ?? ''
+  const named = [...table.matchAll(/^\|([^|]+)\|/gm)].flatMap(
+    ([, cell = '']) => cell.replace(/, kind .*/, '').match(/`[a-z_]+`/g) ?? [],
+  )
+  t.same(
+    named.map(name => name.slice(1, -1)).filter(code => !every.has(code)),
+    [],
+    'and none that is never logged',
   )
 })
 
