@@ -1,8 +1,9 @@
 import type { Io } from './flag-table.js'
+import { safeJson } from './safe-json.js'
 import { safeText } from './safe-text.js'
 
-/** Prints a report: one JSON object, or lines for a person in which nothing is anything but text. */
-export function printReport(io: Io, asJson: boolean, facts: unknown, text: string): void {
-  const lines = asJson ? [JSON.stringify(facts)] : text.split('\n').map(line => safeText(line))
-  io.stdout.write(`${lines.join('\n')}\n`)
+/** Prints a report: one JSON object, or lines for a person, of which no text in them can make more. */
+export function printReport(io: Io, asJson: boolean, facts: unknown, lines: readonly string[]): void {
+  const shown = asJson ? [safeJson(JSON.stringify(facts))] : lines.map(line => safeText(line))
+  io.stdout.write(shown.map(line => `${line}\n`).join(''))
 }

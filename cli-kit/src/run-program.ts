@@ -1,24 +1,28 @@
 import { KimError } from '@kim/manifest'
 import type { Command, CommandModule, Io, Program } from './flag-table.js'
 import { chooseCommand, parseInput } from './parse.js'
+import { safeJson } from './safe-json.js'
+import { safeText } from './safe-text.js'
 
 /** Exit status of a process that a signal ended, as shells report it. */
-const SIGNAL_EXIT: Readonly<Record<string, number>> = { SIGINT: 130, SIGTERM: 143 }
+const SIGNAL_EXIT: Readonly<Record<string, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 }
 
 /**
  * Runs a program as the process: parses, loads the one command that was asked for, and sets the exit code.
- * A closed pipe is a reader that has had enough: exit 0 without a word.
+ * A closed pipe is a reader that has had enough: exit 0 without a word. `endedBy` are the signals that end it in order: with what it began taken back.
  */
-export async function runProcess(program: Program): Promise<void> {
+export async function runProcess(
+  program: Program,
+  endedBy: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM'],
+): Promise<void> {
   const controller = new AbortController()
   const onSignal = (signal: NodeJS.Signals): void => {
     if (controller.signal.aborted) process.exit(SIGNAL_EXIT[signal] ?? 1)
     controller.abort(signal)
   }
-  process.on('SIGINT', onSignal)
-  process.on('SIGTERM', onSignal)
-  process.stdout.on('error', onStreamError)
-  process.stderr.on('error', onStreamError)
+  for (const name of endedBy) process.on(name, onSignal)
+  process.stdout.on('error', error => process.exit(onStreamError(program, error)))
+  process.stderr.on('error', error => process.exit(isClosed(error) ? 0 : 1))
   const io: Io = {
     stdout: process.stdout,
     stderr: process.stderr,
@@ -28,8 +32,17 @@ export async function runProcess(program: Program): Promise<void> {
   process.exitCode = await runProgram(program, process.argv.slice(2), io)
 }
 
-function onStreamError(error: NodeJS.ErrnoException): void {
-  process.exit(error.code === 'EPIPE' ? 0 : 1)
+function isClosed(error: NodeJS.ErrnoException): boolean {
+  return error.code === 'EPIPE'
+}
+
+/** What stdout does not take is lost: whoever reads the rest must not take it for all of it. */
+function onStreamError(program: Program, error: NodeJS.ErrnoException): number {
+  if (isClosed(error)) return 0
+  const lost = new KimError('store_failed', `stdout: ${error.message}`, {
+    hint: 'what was printed is not all of it; make room, or print it elsewhere',
+  })
+  return reportError(program, lost, false, process)
 }
 
 /** Runs a program with given arguments and streams; returns the exit code. Never throws. */
@@ -79,8 +92,7 @@ function commandFor(program: Program, argv: readonly string[]): Command | undefi
 
 function isAbort(error: unknown): boolean {
   return (
-    error instanceof Error &&
-    (error.name === 'AbortError' || error.cause === 'SIGINT' || error.cause === 'SIGTERM')
+    error instanceof Error && (error.name === 'AbortError' || Object.hasOwn(SIGNAL_EXIT, String(error.cause)))
   )
 }
 
@@ -92,11 +104,11 @@ export function reportError(
   io: Pick<Io, 'stdout' | 'stderr'>,
 ): number {
   const known = asKimError(error)
-  io.stderr.write(`${program.name}: ${known.message}\n`)
-  if (known.hint !== '') io.stderr.write(`  ${known.hint}\n`)
+  io.stderr.write(`${program.name}: ${safeText(known.message)}\n`)
+  if (known.hint !== '') io.stderr.write(`  ${safeText(known.hint)}\n`)
   if (json) {
     const { code, message, hint, retry } = known
-    io.stdout.write(`${JSON.stringify({ ok: false, error: { code, message, hint, retry } })}\n`)
+    io.stdout.write(`${safeJson(JSON.stringify({ ok: false, error: { code, message, hint, retry } }))}\n`)
   }
   return known.exitCode
 }

@@ -21,7 +21,7 @@ export async function run(input: Input, io: Io): Promise<number> {
     'docs/incident.md finds out what happened there. To begin with:',
     `  npx kim-replay verify --events ${events}`,
     `  npx kim-replay timeline --redact none --out incident.html --events ${events}`,
-  ].join('\n')
+  ]
   printReport(io, input.bool('json'), { ok: true, store, events, ...facts }, text)
   return 0
 }

@@ -1,4 +1,4 @@
-import { safeJson } from './safe-json.js'
+import { safeJson } from '@kim/cli-kit'
 
 /** A number that Python holds as a float: a whole one keeps its `.0`. */
 export class PythonFloat {

@@ -4,12 +4,12 @@ import type { Counts, JournalStats } from './stats.js'
 /** The rows of a table that a person reads at once. */
 const ROWS_MAX = 12
 
-/** What a journal holds, for a person. */
+/** What a journal holds, for a person. Its lines are safe, each by itself: no text in the journal begins one. */
 export function statsText(stats: JournalStats, eventsDir: string): string {
   const number = (amount: number): string => amount.toLocaleString('en-US')
   const largest = stats.largest_record
   return [
-    safeText(eventsDir),
+    eventsDir,
     `  records      ${number(stats.records)} (seq ${stats.first_seq ?? '–'} to ${stats.head_seq ?? '–'})`,
     `  time         ${stats.first_ts ?? '–'} to ${stats.last_ts ?? '–'}`,
     `  segments     ${number(stats.live_segments)} live, ${number(stats.archived_segments)} archived`,
@@ -23,7 +23,9 @@ export function statsText(stats: JournalStats, eventsDir: string): string {
     ...table('item types', stats.by_item_type),
     ...table('verbs', stats.by_action),
     ...table('personas', stats.by_persona),
-  ].join('\n')
+  ]
+    .map(line => safeText(line))
+    .join('\n')
 }
 
 function table(title: string, counts: Counts): string[] {
@@ -34,7 +36,7 @@ function table(title: string, counts: Counts): string[] {
     `  ${title}`,
     ...rows
       .slice(0, ROWS_MAX)
-      .map(([name, amount]) => `    ${amount.toLocaleString('en-US').padStart(10)}  ${safeText(name)}`),
+      .map(([name, amount]) => `    ${amount.toLocaleString('en-US').padStart(10)}  ${name}`),
     ...more,
   ]
 }

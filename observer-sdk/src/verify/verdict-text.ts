@@ -9,10 +9,10 @@ const meaning: Readonly<Record<Verdict['exit'], string>> = {
   6: 'corrupt',
 }
 
-/** A verdict for a person: what it is, how much was read, and each finding with where it stands. */
+/** A verdict for a person: what it is, how much was read, and each finding with where it stands. No text in it begins a line. */
 export function verdictText(verdict: Verdict, eventsDir: string): string {
   const { exit, findings, hint, verified_from, records, segments, bytes, head_seq } = verdict
-  const lines = [`${meaning[exit]}: ${safeText(eventsDir)}`]
+  const lines = [`${meaning[exit]}: ${eventsDir}`]
   if (hint !== undefined) lines.push(`  ${hint}`)
   if (exit !== 4) {
     const size = bytes.toLocaleString('en-US')
@@ -32,8 +32,8 @@ export function verdictText(verdict: Verdict, eventsDir: string): string {
         seq === undefined ? '' : `seq ${seq}`,
       ]
       const where = place.filter(part => part !== undefined && part !== '').join(', ')
-      lines.push(`        ${where === '' ? '' : `${where}: `}${safeText(detail)}`)
+      lines.push(`        ${where === '' ? '' : `${where}: `}${detail}`)
     }
   }
-  return lines.join('\n')
+  return lines.map(line => safeText(line)).join('\n')
 }

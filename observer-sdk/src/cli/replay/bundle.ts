@@ -52,7 +52,7 @@ export async function run(input: Input, io: Io): Promise<number> {
 
 const FILES_SHOWN = 20
 
-function textOf({ manifest, mode }: BundlePlan, out: string, isDry: boolean): string {
+function textOf({ manifest, mode }: BundlePlan, out: string, isDry: boolean): string[] {
   const { range, records, files } = manifest
   const shown =
     mode === 'none' ? 'nothing redacted' : mode === 'all' ? 'names and bodies redacted' : 'bodies redacted'
@@ -66,5 +66,5 @@ function textOf({ manifest, mode }: BundlePlan, out: string, isDry: boolean): st
         ({ path, bytes, sha256 }) => `  ${sha256.slice(0, 12)}  ${formatBytes(bytes).padStart(9)}  ${path}`,
       ),
     ...(files.length > FILES_SHOWN ? [`  and ${files.length - FILES_SHOWN} more`] : []),
-  ].join('\n')
+  ]
 }

@@ -64,7 +64,7 @@ function personasOf(
   return all
 }
 
-function textOf(difference: Difference): string {
+function textOf(difference: Difference): string[] {
   const { from, to, changes, records, backwards, missing } = difference
   const seqOf = ({ at }: StateDocument): string =>
     at === null ? 'the beginning' : `seq ${at.seq}${at.ts === null ? '' : `, ${at.ts}`}`
@@ -74,7 +74,7 @@ function textOf(difference: Difference): string {
     ...personas.map(([name, fields]) => `  ${name}: ${personaText(fields)}`),
     ...changes.flatMap(change => changeText(change)),
     ...missingText(missing.findings),
-  ].join('\n')
+  ]
 }
 
 function personaText(fields: Record<string, readonly [unknown, unknown]>): string {

@@ -33,7 +33,7 @@ function textOf({
   liveness,
   unknown,
   missing,
-}: Explanation): string {
+}: Explanation): string[] {
   const why = [
     ...producer_gaps.map(
       ({ from_seq, to_seq, from_ts, to_ts, ms, stopped }) =>
@@ -54,7 +54,7 @@ function textOf({
     ),
     ...unknown.map(line => `unknown: ${line}`),
     ...missingText(missing.findings),
-  ].join('\n')
+  ]
 }
 
 function stepText({ kind, seq, ts, clock, since, note }: Step): string {

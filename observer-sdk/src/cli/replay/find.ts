@@ -25,7 +25,7 @@ export async function run(input: Input, io: Io): Promise<number> {
   return missing.exit !== 0 ? missing.exit : result.times === 0 ? NEVER : 0
 }
 
-function textOf({ found, times, records, last_seq, base, missing }: FindResult): string {
+function textOf({ found, times, records, last_seq, base, missing }: FindResult): string[] {
   const read = `${formatCount(records, 'record')} read${last_seq === null ? '' : `, up to seq ${last_seq}`}`
   return [
     ...found.map(stretch => stretchText(stretch)),
@@ -33,7 +33,7 @@ function textOf({ found, times, records, last_seq, base, missing }: FindResult):
     ...(times === 0 ? [`it never turns true (${read})`] : []),
     ...(base === null ? [] : [`history begins late: read from checkpoint ${base.file}`]),
     ...missingText(missing.findings),
-  ].join('\n')
+  ]
 }
 
 function stretchText({ from, until }: Stretch): string {

@@ -1,4 +1,5 @@
 import { runProcess } from '@kim/cli-kit'
 import { program } from './program.js'
 
-await runProcess(program)
+// A terminal that closes leaves no half file either.
+await runProcess(program, ['SIGHUP', 'SIGINT', 'SIGTERM'])

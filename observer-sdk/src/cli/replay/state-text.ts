@@ -6,7 +6,7 @@ import type { Findings } from '../../verify/findings.js'
 import { missingText } from './missing-text.js'
 
 /** A state for a person: the moment, then each persona. */
-export function stateText(document: StateDocument): string {
+export function stateText(document: StateDocument): string[] {
   const { at, base, entity_count, attention_required, digest, personas, registry_authoritative } = document
   const names = Object.keys(personas).sort()
   const width = names.reduce((most, name) => Math.min(24, Math.max(most, name.length)), 0)
@@ -19,7 +19,7 @@ export function stateText(document: StateDocument): string {
     ...(names.length === 0 ? ['  no persona is known yet'] : []),
     ...names.flatMap(name => personaLines(name, personas[name] as PersonaState, width)),
     ...missingText(document.missing as unknown as Findings),
-  ].join('\n')
+  ]
 }
 
 function personaLines(name: string, state: PersonaState, width: number): string[] {

@@ -12,6 +12,6 @@ export async function run(input: Input, io: Io): Promise<number> {
     if (counted.reason === 'absent') throw new KimError('no_store', `there is no journal at ${eventsDir}`)
     throw new KimError('not_permitted', `${eventsDir} cannot be read (${counted.code})`)
   }
-  printReport(io, input.bool('json'), counted.value, statsText(counted.value, eventsDir))
+  printReport(io, input.bool('json'), counted.value, statsText(counted.value, eventsDir).split('\n'))
   return counted.value.unreadable.length > 0 ? 6 : 0
 }

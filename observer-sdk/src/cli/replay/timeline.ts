@@ -62,7 +62,7 @@ export async function run(input: Input, io: Io): Promise<number> {
     `wrote ${out}: ${formatCount(records, 'record')} of ${formatCount(lanes.length - 1, 'persona')}`,
     ...caveats(timeline).map(caveat => `  ${caveat}`),
     ...missingText(missing),
-  ].join('\n')
+  ]
   printReport(
     io,
     input.bool('json'),

@@ -26,7 +26,7 @@ export async function run(input: Input, io: Io): Promise<number> {
   const eventsDir = eventsOf(input, io)
   if (isBundle(dirname(eventsDir))) return await judgeBundle(dirname(eventsDir), input, io)
   const verdict = await withProgress(io, 'verify', control => verifyJournal({ eventsDir, ...control }))
-  printReport(io, input.bool('json'), verdict, verdictText(verdict, eventsDir))
+  printReport(io, input.bool('json'), verdict, verdictText(verdict, eventsDir).split('\n'))
   return verdict.exit
 }
 
@@ -58,7 +58,7 @@ const MEANING = { 0: 'clean', 5: 'records are missing', 6: 'corrupt' } as const
 function textOf(
   { exit, broken, manifest, files, wrong, findings, records, not_applicable }: BundleVerdict,
   path: string,
-): string {
+): string[] {
   const range =
     manifest === null
       ? ''
@@ -70,5 +70,5 @@ function textOf(
     ...wrong.map(({ path: file, why }) => `  ERROR ${file}: ${why}`),
     `  not judged, for it is a slice: ${not_applicable.join(', ')}`,
     ...missingText(findings).slice(1, -1),
-  ].join('\n')
+  ]
 }

@@ -1,5 +1,4 @@
-import type { Io } from '@kim/cli-kit'
-import { safeJson } from '../../announce/safe-json.js'
+import { type Io, safeJson } from '@kim/cli-kit'
 
 /** Writes pieces of JSON as they come, waiting where the stream has enough. No text in it can play tricks on a terminal. */
 export async function writePieces(io: Io, pieces: Iterable<string>): Promise<void> {

@@ -1,4 +1,5 @@
 /** A timeline as rows for a spreadsheet. */
+import { safeText } from '@kim/cli-kit'
 import type { Timeline } from './timeline.js'
 
 /** The rows, each with its line end, as RFC 4180 writes them. */
@@ -47,8 +48,9 @@ function row(cells: readonly (string | number)[]): string {
 /** A text that a spreadsheet would take for a formula is made a text by a quote before it. */
 function cell(value: string | number): string {
   if (typeof value === 'number') return String(value)
-  const text = /^[=+\-@\t\r\n]/.test(value) ? `'${value}` : value
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+  const shown = safeText(value)
+  const text = /^[=+\-@]/.test(shown) ? `'${shown}` : shown
+  return /[",]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
 /** A time as a record states it. */

@@ -1,7 +1,6 @@
 /** A timeline as one page that carries everything and may load nothing. */
 import { createHash } from 'node:crypto'
-import { formatCount, formatDuration, safeText } from '@kim/cli-kit'
-import { safeJson } from '../../announce/safe-json.js'
+import { formatCount, formatDuration, safeJson, safeText } from '@kim/cli-kit'
 import { iso } from './csv.js'
 import { pageScript } from './page-script.js'
 import { pageStyle } from './page-style.js'

@@ -1,6 +1,7 @@
-import { type Input, type Io, safeText, startProgress } from '@kim/cli-kit'
+import { type Input, type Io, startProgress } from '@kim/cli-kit'
 import { KimError } from '@kim/manifest'
 import { noJournalAt, statsJournal, statsText } from '@kim/observer-sdk'
+import { report } from '../report.js'
 import { eventsOf } from '../store-flags.js'
 
 /** Counts what a journal holds. */
@@ -15,9 +16,6 @@ export async function run(input: Input, io: Io): Promise<number> {
     throw new KimError('not_permitted', `${eventsDir} cannot be read (${counted.code})`)
   }
   const stats = counted.value
-  const lines = input.bool('json')
-    ? [JSON.stringify(stats)]
-    : statsText(stats, eventsDir).split('\n').map(safeText)
-  io.stdout.write(`${lines.join('\n')}\n`)
+  report(input, io, stats, statsText(stats, eventsDir).split('\n'))
   return stats.unreadable.length > 0 ? 6 : 0
 }

@@ -1,5 +1,6 @@
-import { type Input, type Io, safeText, startProgress } from '@kim/cli-kit'
+import { type Input, type Io, startProgress } from '@kim/cli-kit'
 import { verdictText, verifyJournal } from '@kim/observer-sdk'
+import { report } from '../report.js'
 import { eventsOf } from '../store-flags.js'
 
 /** Judges a journal and exits with its verdict. */
@@ -8,9 +9,6 @@ export async function run(input: Input, io: Io): Promise<number> {
   const progress = startProgress({ label: 'verify', unit: 'bytes', stream: io.stderr })
   const onProgress = ({ done, total }: { done: number; total: number }): void => progress.update(done, total)
   const verdict = await verifyJournal({ eventsDir, signal: io.signal, onProgress }).finally(progress.end)
-  const lines = input.bool('json')
-    ? [JSON.stringify(verdict)]
-    : verdictText(verdict, eventsDir).split('\n').map(safeText)
-  io.stdout.write(`${lines.join('\n')}\n`)
+  report(input, io, verdict, verdictText(verdict, eventsDir).split('\n'))
   return verdict.exit
 }

@@ -1,5 +1,5 @@
+import { safeJson } from '@kim/cli-kit'
 import { eventIdOf, isNews, nonceOf } from '@kim/manifest'
-import { safeJson } from '../../../announce/safe-json.js'
 import { type JournalFacts, typeOf } from '../entry.js'
 import { timeOf } from './clock.js'
 import type { Renderer } from './renderer.js'

@@ -1,6 +1,5 @@
-import { safeText } from '@kim/cli-kit'
+import { safeJson, safeText } from '@kim/cli-kit'
 import type { JsonValue } from '@kim/manifest'
-import { safeJson } from '../../../announce/safe-json.js'
 import type { JournalFacts } from '../entry.js'
 import { valueAt } from './paths.js'
 import type { Renderer } from './renderer.js'

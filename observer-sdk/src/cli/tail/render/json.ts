@@ -1,4 +1,4 @@
-import { safeJson } from '../../../announce/safe-json.js'
+import { safeJson } from '@kim/cli-kit'
 import type { Renderer } from './renderer.js'
 
 /** The stored line, byte for byte, so that a hash of it still verifies. The one mode that escapes nothing. */

@@ -1,5 +1,4 @@
-import { type Input, type Io, safeText } from '@kim/cli-kit'
-import { safeJson } from '../../../announce/safe-json.js'
+import { type Input, type Io, safeJson, safeText } from '@kim/cli-kit'
 import { consumerPath, listConsumers, readConsumer } from '../consume/consumer-file.js'
 import type { Place } from '../consume/place.js'
 

@@ -1,5 +1,4 @@
-import { type Input, type Io, safeText } from '@kim/cli-kit'
-import { safeJson } from '../../../announce/safe-json.js'
+import { type Input, type Io, safeJson, safeText } from '@kim/cli-kit'
 import { type PersonaRow, personaRows } from '../board/persona-rows.js'
 import { withObserver } from '../board/with-observer.js'
 import { displayWidth } from '../render/columns.js'

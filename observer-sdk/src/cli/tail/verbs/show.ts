@@ -1,6 +1,5 @@
-import { formatCount, type Input, type Io, safeText, usageError } from '@kim/cli-kit'
+import { formatCount, type Input, type Io, safeJson, safeText, usageError } from '@kim/cli-kit'
 import { KimError } from '@kim/manifest'
-import { safeJson } from '../../../announce/safe-json.js'
 import { bodyOf, type Entry, idOf, type JournalFacts, typeOf } from '../entry.js'
 import { noStore } from '../missing.js'
 import { createFacts } from '../read/facts.js'

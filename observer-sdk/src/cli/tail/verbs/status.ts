@@ -1,5 +1,4 @@
-import { formatCount, formatDuration, type Input, type Io, safeText } from '@kim/cli-kit'
-import { safeJson } from '../../../announce/safe-json.js'
+import { formatCount, formatDuration, type Input, type Io, safeJson, safeText } from '@kim/cli-kit'
 import { type Consumer, consumersOf } from '../board/consumers.js'
 import { type PersonaRow, personaRows } from '../board/persona-rows.js'
 import { withObserver } from '../board/with-observer.js'
