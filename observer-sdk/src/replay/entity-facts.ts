@@ -26,7 +26,7 @@ export class Payloads {
   }
 
   /** The payload; undefined where its blob cannot be had. */
-  of({ payload, payload_ref: ref }: Entity): JsonObject | undefined {
+  of({ payload, payload_ref: ref }: Pick<Entity, 'payload' | 'payload_ref'>): JsonObject | undefined {
     if (ref === undefined) return payload
     const read = readBlob(this.#eventsDir, ref)
     if (!read.ok) return undefined

@@ -1,13 +1,19 @@
 /** Takes out of records what people wrote, and leaves what is needed to see what happened. */
 import {
+  actionClasses,
   type Clock,
   type Decoded,
   isJsonObject,
   type JsonObject,
   type JsonValue,
   jcs,
+  limits,
+  type PayloadRef,
+  parseArchivedSegmentName,
+  parseCheckpointName,
   type ReadRecord,
 } from '@kim/manifest'
+import { ALERT_KINDS, PAYLOAD_MEMBERS } from './own-words.js'
 
 /** What is taken out. */
 export type RedactMode = 'none' | 'bodies' | 'all'
@@ -15,42 +21,55 @@ export type RedactMode = 'none' | 'bodies' | 'all'
 /** The modes, for a flag. */
 export const REDACT_MODES: readonly RedactMode[] = ['none', 'bodies', 'all']
 
+/** Gives the payload that stands in a blob, if it can be had. */
+type BlobReader = (ref: PayloadRef) => JsonObject | undefined
+
 type Writable = Record<string, JsonValue | undefined>
 
-/** Strings under these names are names, states, times or hashes; any other string may be prose. */
-const NAMES: ReadonlySet<string> = new Set([
-  ...[
-    'kind',
-    'status',
-    'state',
-    'mode',
-    'created',
-    'segment',
-    'file',
-    'sha256',
-    'project_id',
-    'tx_id',
-    'node',
-  ],
-  ...['platform', 'version', 'item_type', 'source'],
+const WORD = /^[A-Za-z_][A-Za-z0-9_.-]{0,63}$/
+const TIME = /^\d{4}-\d\d-\d\dT[\d:.]{5,18}(Z|[+-]\d\d:\d\d)$/
+const HEX = /^[0-9a-f]{16,64}$/
+const VERSION = /^v?\d{1,6}(\.\d{1,6}){0,3}(-[a-z]{1,12}(\.?\d{1,12})?)?$/
+const ADDRESS = /^https?:\/\/[A-Za-z0-9.[\]:-]{1,255}\/?$/
+
+const isWord = (text: string): boolean => WORD.test(text)
+const isFile = (text: string): boolean =>
+  parseArchivedSegmentName(text) !== undefined || parseCheckpointName(text) !== undefined
+
+/** Strings under these names are kept where they have the form that belongs there; any other string may be prose. */
+const FORMS: ReadonlyMap<string, (text: string) => boolean> = new Map([
+  ...['kind', 'status', 'state', 'mode', 'item_type', 'platform'].map(name => [name, isWord] as const),
+  ...['segment', 'file'].map(name => [name, isFile] as const),
+  ...['sha256', 'project_id'].map(name => [name, (text: string) => HEX.test(text)] as const),
+  ...['node', 'version'].map(name => [name, (text: string) => VERSION.test(text)] as const),
+  ['created', text => TIME.test(text)],
+  ['source', text => ADDRESS.test(text) || isWord(text)],
 ])
 /** Strings under these names, and lists of them, name personas. */
 const PERSONAS: ReadonlySet<string> = new Set(['persona', 'from', 'personas', 'missing', 'agent'])
 const NAME_CHARS_MAX = 200
-const WORD = /^[A-Za-z_][A-Za-z0-9_.-]{0,63}$/
-const TIME = /^\d{4}-\d\d-\d\dT[\d:.]{5,18}(Z|[+-]\d\d:\d\d)$/
 const WRITER = /^w_\d+-[0-9a-f]{1,32}$/
 const REDACTED = 'redacted'
-/** Notes of ours hold numbers and hashes, which say what happened to the journal itself. */
 const JOURNAL = 'journal'
+/** Ids of the notes of ours: they hold numbers and hashes, which say what happened to the journal itself. */
+const NOTES: ReadonlySet<string> = new Set([...actionClasses.note_kinds, 'checkpoint_ref', 'seq_repair'])
+const NUMBER = /^\d{1,16}$/
 
 /** Redacts by one mode; names that were replaced stay recognisable as the same. */
 export class Redactor {
   readonly mode: RedactMode
   readonly #known = new Map<string, Map<string, string>>()
 
-  constructor(mode: RedactMode) {
+  readonly #blob: BlobReader
+
+  constructor(mode: RedactMode, blob: BlobReader = () => undefined) {
     this.mode = mode
+    this.#blob = blob
+  }
+
+  /** The id of a journal. */
+  project(id: string): string {
+    return this.mode === 'none' || HEX.test(id) ? id : REDACTED
   }
 
   /** A line without its `\n`, as it may be shown. */
@@ -73,17 +92,17 @@ export class Redactor {
     }
     put('v', 2)
     put('seq', seq)
-    put('ts', ts !== undefined && TIME.test(ts) ? ts : undefined)
+    put('ts', this.time(ts))
     put(
       'writer',
       writer === undefined || WRITER.test(writer) ? writer : this.#numbered('writer', writer, 'w'),
     )
     put('agent', agent === undefined ? undefined : this.persona(agent))
-    put('action', WORD.test(action) ? action : 'other')
-    put('item_type', WORD.test(item_type) ? item_type : 'other')
+    put('action', this.word(action))
+    put('item_type', this.word(item_type))
     put('item_id', item_id === undefined ? undefined : this.id(item_type, item_id))
     put('entity_rev', entity_rev)
-    put('event', event === undefined || WORD.test(event) ? event : 'other')
+    put('event', event === undefined ? undefined : this.word(event))
     put('clock', clock === undefined ? undefined : clocksOf(clock))
     // Only what tells the run apart.
     put(
@@ -93,9 +112,7 @@ export class Redactor {
         : { i: tx.i, id: this.#numbered('tx', tx.id, 't'), n: tx.n },
     )
     put('summary', summary === undefined ? undefined : REDACTED)
-    if (record.payload !== undefined) put('payload', this.#payload(record.payload, item_type))
-    else if (record.payload_ref !== undefined)
-      put('payload', { bytes: record.payload_ref.bytes, redacted: true, schema_version: 1 })
+    put('payload', this.#payloadOf(record))
     return shown
   }
 
@@ -107,11 +124,24 @@ export class Redactor {
 
   /** The id of an item: whose it is, and its number or kind, where it has this form. */
   id(itemType: string, id: string): string {
-    if (this.mode !== 'all' || itemType === JOURNAL) return id
+    if (this.mode !== 'all') return id
+    if (itemType === JOURNAL && NOTES.has(id)) return id
     if (itemType === 'persona') return this.persona(id)
-    const parts = /^(.+)\/(\d+|[a-z-]{1,40})$/s.exec(id)
-    if (parts !== null) return `${this.persona(parts[1] ?? '')}/${parts[2]}`
+    const slash = id.lastIndexOf('/')
+    const tail = id.slice(slash + 1)
+    if (slash > 0 && (NUMBER.test(tail) || (itemType === 'alert' && ALERT_KINDS.has(tail))))
+      return `${this.persona(id.slice(0, slash))}/${tail}`
     return this.#numbered(itemType, id, 'i')
+  }
+
+  /** A time that a record states; nothing where it is none. */
+  time(ts: string | undefined): string | undefined {
+    return this.mode === 'none' || (ts !== undefined && TIME.test(ts)) ? ts : undefined
+  }
+
+  /** A word such as a verb, a type or the kind of an alert. */
+  word(text: string): string {
+    return this.mode === 'none' || WORD.test(text) ? text : 'other'
   }
 
   /** Prose, where a picture would show it. */
@@ -119,10 +149,20 @@ export class Redactor {
     return this.mode === 'none' ? text : REDACTED
   }
 
+  #payloadOf({ payload, payload_ref: ref, item_type }: ReadRecord): JsonObject | undefined {
+    const whole = payload ?? (ref === undefined ? undefined : this.#blob(ref))
+    const shown = whole === undefined ? undefined : this.#payload(whole, item_type)
+    if (ref === undefined || (shown !== undefined && jcs(shown).length <= limits.payloadInlineBytesMax))
+      return shown
+    return { bytes: ref.bytes, redacted: true, schema_version: 1 }
+  }
+
   #payload(payload: JsonObject, itemType: string): JsonObject {
     const shown = empty()
-    for (const [name, value] of Object.entries(payload)) {
-      if (!WORD.test(name) || value === undefined) continue
+    for (const [member, value] of Object.entries(payload)) {
+      if (!WORD.test(member) || value === undefined) continue
+      const isOwn = this.mode !== 'all' || PAYLOAD_MEMBERS.has(member)
+      const name = isOwn ? member : this.#numbered('member', member, 'm')
       if (name === 'item_id' && typeof value === 'string') {
         const type = payload['item_type']
         shown[name] = this.id(typeof type === 'string' ? type : itemType, value)
@@ -143,7 +183,7 @@ export class Redactor {
     if (text.length > NAME_CHARS_MAX) return REDACTED
     if (PERSONAS.has(name)) return this.persona(text)
     if (name === 'source' && this.mode === 'all') return REDACTED
-    return NAMES.has(name) ? text : REDACTED
+    return FORMS.get(name)?.(text) === true ? text : REDACTED
   }
 
   #numbered(kind: string, text: string, letter: string): string {

@@ -38,8 +38,17 @@ export async function run(input: Input, io: Io): Promise<number> {
     )
   }
   const { manifest, slice, blobsMissing } = plan
-  const report = { ...manifest, blobs_missing: blobsMissing, dry_run: isDry, out, unreadable: slice.failures }
+  const report = {
+    ...manifest,
+    blobs_missing: blobsMissing,
+    dry_run: isDry,
+    holes: slice.holes,
+    out,
+    unreadable: slice.failures,
+  }
   printReport(io, input.bool('json'), report, textOf(plan, out, isDry))
+  for (const { from, to } of slice.holes.slice(0, FILES_SHOWN))
+    io.stderr.write(`kim-replay: not in the journal: seq ${from === to ? from : `${from} to ${to}`}\n`)
   if (slice.failures.length > 0 || blobsMissing.length > 0) {
     for (const failure of slice.failures)
       io.stderr.write(`kim-replay: not in it, cannot be read: ${safeText(failure)}\n`)

@@ -9,8 +9,9 @@ import {
   withProgress,
 } from '@kim/cli-kit'
 import { KimError } from '@kim/manifest'
+import type { BundleVerdict } from '../../replay/bundle/bundle-judge.js'
 import { bundleFile } from '../../replay/bundle/manifest.js'
-import { type BundleVerdict, verifyPacked, verifyUnpacked } from '../../replay/bundle/verify-bundle.js'
+import { verifyPacked, verifyUnpacked } from '../../replay/bundle/verify-bundle.js'
 import { closeFile, listEntries, openRegularFile } from '../../store/read-only-fs.js'
 import { verdictText } from '../../verify/verdict-text.js'
 import { verifyJournal } from '../../verify/verify.js'
@@ -53,10 +54,11 @@ async function judgeBundle(path: string, input: Input, io: Io): Promise<number> 
   return verdict.exit
 }
 
+const WRONG_SHOWN = 20
 const MEANING = { 0: 'clean', 5: 'records are missing', 6: 'corrupt' } as const
 
 function textOf(
-  { exit, broken, manifest, files, wrong, findings, records, not_applicable }: BundleVerdict,
+  { exit, broken, manifest, files, wrong, findings, records, redacted_lines, not_applicable }: BundleVerdict,
   path: string,
 ): string[] {
   const range =
@@ -67,7 +69,16 @@ function textOf(
     `${MEANING[exit]}: bundle ${path}`,
     ...(broken === null ? [] : [`  ERROR ${broken}`]),
     `  ${formatCount(records, 'record')} with effect in ${formatCount(files, 'file')} as listed${range}`,
-    ...wrong.map(({ path: file, why }) => `  ERROR ${file}: ${why}`),
+    ...wrong
+      .slice(0, WRONG_SHOWN)
+      .map(
+        ({ path: file, why, detail }) =>
+          `  ERROR ${file}: ${why}${detail === undefined ? '' : `: ${detail}`}`,
+      ),
+    ...(wrong.length > WRONG_SHOWN ? [`  and ${wrong.length - WRONG_SHOWN} more`] : []),
+    ...(redacted_lines === 0
+      ? []
+      : [`  ${formatCount(redacted_lines, 'line')} that held no record, taken out when it was made`]),
     `  not judged, for it is a slice: ${not_applicable.join(', ')}`,
     ...missingText(findings).slice(1, -1),
   ]

@@ -5,9 +5,10 @@ import { blobPath, jcs, KimError } from '@kim/manifest'
 import { readBlob } from '../../store/blob-file.js'
 import type { PassOptions } from '../../verify/pace.js'
 import type { CopiedJournal } from '../copied-journal.js'
+import { Payloads } from '../entity-facts.js'
 import { walkLines } from '../line-walk.js'
 import type { OutFile } from '../output/out-file.js'
-import type { RedactMode } from '../redactor.js'
+import { type RedactMode, Redactor } from '../redactor.js'
 import { paceFrom } from '../state-at.js'
 import { type BundledFile, type BundleManifest, bundleEvents, bundleFile, bundleVersion } from './manifest.js'
 import { Slice, type SliceRange, type SliceTarget } from './slice.js'
@@ -32,13 +33,20 @@ export async function planBundle(
   options: PassOptions,
 ): Promise<BundlePlan> {
   const digests = new Digests()
-  const slice = new Slice(range, mode, digests)
+  const payloads = new Payloads(journal.eventsDir)
+  const unread = new Set<string>()
+  const redactor = new Redactor(mode, ref => {
+    const payload = payloads.of({ payload: undefined, payload_ref: ref })
+    if (payload === undefined) unread.add(ref.sha256)
+    return payload
+  })
+  const slice = new Slice(range, redactor, digests)
   await walkLines(journal, slice, paceFrom(journal, undefined, options))
   const { first, last } = slice
   if (first === undefined || last === undefined)
     throw new KimError('no_record', 'there is no record in that range', { hint: 'see: kim-replay stats' })
   const files = digests.close()
-  const blobsMissing: string[] = []
+  const blobsMissing = [...unread].sort()
   for (const ref of [...slice.blobs.values()].sort((a, b) => (a.sha256 < b.sha256 ? -1 : 1))) {
     const read = readBlob(journal.eventsDir, ref)
     if (read.ok) files.push({ path: blobName(ref.sha256), bytes: ref.bytes, sha256: ref.sha256 })
@@ -46,10 +54,15 @@ export async function planBundle(
   }
   const manifest: BundleManifest = {
     bundle: bundleVersion,
-    created: createdMs === undefined ? (last.ts ?? null) : new Date(createdMs).toISOString(),
+    created: createdMs === undefined ? (redactor.time(last.ts) ?? null) : new Date(createdMs).toISOString(),
     files,
-    project_id: journal.projectId,
-    range: { from_seq: first.seq, to_seq: last.seq, from_ts: first.ts ?? null, to_ts: last.ts ?? null },
+    project_id: redactor.project(journal.projectId),
+    range: {
+      from_seq: first.seq,
+      to_seq: last.seq,
+      from_ts: redactor.time(first.ts) ?? null,
+      to_ts: redactor.time(last.ts) ?? null,
+    },
     records: slice.records,
     redact: mode,
   }
@@ -70,7 +83,9 @@ export async function writeBundle(
   archive.add(text)
   archive.close()
   const target = new Packer(archive, manifest.files)
-  const again = new Slice(range, mode, target, slice.end)
+  const payloads = new Payloads(journal.eventsDir)
+  const redactor = new Redactor(mode, ref => payloads.of({ payload: undefined, payload_ref: ref }))
+  const again = new Slice(range, redactor, target, slice.end)
   await walkLines(journal, again, paceFrom(journal, undefined, options))
   target.close()
   for (const { path, bytes, sha256 } of manifest.files) {

@@ -8,6 +8,12 @@ export const bundleFile = 'bundle.json'
 /** The folder of the journal in a bundle. */
 export const bundleEvents = 'events'
 
+/** Whether a path is that of a file of the journal in a bundle, and leads nowhere else. */
+export function isBundlePath(path: string): boolean {
+  const [first, ...parts] = path.split('/')
+  return first === bundleEvents && parts.length > 0 && !parts.some(part => ['', '.', '..'].includes(part))
+}
+
 /** One file of a bundle. */
 export interface BundledFile {
   readonly path: string

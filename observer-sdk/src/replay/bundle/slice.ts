@@ -11,8 +11,7 @@ import {
 import type { SegmentEntry } from '../../store/listing.js'
 import type { Failure } from '../../store/outcome.js'
 import type { LineSink, Mark } from '../line-walk.js'
-import type { RedactMode } from '../redactor.js'
-import { Redactor } from '../redactor.js'
+import type { Redactor } from '../redactor.js'
 
 /** Where the lines of a slice go. */
 export interface SliceTarget {
@@ -29,10 +28,14 @@ export interface SliceRange {
   readonly toSeq: number
 }
 
+const HOLES_MAX = 1000
+
 /** Cuts a range out of the lines of a journal; a transaction is taken whole. */
 export class Slice implements LineSink {
   readonly blobs: Map<string, PayloadRef> = new Map()
   readonly failures: string[] = []
+  /** Numbers inside the range that no record of the journal has. */
+  readonly holes: { readonly from: number; readonly to: number }[] = []
   records = 0
   first: ReadRecord | undefined
   last: ReadRecord | undefined
@@ -42,16 +45,17 @@ export class Slice implements LineSink {
   readonly #target: SliceTarget
   readonly #redactor: Redactor
   readonly #until: Mark | undefined
+  #before = 0
   /** Lines of a run of which no record is in the range so far. */
   #held: { readonly bytes: Uint8Array; readonly record: ReadRecord; readonly offset: number }[] = []
   #isWithin = false
   #hasFile = false
 
   /** `until` ends it after the line that begins there, whatever stands behind it by now. */
-  constructor(range: SliceRange, mode: RedactMode, target: SliceTarget, until?: Mark) {
+  constructor(range: SliceRange, redactor: Redactor, target: SliceTarget, until?: Mark) {
     this.#range = range
     this.#target = target
-    this.#redactor = new Redactor(mode)
+    this.#redactor = redactor
     this.#until = until
   }
 
@@ -135,6 +139,9 @@ export class Slice implements LineSink {
     this.#target.line(line)
     if (record === undefined) return
     this.records += 1
+    if (this.#before > 0 && record.seq > this.#before + 1 && this.holes.length < HOLES_MAX)
+      this.holes.push({ from: this.#before + 1, to: record.seq - 1 })
+    this.#before = Math.max(this.#before, record.seq)
     this.first ??= record
     this.last = record
     if (record.payload_ref !== undefined && this.#redactor.mode === 'none')

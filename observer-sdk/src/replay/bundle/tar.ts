@@ -53,6 +53,7 @@ export async function readTar(chunks: AsyncIterable<Buffer>, sink: TarSink): Pro
   let isOver = false
   for await (const chunk of chunks) {
     let at = 0
+    if (isOver && chunk.some(byte => byte !== 0)) return 'something follows its end'
     while (at < chunk.length && !isOver) {
       if (left > 0) {
         const part = chunk.subarray(at, at + left)
@@ -71,6 +72,7 @@ export async function readTar(chunks: AsyncIterable<Buffer>, sink: TarSink): Pro
         if (header.length < BLOCK) continue
         if (header.every(byte => byte === 0)) {
           isOver = true
+          if (chunk.subarray(at).some(byte => byte !== 0)) return 'something follows its end'
           continue
         }
         const entry = entryIn(header)
@@ -91,6 +93,8 @@ function entryIn(block: Buffer): TarEntry | string {
     block.toString('latin1', at, at + length).replace(/[\0 ]+$/, '')
   if (field(257, 5) !== 'ustar') return 'this is no ustar archive'
   if (Number.parseInt(field(148, 8), 8) !== checksum(block)) return 'the header of a file is damaged'
+  // Whoever unpacks it would put the file below that.
+  if (field(345, 155) !== '') return 'the path of a file stands in two parts'
   const size = field(124, 12)
   if (!/^[0-7]{1,11}$/.test(size)) return 'a file has no size'
   if (field(156, 1) !== '0' && field(156, 1) !== '') return 'it holds something that is no file'

@@ -1,17 +1,21 @@
 /** The file that a person asked for: it appears whole, or not at all. */
-import { closeSync, constants, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, constants, fchmodSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { outPlace } from './out-place.js'
 
 /** A file on its way. */
 export class OutFile {
   readonly #path: string
   readonly #temp: string
   readonly #fd: number
+  #isOpen = true
 
-  constructor(path: string) {
+  constructor(name: string) {
+    const { path, mode } = outPlace(name)
     this.#path = path
     this.#temp = join(dirname(path), `.${basename(path)}.${process.pid}.tmp`)
     this.#fd = openSync(this.#temp, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600)
+    if (mode !== undefined) fchmodSync(this.#fd, mode)
   }
 
   write(data: Uint8Array | string): void {
@@ -21,26 +25,31 @@ export class OutFile {
 
   /** The file stands under its name. */
   finish(): void {
-    closeSync(this.#fd)
+    this.#close()
     renameSync(this.#temp, this.#path)
   }
 
   /** Nothing is left of it. */
   abandon(): void {
-    closeSync(this.#fd)
+    this.#close()
     rmSync(this.#temp, { force: true })
+  }
+
+  #close(): void {
+    if (this.#isOpen) closeSync(this.#fd)
+    this.#isOpen = false
   }
 }
 
 /** Lets `fill` write the file; what goes wrong leaves what stood under the name before. */
 export async function writeOut(path: string, fill: (file: OutFile) => Promise<void>): Promise<void> {
   const file = new OutFile(path)
-  let isFilled = false
+  let isDone = false
   try {
     await fill(file)
-    isFilled = true
+    file.finish()
+    isDone = true
   } finally {
-    if (!isFilled) file.abandon()
+    if (!isDone) file.abandon()
   }
-  file.finish()
 }

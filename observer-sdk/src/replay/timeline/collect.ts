@@ -163,7 +163,7 @@ class Collector {
     return {
       title,
       created: created === undefined ? null : new Date(created).toISOString(),
-      project_id: projectId,
+      project_id: this.#redactor.project(projectId),
       redact: mode,
       from_ms: Number.isFinite(from) ? from : null,
       to_ms: Number.isFinite(to) ? to : null,
@@ -187,18 +187,19 @@ class Collector {
   #follow({ item_type, item_id = '', action, payload, seq }: ReadRecord, lane: number, t: number): void {
     if (item_type === 'alert') {
       const kind = payload?.['kind']
-      const name = typeof kind === 'string' ? kind : item_id.slice(item_id.lastIndexOf('/') + 1)
+      const own = typeof kind === 'string' ? kind : item_id.slice(item_id.lastIndexOf('/') + 1)
+      const name = this.#redactor.word(own)
       const reason = payload?.['reason']
       // A reason often begins with the kind, which stands before it anyway.
       const words =
-        typeof reason === 'string' ? reason.slice(reason.startsWith(`${name}: `) ? name.length + 2 : 0) : ''
+        typeof reason === 'string' ? reason.slice(reason.startsWith(`${own}: `) ? own.length + 2 : 0) : ''
       const why = words === '' ? '' : `: ${this.#redactor.prose(words.slice(0, 200))}`
       const key = `alert ${item_id}`
       if (action === 'delete' || payload?.['status'] !== 'open') this.#spans.end(key, t, seq)
       else
         this.#spans.begin(key, {
           lane,
-          kind: name === 'unreachable' ? 'outage' : 'alert',
+          kind: own === 'unreachable' ? 'outage' : 'alert',
           from: t,
           from_seq: seq,
           label: `${name.slice(0, 60)}${why}`,
@@ -273,14 +274,8 @@ class Collector {
     const id = item_id === undefined ? '' : this.#redactor.id(item_type, item_id)
     const what = event === undefined ? action : event
     const text = this.#request.mode === 'none' && summary !== undefined ? `: ${summary.slice(0, 200)}` : ''
-    const [shownType, shownWhat] =
-      this.#request.mode === 'none' ? [item_type, what] : [word(item_type), word(what)]
-    return `${shownWhat} ${shownType} ${id}`.slice(0, 200) + text
+    return `${this.#redactor.word(what)} ${this.#redactor.word(item_type)} ${id}`.slice(0, 200) + text
   }
-}
-
-function word(text: string): string {
-  return /^[A-Za-z_][A-Za-z0-9_.-]{0,63}$/.test(text) ? text : 'other'
 }
 
 function kindOf(
