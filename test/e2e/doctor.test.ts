@@ -210,6 +210,52 @@ t.test('doctor - a file of another owner is given back, and never taken away', {
   t.match(await machine.look(t, 'store-modes'), { status: 'ok' })
 })
 
+t.test('doctor - what stands in the place of the lock or of the socket is named before its mode', async t => {
+  const machine = new Machine(t).fill()
+  for (const [name, why] of [
+    ['lock', /run\/lock: no regular file/],
+    ['control.sock', /run\/control\.sock: no socket/],
+    ['health.json', /run\/health\.json: no regular file/],
+  ] as const) {
+    const path = join(machine.store, 'run', name)
+    rmSync(path, { force: true })
+    mkdirSync(path, { mode: 0o755 })
+    const seen = await machine.look(t, 'store-modes', '--fix')
+    t.match(seen, { status: 'fail', evidence: why, fixed: false })
+    const command = /mv .*/.exec(seen.remedy ?? '')?.[0] ?? 'false'
+    t.equal(spawnSync('sh', ['-c', command]).status, 0, command)
+    t.match(await machine.look(t, 'store-modes'), { status: 'ok' })
+  }
+})
+
+t.test('doctor - a sink that is held, one that is off, and one that nothing runs', async t => {
+  const machine = new Machine(t).fill()
+  const journal = openJournal({ storeDir: machine.store })
+  const { projectId } = journal
+  journal.close()
+  const ledgers = join(machine.home, 'state', 'kim', 'clients', 'kim-producer', 'sinks', projectId)
+  mkdirSync(ledgers, { recursive: true })
+  const put = (name: string, held: readonly unknown[]): void =>
+    writeFileSync(
+      join(ledgers, name),
+      JSON.stringify({ schema_version: 1, sink: 'file:/ev', passed: [2, null], held, names: [] }),
+    )
+  put('1.json', [])
+  t.match(await machine.look(t, 'sinks'), { status: 'ok', evidence: '1 of them' })
+  put('1.json', [['river', 1, null, 'the disk is full']])
+  t.match(await machine.look(t, 'sinks'), {
+    status: 'warn',
+    evidence: 'file:/ev of river is held: the disk is full',
+    remedy: /tried again/,
+  })
+  writeFileSync(join(ledgers, '1.json'), '{')
+  const off = await machine.look(t, 'sinks')
+  t.match(off, { status: 'fail', evidence: /is off: .*holds no watermark/ })
+  const command = /rm \S+/.exec(off.remedy ?? '')?.[0] ?? 'false'
+  t.equal(spawnSync('sh', ['-c', command]).status, 0, command)
+  t.match(await machine.look(t, 'sinks'), { status: 'ok', evidence: '0 of them' })
+})
+
 t.test('doctor - a directory above the store that others can write to', async t => {
   const machine = new Machine(t).fill()
   chmodSync(join(machine.home, 'state'), 0o777)
@@ -224,7 +270,7 @@ t.test('doctor - a segment that is gone, and one that was changed', async t => {
   const [, second = ''] = machine.segments()
   const bytes = readFileSync(second)
   unlinkSync(second)
-  t.match(await machine.look(t, 'journal'), { status: 'fail', remedy: /journal verify .*repair --dry-run/ })
+  t.match(await machine.look(t, 'journal'), { status: 'fail', remedy: /journal verify --store \S+; .*repair --store \S+ --dry-run/ })
   writeFileSync(second, bytes.toString('latin1').replace('"x"', '"y"'), { encoding: 'latin1', mode: 0o600 })
   t.match(await machine.look(t, 'journal'), { status: 'fail', evidence: /damaged: .*chain_broken/ })
   writeFileSync(second, bytes, { mode: 0o600 })
@@ -315,7 +361,7 @@ t.test('doctor - a producer that never ran, stopped, died, hangs, or is another 
   t.match(await machine.look(t, 'producer'), {
     status: 'warn',
     evidence: /no producer ever ran/,
-    remedy: /kim-producer run/,
+    remedy: /kim-producer run --store \S+, or kim-producer install-service --store \S+$/,
   })
   mkdirSync(join(machine.store, 'run'), { mode: 0o700 })
   for (const text of ['{not json', '[1]', '{}', '']) {

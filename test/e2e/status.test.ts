@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { storePaths } from '@kim/manifest'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { Test } from 'tap'
-import { complete, counts, FP, NF, row, type Scene } from '../kit/kijito/index.js'
+import { complete, counts, FP, NF, page, row, type Scene } from '../kit/kijito/index.js'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 const schema = JSON.parse(readFileSync(join(root, 'producer/schema/output-status.json'), 'utf8')) as object
@@ -95,6 +95,54 @@ row(
 )
 
 row(
+  'CL-54 forgotten',
+  'a sink that was given up says how to forget it, and one that is off stands there once',
+  { standing: { cursor: 4 } },
+  async (t, scene) => {
+    const lines = join(scene.home, 'out', 'ev.ndjson')
+    const flags = [...NF, '--events-file', lines]
+    scene.newest(complete(4))
+    const both = scene.start([...flags, '--emit', 'stdout-jsonl'])
+    await scene.tells('armed(4)')
+    t.equal(await both.stop(), 0, both.stderr)
+    t.notMatch(await words(t, scene), /to forget it/, 'the next producer may go on with both')
+    const one = scene.start(flags)
+    await scene.until('it runs', () => one.stderr.includes('"started"'))
+    const line = /\nsink {6}stdout-jsonl: \d+ records behind, and nothing runs it; to forget it: (rm \S+)\n/
+    const [, command = 'false'] = line.exec(await words(t, scene)) ?? []
+    t.equal(spawnSync('sh', ['-c', command]).status, 0, command)
+    const { sinks } = await status(t, scene)
+    t.match(sinks, [{ identity: `file:${lines}`, state: 'working', file: /\.json$/ }])
+    await one.stop()
+    writeFileSync(String(sinks[0]?.['file']), '{')
+    const off = scene.start(flags)
+    await scene.until('it says so', () => off.stderr.includes('"sink_off"'))
+    await scene.until('it runs', () => off.stderr.includes('"started"'))
+    t.match(await status(t, scene), { sinks: [{ identity: `file:${lines}`, state: 'off' }] })
+    t.equal((await status(t, scene)).sinks.length, 1)
+    const doctor = scene.run(['doctor', '--only', 'sinks', '--store', scene.store])
+    t.equal(await scene.endOf(doctor), 1)
+    t.match(doctor.stdout, /^fail +sinks +file:.* is off: /)
+    await off.stop()
+  },
+)
+
+row(
+  'CL-54 held',
+  'a doctor hears of a held sink from the producer itself',
+  { standing: { cursor: 4 } },
+  async (t, scene) => {
+    scene.newest(complete(4))
+    const producer = scene.start([...NF, '--emit', 'exec-per-event', '--exec', 'exit 7'])
+    await scene.until('it is refused', () => producer.stderr.includes('sink_failing'))
+    const doctor = scene.run(['doctor', '--only', 'sinks', '--store', scene.store])
+    t.equal(await scene.endOf(doctor), 0, doctor.stderr)
+    t.match(doctor.stdout, /^warn +sinks +exec-per-event is held: .*exited with 7\n/)
+    await producer.stop()
+  },
+)
+
+row(
   'CL-54 backlog',
   'what the server calls unread and the journal does not have',
   { standing: { cursor: 4 } },
@@ -115,6 +163,37 @@ row(
     scene.pending(counts({ argus: 0 }, 2))
     await scene.polls(2)
     t.match((await status(t, scene)).backlog, { state: 'none', as_of: String })
+    await next.stop()
+  },
+)
+
+row(
+  'CL-54 hidden',
+  'unread mail that the server does not show is no backlog, and what is missing besides is',
+  {},
+  async (t, scene) => {
+    const window = page([11, 12, 13], { truncated: true, size_dropped: 10, next_before_id: 11, unread_not_shown: 10 })
+    scene.newest(window)
+    scene.pending(counts({ argus: 13 }, 1))
+    const producer = scene.start(FP)
+    await scene.tells('armed(13)')
+    await scene.until('it is announced', () => scene.story().includes('alert unread-not-shown'))
+    await scene.polls(2)
+    t.match((await status(t, scene)).backlog, { state: 'none', personas: [], hidden: 10 })
+    t.match(await words(t, scene), /\nbacklog {3}none: .*, but for 10 that it does not show/)
+    const doctor = scene.run([
+      ...['doctor', '--only', 'backlog', '--store', scene.store],
+      ...['--url', scene.url, '--allow-loopback', '--dialect', 'hosted'],
+    ], { KIM_TOKEN: 'tok' })
+    t.equal(await scene.endOf(doctor), 0, doctor.stderr)
+    t.match(doctor.stdout, /^ok +backlog /)
+    await producer.stop()
+    scene.pending(counts({ argus: 14 }, 2))
+    const next = scene.start(FP)
+    await scene.polls(2)
+    t.match((await status(t, scene)).backlog, {
+      personas: [{ persona: 'argus', there: 14, here: 3, hidden: 10 }],
+    })
     await next.stop()
   },
 )

@@ -12,7 +12,7 @@ const LONG_WORK = new Set(['checkpoint', 'gc'])
 export function askIfRunning(
   paths: StorePaths,
   verb: string,
-  { env, signal }: Io,
+  { env, signal }: Pick<Io, 'env' | 'signal'>,
   params?: JsonObject,
   answerMs: number = ANSWER_MS_MAX,
 ): Promise<ControlReply | undefined> {

@@ -1,7 +1,7 @@
 import { homedir } from 'node:os'
 import { resolve } from 'node:path'
-import { type Flag, type Input, type Io, usageError } from '@kim/cli-kit'
-import { defaultStore, storePaths } from '@kim/manifest'
+import { type Flag, type Input, type Io, shellWord, usageError } from '@kim/cli-kit'
+import { defaultStore, type Environment, storePaths } from '@kim/manifest'
 
 /** Which store: `--store`, else the variable, else the default one. */
 export const storeFlag: Flag = {
@@ -31,6 +31,11 @@ export const dryRunFlag: Flag = {
 /** The store a command works on, absolute. */
 export function storeOf(input: Input, io: Io): string {
   return resolve(input.text('store') ?? defaultStore(io.env, homedir()))
+}
+
+/** A command as it has to be typed to be about this store. */
+export function storeCommand(words: string, storeDir: string, env: Environment): string {
+  return storeDir === defaultStore(env, homedir()) ? words : `${words} --store ${shellWord(storeDir)}`
 }
 
 /** The events directory a command reads. */

@@ -16,6 +16,12 @@ export interface Progress {
   readonly names: readonly (readonly [persona: string, name: string])[]
 }
 
+/** Where the watermark of a sink on a journal is kept. */
+export function ledgerPath(directory: string, projectId: string, identity: string): string {
+  const name = createHash('sha256').update(identity).digest('hex').slice(0, 16)
+  return join(directory, projectId, `${name}.json`)
+}
+
 /**
  * The durable watermark of one sink on one journal: a small file in client-private state, never in the store.
  * What stands there and is none is refused: taking it for none would pass over mail.
@@ -26,8 +32,7 @@ export class Ledger {
   readonly #disk: Disk
 
   constructor(directory: string, projectId: string, identity: string, disk: Disk) {
-    const name = createHash('sha256').update(identity).digest('hex').slice(0, 16)
-    this.path = join(directory, projectId, `${name}.json`)
+    this.path = ledgerPath(directory, projectId, identity)
     this.#identity = identity
     this.#disk = disk
   }

@@ -15,6 +15,7 @@ import { producer } from './checks/producer.js'
 import { numbers } from './checks/seq-room.js'
 import { server } from './checks/server.js'
 import { service } from './checks/service.js'
+import { sinks } from './checks/sinks.js'
 import { sourceIdentity } from './checks/source-identity.js'
 import { store } from './checks/store.js'
 import { storeModes } from './checks/store-modes.js'
@@ -42,6 +43,7 @@ export const CHECKS: readonly Check[] = [
   linger,
   inboxes,
   backlog,
+  sinks,
   consumers,
   clock,
 ]

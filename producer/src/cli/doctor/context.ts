@@ -9,7 +9,9 @@ import type { Answer, Directory } from '../../source/answer.js'
 import { openSource } from '../../source/open-source.js'
 import type { Source } from '../../source/source.js'
 import type { RunOptions } from '../run/options.js'
+import { askedSign } from '../status/asked-sign.js'
 import { type LastSign, lastSign } from '../status/last-sign.js'
+import { storeCommand } from '../store-flags.js'
 import { version } from '../version.js'
 
 /** What a check looks at. Everything that costs something is had once, when the first check asks. */
@@ -23,6 +25,7 @@ export class Context {
   /** Whether somebody asked about that service and not about that of the store. */
   readonly isServiceNamed: boolean
   readonly signal: AbortSignal
+  #asked: Promise<LastSign> | undefined
   #observer: Promise<Observer | undefined> | undefined
   #source: Promise<Source> | undefined
   #directory: Promise<Answer<Directory>> | undefined
@@ -52,6 +55,17 @@ export class Context {
   /** What the running producer, or the last one, says of itself. */
   sign(): LastSign {
     return lastSign(this.paths, Date.now())
+  }
+
+  /** The same, by the word of the one that runs, if it answers; asked once. */
+  asked(): Promise<LastSign> {
+    this.#asked ??= askedSign(this.paths, { env: this.env, signal: this.signal })
+    return this.#asked
+  }
+
+  /** A command as it has to be typed to be about this store. */
+  command(words: string): string {
+    return storeCommand(words, this.paths.root, this.env)
   }
 
   /** The journal as a reader sees it; undefined if there is none. */

@@ -1,4 +1,4 @@
-import { formatDuration } from '@kim/cli-kit'
+import { formatDuration, shellWord } from '@kim/cli-kit'
 import type { JsonObject, StorePaths } from '@kim/manifest'
 import type { Consumer } from '@kim/observer-sdk'
 import type { Backlog } from './backlog.js'
@@ -44,7 +44,7 @@ export function standingLines(
       ? [`source    ${health['source']} (${health['dialect']}), counts ${health['counts']}`]
       : []),
     backlogLine(backlog, nowMs),
-    ...sinks.map(sink => `sink      ${sinkText(sink)}`),
+    ...sinks.map(sink => `sink      ${sinkText(sink)}${forgetText(sink, sign)}`),
     ...consumers.map(consumer => `consumer  ${consumerText(consumer)}`),
     ...personas.map(
       persona => `inbox     ${String(persona['persona']).padEnd(width)}  ${personaText(persona, nowMs)}`,
@@ -60,11 +60,14 @@ function producerLine({ state, pid, started, ageMs, health }: LastSign): string 
   return `producer  ${STATE_WORDS[state]}${reason}${who}${seen}`
 }
 
-function backlogLine({ state, as_of, personas }: Backlog, nowMs: number): string {
+function backlogLine({ state, as_of, personas, hidden }: Backlog, nowMs: number): string {
   if (state === 'unknown') return 'backlog   unknown: nobody heard what the server counts'
   const age = as_of === null ? Number.NaN : Math.max(0, nowMs - Date.parse(as_of))
   const when = age >= 1000 ? ` (as heard ${formatDuration(age)} ago)` : ''
-  if (state === 'none') return `backlog   none: what the server calls unread stands in the journal${when}`
+  if (state === 'none') {
+    const but = hidden === 0 ? '' : `, but for ${hidden} that it does not show`
+    return `backlog   none: what the server calls unread stands in the journal${but}${when}`
+  }
   const shown = personas
     .slice(0, SHOWN_MAX)
     .map(({ persona, there, here }) => `${persona} ${there} unread at the server, ${here} in the journal`)
@@ -83,6 +86,11 @@ function sinkText({ identity, state, why, behind, lanes, held }: SinkLine): stri
       return `${name}${for_ms > 0 ? ` for ${formatDuration(for_ms)}` : ''}: ${reason}`
     })
   return [`${identity}: ${words}`, ...stuck].join('; ') + (stuck.length > 0 ? more(held) : '')
+}
+
+/** While a producer runs without it, a sink was given up; while none runs, its watermark is what the next one goes on from. */
+function forgetText({ state, file }: SinkLine, sign: LastSign): string {
+  return state === 'idle' && sign.state === 'running' ? `; to forget it: rm ${shellWord(file)}` : ''
 }
 
 function consumerText({ consumer, behind, in_use: isUsed }: Consumer): string {

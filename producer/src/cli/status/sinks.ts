@@ -1,13 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { clientState, type Environment, isJsonObject, type JsonObject } from '@kim/manifest'
-import { parseLedger } from '../../sinks/ledger.js'
+import { ledgerPath, parseLedger } from '../../sinks/ledger.js'
 import { type SinkStatus, sinkKind } from '../../sinks/sink-status.js'
 
 /** A sink as it is, or as its ledger says it was left. */
 export type SinkLine = Omit<SinkStatus, 'state'> & {
   /** `idle`: no process runs it; its watermark stays where it is. */
   readonly state: SinkStatus['state'] | 'idle'
+  /** Its watermark. Without it nobody remembers the sink. */
+  readonly file: string
 }
 
 /** The sinks of a journal: what the producer that runs says of its own, and the ledgers of all others. */
@@ -17,12 +19,13 @@ export function sinksOf(
   journal: { readonly projectId: string; readonly headSeq: number },
   told: JsonObject,
 ): SinkLine[] {
-  const running = Array.isArray(told['sinks']) ? told['sinks'].filter(isSinkStatus) : []
-  const others = ledgersIn(
-    join(clientState(env, home, 'kim-producer'), 'sinks', journal.projectId),
-    journal.headSeq,
-  )
-  return [...running, ...others.filter(({ identity }) => !running.some(sink => sink.identity === identity))]
+  const directory = join(clientState(env, home, 'kim-producer'), 'sinks')
+  const running = (Array.isArray(told['sinks']) ? told['sinks'].filter(isSinkStatus) : []).map(sink => ({
+    ...sink,
+    file: ledgerPath(directory, journal.projectId, sink.identity),
+  }))
+  const others = ledgersIn(join(directory, journal.projectId), journal.headSeq)
+  return [...running, ...others.filter(({ file }) => !running.some(sink => sink.file === file))]
 }
 
 function isSinkStatus(value: unknown): value is SinkStatus {
@@ -44,7 +47,7 @@ function ledgerLine(path: string, headSeq: number): SinkLine {
   const ledger = parsed(path)
   if (ledger === undefined) {
     const why = `${path} holds no watermark`
-    return { sink: 'unknown', identity: path, state: 'off', why, seq: null, behind: null, ...nothing }
+    return { sink: 'unknown', identity: path, state: 'off', why, seq: null, behind: null, ...nothing, file: path }
   }
   const { passed, held } = ledger.progress
   const lanes = held
@@ -61,6 +64,7 @@ function ledgerLine(path: string, headSeq: number): SinkLine {
     behind: Math.max(0, headSeq - Math.min(passed.seq, lanes[0]?.seq ?? passed.seq)),
     held: lanes.length,
     lanes,
+    file: path,
   }
 }
 

@@ -3,16 +3,14 @@ import { homedir } from 'node:os'
 import type { Input, Io } from '@kim/cli-kit'
 import { isCount, isJsonObject, type JsonObject, KimError, type StorePaths, storePaths } from '@kim/manifest'
 import { consumersOf, memoryCursors, openObserver } from '@kim/observer-sdk'
-import { askIfRunning } from '../ask-producer.js'
 import { report } from '../report.js'
 import { storeOf } from '../store-flags.js'
-import { backlogOf } from './backlog.js'
-import { type LastSign, lastSign } from './last-sign.js'
+import { askedSign } from './asked-sign.js'
+import { backlogOf, type UnreadHere } from './backlog.js'
+import { hiddenUnread } from './hidden-unread.js'
+import type { LastSign } from './last-sign.js'
 import { type Standing, standingLines } from './lines.js'
 import { sinksOf } from './sinks.js'
-
-/** How long a producer is waited for; one that does not answer by then is not the one to ask. */
-const ANSWER_MS_MAX = 2000
 
 /** Four facts, kept apart: what is still to come, who brings it, who passes it on, and who has read it (CL-54). */
 export async function run(input: Input, io: Io): Promise<number> {
@@ -22,7 +20,7 @@ export async function run(input: Input, io: Io): Promise<number> {
       hint: 'kim-producer run makes it; name another one with --store DIR',
     })
   }
-  const sign = await signOf(paths, io)
+  const sign = await askedSign(paths, io)
   const standing = await standingOf(paths, sign, io)
   const { state, pid, started, ageMs, health } = sign
   const facts = {
@@ -38,20 +36,13 @@ export async function run(input: Input, io: Io): Promise<number> {
   return 0
 }
 
-/** What the producer says of itself, or what it left. */
-async function signOf(paths: StorePaths, io: Io): Promise<LastSign> {
-  const told = await askIfRunning(paths, 'status', io, undefined, ANSWER_MS_MAX).catch(() => undefined)
-  const found = lastSign(paths, Date.now())
-  return told?.ok === true ? { ...found, state: 'running', ageMs: 0, health: told.result } : found
-}
-
 /** The server's count is what is commonly meant by `unread`, and the journal's by its readers: here each has a name. */
-function inboxes(health: JsonObject, unreadHere: (persona: string) => number): JsonObject[] {
+function inboxes(health: JsonObject, unreadHere: (persona: string) => UnreadHere): JsonObject[] {
   const told = Array.isArray(health['personas']) ? health['personas'].filter(isJsonObject) : []
   return told.map(inbox => ({
     ...inbox,
     ...(isCount(inbox['unread']) ? { unread_server: inbox['unread'] } : {}),
-    unread_journal: unreadHere(String(inbox['persona'])),
+    unread_journal: unreadHere(String(inbox['persona'])).here,
   }))
 }
 
@@ -65,7 +56,10 @@ async function standingOf(paths: StorePaths, { state, health }: LastSign, io: Io
   try {
     const journal = { projectId: observer.projectId, headSeq: observer.head.seq }
     const running: JsonObject = state === 'running' || state === 'hung' ? health : {}
-    const unreadHere = (persona: string): number => observer.persona(persona).unread
+    const unreadHere = (persona: string): UnreadHere => ({
+      here: observer.persona(persona).unread,
+      hidden: hiddenUnread(observer, persona),
+    })
     return {
       head_seq: journal.headSeq,
       project_id: journal.projectId,

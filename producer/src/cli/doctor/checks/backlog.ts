@@ -1,4 +1,5 @@
 import { KimError } from '@kim/manifest'
+import { hiddenUnread } from '../../status/hidden-unread.js'
 import { type Check, fine, unseen } from '../check.js'
 
 /** Does what the server calls unread stand in the journal. */
@@ -16,7 +17,7 @@ export const backlog: Check = {
       const short = known.flatMap(name => {
         const upstream = answer.value.byPersona.get(name)?.unread ?? 0
         const here = observer.persona(name).unread
-        return upstream > here ? [`${name}: ${upstream} unread at the server, ${here} in the journal`] : []
+        return upstream > here + hiddenUnread(observer, name) ? [`${name}: ${upstream} unread at the server, ${here} in the journal`] : []
       })
       const [first] = short
       if (first === undefined) return fine(`${known.length} inboxes compared`)
@@ -24,7 +25,7 @@ export const backlog: Check = {
       return {
         status: 'warn',
         evidence: `${first}${more}`,
-        remedy: 'if it stays so for a minute: kim-producer poke, then kim-producer status',
+        remedy: `if it stays so for a minute: ${context.command('kim-producer poke')}, then ${context.command('kim-producer status')}`,
       }
     } catch (error) {
       if (error instanceof KimError) return unseen('the server could not be asked')

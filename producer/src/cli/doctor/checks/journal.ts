@@ -11,11 +11,13 @@ const BYTES_MAX = 256 * 1024 ** 2
 export const journal: Check = {
   id: 'journal',
   about: 'the journal is whole: segments, checkpoints and blobs agree',
-  look: async ({ hasStore, paths, signal }) => {
+  look: async context => {
+    const { hasStore, paths, signal } = context
+    const verify = context.command('kim-producer journal verify')
     if (!hasStore) return unseen('there is no store')
     const bytes = sizeOf(paths.events)
     if (bytes > BYTES_MAX) {
-      return unseen(`${formatBytes(bytes)} are more than is judged here`, 'run: kim-producer journal verify')
+      return unseen(`${formatBytes(bytes)} are more than is judged here`, `run: ${verify}`)
     }
     const { exit, findings, hint } = await verifyJournal({ eventsDir: paths.events, signal })
     if (exit === 0) return fine(`${formatBytes(bytes)} judged`)
@@ -24,7 +26,7 @@ export const journal: Check = {
       status: 'fail',
       evidence:
         exit === 5 ? `records are missing: ${kinds.join(', ')}` : `damaged: ${kinds.join(', ') || hint}`,
-      remedy: `see where: kim-producer journal verify --store ${paths.root}; then: kim-producer journal repair --dry-run`,
+      remedy: `see where: ${verify}; then: ${context.command('kim-producer journal repair')} --dry-run`,
     }
   },
 }

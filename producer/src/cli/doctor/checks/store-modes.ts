@@ -1,5 +1,7 @@
 import { chmodSync, lstatSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
+import { shellWord } from '@kim/cli-kit'
+import type { StorePaths } from '@kim/manifest'
 import { ownerRemedy } from '../../../journal/failure.js'
 import { type Check, type Found, fine, unseen } from '../check.js'
 
@@ -19,37 +21,50 @@ interface Flaw {
 export const storeModes: Check = {
   id: 'store-modes',
   about: 'only its owner can read and write the store',
-  look: ({ hasStore, paths }) => {
+  look: context => {
+    const { hasStore, paths } = context
     const uid = process.getuid?.()
     if (!hasStore) return unseen('there is no store')
     if (uid === undefined) return unseen('this platform has no file modes')
     const flaws: Flaw[] = []
     const seen = { count: 0 }
     walk(paths.root, uid, flaws, seen)
-    const [first] = flaws
+    // A mode does not matter where something else stands than what belongs there.
+    const first = misplaced(paths)[0] ?? flaws.find(({ mode }) => mode === undefined) ?? flaws[0]
     if (first === undefined) return fine(`${seen.count} files and directories, all of them private`)
-    return judged(first, flaws, uid)
+    return judged(paths.root, first, flaws, uid, context.command('kim-producer doctor --fix'))
   },
 }
 
-function judged(first: Flaw, flaws: readonly Flaw[], uid: number): Found {
-  const more = flaws.length > 1 ? `, and ${flaws.length - 1} more like it` : ''
+/** What `run/` has under a name that another kind of file belongs to. */
+function misplaced({ lock, health, metrics, controlPath, controlSocket }: StorePaths): Flaw[] {
+  const files = [lock, health, metrics, controlPath].flatMap(path => {
+    const stat = lstatSync(path, { throwIfNoEntry: false })
+    return stat === undefined || stat.isFile() ? [] : [{ path, why: 'no regular file', mode: undefined }]
+  })
+  const socket = lstatSync(controlSocket, { throwIfNoEntry: false })
+  const isSocket = socket === undefined || socket.isSocket()
+  return isSocket ? files : [...files, { path: controlSocket, why: 'no socket', mode: undefined }]
+}
+
+function judged(root: string, first: Flaw, flaws: readonly Flaw[], uid: number, fix: string): Found {
+  const others = flaws.filter(({ path }) => path !== first.path).length
+  const more = others > 0 ? `, and ${others} more` : ''
   const evidence = `${first.path}: ${first.why}${more}`
-  const canMend = flaws.every(({ mode }) => mode !== undefined)
-  if (!canMend) {
+  if (first.mode === undefined) {
     return {
       status: 'fail',
       evidence,
       remedy:
         first.owner === undefined
-          ? `look where it came from, then take it away: ls -la ${first.path}`
+          ? `look where it came from: ls -la ${shellWord(first.path)}; then take it away: mv ${shellWord(first.path)} ${shellWord(`${root}.${basename(first.path)}`)}`
           : ownerRemedy(first.path, first.owner, uid),
     }
   }
   return {
     status: 'fail',
     evidence,
-    remedy: `chmod ${first.mode?.toString(8)} ${first.path}   (all of them: kim-producer doctor --fix)`,
+    remedy: `chmod ${first.mode.toString(8)} ${shellWord(first.path)}   (all of them: ${fix})`,
     fix: () => {
       for (const { path, mode } of flaws) if (mode !== undefined) chmodSync(path, mode)
     },

@@ -1,0 +1,45 @@
+import { shellWord } from '@kim/cli-kit'
+import { type SinkLine, sinksOf } from '../../status/sinks.js'
+import { type Check, type Found, fine, unseen } from '../check.js'
+
+/** Whoever cannot follow a journal is told by a sink, and hears nothing while it takes nothing. */
+export const sinks: Check = {
+  id: 'sinks',
+  about: 'every sink takes what it is given',
+  look: async context => {
+    const observer = await context.observer()
+    if (observer === undefined) return unseen('there is no store')
+    const { projectId, head } = observer
+    const { state, health } = await context.asked()
+    const told = state === 'running' || state === 'hung' ? health : {}
+    const all = sinksOf(context.env, context.home, { projectId, headSeq: head.seq }, told)
+    const off = all.filter(sink => sink.state === 'off')
+    if (off.length > 0) return offFound(off)
+    const held = all.flatMap(({ identity, lanes }) =>
+      lanes.flatMap(({ lane, why }) =>
+        why === null ? [] : [`${identity}${lane === '' ? '' : ` of ${lane}`} is held: ${why}`],
+      ),
+    )
+    const [first] = held
+    if (first === undefined) return fine(`${all.length} of them`)
+    return {
+      status: 'warn',
+      evidence: `${first}${more(held.length)}`,
+      remedy:
+        'mend what it names: it is tried again by itself, at most 30 s later, and catches up in order, while a producer runs',
+    }
+  },
+}
+
+function offFound(off: readonly SinkLine[]): Found {
+  const [{ identity, why, file }] = off as readonly [SinkLine, ...SinkLine[]]
+  return {
+    status: 'fail',
+    evidence: `${identity} is off: ${why}${more(off.length)}`,
+    remedy: `put the file back, or rm ${shellWord(file)} to begin at the head; then start the producer again`,
+  }
+}
+
+function more(count: number): string {
+  return count > 1 ? `, and ${count - 1} more` : ''
+}
