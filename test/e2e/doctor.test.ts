@@ -270,7 +270,10 @@ t.test('doctor - a segment that is gone, and one that was changed', async t => {
   const [, second = ''] = machine.segments()
   const bytes = readFileSync(second)
   unlinkSync(second)
-  t.match(await machine.look(t, 'journal'), { status: 'fail', remedy: /journal verify --store \S+; .*repair --store \S+ --dry-run/ })
+  t.match(await machine.look(t, 'journal'), {
+    status: 'fail',
+    remedy: /journal verify --store \S+; .*repair --store \S+ --dry-run/,
+  })
   writeFileSync(second, bytes.toString('latin1').replace('"x"', '"y"'), { encoding: 'latin1', mode: 0o600 })
   t.match(await machine.look(t, 'journal'), { status: 'fail', evidence: /damaged: .*chain_broken/ })
   writeFileSync(second, bytes, { mode: 0o600 })

@@ -172,7 +172,12 @@ row(
   'unread mail that the server does not show is no backlog, and what is missing besides is',
   {},
   async (t, scene) => {
-    const window = page([11, 12, 13], { truncated: true, size_dropped: 10, next_before_id: 11, unread_not_shown: 10 })
+    const window = page([11, 12, 13], {
+      truncated: true,
+      size_dropped: 10,
+      next_before_id: 11,
+      unread_not_shown: 10,
+    })
     scene.newest(window)
     scene.pending(counts({ argus: 13 }, 1))
     const producer = scene.start(FP)
@@ -181,10 +186,13 @@ row(
     await scene.polls(2)
     t.match((await status(t, scene)).backlog, { state: 'none', personas: [], hidden: 10 })
     t.match(await words(t, scene), /\nbacklog {3}none: .*, but for 10 that it does not show/)
-    const doctor = scene.run([
-      ...['doctor', '--only', 'backlog', '--store', scene.store],
-      ...['--url', scene.url, '--allow-loopback', '--dialect', 'hosted'],
-    ], { KIM_TOKEN: 'tok' })
+    const doctor = scene.run(
+      [
+        ...['doctor', '--only', 'backlog', '--store', scene.store],
+        ...['--url', scene.url, '--allow-loopback', '--dialect', 'hosted'],
+      ],
+      { KIM_TOKEN: 'tok' },
+    )
     t.equal(await scene.endOf(doctor), 0, doctor.stderr)
     t.match(doctor.stdout, /^ok +backlog /)
     await producer.stop()

@@ -12,8 +12,8 @@ import type { ServicePlace } from '../../service/target.js'
 import { report } from '../report.js'
 import { judgeFlags } from '../run/judge-flags.js'
 import { type RunOptions, runOptions } from '../run/options.js'
-import { storeCommand } from '../store-flags.js'
 import { lastSign } from '../status/last-sign.js'
+import { storeCommand } from '../store-flags.js'
 import { chosenService, refuseShellToken, serviceSpec, surroundings } from './service-of.js'
 import { planned, stepFacts, stepLine } from './steps.js'
 
@@ -57,7 +57,9 @@ export async function run(input: Input, io: Io): Promise<number> {
   report(input, io, facts, [
     ...done.map(stepLine),
     ...(target === 'systemd-user' ? wallsLines(around.systemd) : []),
-    isDry ? 'nothing was done' : `${place.name} is installed; see: ${storeCommand('kim-producer status', spec.storeDir, io.env)}`,
+    isDry
+      ? 'nothing was done'
+      : `${place.name} is installed; see: ${storeCommand('kim-producer status', spec.storeDir, io.env)}`,
     ...(target === 'systemd-user' && !choices.linger ? [LINGER_HINT] : []),
   ])
   return 0

@@ -47,7 +47,16 @@ function ledgerLine(path: string, headSeq: number): SinkLine {
   const ledger = parsed(path)
   if (ledger === undefined) {
     const why = `${path} holds no watermark`
-    return { sink: 'unknown', identity: path, state: 'off', why, seq: null, behind: null, ...nothing, file: path }
+    return {
+      sink: 'unknown',
+      identity: path,
+      state: 'off',
+      why,
+      seq: null,
+      behind: null,
+      ...nothing,
+      file: path,
+    }
   }
   const { passed, held } = ledger.progress
   const lanes = held

@@ -17,7 +17,9 @@ export const backlog: Check = {
       const short = known.flatMap(name => {
         const upstream = answer.value.byPersona.get(name)?.unread ?? 0
         const here = observer.persona(name).unread
-        return upstream > here + hiddenUnread(observer, name) ? [`${name}: ${upstream} unread at the server, ${here} in the journal`] : []
+        return upstream > here + hiddenUnread(observer, name)
+          ? [`${name}: ${upstream} unread at the server, ${here} in the journal`]
+          : []
       })
       const [first] = short
       if (first === undefined) return fine(`${known.length} inboxes compared`)

@@ -15,6 +15,10 @@ export const inboxes: Check = {
     const [first] = open
     if (first === undefined) return fine('none is open')
     const more = open.length > 1 ? `, and ${open.length - 1} more` : ''
-    return { status: 'warn', evidence: `${first}${more}`, remedy: `see: ${context.command('kim-tail status')}` }
+    return {
+      status: 'warn',
+      evidence: `${first}${more}`,
+      remedy: `see: ${context.command('kim-tail status')}`,
+    }
   },
 }
