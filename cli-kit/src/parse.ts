@@ -24,6 +24,7 @@ export function chooseCommand(
     const own = words(command)
     if (own.every((word, i) => argv[i] === word)) return { command, rest: argv.slice(own.length) }
   }
+  if (argv[0]?.startsWith('-') === true) refuseLate(program, argv)
   const first = argv.find(arg => !arg.startsWith('-'))
   const names = program.commands.map(command => command.name)
   const known = `the commands are: ${names.join(', ')}`
@@ -52,9 +53,9 @@ export function parseInput(
     tokens: true,
   })
   const texts = new Map<string, string[]>()
-  const loose: string[] = []
+  const loose = tokens.flatMap(token => (token.kind === 'positional' ? [token.value] : []))
+  if (command.name === '') refuseLate(program, loose)
   for (const token of tokens) {
-    if (token.kind === 'positional') loose.push(token.value)
     if (token.kind !== 'option') continue
     const flag = byName.get(token.name)
     if (flag === undefined) {
@@ -84,6 +85,14 @@ export function parseInput(
     else if (flag.default !== undefined) values.set(flag.name, flag.default)
   }
   return inputOf(command, byName, values, new Set(texts.keys()), bindWords(command, loose, help))
+}
+
+/** A command behind a flag is not looked for there: the word may be the flag's own. Said where nothing else fits. */
+function refuseLate(program: Program, given: readonly string[]): void {
+  const stands = (own: readonly string[]): boolean =>
+    own.length > 0 && given.some((_, at) => own.every((word, i) => given[at + i] === word))
+  const late = program.commands.find(command => stands(words(command)))?.name
+  if (late !== undefined) throw usageError(`the command "${late}" comes first`, `${program.name} ${late} …`)
 }
 
 function option(flag: Flag): { type: 'boolean' | 'string'; short?: string; multiple: true } {

@@ -138,6 +138,10 @@ const REFUSED: readonly (readonly [argv: string[], says: RegExp])[] = [
   [['jornal'], /no command "jornal"/],
   [['staus'], /no command "staus"; did you mean status\?/],
   [['journal'], /needs one of its commands[\s\S]*journal verify/],
+  [
+    ['--lines', '5', 'journal', 'verify'],
+    /the command "journal verify" comes first\n {2}\S+ journal verify …/,
+  ],
   [['journal', 'verify', '--jsn'], /unknown flag --jsn; did you mean --json\?/],
   [['journal', 'verify', '-x'], /unknown flag -x/],
   [['journal', 'verify', '--lines', 'ten'], /--lines takes a whole number, not "ten"/],

@@ -59,7 +59,10 @@ t.test('CL-13 CL-16 start - one line of log says what runs; stdout stays empty',
     source: 'http://127.0.0.1:1',
     pid: producer.child.pid,
   })
+  const { started: since } = health(store)
   t.match(health(store), { state: 'running', pid: producer.child.pid, interval_ms: 10_000, store })
+  const asked = await ran(t, 'status', '--json', '--store', store)
+  t.equal((JSON.parse(asked.out) as { started: unknown }).started, since, 'one start, whoever tells of it')
   producer.kill('SIGTERM')
   t.equal(await producer.ended, 0, producer.err)
   t.equal(producer.out, '')

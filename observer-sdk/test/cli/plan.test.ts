@@ -129,7 +129,17 @@ t.test('usage - what can never work is refused, with the way out', t => {
   for (const argv of refused)
     t.throws(() => plan(argv), { code: 'usage', exitCode: 2, hint: /./ }, argv.join(' '))
   t.throws(() => plan(['statsu']), { message: /no command "statsu"; did you mean status\?/ })
-  t.throws(() => plan(['-f', 'status']), { message: /comes first/ })
+  for (const argv of [
+    ['-f', 'status'],
+    ['--store', 'x', 'status', '--check'],
+    ['-f', 'show', '5'],
+  ]) {
+    t.throws(() => plan(argv), {
+      message: /^the command "(status|show)" comes first/,
+      hint: /^kim-tail s\w+ …/,
+    })
+  }
+  t.throws(() => plan(['-f', 'cursors']), { message: /no command "cursors"/ })
   t.end()
 })
 

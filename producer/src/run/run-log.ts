@@ -13,14 +13,19 @@ export type RunLog = (entry: RunEntry) => void
 /** What the journal says each time it meets a full disk again. */
 const ECHOES = new Set(['meta_not_written', 'checkpoint_put_off', 'opened_full'])
 
-/** A log in which a lasting lack of space is said once, not by everything that meets it. */
+/** What each file in one directory says of it. */
+const SHARED = new Set(['unsafe_directory'])
+
+/** A log in which a lasting condition is said once, not by everything that meets it. */
 export function withoutEchoes(log: RunLog): RunLog {
   const said = new Set<string>()
   return entry => {
     if (entry.code === 'disk_free') said.clear()
-    if (ECHOES.has(entry.code)) {
-      if (said.has(entry.code)) return
-      said.add(entry.code)
+    const { code, message } = entry
+    const what = ECHOES.has(code) ? code : SHARED.has(code) ? message : undefined
+    if (what !== undefined) {
+      if (said.has(what)) return
+      said.add(what)
     }
     log(entry)
   }

@@ -126,6 +126,7 @@ export class Service {
   reload(): void {
     const { source, log } = this.#parts
     const changed = source.reloadToken()
+    if (changed === undefined) return
     const { tokenFrom = 'no file' } = source
     log({
       level: 'info',

@@ -106,7 +106,7 @@ function pagePath({ persona, beforeId, unreadOnly }: PageQuery): string | undefi
 function credential(
   options: SourceOptions,
   dialect: Dialect,
-): { readonly from: string | undefined; header(): Record<string, string>; reload(): boolean } {
+): { readonly from: string | undefined; header(): Record<string, string>; reload(): boolean | undefined } {
   const { tokenFile: file, authHeader, onTokenRefused } = options
   const fs = options.fs ?? nodeFileSystem
   const uid = Object.hasOwn(options, 'uid') ? options.uid : currentHost().uid
@@ -133,7 +133,7 @@ function credential(
       } catch (error) {
         if (!(error instanceof KimError)) throw error
         onTokenRefused?.(error)
-        return false
+        return undefined
       }
     },
   }

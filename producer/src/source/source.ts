@@ -27,8 +27,8 @@ export interface Source {
   page(query: PageQuery, signal: AbortSignal): Promise<Answer<Page>>
   directory(signal: AbortSignal): Promise<Answer<Directory>>
   counts(query: CountsQuery, signal: AbortSignal): Promise<Answer<Counts>>
-  /** Reads the token file again; says whether the token changed. */
-  reloadToken(): boolean
+  /** Reads the token file again; says whether the token changed, and undefined where it was refused, as was said. */
+  reloadToken(): boolean | undefined
   /** Ends idle connections. */
   close(): void
 }

@@ -15,7 +15,7 @@ export class HeldSource implements Source {
   readonly tokenFrom = undefined
   readonly held: HeldRequest[] = []
   isClosed = false
-  tokenChanged = false
+  tokenChanged: boolean | undefined = false
 
   page(_query: unknown, signal: AbortSignal): Promise<Answer<never>> {
     return this.#hold('page', signal)
@@ -29,7 +29,7 @@ export class HeldSource implements Source {
     return this.#hold('counts', signal)
   }
 
-  reloadToken(): boolean {
+  reloadToken(): boolean | undefined {
     return this.tokenChanged
   }
 

@@ -172,9 +172,14 @@ t.test('KS-84 service - SIGHUP reads the token again, and asks at once where it 
   await bench.loop.run()
   bench.service.reload()
   t.same(bench.core.poked, [])
+  bench.source.tokenChanged = undefined
+  bench.service.reload()
+  t.same(bench.core.poked, [])
   bench.source.tokenChanged = true
   bench.service.reload()
   t.same(bench.core.poked, [undefined])
+  const read = bench.logged.filter(({ code }) => code === 'token_read')
+  t.equal(read.length, 2, 'of one that was refused, why is all that is said')
   bench.service.stop('SIGTERM')
   await running
 })

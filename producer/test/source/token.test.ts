@@ -208,10 +208,10 @@ t.test('token - is read again at any 401 and when asked, and a bad one is not ta
   t.match(await source.page(argus, quiet), { ok: true })
 
   writeFileSync(path, '')
-  t.equal(source.reloadToken(), false)
+  t.equal(source.reloadToken(), undefined)
   t.match(await source.page(argus, quiet), { ok: true }, 'the old one goes on being used')
   rmSync(path)
-  t.equal(source.reloadToken(), false)
+  t.equal(source.reloadToken(), undefined)
   t.same(refused, ['token_invalid', 'token_invalid'])
   writeFileSync(path, 'newer', { mode: 0o600 })
   t.equal(source.reloadToken(), true)

@@ -109,7 +109,6 @@ function policyOf(input: Input, verbs: readonly string[]): PoisonPolicy {
   const policy = input.text('on-poison') ?? 'hold'
   const tries = input.positional('tries')
   if (tries === undefined) return parsePolicy(policy)
-  if (verbs.includes(tries)) throw usageError(`the command "${tries}" comes first`, `kim-tail ${tries} …`)
   if (policy !== 'skip-after') {
     throw usageError(
       `kim-tail has no command "${tries}"${didYouMean(tries, verbs)}`,

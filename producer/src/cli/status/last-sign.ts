@@ -29,7 +29,8 @@ export function lastSign(paths: StorePaths, nowMs: number): LastSign {
   const pid = holder['pid']
   const health = readObject(paths.health)
   const isHeld = typeof pid === 'number' && isRunning(pid, holder['start_key'])
-  const known = isHeld ? holder : health
+  // The lock was taken some milliseconds before the start that a producer tells of.
+  const known = isHeld && health['pid'] !== pid ? holder : health
   const ageMs = ageOf(paths.health, nowMs)
   const interval = numberIn(health['interval_ms']) ?? INTERVAL_MS
   // Signs of an earlier life say nothing of one that has just begun.
