@@ -5,6 +5,7 @@ import { noSpace, toFailure, unsafe } from '../journal/failure.js'
 import type { Disk } from '../journal/file-ops.js'
 import type { Log } from '../journal/log.js'
 import { lastLines } from './last-lines.js'
+import { identityOf } from './line-identity.js'
 import { isInside } from './output-path.js'
 import { makePrivate } from './private-directory.js'
 
@@ -23,7 +24,10 @@ export interface EventFileParts {
   readonly keep: number
 }
 
-/** How many lines, from the first on, are durable, and why the next one is not. */
+/**
+ * How many lines, from the first on, are durable, and why the next one is not. With none to say, what was taken is
+ * to be noted before the rest is handed over.
+ */
 export interface Appended {
   readonly taken: number
   readonly failure: string | undefined
@@ -32,10 +36,10 @@ export interface Appended {
 const LF = 0x0a
 const WRITABLE_BY_OTHERS = 0o022
 const STICKY = 0o1000
-/** Bytes of one write. */
-const WRITE_BYTES = 64 * 1024
-/** Bytes at the end of a file that are looked through for lines that come again. */
-const TAIL_BYTES = 256 * 1024
+/** Bytes of one write, unless a single line is longer. */
+const WRITE_BYTES = 128 * 1024
+/** Bytes at the end of a file that are looked through for lines that come again: more than one write (KS-90). */
+const TAIL_BYTES = 2 * WRITE_BYTES
 
 /**
  * A file of event lines that others follow: whole lines, appended and never changed, and renamed when it is full.
@@ -49,10 +53,11 @@ export class EventFile {
   #size = 0
   /** The file ends inside a line that a full disk cut: it is ended before the next one begins. */
   #isTorn = false
-  #isNameDue = false
+  /** An earlier process may have been killed between the name and its sync. */
+  #isNameDue = true
   /** Only of an earlier process: what this one wrote and could not sync may stand there and be lost all the same. */
   #isTailDue: boolean
-  /** Lines at the end when the file was opened first: a process that was killed may not have noted them. */
+  /** What stood at the end when the file was opened first: a process that was killed may not have noted it. */
   #standing: ReadonlySet<string> = new Set()
   #isJudged = false
 
@@ -74,60 +79,71 @@ export class EventFile {
     this.#judge(directory)
     const isFresh = disk.look(this.path) === undefined
     const { fd, stat } = disk.openAppend(this.path, isFresh)
-    if (stat.nlink > 1) {
+    try {
+      if (stat.nlink > 1) throw unsafe(this.path, 'it has another name besides, and may be anything')
+      this.#isNameDue ||= isFresh
+      this.#isTorn = stat.size > 0 && this.#lastByte(stat.size) !== LF
+      if (this.#isTailDue) this.#standing = this.#lookBack()
+    } catch (error) {
       disk.close(fd)
-      throw unsafe(this.path, 'it has another name besides, and may be anything')
+      throw error
     }
-    this.#open = { fd, ino: stat.ino, dev: stat.dev }
-    this.#size = stat.size
-    this.#isNameDue ||= isFresh
-    this.#isTorn = stat.size > 0 && this.#lastByte(stat.size) !== LF
-    if (this.#isTailDue) this.#standing = lastLines(disk, [this.path, `${this.path}.1`], TAIL_BYTES)
     this.#isTailDue = false
+    this.#size = stat.size
+    this.#open = { fd, ino: stat.ino, dev: stat.dev }
   }
 
-  /** Appends lines (without their `\n`), rotating between two of them where it is time. */
-  append(lines: readonly string[]): Appended {
+  /**
+   * Appends as many of the lines (without their `\n`) as one write to one file takes, so that what a kill leaves
+   * without a note stands together at the end of that file, where the next process looks for it. `areNoted`: they
+   * come again unless they are noted; signs of life do not, and tell nothing about what stands.
+   */
+  append(lines: readonly string[], areNoted = true): Appended {
     let written = 0
-    let durable = 0
     try {
+      if (lines.length === 0) return { taken: 0, failure: undefined }
       this.open()
-      written = this.#countStanding(lines)
-      let group: string[] = []
-      let bytes = 0
-      const flush = (): void => {
-        if (group.length === 0) return
-        const whole = this.#write(group)
-        written += whole
-        if (whole < group.length) throw noSpace(`write to ${this.path}: the disk is full`)
-        group = []
-        bytes = 0
+      if (areNoted) written = this.#countStanding(lines)
+      if (written > 0) this.#endTorn()
+      else {
+        if (this.#isFull(0, lengthOf(lines[0] ?? ''))) this.#rotate()
+        const group = lines.slice(0, this.#countFitting(lines))
+        written = this.#write(group)
+        if (written < group.length) throw noSpace(`write to ${this.path}: the disk is full`)
       }
-      for (const line of lines.slice(written)) {
-        const length = Buffer.byteLength(line) + 1
-        if (this.#isFull(this.#size + bytes, length)) {
-          flush()
-          this.#sync()
-          durable = written
-          this.#rotate()
-        } else if (bytes + length > WRITE_BYTES) flush()
-        group.push(line)
-        bytes += length
-      }
-      flush()
       this.#sync()
       return { taken: written, failure: undefined }
     } catch (error) {
       const failure = error instanceof KimError ? error.message : String(error)
-      return { taken: Math.max(durable, this.#salvage(written)), failure }
+      return { taken: this.#salvage(written), failure }
     }
   }
 
   /** How many of the lines, from the first on, stand there already. After one that does not, all are new. */
   #countStanding(lines: readonly string[]): number {
-    const first = lines.findIndex(line => !this.#standing.has(line))
+    if (this.#standing.size === 0) return 0
+    const first = lines.findIndex(line => !this.#standing.has(identityOf(line)))
     if (first !== -1) this.#standing = new Set()
     return first === -1 ? lines.length : first
+  }
+
+  /** How many of the lines, at least one, go into one write and leave the file within its size. */
+  #countFitting(lines: readonly string[]): number {
+    let bytes = 0
+    let count = 0
+    for (const line of lines) {
+      const length = lengthOf(line)
+      if (count > 0 && (bytes + length > WRITE_BYTES || this.#isFull(bytes, length))) break
+      bytes += length
+      count++
+    }
+    return count
+  }
+
+  /** The lines at the end, of the newest rotated file too: somebody else may have renamed it meanwhile. */
+  #lookBack(): ReadonlySet<string> {
+    const { disk } = this.#parts
+    return new Set(lastLines(disk, [this.path, `${this.path}.1`], TAIL_BYTES).map(identityOf))
   }
 
   close(): void {
@@ -154,6 +170,15 @@ export class EventFile {
   #isStillThere({ ino, dev }: { readonly ino: number; readonly dev: number }): boolean {
     const stat = this.#parts.disk.look(this.path)
     return stat !== undefined && stat.ino === ino && stat.dev === dev
+  }
+
+  /** Ends what a kill or a full disk cut; it may be a whole line that lacks nothing but this. */
+  #endTorn(): void {
+    if (!this.#isTorn) return
+    const { disk } = this.#parts
+    disk.write(this.#fd, Buffer.of(LF), this.path)
+    this.#size++
+    this.#isTorn = false
   }
 
   /** Writes lines in one go; says how many of them went in whole. */
@@ -187,8 +212,9 @@ export class EventFile {
     this.#isNameDue = false
   }
 
-  #isFull(size: number, more: number): boolean {
+  #isFull(pending: number, more: number): boolean {
     const { bytesMax } = this.#parts
+    const size = this.#size + pending
     return bytesMax > 0 && size > 0 && size + more > bytesMax
   }
 
@@ -245,6 +271,10 @@ export class EventFile {
       }
     }
   }
+}
+
+function lengthOf(line: string): number {
+  return Buffer.byteLength(line) + 1
 }
 
 function isOpenToOthers({ mode }: FileStat): boolean {

@@ -4,7 +4,8 @@ import { FileNames } from './file-names.js'
 import type { Delivery, Sink } from './sink.js'
 
 const PLACEHOLDER = '{persona}'
-const BATCH_MAX = 1000
+/** About as many as one write takes; the next ones are formatted when it is their turn. */
+const BATCH_MAX = 250
 
 /** Event lines in one file, or in one per persona where the path holds `{persona}`. */
 export class FileSink implements Sink {
@@ -46,9 +47,10 @@ export class FileSink implements Sink {
       lines.push(line)
       counts.push(at + 1)
     })
-    const { taken, failure } = this.#file(lane).append(lines)
-    if (failure === undefined) return { taken: events.length }
-    return { taken: taken === 0 ? 0 : (counts[taken - 1] ?? 0), failure }
+    const areNoted = events.some(({ event }) => event !== 'heartbeat')
+    const { taken, failure } = this.#file(lane).append(lines, areNoted)
+    const count = taken === lines.length ? events.length : (counts[taken - 1] ?? 0)
+    return { taken: count, failure }
   }
 
   close(): void {

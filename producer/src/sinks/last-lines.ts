@@ -2,32 +2,43 @@ import type { Disk } from '../journal/file-ops.js'
 
 const LF = 0x0a
 
-/** The whole lines at the end of files, the newest file first, as far as so many bytes go. */
-export function lastLines(disk: Disk, paths: readonly string[], bytesMax: number): ReadonlySet<string> {
-  const lines = new Set<string>()
+/**
+ * The lines at the end of files, the newest file first, as far as so many bytes go; also one that is not ended, as
+ * that may be all it lacks. Only the newest file has to be readable: an older one may be anybody's.
+ */
+export function lastLines(disk: Disk, [newest, ...older]: readonly string[], bytesMax: number): string[] {
+  const lines: string[] = []
   let left = bytesMax
-  for (const path of paths) {
-    if (left <= 0 || disk.look(path) === undefined) break
-    const bytes = endOf(disk, path, left)
+  const read = (path: string): void => {
+    if (left <= 0 || disk.look(path) === undefined) return
+    const { bytes, isWhole } = endOf(disk, path, left)
     left -= bytes.length
-    for (const line of wholeLines(bytes, left > 0)) lines.add(line)
+    // What is not from the beginning on begins somewhere in a line.
+    const from = isWhole ? 0 : bytes.indexOf(LF) + 1
+    lines.push(...bytes.toString('utf8', from).split('\n'))
   }
-  return lines
+  if (newest !== undefined) read(newest)
+  for (const path of older) {
+    try {
+      read(path)
+    } catch {
+      break
+    }
+  }
+  return lines.filter(line => line !== '')
 }
 
-function endOf(disk: Disk, path: string, bytesMax: number): Buffer {
+function endOf(
+  disk: Disk,
+  path: string,
+  bytesMax: number,
+): { readonly bytes: Buffer; readonly isWhole: boolean } {
   const { fd, stat } = disk.openRead(path)
   try {
     const length = Math.min(stat.size, bytesMax)
-    return disk.readAt(fd, path, stat.size - length, length)
+    const bytes = disk.readAt(fd, path, stat.size - length, length)
+    return { bytes, isWhole: length === stat.size }
   } finally {
     disk.close(fd)
   }
-}
-
-/** What is not from the beginning on begins somewhere in a line; what does not end with one may be torn. */
-function wholeLines(bytes: Buffer, isFromStart: boolean): string[] {
-  const from = isFromStart ? 0 : bytes.indexOf(LF) + 1
-  const to = bytes.lastIndexOf(LF)
-  return to < from ? [] : bytes.toString('utf8', from, to).split('\n')
 }

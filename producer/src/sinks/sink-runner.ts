@@ -274,7 +274,7 @@ export class SinkRunner {
 
   async #deliver(lane: string, parcels: readonly Parcel[]): Promise<void> {
     const { batchMax } = this.#sink
-    for (let from = 0; from < parcels.length && !this.#isEnded; from += batchMax) {
+    for (let from = 0; from < parcels.length && !this.#isEnded; ) {
       const batch = parcels.slice(from, from + batchMax)
       const { taken, failure } = await this.#hand(lane, batch)
       const last = batch[taken - 1]
@@ -282,7 +282,8 @@ export class SinkRunner {
       const next = batch[taken]
       if (failure !== undefined && next !== undefined) this.#refused(lane, next, failure)
       if (taken > 0) this.#save()
-      if (next !== undefined) return
+      if (next !== undefined && (taken === 0 || failure !== undefined)) return
+      from += taken
     }
   }
 
@@ -351,10 +352,11 @@ export class SinkRunner {
       else one.push(event)
     }
     for (const [lane, beats] of byLane) {
-      for (let from = 0; from < beats.length && !this.#isEnded; from += this.#sink.batchMax) {
-        await this.#sink
-          .deliver(lane, beats.slice(from, from + this.#sink.batchMax), this.#end.signal)
-          .catch(() => undefined)
+      for (let from = 0; from < beats.length && !this.#isEnded; ) {
+        const batch = beats.slice(from, from + this.#sink.batchMax)
+        const { taken } = await this.#sink.deliver(lane, batch, this.#end.signal).catch(() => ({ taken: 0 }))
+        if (taken === 0) break
+        from += taken
       }
     }
   }

@@ -5,7 +5,7 @@ import type { FileNames } from './file-names.js'
 export interface Delivery {
   /** So many events, from the first on, are where they belong, durably. */
   readonly taken: number
-  /** Why the next one is not; undefined if all were taken, or if the delivery was ended from outside. */
+  /** Why the next one is not; undefined if it may be handed over once these are noted. None taken: the end came first. */
   readonly failure?: string | undefined
 }
 

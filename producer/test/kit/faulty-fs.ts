@@ -5,6 +5,8 @@ export interface Call {
   readonly name: keyof FileSystem
   /** The path it is about, if it names one or its descriptor was opened by one. */
   readonly path: string
+  /** Of a write. */
+  readonly length?: number
 }
 
 /** What to do with a call: nothing, fail it, or let a write take only so many bytes. */
@@ -30,8 +32,8 @@ export class FaultyFs {
     this.fault = () => undefined
   }
 
-  #meet(name: keyof FileSystem, path: string): Fault {
-    const call = { name, path }
+  #meet(name: keyof FileSystem, path: string, length?: number): Fault {
+    const call = { name, path, ...(length === undefined ? {} : { length }) }
     this.calls.push(call)
     const fault = this.fault(call)
     if (typeof fault === 'string') {
@@ -55,7 +57,7 @@ export class FaultyFs {
         real.closeSync(fd)
       },
       writeSync: (fd, buffer, offset, length) => {
-        const fault = this.#meet('writeSync', of(fd))
+        const fault = this.#meet('writeSync', of(fd), length)
         return real.writeSync(
           fd,
           buffer,

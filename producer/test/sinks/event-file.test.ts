@@ -1,7 +1,16 @@
-import { linkSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Disk, EventFile, type EventFileParts } from '@kim/producer/internal'
+import { type Appended, Disk, EventFile, type EventFileParts } from '@kim/producer/internal'
 import t, { type Test } from 'tap'
 import { FaultyFs } from '../kit/faulty-fs.js'
 
@@ -23,6 +32,16 @@ function setUp(
 }
 
 const number = (name: string): number => Number(/\.(\d+)$/.exec(name)?.[1] ?? 0)
+
+/** Hands lines over as the runner does: what was taken is noted, and the rest comes next. */
+function appendAll(file: EventFile, lines: readonly string[]): Appended {
+  let taken = 0
+  for (;;) {
+    const appended = file.append(lines.slice(taken))
+    taken += appended.taken
+    if (appended.failure !== undefined || taken === lines.length) return { ...appended, taken }
+  }
+}
 
 const textOf = (path: string): string => readFileSync(path, 'utf8')
 
@@ -58,7 +77,7 @@ t.test('event file - what was synced before a rotation stays taken when what fol
   const { file, fs, path } = setUp(t, { bytesMax: 8 })
   let syncs = 0
   fs.fault = ({ name }) => (name === 'fdatasyncSync' && ++syncs === 2 ? 'EIO' : undefined)
-  t.match(file.append(['one', 'two', 'three']), { taken: 2, failure: /durable/ })
+  t.match(appendAll(file, ['one', 'two', 'three']), { taken: 2, failure: /durable/ })
   fs.heal()
   t.same(file.append(['three']), { taken: 1, failure: undefined })
   t.equal(textOf(`${path}.2`), 'one\ntwo\n')
@@ -80,7 +99,7 @@ t.test('event file - a name is durable before what it names counts', t => {
 t.test('event file - one that cannot be renamed goes on growing', t => {
   const { file, fs, path, said } = setUp(t, { bytesMax: 8 })
   fs.break('renameSync', path, 'EACCES')
-  t.same(file.append(['one', 'two', 'three', 'four']), { taken: 4, failure: undefined })
+  t.same(appendAll(file, ['one', 'two', 'three', 'four']), { taken: 4, failure: undefined })
   t.equal(textOf(path), 'one\ntwo\nthree\nfour\n')
   t.ok(said.includes('not_rotated'))
   fs.heal()
@@ -109,7 +128,7 @@ t.test('event file - KS-87 a hard link is refused, before and while the file is 
 t.test('event file - as many rotated files are kept as were asked for, and no stranger is touched', t => {
   const { file, path, dir } = setUp(t, { bytesMax: 4, keep: 2 })
   writeFileSync(`${path}.bak`, 'mine', { mode: 0o644 })
-  file.append(['one', 'two', 'six', 'ten'])
+  appendAll(file, ['one', 'two', 'six', 'ten'])
   t.same(readdirSync(dir).sort(), ['ev.ndjson', 'ev.ndjson.1', 'ev.ndjson.2', 'ev.ndjson.bak'])
   t.same([textOf(`${path}.2`), textOf(`${path}.1`), textOf(path)], ['two\n', 'six\n', 'ten\n'])
   t.equal(textOf(`${path}.bak`), 'mine')
@@ -138,14 +157,14 @@ t.test('event file - KS-72 lines stand once and in order, whatever fails where',
       return undefined
     }
     for (let more = random(6); more > 0; more--) pending.push(`${n}-${more}-${'x'.repeat(random(80))}`)
-    const { taken, failure } = file.append(pending)
+    const { taken, failure } = appendAll(file, pending)
     if (failure !== undefined) faults++
     written.push(...pending.slice(0, taken))
     pending = pending.slice(taken)
     if (random(10) === 0) file.close()
   }
   fs.heal()
-  written.push(...pending.slice(0, file.append(pending).taken))
+  written.push(...pending.slice(0, appendAll(file, pending).taken))
   const names = readdirSync(dir).sort((a, b) => number(b) - number(a))
   const stands = names.flatMap(name => textOf(join(dir, name)).split('\n').slice(0, -1))
   const whole = new Set(written)
@@ -159,12 +178,74 @@ t.test('event file - KS-72 lines stand once and in order, whatever fails where',
 
 t.test('event file - KS-90 what an earlier process appended and did not note is not appended again', t => {
   const { file, path, parts } = setUp(t, { bytesMax: 12 })
-  t.equal(file.append(['one', 'two', 'three', 'four']).taken, 4)
+  t.equal(appendAll(file, ['one', 'two', 'three', 'four']).taken, 4)
   file.close()
   const next = new EventFile(path, parts)
-  t.same(next.append(['two', 'three', 'four', 'five']), { taken: 4, failure: undefined })
+  t.same(appendAll(next, ['two', 'three', 'four', 'five']), { taken: 4, failure: undefined })
   const files = [`${path}.2`, `${path}.1`, path]
   t.same(files.map(textOf), ['one\ntwo\n', 'three\nfour\n', 'five\n'], 'rotated ones count')
+  t.end()
+})
+
+t.test('event file - KS-90 no append leaves its file, nor outgrows what is looked back at', t => {
+  const { file } = setUp(t, { bytesMax: 12 })
+  t.same(file.append(['one', 'two', 'three']), { taken: 2, failure: undefined }, 'three would rotate')
+  t.same(file.append(['three']), { taken: 1, failure: undefined })
+  const long = setUp(t).file
+  const line = 'x'.repeat(16_000)
+  t.same(long.append(Array.from({ length: 100 }, () => line)), { taken: 8, failure: undefined }, '128 KiB')
+  t.same(long.append(['x'.repeat(1_000_000)]), { taken: 1, failure: undefined }, 'but never none')
+  t.end()
+})
+
+t.test('event file - KS-90 a line that lacks nothing but its end is ended, and stands', t => {
+  const { path, parts } = setUp(t)
+  writeFileSync(path, 'one\ntwo', { mode: 0o600 })
+  const file = new EventFile(path, parts)
+  t.same(file.append(['two', 'three']), { taken: 1, failure: undefined })
+  t.equal(textOf(path), 'one\ntwo\n')
+  t.equal(file.append(['three']).taken, 1)
+  t.equal(textOf(path), 'one\ntwo\nthree\n')
+  t.end()
+})
+
+t.test('event file - KS-90 signs of life tell nothing about what stands', t => {
+  const { path, parts } = setUp(t)
+  writeFileSync(path, 'one\n', { mode: 0o600 })
+  const file = new EventFile(path, parts)
+  t.equal(file.append(['beat'], false).taken, 1)
+  t.equal(file.append(['one']).taken, 1)
+  t.equal(textOf(path), 'one\nbeat\n')
+  t.end()
+})
+
+t.test('event file - KS-90 a line of the same event stands, whatever else it says', t => {
+  const { path, parts } = setUp(t)
+  const line = (content: string): string => JSON.stringify({ content, event_id: 'river:new:1' })
+  writeFileSync(path, `${line('the whole')}\n`, { mode: 0o600 })
+  new EventFile(path, parts).append([line('the')])
+  t.equal(textOf(path), `${line('the whole')}\n`, 'as with another --content-chars')
+  t.end()
+})
+
+t.test('event file - KS-87 what cannot be read beside it is in nobody’s way', t => {
+  const { path, parts, dir } = setUp(t)
+  mkdirSync(`${path}.1`)
+  symlinkSync(join(dir, 'nowhere'), `${path}.2`)
+  t.same(new EventFile(path, parts).append(['one']), { taken: 1, failure: undefined })
+  t.end()
+})
+
+t.test('event file - KS-90 an end that could not be read is looked at again', t => {
+  const { fs, path, parts } = setUp(t)
+  writeFileSync(path, 'one\n', { mode: 0o600 })
+  const file = new EventFile(path, parts)
+  let opened = 0
+  fs.fault = ({ name, path: where }) =>
+    name === 'openSync' && where === path && ++opened === 2 ? 'EMFILE' : undefined
+  t.match(file.append(['one']), { taken: 0, failure: /EMFILE/ })
+  t.same(file.append(['one']), { taken: 1, failure: undefined })
+  t.equal(textOf(path), 'one\n')
   t.end()
 })
 
@@ -173,7 +254,7 @@ t.test('event file - KS-90 after the first new line every line is new, and a tor
   writeFileSync(path, 'one\ntwo\nthr', { mode: 0o600 })
   const file = new EventFile(path, parts)
   t.equal(file.append(['two']).taken, 1)
-  t.equal(file.append(['three', 'two', 'one']).taken, 3)
+  t.equal(appendAll(file, ['three', 'two', 'one']).taken, 3)
   t.equal(textOf(path), 'one\ntwo\nthr\nthree\ntwo\none\n')
   t.end()
 })
@@ -192,7 +273,7 @@ t.test('event file - KS-90 only the end of a long file is looked at', t => {
   writeFileSync(path, `${lines.join('\n')}\n`, { mode: 0o600 })
   const file = new EventFile(path, parts)
   const size = textOf(path).length
-  file.append(lines.slice(-1000))
+  appendAll(file, lines.slice(-1000))
   t.equal(textOf(path).length, size)
   const other = new EventFile(path, parts)
   other.append(lines.slice(0, 1))
