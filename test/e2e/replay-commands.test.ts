@@ -2,6 +2,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { isProcessAlive } from '@kim/cli-kit'
 import t from 'tap'
 import { bin, replay, SECRET, segmentsOf, writeStore } from './replay-store.js'
 
@@ -186,7 +187,11 @@ t.test('CL-46 play - prints stored lines, by persona, by range, by step, and to 
   const told = replay(['play', '--speed', 'max', '--to-seq', '2', '--exec', 'cat', '--events', events])
   t.equal(told.out, '', 'stdout stays empty')
   t.same(lines(told.err), all.slice(0, 2))
-  t.equal(replay(['play', '--speed', 'max', '--exec', 'exit 3', '--events', events]).code, 1)
+  t.match(replay(['play', '--speed', 'max', '--from-seq', '7', '--exec', 'exit 3', '--events', events]), {
+    code: 1,
+    err: /seq 7: the command exited with 3\n {2}play it again from there: --from-seq 7\n/,
+  })
+  t.match(replay(['play', '--exec', ' ', '--events', events]), { code: 2, err: /--exec names no command/ })
   t.equal(replay(['play', '--speed', 'fast', '--events', events]).code, 2)
   t.match(replay(['play', '--speed', 'max', '-p', 'rivr', '--events', events]), {
     code: 4,
@@ -253,6 +258,21 @@ t.test('CL-39 commands - end by the signal that was sent, and leave no half file
     [],
   )
   t.end()
+})
+
+t.test('CL-46 play - a signal that ends it ends the whole command', async t => {
+  const child = spawn(process.execPath, [
+    ...[bin, 'play', '--speed', 'max', '--events', events],
+    ...['--exec', 'sh -c "sleep 300; true" & echo begun $! >&2; wait'],
+  ])
+  const [chunk] = (await once(child.stderr, 'data')) as [Buffer]
+  const inner = Number(/begun (\d+)/.exec(String(chunk))?.[1])
+  t.ok(isProcessAlive(inner))
+  child.kill('SIGINT')
+  t.same(await once(child, 'exit'), [130, null])
+  // Who was left by its parent is waited for by the system in its own time.
+  while (isProcessAlive(inner)) await new Promise(resolve => setTimeout(resolve, 5))
+  t.pass('nothing of it is left')
 })
 
 t.test('CL-43 CL-45 diff, find - count the records they read', t => {

@@ -11,7 +11,10 @@ export type ExecOutcome =
 
 /** What a run may be given besides. */
 export interface ExecOptions {
+  /** `Infinity` where it may take as long as it likes. */
   readonly timeoutMs?: number | undefined
+  /** What it gets on its stdin; without it that is empty. */
+  readonly input?: Uint8Array | undefined
   /** Takes what the command prints, as it comes; without it that goes to this process's stderr. */
   readonly onOutput?: ((chunk: Buffer) => void) | undefined
 }
@@ -28,26 +31,34 @@ export function runExec(
   command: string,
   env: Readonly<Record<string, string>>,
   signal: AbortSignal,
-  { timeoutMs = limits.execTimeoutMsMax, onOutput }: ExecOptions = {},
+  { timeoutMs = limits.execTimeoutMsMax, input, onOutput }: ExecOptions = {},
 ): Promise<ExecOutcome> {
   if (signal.aborted) return Promise.resolve({ kind: 'interrupted' })
   return new Promise(resolve => {
-    const child = start(command, env, onOutput === undefined ? 2 : 'pipe')
+    const child = start(
+      command,
+      env,
+      input === undefined ? 'ignore' : 'pipe',
+      onOutput === undefined ? 2 : 'pipe',
+    )
     if (typeof child === 'string') {
       resolve({ kind: 'refused', why: `cannot be started: ${child}` })
       return
     }
     if (onOutput !== undefined) drain(child, onOutput)
+    // A command need not read what it is given.
+    child.stdin?.on('error', () => undefined).end(input)
     let timedOut = false
     let kill: NodeJS.Timeout | undefined
     const end = (): void => {
       signalGroup(child.pid, 'SIGTERM')
       kill = setTimeout(() => signalGroup(child.pid, 'SIGKILL'), GRACE_MS)
     }
-    const timer = setTimeout(() => {
+    const expire = (): void => {
       timedOut = true
       end()
-    }, timeoutMs)
+    }
+    const timer = Number.isFinite(timeoutMs) ? setTimeout(expire, timeoutMs) : undefined
     signal.addEventListener('abort', end, { once: true })
     // A second signal ends this process within the grace.
     const onExit = (): void => signalGroup(child.pid, 'SIGKILL')
@@ -88,6 +99,7 @@ const TOO_LONG = /\b(E2BIG|EINVAL)\b/
 function start(
   command: string,
   env: Readonly<Record<string, string>>,
+  input: 'pipe' | 'ignore',
   output: 'pipe' | 2,
 ): ChildProcess | string {
   const spawned = (own: Readonly<Record<string, string>>): ChildProcess | string => {
@@ -96,7 +108,7 @@ function start(
         shell: true,
         detached: true,
         env: { ...own },
-        stdio: ['ignore', output, output],
+        stdio: [input, output, output],
       })
     } catch (error) {
       return error instanceof Error ? error.message : String(error)

@@ -61,9 +61,11 @@ function delivery(command: string | undefined, io: Io): Delivery {
       flush: () => output.flush(),
     }
   }
+  if (command.trim() === '')
+    throw usageError('--exec names no command', 'such as --exec "my-consumer --once"')
   const env = cleanEnvironment(io.env)
   return {
-    line: ({ bytes }) => execLine(command, bytes, env, io.signal),
+    line: line => execLine(command, line, env, io.signal),
     flush: () => Promise.resolve(),
   }
 }
