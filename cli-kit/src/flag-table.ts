@@ -44,6 +44,8 @@ export interface Command {
   readonly about: string
   readonly positionals?: readonly Positional[]
   readonly flags: readonly Flag[]
+  /** What its help says besides, line by line. */
+  readonly notes?: readonly string[]
   readonly examples?: readonly (readonly [command: string, about: string])[]
   /** Loaded only when the command is chosen: start-up is what agents pay for every call. */
   readonly load: () => Promise<CommandModule>

@@ -34,7 +34,11 @@ async function commandHelp(program: Program, command: Command, columns: number):
     .epilogue(more + exitCodes(program))
     .wrap(columns)
     .getHelp()
-  return `${help}\n${examples(command)}`
+  return `${help}\n${notes(command)}${examples(command)}`
+}
+
+function notes({ notes = [] }: Command): string {
+  return notes.length === 0 ? '' : `\n${notes.join('\n')}\n`
 }
 
 /** Never wrapped: an example is there to be copied. */

@@ -131,6 +131,18 @@ t.test('walk-through - each command prints what the page says it prints', async 
   t.equal(retold(page, outputs.with(0, 'something else\n')) === page, false, 'and a difference would be seen')
 })
 
+t.test('README - what it tells to type about an incident has an answer', async t => {
+  const readme = readFileSync(join(DOCS, '..', 'README.md'), 'utf8')
+  const block = /^npm run incident [^\n]*\n((?:kim-replay [^\n]*\n)+)```$/m.exec(readme)?.[1] ?? ''
+  const commands = block.split('\n').filter(line => line !== '')
+  t.ok(commands.length >= 9, `${commands.length} commands`)
+  for (const command of commands) {
+    const printed = type(`(${command.replace(/\s#.*/, '')}) && echo ended well`, walk)
+    t.match(printed, /ended well\n$/, command)
+    t.ok(printed.length > 'ended well\n'.length, command)
+  }
+})
+
 t.test('walk-through - its pictures are there, and small', async t => {
   const pictures = [...readPage().matchAll(/\]\((incident-\w+\.png)\)/g)].map(([, name = '']) => name)
   t.ok(pictures.length >= 3)

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isProcessAlive } from '@kim/cli-kit'
+import { pathForms } from '@kim/observer-sdk/internal'
 import t from 'tap'
 import { bin, replay, SECRET, segmentsOf, writeStore } from './replay-store.js'
 
@@ -217,6 +218,13 @@ t.test('CL-42 CL-45 errors - say what was meant', t => {
     [['find', '--until', 'persona.river.unread > '], 2, /column 24/],
     [['find', '--until', 'persona.rivr.unread > 1'], 4, /did you mean river/],
     [['find', '--until', 'persona.river.unread > 10000'], 3, /^$/],
+    [['find', '--until', 'count.gate > 0'], 3, /^$/],
+    [['find', '--until', 'alert.river.unreachable.open'], 3, /^$/],
+    [['find', '--until', 'count.messages > 10'], 4, /no item of type messages; did you mean message\?/],
+    [['find', '--until', 'entity.mesage."river/1".exists'], 4, /no item of type mesage.*\n {2}there are: /],
+    [['find', '--until', 'alert.river.unreachabel.open'], 4, /did you mean unreachable/],
+    [['find', '--until', 'seq'], 2, /a number alone/],
+    [['find', '--until', 'persona.river.unread > "3"'], 2, /column 24: a number is never a text/],
     [['explain', 'river:new:61'], 4, /did you mean river:new:60/],
     [['explain'], 2, /EVENT is missing/],
     [['timeline', '--out', out('x'), '-o', 'pdf'], 2, /pdf/],
@@ -228,6 +236,17 @@ t.test('CL-42 CL-45 errors - say what was meant', t => {
     t.match(ran.err, said)
   }
   t.match(replay(['at', '--seq', '1', '--events', out('nowhere')]), { code: 4, err: /there is no journal/ })
+  t.end()
+})
+
+t.test('CL-45 find - its help has every path', t => {
+  const { out: help } = replay(['find', '--help'])
+  for (const [root, form] of Object.entries(pathForms)) {
+    t.match(help, new RegExp(`^ {2}.*\\b${root}\\b`, 'm'))
+    const fields = /\{(.*)\}/.exec(form)?.[1]?.split(',') ?? []
+    for (const field of fields)
+      t.match(help, new RegExp(`^ {2}${root}\\..*[{,]${field}[,}.]`, 'm'), `${root} ${field}`)
+  }
   t.end()
 })
 

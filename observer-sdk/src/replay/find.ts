@@ -5,9 +5,9 @@ import type { Missing } from './damage.js'
 import { Payloads } from './entity-facts.js'
 import { walkLines } from './line-walk.js'
 import { nearestCheckpoint, startFrom } from './nearest-checkpoint.js'
-import { unknownPersona } from './not-found.js'
 import { PersonaLedger } from './persona-ledger.js'
 import type { Predicate } from './predicate/predicate.js'
+import { Unseen } from './predicate/unseen.js'
 import type { World } from './predicate/world.js'
 import { type Applied, Reading } from './reading.js'
 import { paceFrom } from './state-at.js'
@@ -68,6 +68,7 @@ export async function findTurns(
   const reading: Reading = new Reading(start, {
     applied: ({ record, before }) => {
       const { item_type, item_id } = record
+      search.unseen.record(record)
       if (item_id === undefined) return
       const after = reading.projection.get(item_type, item_id)
       if (after !== before) ledger.change(before, after)
@@ -95,10 +96,7 @@ export async function findTurns(
   if (base === undefined && journal.first > 1) reading.damage.startsAt(journal.first)
   if (search.begin(world))
     await walkLines(journal, reading, paceFrom(journal, base?.tail, options), base?.tail)
-  if (search.times === 0) {
-    const seen = search.seen
-    for (const name of predicate.personas) if (!seen.has(name)) throw unknownPersona(name, ledger.everybody)
-  }
+  if (search.times === 0) search.unseen.refuse(world)
   return {
     found: search.found,
     times: search.times,
@@ -116,44 +114,34 @@ function oldest({ first, history }: CopiedJournal): number {
 
 class Search {
   readonly found: Stretch[] = []
-  /** Personas asked about that were known at some time. */
-  readonly seen: Set<string> = new Set()
+  readonly unseen: Unseen
   times = 0
   readonly #predicate: Predicate
   readonly #all: boolean
-  readonly #unseen: Set<string>
   #holds = false
 
   constructor(predicate: Predicate, all: boolean) {
     this.#predicate = predicate
     this.#all = all
-    this.#unseen = new Set(predicate.personas)
+    this.unseen = new Unseen(predicate.asked)
   }
 
   /** Asks before the first record; false if that is the answer. */
   begin(world: World): boolean {
-    this.#look(world)
+    this.unseen.begin(world)
     this.#holds = this.#predicate.holds(world)
     if (this.#holds) this.#open(null)
     return !this.#holds || this.#all
   }
 
   take(world: World, last: Applied): boolean {
-    if (this.#unseen.size > 0) this.#look(world)
+    this.unseen.look(world)
     const holds = this.#predicate.holds(world)
     if (holds === this.#holds) return true
     this.#holds = holds
     if (holds) this.#open(turnOf(last))
     else if (this.found.length === this.times) this.#close(turnOf(last))
     return !holds || this.#all
-  }
-
-  #look({ ledger }: World): void {
-    for (const name of this.#unseen) {
-      if (ledger.get(name) === undefined) continue
-      this.seen.add(name)
-      this.#unseen.delete(name)
-    }
   }
 
   #open(from: Turn | null): void {

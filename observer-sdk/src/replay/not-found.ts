@@ -24,12 +24,38 @@ export function unknownPersona(persona: string, personas: Iterable<string>): Kim
   })
 }
 
+/** The journal holds nothing of this type, and nobody else does. */
+export function unknownType(type: string, held: Iterable<string>, known: Iterable<string>): KimError {
+  const types = [...held].sort()
+  const near = didYouMean(type, [...types, ...known])
+  return new KimError('no_record', `the journal holds no item of type ${safeText(type)}${safeText(near)}`, {
+    hint: `there are: ${listed(types)}`,
+  })
+}
+
+/** No alert of this kind was ever raised, and none ever is. */
+export function unknownAlertKind(kind: string, known: Iterable<string>): KimError {
+  const kinds = [...known]
+  return new KimError(
+    'no_record',
+    `the journal holds no alert ${safeText(kind)}${safeText(didYouMean(kind, kinds))}`,
+    {
+      hint: `known kinds are: ${kinds.join(', ')}`,
+    },
+  )
+}
+
 function noSuchPersona(persona: string, personas: ReadonlySet<string>): string {
   const names = [...personas].sort()
+  return `no persona ${safeText(persona)}${safeText(didYouMean(persona, names))}; there are: ${listed(names)}`
+}
+
+const SHOWN = 8
+
+function listed(names: readonly string[]): string {
   const shown = names
-    .slice(0, 8)
+    .slice(0, SHOWN)
     .map(name => safeText(name))
     .join(', ')
-  const more = names.length > 8 ? ` and ${names.length - 8} more` : ''
-  return `no persona ${safeText(persona)}${safeText(didYouMean(persona, names))}; there are: ${shown}${more}`
+  return names.length > SHOWN ? `${shown} and ${names.length - SHOWN} more` : shown
 }

@@ -63,6 +63,8 @@ t.test('CL-45 predicate - compares what the state holds', t => {
     'entities = 3 and damage = 2 and seq = 9 and registry_authoritative',
     'ts > "2026-06-09"',
     'attention_required = 3',
+    'entity.message."river/1".payload.id != "1" and entity.message."river/1".payload.id < 2',
+    'persona.argus.state = null and registry_authoritative != false',
     '-1 < seq',
     'true',
     '1 != "1"',
@@ -70,8 +72,6 @@ t.test('CL-45 predicate - compares what the state holds', t => {
   for (const text of yes) t.ok(asks(text), text)
   const no = [
     'persona.river.unread > 1',
-    'seq > "8"',
-    'ts > 5',
     'null < 1',
     'persona.argus.unread < 5',
     'entity.message."river/1".payload.deep = "x"',
@@ -83,7 +83,11 @@ t.test('CL-45 predicate - compares what the state holds', t => {
   ]
   for (const text of no) t.notOk(asks(text), text)
   t.ok(asks('entity.message."river/1".payload.__proto__ = "own"'), 'a key is a key, whatever it is called')
-  t.same([...parsePredicate('persona.a.unread > 1 or alert.b.c.open').personas], ['a', 'b'])
+  t.same(parsePredicate('persona.a.unread > 1 or alert.b.c.open or count.d = entity.e.f.seq').asked, {
+    personas: new Set(['a', 'b']),
+    types: new Set(['d', 'e']),
+    alertKinds: new Set(['c']),
+  })
   t.end()
 })
 
@@ -115,6 +119,19 @@ t.test('CL-45 predicate - refuses what it cannot read, and says in which column'
     ['seq.x = 1', 5, /no parts/],
     ['seqq = 1', 1, /did you mean seq/],
     ['seq = \u202e', 7, /U\+202E/],
+    ['seq', 1, /a number alone/],
+    ['not ts', 5, /a text alone/],
+    ['persona.river.unread', 1, /a number alone/],
+    ['count.message or seq > 1', 1, /a number alone/],
+    ['alert.river.unreachable.reason', 1, /a text alone/],
+    ['null', 1, /a value alone/],
+    ['persona.river.unread > "3"', 24, /a number is never a text/],
+    ['ts > 5', 6, /a text is never a number/],
+    ['5 = persona.river.state', 5, /a number is never a text/],
+    ['persona.river.known = 1', 23, /true or false is never a number/],
+    ['seq = ts', 7, /a number is never a text/],
+    ['persona.river.known > true', 1, /true or false is neither less/],
+    ['seq < null', 7, /null is neither less/],
     [`${'('.repeat(65)}true${')'.repeat(65)}`, 65, /64 levels/],
     [`${'not '.repeat(65)}true`, 257, /64 levels/],
     [`seq = ${'1'.repeat(5000)}`, 4097, /longer than 4096/],

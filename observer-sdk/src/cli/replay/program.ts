@@ -4,18 +4,28 @@ import { events, json, output, persona, source, store, utc } from './flags.js'
 import { redact } from './redact-mode-of.js'
 
 /** What `find` takes, under both of its names. */
-const finding: Pick<Command, 'flags' | 'examples' | 'load'> = {
+const finding: Pick<Command, 'flags' | 'notes' | 'examples' | 'load'> = {
   flags: [
     ...source,
     {
       name: 'until',
       kind: 'string',
       value: 'EXPR',
-      about: 'a condition over the state; CL-45 has the paths',
+      about: 'a condition over the state, of the paths below',
     },
     { name: 'all', kind: 'boolean', about: 'every time it turns true, and until when' },
     output('text', 'json'),
     json,
+  ],
+  notes: [
+    'Paths:',
+    '  seq  ts  entities  attention_required  registry_authoritative  damage',
+    '  count.TYPE',
+    '  persona.NAME.{known,unread,messages,newest,alerts,attention,unread_urgent,state}',
+    '  alert.NAME.KIND.{open,status,reason}',
+    '  entity.TYPE.ID.{exists,seq,ts,agent,entity_rev,payload.…}',
+    'compared by = != < <= > >= with numbers, "texts", true, false, null; combined by and, or, not, ( ).',
+    'A name with other characters than letters, digits, _ and - stands in double quotes: entity.message."river/246".exists',
   ],
   examples: [
     [

@@ -4,7 +4,23 @@ import { type Token, unreadable } from './token.js'
 import { entityIn, type Value, valueIn, type World } from './world.js'
 
 /** Gives the value of a path. */
-export type Lookup = (world: World) => Value
+type Lookup = (world: World) => Value
+
+/** What a value is where it is not null; a payload may hold anything. */
+export type Kind = 'number' | 'text' | 'truth' | 'any'
+
+/** A path that was read. */
+export interface Path {
+  readonly get: Lookup
+  readonly kind: Kind
+}
+
+/** Whom and what an expression asks about: a name that the journal never knew is never simply false. */
+export interface Asked {
+  readonly personas: Set<string>
+  readonly types: Set<string>
+  readonly alertKinds: Set<string>
+}
 
 type PathToken = Extract<Token, { kind: 'path' }>
 
@@ -54,48 +70,63 @@ const ENTITY: Readonly<
   },
 }
 
+const TEXTS: ReadonlySet<string> = new Set(['ts', 'agent', 'state', 'status', 'reason'])
+const TRUTHS: ReadonlySet<string> = new Set(['registry_authoritative', 'known', 'open', 'exists'])
+
+/** By the last name of the path, which means the same wherever it stands. */
+function kindOf(field: string): Kind {
+  if (field === 'payload') return 'any'
+  return TEXTS.has(field) ? 'text' : TRUTHS.has(field) ? 'truth' : 'number'
+}
+
 const ROOTS = [...Object.keys(PLAIN), 'count', 'persona', 'alert', 'entity']
-const FORMS: Readonly<Record<string, string>> = {
+/** What a path can look like, by its first name. */
+export const pathForms: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(Object.keys(PLAIN).map(name => [name, name])),
   count: 'count.TYPE',
   persona: `persona.NAME.{${Object.keys(PERSONA).join(',')}}`,
   alert: `alert.NAME.KIND.{${Object.keys(ALERT).join(',')}}`,
   entity: `entity.TYPE.ID.{${Object.keys(ENTITY).join(',')}}`,
 }
 
-/** The lookup of a path; `personas` collects the names it asks about. */
-export function lookupOf(token: PathToken, personas: Set<string>): Lookup {
+/** Reads a path; `asked` collects what it asks about. */
+export function pathOf(token: PathToken, asked: Asked): Path {
   const { names } = token
   const [root = '', ...rest] = names
   const plain = member(PLAIN, root)
   if (plain !== undefined) {
     if (rest.length > 0) throw unreadable(token.starts[1] ?? 0, `${root} has no parts`)
-    return plain
+    return { get: plain, kind: kindOf(root) }
   }
   switch (root) {
     case 'count': {
-      const [type] = exactly(token, 2).slice(1)
-      return ({ projection }) => projection.entities.get(type ?? '')?.size ?? 0
+      const [, type = ''] = exactly(token, 2)
+      asked.types.add(type)
+      return { get: ({ projection }) => projection.entities.get(type)?.size ?? 0, kind: 'number' }
     }
     case 'persona': {
       const [, name = '', field = ''] = exactly(token, 3)
       const get = known(PERSONA, field, token, 2)
-      personas.add(name)
-      return world => get(world, name)
+      asked.personas.add(name)
+      return { get: world => get(world, name), kind: kindOf(field) }
     }
     case 'alert': {
       const [, name = '', kind = '', field = ''] = exactly(token, 4)
       const get = known(ALERT, field, token, 3)
-      personas.add(name)
-      return alertLookup(`${name}/${kind}`, get)
+      asked.personas.add(name)
+      asked.alertKinds.add(kind)
+      return { get: alertLookup(`${name}/${kind}`, get), kind: kindOf(field) }
     }
     case 'entity': {
       const [, type = '', id = '', field = '', ...inner] = names
-      if (names.length < 4) throw unreadable(token.at, 'the path is too short', FORMS[root])
+      if (names.length < 4) throw unreadable(token.at, 'the path is too short', pathForms[root])
       const get = known(ENTITY, field, token, 3)
       if (field !== 'payload' && inner.length > 0)
         throw unreadable(token.starts[4] ?? 0, `${field} has no parts`)
-      if (field === 'payload' && inner.length === 0) throw unreadable(token.at, 'payload.WHAT?', FORMS[root])
-      return world => get(world, type, id, inner)
+      if (field === 'payload' && inner.length === 0)
+        throw unreadable(token.at, 'payload.WHAT?', pathForms[root])
+      asked.types.add(type)
+      return { get: world => get(world, type, id, inner), kind: kindOf(field) }
     }
   }
   throw unreadable(
@@ -114,7 +145,7 @@ function alertLookup(id: string, get: (status: Value, payload: (field: string) =
 }
 
 function exactly({ names, at }: PathToken, length: number): readonly string[] {
-  const form = FORMS[names[0] ?? ''] ?? ''
+  const form = pathForms[names[0] ?? ''] ?? ''
   if (names.length < length) throw unreadable(at, 'the path is too short', form)
   if (names.length > length)
     throw unreadable(at, 'the path is too long', `${form}; a name that holds dots stands in double quotes`)

@@ -1,28 +1,33 @@
 /** A question that the state answers with yes or no. It can read the state and nothing else. */
-import { lookupOf } from './path.js'
+import { type Asked, type Kind, pathOf } from './path.js'
 import { type Operator, type Token, tokensOf, unreadable } from './token.js'
 import type { Value, World } from './world.js'
 
 /** A question, ready to be asked after each record. */
 export interface Predicate {
   readonly holds: (world: World) => boolean
-  /** Personas that it asks about. */
-  readonly personas: ReadonlySet<string>
+  /** Whom and what it asks about. */
+  readonly asked: Readonly<Asked>
 }
 
 type Test = (world: World) => boolean
-type Operand = { readonly get: (world: World) => Value; readonly isPath: boolean; readonly at: number }
+type Operand = {
+  readonly get: (world: World) => Value
+  readonly isPath: boolean
+  readonly kind: Kind | 'null'
+  readonly at: number
+}
 
 const LEVELS_MAX = 64
 
 /** Reads an expression. Throws a usage error that names the column. */
 export function parsePredicate(text: string): Predicate {
   const parser = new Parser(tokensOf(text))
-  return { holds: parser.whole(), personas: parser.personas }
+  return { holds: parser.whole(), asked: parser.asked }
 }
 
 class Parser {
-  readonly personas: Set<string> = new Set()
+  readonly asked: Asked = { personas: new Set(), types: new Set(), alertKinds: new Set() }
   readonly #tokens: readonly Token[]
   #next = 0
   #level = 0
@@ -84,18 +89,24 @@ class Parser {
       this.#next += 1
       const compare = COMPARE[sign.text as Comparison]
       const right = this.#operand()
+      refuseVain(left, sign.text as Comparison, right)
       return world => compare(left.get(world), right.get(world))
     }
-    if (!left.isPath && typeof left.get(undefined as never) !== 'boolean')
-      throw unreadable(left.at, 'a value alone is no condition', 'compare it: persona.river.unread > 10')
+    if (left.kind !== 'truth' && left.kind !== 'any')
+      throw unreadable(
+        left.at,
+        `${left.isPath ? NOUNS[left.kind] : 'a value'} alone is no condition`,
+        'compare it: persona.river.unread > 10',
+      )
     return world => left.get(world) === true
   }
 
   #operand(): Operand {
     const token = this.#peek()
     this.#next += 1
-    if (token.kind === 'literal') return { get: () => token.value, isPath: false, at: token.at }
-    if (token.kind === 'path') return { get: lookupOf(token, this.personas), isPath: true, at: token.at }
+    if (token.kind === 'literal')
+      return { get: () => token.value, isPath: false, kind: kindOf(token.value), at: token.at }
+    if (token.kind === 'path') return { ...pathOf(token, this.asked), isPath: true, at: token.at }
     throw unreadable(
       token.at,
       token.kind === 'end'
@@ -114,6 +125,41 @@ class Parser {
   #peek(): Token {
     return this.#tokens[Math.min(this.#next, this.#tokens.length - 1)] as Token
   }
+}
+
+const NOUNS: Readonly<Record<Kind | 'null', string>> = {
+  number: 'a number',
+  text: 'a text',
+  truth: 'true or false',
+  null: 'null',
+  any: 'a value',
+}
+
+function kindOf(value: Value): Kind | 'null' {
+  if (value === null) return 'null'
+  return typeof value === 'number' ? 'number' : typeof value === 'string' ? 'text' : 'truth'
+}
+
+/** A comparison with a path that comes out the same whatever the journal holds is a mistake of whoever wrote it. */
+function refuseVain(left: Operand, sign: Comparison, right: Operand): void {
+  if (!left.isPath && !right.isPath) return
+  const isOrder = sign !== '=' && sign !== '!='
+  const known = [left, right].filter(({ kind }) => kind !== 'any')
+  const unordered = known.find(({ kind }) => kind === 'truth' || kind === 'null')
+  if (isOrder && unordered !== undefined)
+    throw unreadable(
+      unordered.at,
+      `${NOUNS[unordered.kind]} is neither less nor more than anything`,
+      'compare it with = or !=',
+    )
+  const [one, other] = known
+  if (one === undefined || other === undefined || one.kind === other.kind) return
+  if (one.kind === 'null' || other.kind === 'null') return
+  throw unreadable(
+    right.at,
+    `${NOUNS[left.kind]} is never ${NOUNS[right.kind]}`,
+    'a text stands in quotes, a number does not',
+  )
 }
 
 type Comparison = '=' | '!=' | '<' | '<=' | '>' | '>='

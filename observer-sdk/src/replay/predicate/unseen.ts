@@ -1,0 +1,51 @@
+import { actionClasses, type ReadRecord } from '@kim/manifest'
+import { unknownAlertKind, unknownPersona, unknownType } from '../not-found.js'
+import { ALERT_KINDS } from '../own-words.js'
+import type { Asked } from './path.js'
+import type { World } from './world.js'
+
+const TYPES: ReadonlySet<string> = new Set([
+  ...Object.keys(actionClasses.item_types),
+  ...Object.keys(actionClasses.item_type_aliases),
+])
+
+/** What an expression asks about and the journal has not shown so far. A type or a kind that is always known is shown. */
+export class Unseen {
+  readonly #personas: Set<string>
+  readonly #types: Set<string>
+  readonly #alertKinds: Set<string>
+
+  constructor({ personas, types, alertKinds }: Readonly<Asked>) {
+    this.#personas = new Set(personas)
+    this.#types = new Set([...types].filter(type => !TYPES.has(type)))
+    this.#alertKinds = new Set([...alertKinds].filter(kind => !ALERT_KINDS.has(kind)))
+  }
+
+  /** Looks at a state that was not read record by record. */
+  begin(world: World): void {
+    this.look(world)
+    for (const { item_type, item_id } of world.projection.values()) this.#item(item_type, item_id)
+  }
+
+  /** Looks at a record that had its effect. */
+  record({ item_type, item_id = '' }: ReadRecord): void {
+    if (this.#types.size + this.#alertKinds.size > 0) this.#item(item_type, item_id)
+  }
+
+  /** Looks at whom the state knows by now. */
+  look({ ledger }: World): void {
+    for (const name of this.#personas) if (ledger.get(name) !== undefined) this.#personas.delete(name)
+  }
+
+  /** Throws where the journal knows nothing of what was asked about: the question was not what was meant. */
+  refuse({ ledger, projection }: World): void {
+    for (const name of this.#personas) throw unknownPersona(name, ledger.everybody)
+    for (const type of this.#types) throw unknownType(type, projection.entities.keys(), TYPES)
+    for (const kind of this.#alertKinds) throw unknownAlertKind(kind, ALERT_KINDS)
+  }
+
+  #item(type: string, id: string): void {
+    this.#types.delete(type)
+    if (type === 'alert') this.#alertKinds.delete(id.slice(id.lastIndexOf('/') + 1))
+  }
+}
