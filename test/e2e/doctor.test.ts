@@ -17,6 +17,7 @@ import { fileURLToPath } from 'node:url'
 import { type Draft, openJournal } from '@kim/producer/internal'
 import t, { type Test } from 'tap'
 import { FakeSupervisor } from '../kit/fake-supervisor.js'
+import { closedDirectory } from '../kit/kijito/preloads.js'
 import { serve } from './loopback-server.js'
 
 /** Only root can give a file away. */
@@ -210,6 +211,29 @@ t.test('doctor - a file of another owner is given back, and never taken away', {
   t.match(await machine.look(t, 'store-modes'), { status: 'ok' })
 })
 
+t.test('doctor - a store that cannot be written', async t => {
+  const machine = new Machine(t).fill()
+  t.match(await machine.look(t, 'store-writable'), { status: 'ok' })
+  const closed = (path: string, code: 'EACCES' | 'EROFS'): void => {
+    machine.env['NODE_OPTIONS'] = closedDirectory(path, path, code).join('=')
+  }
+  closed(machine.store, 'EROFS')
+  t.match(await machine.look(t, 'store-writable'), {
+    status: 'fail',
+    evidence: `${machine.store} cannot be written: EROFS`,
+    remedy: /read-only/,
+  })
+  const run = join(machine.store, 'run')
+  closed(run, 'EACCES')
+  t.match(await machine.look(t, 'store-writable'), { status: 'fail', evidence: /EACCES$/, remedy: /^see who/ })
+  chmodSync(run, 0o500)
+  const seen = await machine.look(t, 'store-writable')
+  t.match(seen, { status: 'fail', evidence: `${run} cannot be written: EACCES (mode 0500)` })
+  t.equal(spawnSync('sh', ['-c', seen.remedy ?? 'false']).status, 0)
+  delete machine.env['NODE_OPTIONS']
+  t.match(await machine.look(t, 'store-writable'), { status: 'ok' })
+})
+
 t.test('doctor - what stands in the place of the lock or of the socket is named before its mode', async t => {
   const machine = new Machine(t).fill()
   for (const [name, why] of [
@@ -356,6 +380,29 @@ t.test('doctor - a misspelt inbox, and mail that is not here yet', async t => {
     evidence: 'river: 9 unread at the server, 6 in the journal',
     remedy: /poke/,
   })
+  for (const [floor, status] of [
+    [5, 'warn'],
+    [4, 'ok'],
+  ] as const) {
+    // Six stand here: of seven that were not shown, those below the floor had been shown before.
+    const payload = { schema_version: 1, persona: 'river', kind: 'unread-not-shown', status: 'open', reason: 'r' }
+    const hidden = new Machine(t).fill({
+      agent: 'river',
+      action: 'create',
+      item_type: 'persona',
+      item_id: 'river',
+      summary: 'river',
+      payload: { schema_version: 1, persona: 'river', cursor: 6, floor: 1, state: 'up', watched: true },
+    }, {
+      agent: 'river',
+      action: 'create',
+      item_type: 'alert',
+      item_id: 'river/unread-not-shown',
+      summary: 'r',
+      payload: { ...payload, unread_not_shown: 6, window_floor: floor, cursor_at: 6, above_watermark: false },
+    })
+    t.match(await hidden.look(t, 'backlog', ...flags), { status }, `floor ${floor}`)
+  }
 })
 
 t.test('doctor - a producer that never ran, stopped, died, hangs, or is another version', async t => {

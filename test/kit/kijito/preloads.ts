@@ -44,3 +44,30 @@ export function fillableDisk(directory: string, flag: string): Preload {
     syncBuiltinESMExports()
   `)
 }
+
+/** Nothing below a directory can be made, opened for writing or changed while a file stands at `flag`. */
+export function closedDirectory(directory: string, flag: string, code: 'EACCES' | 'EROFS'): Preload {
+  return preload(`
+    import fs from 'node:fs'
+    import { syncBuiltinESMExports } from 'node:module'
+    const { existsSync, constants } = fs
+    const refuse = (call, path) => {
+      if (!String(path).startsWith(${JSON.stringify(directory)}) || !existsSync(${JSON.stringify(flag)})) return
+      throw Object.assign(new Error(${JSON.stringify(code)} + ': ' + call + ' ' + path), { code: ${JSON.stringify(code)}, syscall: call, path })
+    }
+    for (const call of ['mkdirSync', 'chmodSync', 'renameSync', 'unlinkSync']) {
+      const real = fs[call]
+      fs[call] = (path, ...rest) => { refuse(call, path); return real(path, ...rest) }
+    }
+    const { openSync, accessSync } = fs
+    fs.openSync = (path, flags, ...rest) => {
+      if (typeof flags === 'number' && (flags & (constants.O_WRONLY | constants.O_RDWR | constants.O_CREAT)) !== 0) refuse('open', path)
+      return openSync(path, flags, ...rest)
+    }
+    fs.accessSync = (path, mode = 0) => {
+      if ((mode & constants.W_OK) !== 0) refuse('access', path)
+      return accessSync(path, mode)
+    }
+    syncBuiltinESMExports()
+  `)
+}

@@ -19,6 +19,7 @@ import { sinks } from './checks/sinks.js'
 import { sourceIdentity } from './checks/source-identity.js'
 import { store } from './checks/store.js'
 import { storeModes } from './checks/store-modes.js'
+import { storeWritable } from './checks/store-writable.js'
 import { token } from './checks/token.js'
 import { version } from './checks/version.js'
 
@@ -30,6 +31,7 @@ export const CHECKS: readonly Check[] = [
   inotify,
   store,
   storeModes,
+  storeWritable,
   ancestors,
   journal,
   numbers,
