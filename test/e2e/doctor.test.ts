@@ -225,7 +225,11 @@ t.test('doctor - a store that cannot be written', async t => {
   })
   const run = join(machine.store, 'run')
   closed(run, 'EACCES')
-  t.match(await machine.look(t, 'store-writable'), { status: 'fail', evidence: /EACCES$/, remedy: /^see who/ })
+  t.match(await machine.look(t, 'store-writable'), {
+    status: 'fail',
+    evidence: /EACCES$/,
+    remedy: /^see who/,
+  })
   chmodSync(run, 0o500)
   const seen = await machine.look(t, 'store-writable')
   t.match(seen, { status: 'fail', evidence: `${run} cannot be written: EACCES (mode 0500)` })
@@ -385,22 +389,37 @@ t.test('doctor - a misspelt inbox, and mail that is not here yet', async t => {
     [4, 'ok'],
   ] as const) {
     // Six stand here: of seven that were not shown, those below the floor had been shown before.
-    const payload = { schema_version: 1, persona: 'river', kind: 'unread-not-shown', status: 'open', reason: 'r' }
-    const hidden = new Machine(t).fill({
-      agent: 'river',
-      action: 'create',
-      item_type: 'persona',
-      item_id: 'river',
-      summary: 'river',
-      payload: { schema_version: 1, persona: 'river', cursor: 6, floor: 1, state: 'up', watched: true },
-    }, {
-      agent: 'river',
-      action: 'create',
-      item_type: 'alert',
-      item_id: 'river/unread-not-shown',
-      summary: 'r',
-      payload: { ...payload, unread_not_shown: 6, window_floor: floor, cursor_at: 6, above_watermark: false },
-    })
+    const payload = {
+      schema_version: 1,
+      persona: 'river',
+      kind: 'unread-not-shown',
+      status: 'open',
+      reason: 'r',
+    }
+    const hidden = new Machine(t).fill(
+      {
+        agent: 'river',
+        action: 'create',
+        item_type: 'persona',
+        item_id: 'river',
+        summary: 'river',
+        payload: { schema_version: 1, persona: 'river', cursor: 6, floor: 1, state: 'up', watched: true },
+      },
+      {
+        agent: 'river',
+        action: 'create',
+        item_type: 'alert',
+        item_id: 'river/unread-not-shown',
+        summary: 'r',
+        payload: {
+          ...payload,
+          unread_not_shown: 6,
+          window_floor: floor,
+          cursor_at: 6,
+          above_watermark: false,
+        },
+      },
+    )
     t.match(await hidden.look(t, 'backlog', ...flags), { status }, `floor ${floor}`)
   }
 })

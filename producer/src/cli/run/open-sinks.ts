@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { type Io, usageError } from '@kim/cli-kit'
 import { KimError, storePaths } from '@kim/manifest'
 import { payloadOf } from '@kim/observer-sdk'
@@ -5,6 +6,7 @@ import { systemClock } from '../../effects/clock.js'
 import { nodeFileSystem } from '../../effects/file-system.js'
 import { currentHost } from '../../effects/host.js'
 import { loopTimers } from '../../effects/timers.js'
+import { systemCode } from '../../journal/failure.js'
 import { Disk } from '../../journal/file-ops.js'
 import type { Journal } from '../../journal/journal.js'
 import type { RunLog } from '../../run/run-log.js'
@@ -30,7 +32,13 @@ export interface SinkHost {
 /** A command gets no more of a body than the system lets into one variable. */
 const EXEC_CHARS_MAX = 30_000
 
-/** A shared event file that cannot be opened now is refused before anything is asked (CL-12). */
+/** What the system says where a path is denied, and may not be tomorrow. */
+const DENIED = new Set(['EACCES', 'EPERM'])
+
+/**
+ * A shared event file that is none is refused before anything is asked (CL-12). What merely keeps it from being opened
+ * now is in the way of that sink alone, and is said.
+ */
 export function checkEventsFile(options: SinkOptions, storeDir: string, log: RunLog): void {
   const { eventsFile } = options
   if (eventsFile === undefined || eventsFile.includes('{persona}')) return
@@ -38,13 +46,34 @@ export function checkEventsFile(options: SinkOptions, storeDir: string, log: Run
   try {
     file.open()
   } catch (error) {
-    if (!(error instanceof KimError) || error.code !== 'not_permitted') throw error
+    if (!(error instanceof KimError)) throw error
+    if (mayPass(error, eventsFile)) {
+      log({
+        level: 'warn',
+        code: 'sink_not_open',
+        message: `--events-file: ${error.message}`,
+        hint: 'the journal goes on, and this sink is held: what it is to be told is kept, and the file is tried again',
+      })
+      return
+    }
     throw usageError(
       `--events-file: ${error.message}`,
       'name a regular file of your own, or one that is not there yet',
     )
   } finally {
     file.close()
+  }
+}
+
+/** Whether it is the system that keeps a file from being opened, and not what the file is or whose. */
+function mayPass({ code, cause }: KimError, path: string): boolean {
+  if (code !== 'not_permitted') return true
+  if (!DENIED.has(systemCode(cause) ?? '')) return false
+  const { uid } = currentHost()
+  try {
+    return uid === undefined || statSync(path).uid === uid
+  } catch {
+    return true
   }
 }
 

@@ -28,11 +28,16 @@ function closed(path: string, code: string): Found {
   const evidence = `${path} cannot be written: ${code}`
   const mode = statSync(path).mode & 0o777
   if (code === 'EROFS') {
-    const remedy = 'its file system is read-only: find out why (dmesg), mount it for writing, then start the producer again'
+    const remedy =
+      'its file system is read-only: find out why (dmesg), mount it for writing, then start the producer again'
     return { status: 'fail', evidence, remedy }
   }
   if ((mode & OWNER_ALL) === OWNER_ALL) {
-    return { status: 'fail', evidence, remedy: `see who it belongs to, and who you are: ls -ld ${shellWord(path)}; id` }
+    return {
+      status: 'fail',
+      evidence,
+      remedy: `see who it belongs to, and who you are: ls -ld ${shellWord(path)}; id`,
+    }
   }
   return {
     status: 'fail',
