@@ -14,16 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import {
-  ALL,
-  closedDirectory,
-  complete,
-  directory,
-  fillableDisk,
-  NF,
-  row,
-  type Scene,
-} from '../../kit/kijito/index.js'
+import { ALL, complete, directory, fillableDisk, NF, row, type Scene } from '../../kit/kijito/index.js'
 import { linesIn, mail, parsed, said, told } from './lines.js'
 
 const modeOf = (path: string): number => statSync(path).mode & 0o777
@@ -154,38 +145,6 @@ row('J1', 'a shared event file that is none is refused at the start (CL-12)', {}
   t.notOk(existsSync(at('nothing')))
   t.same(scene.asked(), [])
 })
-
-row(
-  'CL-12 later',
-  'a shared event file that cannot be opened yet stops neither the journal nor what comes later',
-  { standing: { cursor: 4 } },
-  async (t, scene) => {
-    for (const [at, code] of (['EROFS', 'EACCES'] as const).entries()) {
-      const out = join(scene.home, code)
-      const path = join(out, 'ev.ndjson')
-      const flag = join(scene.home, 'closed')
-      mkdirSync(out, { mode: 0o700 })
-      writeFileSync(flag, '')
-      scene.newest(complete(...ids(4, at + 2)))
-      const producer = scene.start(
-        [...NF, '--events-file', path],
-        { KIM_TOKEN: 'tok' },
-        closedDirectory(out, flag, code),
-      )
-      const last = 5 + at
-      await scene.tells(`new ${last}`)
-      await scene.until('it is refused', () => said(producer.stderr, 'sink_failing').length === 1)
-      t.match(said(producer.stderr, 'sink_not_open'), [
-        { level: 'warn', msg: new RegExp(`^--events-file: .*${code}`) },
-      ])
-      t.notOk(existsSync(path))
-      rmSync(flag)
-      await scene.until('it is told', () => mail(linesIn(path)).includes(last))
-      t.equal(said(producer.stderr, 'sink_working').length, 1)
-      t.equal(await producer.stop(), 0)
-    }
-  },
-)
 
 row(
   'J2',

@@ -1,0 +1,193 @@
+import { spawnSync } from 'node:child_process'
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { openJournal } from '@kim/producer/internal'
+import t from 'tap'
+import { closedDirectory } from '../kit/kijito/preloads.js'
+import { bin, Machine } from './doctor-machine.js'
+
+const isRoot = process.getuid?.() === 0
+
+t.test('doctor - no store', async t => {
+  const machine = new Machine(t)
+  t.match(await machine.look(t, 'store'), { status: 'warn', remedy: /kim-producer run/ })
+  machine.fill()
+  t.match(await machine.look(t, 'store'), { status: 'ok' })
+})
+
+t.test('doctor - a file that others can read, mended by what it names and by itself', async t => {
+  const machine = new Machine(t).fill()
+  const [first = ''] = machine.segments()
+  chmodSync(first, 0o644)
+  const seen = await machine.look(t, 'store-modes')
+  t.match(seen, { status: 'fail', evidence: /mode 0644/, fixed: false })
+  const [command = ''] = (seen.remedy ?? '').split('   ')
+  t.equal(spawnSync('sh', ['-c', command]).status, 0, command)
+  t.match(await machine.look(t, 'store-modes'), { status: 'ok' })
+  chmodSync(join(machine.store, 'events'), 0o755)
+  t.match(await machine.look(t, 'store-modes', '--fix'), { status: 'fail', fixed: true })
+  t.match(await machine.look(t, 'store-modes'), { status: 'ok' })
+})
+
+t.test('doctor - a store that others can write to is refused with what mends it', async t => {
+  const machine = new Machine(t).fill()
+  const checkpoint = (): ReturnType<typeof spawnSync> =>
+    spawnSync(process.execPath, [bin, 'journal', 'checkpoint', '--store', machine.store], {
+      env: machine.env,
+    })
+  for (const directory of [machine.store, join(machine.store, 'events')]) {
+    chmodSync(directory, 0o777)
+    const { status, stderr } = checkpoint()
+    t.equal(status, 77)
+    const said = String(stderr)
+    t.match(said, `${directory}: others may write to it (mode 0777)\n  nothing was touched; `)
+    t.match(said, /, or kim-producer doctor --fix with the same --store\n/)
+    t.equal(spawnSync('sh', ['-c', /chmod 700 [^,]*/.exec(said)?.[0] ?? 'false']).status, 0)
+    t.equal(checkpoint().status, 0)
+    chmodSync(directory, 0o777)
+    t.match(await machine.look(t, 'store-modes', '--fix'), { status: 'fail', fixed: true })
+    t.equal(checkpoint().status, 0)
+  }
+})
+
+t.test('doctor - a link and a pipe in the store', async t => {
+  const machine = new Machine(t).fill()
+  const link = join(machine.store, 'events', 'blobs', 'aa')
+  symlinkSync('/etc', link)
+  const seen = await machine.look(t, 'store-modes', '--fix')
+  t.match(seen, { status: 'fail', evidence: /symbolic link/, fixed: false })
+  unlinkSync(link)
+  spawnSync('mkfifo', [link])
+  t.match(await machine.look(t, 'store-modes'), {
+    status: 'fail',
+    evidence: /neither a file nor a directory/,
+  })
+})
+
+t.test('doctor - a file of another owner is given back, and never taken away', { skip: !isRoot }, async t => {
+  const machine = new Machine(t).fill()
+  const [segment = ''] = machine.segments()
+  chownSync(segment, 1234, 1234)
+  const seen = await machine.look(t, 'store-modes')
+  t.match(seen, { status: 'fail', evidence: /belongs to user 1234/, remedy: /run as user 1234/ })
+  spawnSync('sh', ['-c', /sudo (chown \S+ \S+)/.exec(seen.remedy ?? '')?.[1] ?? 'false'])
+  t.match(await machine.look(t, 'store-modes'), { status: 'ok' })
+})
+
+t.test('doctor - a store that cannot be written', async t => {
+  const machine = new Machine(t).fill()
+  t.match(await machine.look(t, 'store-writable'), { status: 'ok' })
+  const closed = (path: string, code: 'EACCES' | 'EROFS'): void => {
+    machine.env['NODE_OPTIONS'] = closedDirectory(path, path, code).join('=')
+  }
+  closed(machine.store, 'EROFS')
+  t.match(await machine.look(t, 'store-writable'), {
+    status: 'fail',
+    evidence: `${machine.store} cannot be written: EROFS`,
+    remedy: /read-only/,
+  })
+  const run = join(machine.store, 'run')
+  closed(run, 'EACCES')
+  t.match(await machine.look(t, 'store-writable'), {
+    status: 'fail',
+    evidence: /EACCES$/,
+    remedy: /^see who/,
+  })
+  chmodSync(run, 0o500)
+  const seen = await machine.look(t, 'store-writable')
+  t.match(seen, { status: 'fail', evidence: `${run} cannot be written: EACCES (mode 0500)` })
+  t.equal(spawnSync('sh', ['-c', seen.remedy ?? 'false']).status, 0)
+  delete machine.env['NODE_OPTIONS']
+  t.match(await machine.look(t, 'store-writable'), { status: 'ok' })
+})
+
+t.test('doctor - what stands in the place of the lock or of the socket is named before its mode', async t => {
+  const machine = new Machine(t).fill()
+  for (const [name, why] of [
+    ['lock', /run\/lock: no regular file/],
+    ['control.sock', /run\/control\.sock: no socket/],
+    ['health.json', /run\/health\.json: no regular file/],
+  ] as const) {
+    const path = join(machine.store, 'run', name)
+    rmSync(path, { force: true })
+    mkdirSync(path, { mode: 0o755 })
+    const seen = await machine.look(t, 'store-modes', '--fix')
+    t.match(seen, { status: 'fail', evidence: why, fixed: false })
+    const command = /mv .*/.exec(seen.remedy ?? '')?.[0] ?? 'false'
+    t.equal(spawnSync('sh', ['-c', command]).status, 0, command)
+    t.match(await machine.look(t, 'store-modes'), { status: 'ok' })
+  }
+})
+
+t.test('doctor - a sink that is held, one that is off, and one that nothing runs', async t => {
+  const machine = new Machine(t).fill()
+  const journal = openJournal({ storeDir: machine.store })
+  const { projectId } = journal
+  journal.close()
+  const ledgers = join(machine.home, 'state', 'kim', 'clients', 'kim-producer', 'sinks', projectId)
+  mkdirSync(ledgers, { recursive: true })
+  const put = (name: string, held: readonly unknown[]): void =>
+    writeFileSync(
+      join(ledgers, name),
+      JSON.stringify({ schema_version: 1, sink: 'file:/ev', passed: [2, null], held, names: [] }),
+    )
+  put('1.json', [])
+  t.match(await machine.look(t, 'sinks'), { status: 'ok', evidence: '1 of them' })
+  put('1.json', [['river', 1, null, 'the disk is full']])
+  t.match(await machine.look(t, 'sinks'), {
+    status: 'warn',
+    evidence: 'file:/ev of river is held: the disk is full',
+    remedy: /tried again/,
+  })
+  writeFileSync(join(ledgers, '1.json'), '{')
+  const off = await machine.look(t, 'sinks')
+  t.match(off, { status: 'fail', evidence: /is off: .*holds no watermark/ })
+  const command = /rm \S+/.exec(off.remedy ?? '')?.[0] ?? 'false'
+  t.equal(spawnSync('sh', ['-c', command]).status, 0, command)
+  t.match(await machine.look(t, 'sinks'), { status: 'ok', evidence: '0 of them' })
+})
+
+t.test('doctor - a directory above the store that others can write to', async t => {
+  const machine = new Machine(t).fill()
+  chmodSync(join(machine.home, 'state'), 0o777)
+  const seen = await machine.look(t, 'ancestors')
+  t.match(seen, { status: 'warn', evidence: /can be written by others/ })
+  t.equal(spawnSync('sh', ['-c', seen.remedy ?? 'false']).status, 0)
+  t.match(await machine.look(t, 'ancestors'), { status: 'ok' })
+})
+
+t.test('doctor - a segment that is gone, and one that was changed', async t => {
+  const machine = new Machine(t).fill()
+  const [, second = ''] = machine.segments()
+  const bytes = readFileSync(second)
+  unlinkSync(second)
+  t.match(await machine.look(t, 'journal'), {
+    status: 'fail',
+    remedy: /journal verify --store \S+; .*repair --store \S+ --dry-run/,
+  })
+  writeFileSync(second, bytes.toString('latin1').replace('"x"', '"y"'), { encoding: 'latin1', mode: 0o600 })
+  t.match(await machine.look(t, 'journal'), { status: 'fail', evidence: /damaged: .*chain_broken/ })
+  writeFileSync(second, bytes, { mode: 0o600 })
+  t.match(await machine.look(t, 'journal'), { status: 'ok' })
+})
+
+t.test('doctor - the store of another server', async t => {
+  const machine = new Machine(t).fill()
+  const seen = await machine.look(t, 'source', '--url', 'https://api.kijito.ai')
+  t.match(seen, {
+    status: 'fail',
+    evidence: /belongs to http:\/\/localhost:7474, not to https:\/\/api\.kijito\.ai/,
+    remedy: /--url http/,
+  })
+  const url = /--url (\S+)/.exec(seen.remedy ?? '')?.[1] ?? ''
+  t.match(await machine.look(t, 'source', '--url', url), { status: 'ok' })
+})
