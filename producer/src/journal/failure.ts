@@ -76,7 +76,12 @@ export function toFailure(error: unknown, doing: string): unknown {
   const message = `cannot ${doing}: ${code}`
   if (FULL.has(code)) return noSpace(message, error)
   if (DENIED.has(code)) {
-    return failure('not_permitted', message, 'nothing was changed; check type, owner and mode', error)
+    return failure(
+      'not_permitted',
+      message,
+      'nothing was changed; check type, owner and mode; of a store, kim-producer doctor has the command',
+      error,
+    )
   }
   if (code === 'EROFS') {
     return failure('store_failed', message, 'the file system is read-only; nothing was changed', error)

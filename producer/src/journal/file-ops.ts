@@ -1,4 +1,5 @@
 import { dirname } from 'node:path'
+import type { KimError } from '@kim/manifest'
 import { type FileStat, type FileSystem, openFlags } from '../effects/file-system.js'
 import { damaged, foreignOwner, noSpace, syncFailed, systemCode, toFailure, unsafe } from './failure.js'
 import type { Log } from './log.js'
@@ -108,7 +109,7 @@ export class Disk {
     try {
       fd = this.#fs.openSync(path, flags | openFlags.noFollow | openFlags.nonBlock, FILE_MODE)
     } catch (error) {
-      throw toFailure(error, `open ${path}`)
+      throw this.#foreign(error, path) ?? toFailure(error, `open ${path}`)
     }
     try {
       const stat = this.#fs.fstatSync(fd)
@@ -122,6 +123,13 @@ export class Disk {
       this.close(fd)
       throw toFailure(error, `open ${path}`)
     }
+  }
+
+  /** The refusal of a file that is there and is another user's, as root leaves one. */
+  #foreign(error: unknown, path: string): KimError | undefined {
+    if (this.#uid === undefined || systemCode(error) !== 'EACCES') return undefined
+    const owner = this.look(path)?.uid
+    return owner === undefined || owner === this.#uid ? undefined : foreignOwner(path, owner, this.#uid)
   }
 
   #tighten(fd: number, stat: FileStat, path: string): void {

@@ -423,6 +423,27 @@ t.test('safety - a store of somebody else is refused', t => {
   t.end()
 })
 
+t.test('safety - a file that root left is named with the command that gives it back', t => {
+  const store = new TestStore(t)
+  store.with(() => undefined)
+  const { port } = store.fs
+  const isOne = (path: unknown): boolean => String(path).includes('seg-')
+  const fs = {
+    ...port,
+    openSync: ((path, ...rest) => {
+      if (isOne(path)) throw Object.assign(new Error('EACCES'), { code: 'EACCES' })
+      return port.openSync(path, ...rest)
+    }) as typeof port.openSync,
+    lstatSync: (path: string) => Object.assign(port.lstatSync(path), isOne(path) ? { uid: 4711 } : {}),
+  }
+  t.throws(() => store.open({ fs }), {
+    code: 'not_permitted',
+    message: /seg-00000001\.jsonl: it belongs to user 4711, not to user/,
+    hint: /sudo chown \d+ .*seg-00000001\.jsonl /,
+  })
+  t.end()
+})
+
 t.test('safety - what others may only read is closed to them and said once', t => {
   const store = new TestStore(t)
   store.with(() => undefined)
