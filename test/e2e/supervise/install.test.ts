@@ -132,6 +132,11 @@ t.test(
       `it could not be tried whether the unit can be walled in, so it does not ask for it: ${words}\n`,
     )
     t.match(out, `make    ${user.store}\nwrite   ${user.unit}\n`)
+    const exec = ['--emit', 'exec-per-event', '--exec', 'true']
+    t.match(
+      user.install('--dry-run', '--store', user.store, ...exec).out,
+      /not walled in, as the command of --exec/,
+    )
     const { sandbox, warnings } = JSON.parse(
       user.install('--dry-run', '--json', '--store', user.store).out,
     ) as {

@@ -56,7 +56,7 @@ export async function run(input: Input, io: Io): Promise<number> {
   }
   report(input, io, facts, [
     ...done.map(stepLine),
-    ...(target === 'systemd-user' ? wallsLines(around.systemd) : []),
+    ...(target === 'systemd-user' ? wallsLines(around.systemd, input.given('exec')) : []),
     isDry
       ? 'nothing was done'
       : `${place.name} is installed; see: ${storeCommand('kim-producer status', spec.storeDir, io.env)}`,
@@ -106,7 +106,8 @@ function refuseHeld({ name, file }: ServicePlace, storeDir: string): void {
   })
 }
 
-function wallsLines({ sandbox, untried }: SystemdFeatures): string[] {
+function wallsLines({ sandbox, untried }: SystemdFeatures, runsCommand: boolean): string[] {
+  if (runsCommand) return ['the unit is not walled in, as the command of --exec may have to write anywhere']
   if (untried !== undefined) {
     return [`it could not be tried whether the unit can be walled in, so it does not ask for it: ${untried}`]
   }
