@@ -113,12 +113,17 @@ export function reportError(
   return known.exitCode
 }
 
+/** What the system says of a path that leads nowhere, or to another kind of thing. */
+const MISNAMED: ReadonlySet<string> = new Set(['EISDIR', 'ELOOP', 'ENAMETOOLONG', 'ENOENT', 'ENOTDIR'])
+
 function asKimError(error: unknown): KimError {
   if (error instanceof KimError) return error
   const message = error instanceof Error ? error.message : String(error)
   const errno =
     error instanceof Error && 'syscall' in error && 'code' in error ? String(error.code) : undefined
   if (errno === 'EACCES' || errno === 'EPERM') return new KimError('not_permitted', message, { cause: error })
+  if (errno !== undefined && MISNAMED.has(errno))
+    return new KimError('store_failed', message, { cause: error, hint: 'check the path' })
   if (errno !== undefined) return new KimError('store_failed', message, { cause: error })
   return new KimError('internal', message, { cause: error })
 }

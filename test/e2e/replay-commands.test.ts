@@ -228,6 +228,14 @@ t.test('CL-42 CL-45 errors - say what was meant', t => {
     [['explain', 'river:new:61'], 4, /did you mean river:new:60/],
     [['explain'], 2, /EVENT is missing/],
     [['timeline', '--out', out('x'), '-o', 'pdf'], 2, /pdf/],
+    [
+      ['timeline', '--out', out('x'), '-S', '2026-06-10T15:00Z', '-U', '2026-06-10T14:00Z'],
+      2,
+      /is after --until/,
+    ],
+    [['play', '--from-seq', '50', '--to-seq', '20'], 2, /--from-seq 50 is above --to-seq 20/],
+    [['play', '--speed', 'max', '-p', 'river,nobody'], 4, /knows no persona nobody/],
+    [['digest', '--cursor', out('none')], 1, /ENOENT.*\n {2}check the path/],
     [['bundle', '--out', out('x'), '--redact', 'some'], 2, /some/],
   ]
   for (const [args, code, said] of wrong) {
@@ -235,6 +243,11 @@ t.test('CL-42 CL-45 errors - say what was meant', t => {
     t.equal(ran.code, code, `${args.join(' ')}: ${ran.err}`)
     t.match(ran.err, said)
   }
+  t.match(replay(['verify', events]), { code: 4, err: /did you mean --events / })
+  t.match(
+    replay(['bundle', '--out', out('x'), '--events', events], { env: { SOURCE_DATE_EPOCH: '999999999999' } }),
+    { code: 2, err: /no number of seconds that an archive can state/ },
+  )
   t.match(replay(['at', '--seq', '1', '--events', out('nowhere')]), { code: 4, err: /there is no journal/ })
   t.end()
 })

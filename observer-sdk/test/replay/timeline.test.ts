@@ -99,6 +99,22 @@ t.test('CL-49 timeline - shows messages, outages, runs, gaps and waits', async t
   t.end()
 })
 
+t.test(
+  'CL-49 timeline - a persona that is called as the producer is shown has a lane of its own',
+  async t => {
+    const copy = journal(t.testdir(), 3, '(producer)')
+    const timeline = await collectTimeline(
+      copy,
+      { ...everything, mode: 'bodies', title: 'x' },
+      { eventsDir: copy.eventsDir },
+    )
+    t.same(timeline.lanes, ['(producer)', '(producer)'])
+    t.same(timeline.counts[1]?.[0], 3)
+    t.same(new Set(timeline.marks?.lane), new Set([1]))
+    t.match([...timelineMarkdown(timeline)].join(''), /^\| \(producer\) \| 3 \|/m)
+  },
+)
+
 t.test('CL-49 timeline - shows where the host slept, and only there', async t => {
   const maker = new JournalMaker()
   const clocks = [
@@ -218,6 +234,7 @@ t.test('CL-49 bins - too many marks are counted, and the page says so', async t 
   )
   const html = [...timelineHtml(timeline)].join('')
   t.match(html, /too many marks to draw one by one/)
+  t.notMatch(html, /n and p for/, 'no key is named that does nothing')
   const page = openPage(html)
   page.settle()
   t.ok(page.element('picture').painted > 100)

@@ -5,13 +5,13 @@ import {
   type Io,
   printReport,
   safeText,
-  usageError,
   withProgress,
 } from '@kim/cli-kit'
 import { type BundlePlan, planBundle, writeBundle } from '../../replay/bundle/bundle.js'
 import { openCopy } from '../../replay/copied-journal.js'
 import { writeOut } from '../../replay/output/out-file.js'
 import { eventsOf } from './events-of.js'
+import { seqRangeOf } from './flags.js'
 import { outPath } from './out-path.js'
 import { sourceDateMs } from './point-of.js'
 import { redactModeOf } from './redact-mode-of.js'
@@ -21,12 +21,7 @@ export async function run(input: Input, io: Io): Promise<number> {
   const eventsDir = eventsOf(input, io)
   const out = outPath(input, eventsDir)
   const mode = redactModeOf(input)
-  const range = {
-    fromSeq: input.number('from-seq') ?? 1,
-    toSeq: input.number('to-seq') ?? Number.MAX_SAFE_INTEGER,
-  }
-  if (range.fromSeq > range.toSeq)
-    throw usageError(`--from-seq ${range.fromSeq} is above --to-seq ${range.toSeq}`, 'swap them')
+  const range = seqRangeOf(input)
   const isDry = input.bool('dry-run')
   const journal = openCopy(eventsDir)
   const plan = await withProgress(io, 'bundle: look', control =>

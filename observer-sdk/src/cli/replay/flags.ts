@@ -1,5 +1,5 @@
 /** Flags that several commands of `kim-replay` take. */
-import type { Flag } from '@kim/cli-kit'
+import { type Flag, type Input, usageError } from '@kim/cli-kit'
 
 export const events: Flag = {
   name: 'events',
@@ -39,6 +39,17 @@ export function output(...forms: readonly string[]): Flag {
     choices: forms,
     about: `the form: ${forms.join(', ')}`,
   }
+}
+
+/** The range that `--from-seq` and `--to-seq` name, if both ends are given in order. */
+export function seqRangeOf(input: Input): { readonly fromSeq: number; readonly toSeq: number } {
+  const range = {
+    fromSeq: input.number('from-seq') ?? 1,
+    toSeq: input.number('to-seq') ?? Number.MAX_SAFE_INTEGER,
+  }
+  if (range.fromSeq > range.toSeq)
+    throw usageError(`--from-seq ${range.fromSeq} is above --to-seq ${range.toSeq}`, 'swap them')
+  return range
 }
 
 /** What every command that reads a journal takes. */

@@ -7,6 +7,7 @@ import { type DueLine, play } from '../../replay/player.js'
 import { LineOutput } from '../tail/flow/output.js'
 import { eventsOf } from './events-of.js'
 import { execLine } from './exec-line.js'
+import { seqRangeOf } from './flags.js'
 import { missingText } from './missing-text.js'
 
 /** CL-46: the stored lines again. */
@@ -19,8 +20,7 @@ export async function run(input: Input, io: Io): Promise<number> {
   const { missing } = await play(journal, {
     eventsDir: journal.eventsDir,
     signal: io.signal,
-    fromSeq: input.number('from-seq') ?? 0,
-    toSeq: input.number('to-seq') ?? Number.POSITIVE_INFINITY,
+    ...seqRangeOf(input),
     personas: input.list('persona'),
     take: async line => {
       if (step !== undefined && (await step.next()).done === true) return false

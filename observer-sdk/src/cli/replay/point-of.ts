@@ -61,14 +61,17 @@ function nowOf(io: Io, journal: CopiedJournal): number {
   return sourceDateMs(io) ?? newestTime(journal) ?? 0
 }
 
+/** The year 2242: a header of an archive has eleven octal digits for it. */
+const TAR_SECONDS_MAX = 8 ** 11 - 1
+
 /** The time that whoever builds reproducibly wants things to be dated by. */
 export function sourceDateMs(io: Pick<Io, 'env'>): number | undefined {
   const text = io.env['SOURCE_DATE_EPOCH']
   if (text === undefined || text === '') return undefined
-  if (!/^\d{1,12}$/.test(text))
+  if (!/^\d{1,12}$/.test(text) || Number(text) > TAR_SECONDS_MAX)
     throw usageError(
-      `SOURCE_DATE_EPOCH "${safeText(text)}" is no number of seconds`,
-      'unset it, or give seconds since 1970',
+      `SOURCE_DATE_EPOCH "${safeText(text)}" is no number of seconds that an archive can state`,
+      `unset it, or give seconds since 1970, at most ${TAR_SECONDS_MAX}`,
     )
   return Number(text) * 1000
 }

@@ -48,6 +48,8 @@ export async function run(input: Input, io: Io): Promise<number> {
     title: input.text('title') ?? 'Timeline of a journal',
     createdMs: sourceDateMs(io),
   }
+  if (request.fromMs > request.toMs)
+    throw usageError(`--since ${since} is after --until ${until}`, 'swap them')
   const timeline = await withProgress(io, 'timeline', control =>
     collectTimeline(journal, request, { eventsDir, ...control }),
   )

@@ -12,6 +12,7 @@ import { KimError } from '@kim/manifest'
 import type { BundleVerdict } from '../../replay/bundle/bundle-judge.js'
 import { bundleFile } from '../../replay/bundle/manifest.js'
 import { verifyPacked, verifyUnpacked } from '../../replay/bundle/verify-bundle.js'
+import { noJournalAt } from '../../store/no-journal.js'
 import { closeFile, listEntries, openRegularFile } from '../../store/read-only-fs.js'
 import { verdictText } from '../../verify/verdict-text.js'
 import { verifyJournal } from '../../verify/verify.js'
@@ -42,7 +43,10 @@ async function judgeBundle(path: string, input: Input, io: Io): Promise<number> 
     const opened = openRegularFile(path)
     if (!opened.ok)
       throw new KimError('no_store', `there is no bundle at ${safeText(path)} (${opened.code})`, {
-        hint: `a bundle is a .tgz, or a directory with ${bundleFile}`,
+        hint:
+          noJournalAt(path) === undefined && listEntries(path).ok
+            ? `that is a journal; did you mean --events ${safeText(path)}?`
+            : `a bundle is a .tgz, or a directory with ${bundleFile}`,
       })
     try {
       return await verifyPacked(opened.value, { eventsDir: path, ...control })

@@ -1,6 +1,7 @@
 /** The little of ustar that a bundle needs. */
 
 const BLOCK = 512
+/** Eleven octal digits. */
 const SIZE_MAX = 8 ** 11 - 1
 
 /** What stands before a file's bytes. */
@@ -22,7 +23,7 @@ export function tarHeader({ path, size }: TarEntry, mtimeSeconds: number): Buffe
   number(0, 108, 7)
   number(0, 116, 7)
   number(size, 124, 11)
-  number(mtimeSeconds, 136, 11)
+  number(Math.min(mtimeSeconds, SIZE_MAX), 136, 11)
   block.write('        ', 148, 'latin1')
   block.write('0', 156, 'latin1')
   block.write('ustar\x0000', 257, 'latin1')

@@ -29,8 +29,9 @@ export interface TimelineRequest {
   readonly marksMax?: number | undefined
 }
 
-/** The lane of what no persona did. */
-const PRODUCER = '(producer)'
+/** The lane of what no persona did: no persona can be called so. */
+const PRODUCER = Symbol('producer')
+const PRODUCER_SHOWN = '(producer)'
 
 /** Lays it out. Throws `no_persona` for a name that the journal does not know. */
 export async function collectTimeline(
@@ -80,7 +81,7 @@ class Collector {
   readonly #spans = new SpanStore()
   readonly #latency = new LatencyBins()
   readonly #runs = new ProducerRuns()
-  readonly #lanes = new Map<string, number>([[PRODUCER, 0]])
+  readonly #lanes = new Map<string | symbol, number>([[PRODUCER, 0]])
   readonly #breaks: Break[] = []
   #places = 0
   #before: ReadRecord | undefined
@@ -147,7 +148,7 @@ class Collector {
         label,
       })
     }
-    const names = [...this.#lanes.keys()].filter(name => name !== PRODUCER).sort()
+    const names = [...this.#lanes.keys()].filter(name => typeof name === 'string').sort()
     const lanes = [PRODUCER, ...names]
     const laneOf: number[] = []
     for (const [name, lane] of this.#lanes) laneOf[lane] = lanes.indexOf(name)
@@ -171,7 +172,7 @@ class Collector {
       to_seq: this.#records === 0 ? null : (this.#last?.seq ?? null),
       records: this.#records,
       undated: this.#undated,
-      lanes: lanes.map(name => (name === PRODUCER ? name : this.#redactor.persona(name))),
+      lanes: lanes.map(name => (typeof name === 'string' ? this.#redactor.persona(name) : PRODUCER_SHOWN)),
       kinds: MARK_KINDS,
       counts: lanes.map(name => this.#marks.countsOf(this.#lanes.get(name) ?? 0)),
       marks: this.#marks.marks(laneOf),

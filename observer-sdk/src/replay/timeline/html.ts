@@ -11,7 +11,7 @@ const SPAN_ROWS_MAX = 2000
 
 /** The page, in pieces. */
 export function* timelineHtml(timeline: Timeline): Generator<string> {
-  const { title, from_ms, to_ms, records, project_id, kinds, lanes, counts, spans } = timeline
+  const { title, from_ms, to_ms, records, project_id, kinds, lanes, counts, spans, bins } = timeline
   const range =
     from_ms === null || to_ms === null ? 'nothing happened in that time' : `${iso(from_ms)} to ${iso(to_ms)}`
   yield `<!doctype html>
@@ -38,7 +38,7 @@ export function* timelineHtml(timeline: Timeline): Generator<string> {
     .map(([kind, words]) => `<span><span class="key s s-${kind}"></span>${words}</span>`)
     .join(' ')}</div>
 <div><canvas id="picture" tabindex="0" role="application" aria-roledescription="timeline" aria-labelledby="h-picture" aria-describedby="keys"></canvas></div>
-<p id="keys" class="dim">Drag or arrow keys to move, wheel or + and − to zoom, 0 for all, n and p for the next and previous mark, shift and wheel or up and down for more personas. All times are UTC. The table below shows the same window.</p>
+<p id="keys" class="dim">Drag or arrow keys to move, wheel or + and − to zoom, 0 for all, ${bins === null ? 'n and p for the next and previous mark, ' : ''}shift and wheel or up and down for more personas. All times are UTC. The table below shows the same window.</p>
 <div id="tip" role="status" aria-live="polite"></div>
 `
   yield `<h2 id="h-marks">Marks in this window</h2>

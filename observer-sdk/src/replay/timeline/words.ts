@@ -1,5 +1,5 @@
 /** What the parts of a timeline are called, wherever it is shown. */
-import { formatDuration } from '@kim/cli-kit'
+import { formatCount, formatDuration } from '@kim/cli-kit'
 import type { Latency, MarkKind, SpanKind, Timeline } from './timeline.js'
 
 /** What the marks are. */
@@ -46,12 +46,14 @@ export function caveats({ bins, undated, spans_left_out, missing, latency, redac
       : [
           `There are too many marks to draw one by one: they are counted in bins of ${formatDuration(bins.width_ms)}.`,
         ]),
-    ...(undated === 0 ? [] : [`${undated} records state no time and are not shown.`]),
-    ...(spans_left_out === 0 ? [] : [`${spans_left_out} spans are left out: there are too many.`]),
+    ...(undated === 0 ? [] : [`Without a time, and not shown: ${formatCount(undated, 'record')}.`]),
+    ...(spans_left_out === 0
+      ? []
+      : [`Left out, for there are too many: ${formatCount(spans_left_out, 'span')}.`]),
     ...(lacking.length === 0 ? [] : [`The journal lacks something: ${lacking.join(', ')}.`]),
     ...(latency.negative === 0
       ? []
-      : [`${latency.negative} messages came in before they were made, by the two clocks.`]),
+      : [`In before it was made, by the two clocks: ${formatCount(latency.negative, 'message')}.`]),
     ...(redact === 'none'
       ? []
       : [
