@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { shellWord } from '@kim/cli-kit'
 import {
   Continuity,
   invariant,
@@ -352,7 +353,7 @@ class Opening {
       level: 'error',
       code: 'history_holes',
       message,
-      hint: '`kim-producer journal verify` says what is explained and what is not',
+      hint: `what is explained and what is not says: kim-producer journal verify --store ${shellWord(paths.root)}`,
     })
   }
 }

@@ -308,7 +308,7 @@ t.test('open - holes in what was read are told to whoever opens', t => {
     store.with(journal => t.same(journal.history.holes, [{ from: 3, to: 3 }]))
     return store.logged.find(({ code }) => code === 'history_holes')
   }
-  t.match(opened(), { level: 'error', hint: /journal verify/ })
+  t.match(opened(), { level: 'error', hint: /journal verify --store / })
   repairStore(store.options())
   t.match(opened(), { level: 'info', message: /from 3 to 3; a repair has named them all$/ })
   t.end()

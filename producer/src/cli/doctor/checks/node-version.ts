@@ -13,7 +13,7 @@ export const nodeVersion: Check = {
     return {
       status: 'fail',
       evidence: `node ${process.versions.node}, and ${LEAST.join('.')} is needed`,
-      remedy: 'install a newer Node, then: kim-producer install-service',
+      remedy: 'install a newer Node, then: kim-producer install-service, with the flags it had',
     }
   },
 }
