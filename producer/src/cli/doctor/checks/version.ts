@@ -14,7 +14,8 @@ export const version: Check = {
     return {
       status: 'warn',
       evidence: `${running} runs, and this is ${own}`,
-      remedy: 'restart it: systemctl --user restart kim-producer, or kim-producer install-service, with the flags it had',
+      remedy:
+        'restart it: systemctl --user restart kim-producer, or kim-producer install-service, with the flags it had',
     }
   },
 }
