@@ -6,6 +6,7 @@ import { FramingCheck } from '../verify/framing-check.js'
 import { noteKindOf, notePayload } from '../verify/note.js'
 import { SeqSet } from '../verify/seq-set.js'
 import { TxCheck } from '../verify/tx-check.js'
+import type { PayloadFault } from './payloads.js'
 
 /** Damage that an answer may have suffered from; what a note explains is none. */
 export interface Missing {
@@ -113,8 +114,9 @@ export class Damage {
     this.#late = seq
   }
 
-  /** All that was found. Nothing may be told afterwards. */
-  close(): Missing {
+  /** All that was found, and what was needed beside the lines. Nothing may be told afterwards. */
+  close(faults: Iterable<PayloadFault> = []): Missing {
+    for (const { kind, seq, detail } of faults) this.#log.report(kind, { seq }, detail)
     this.#framing.end()
     this.#runs.end()
     const holes: SeqRange[] = []

@@ -1,6 +1,5 @@
 /** What one entity contributes to what is known of its persona. */
-import { attentionOf, type Entity, isCount, isJsonObject, type JsonObject } from '@kim/manifest'
-import { readBlob } from '../store/blob-file.js'
+import { attentionOf, type Entity, isCount, type JsonObject } from '@kim/manifest'
 
 /** One entity, reduced to what is counted. */
 export interface EntityFacts {
@@ -16,38 +15,8 @@ export interface EntityFacts {
   readonly attention: number
 }
 
-/** Payloads of entities, read from their blobs where they stand there; each blob is read once. */
-export class Payloads {
-  readonly #eventsDir: string
-  readonly #facts = new WeakMap<Entity, EntityFacts>()
-
-  constructor(eventsDir: string) {
-    this.#eventsDir = eventsDir
-  }
-
-  /** The payload; undefined where its blob cannot be had. */
-  of({ payload, payload_ref: ref }: Pick<Entity, 'payload' | 'payload_ref'>): JsonObject | undefined {
-    if (ref === undefined) return payload
-    const read = readBlob(this.#eventsDir, ref)
-    if (!read.ok) return undefined
-    try {
-      const value: unknown = JSON.parse(read.value.toString('utf8'))
-      return isJsonObject(value) ? value : undefined
-    } catch {
-      return undefined
-    }
-  }
-
-  /** What an entity contributes. */
-  facts(entity: Entity): EntityFacts {
-    if (entity.payload_ref === undefined) return factsOf(entity, entity.payload)
-    const known = this.#facts.get(entity) ?? factsOf(entity, this.of(entity))
-    this.#facts.set(entity, known)
-    return known
-  }
-}
-
-function factsOf(entity: Entity, payload: JsonObject | undefined): EntityFacts {
+/** What an entity with this payload contributes. */
+export function factsOf(entity: Entity, payload: JsonObject | undefined): EntityFacts {
   const { item_type, item_id } = entity
   const kind =
     item_type === 'message' || item_type === 'alert' || item_type === 'persona' ? item_type : 'other'

@@ -34,6 +34,6 @@ export function nearer(
   if (name.kind !== 'message' || item_type !== 'message') return best
   const prefix = `${name.persona}/`
   const id = item_id.startsWith(prefix) ? Number(item_id.slice(prefix.length)) : Number.NaN
-  if (!Number.isSafeInteger(id)) return best
+  if (!Number.isSafeInteger(id) || id === name.id) return best
   return best === undefined || Math.abs(id - name.id) < Math.abs(best - name.id) ? id : best
 }

@@ -1,14 +1,16 @@
 /** One message's life, and what stood in its way. */
+import { formatCount, formatDuration } from '@kim/cli-kit'
 import { KimError, type ReadRecord } from '@kim/manifest'
 import type { PassOptions } from '../verify/pace.js'
 import type { CopiedJournal } from './copied-journal.js'
 import type { Missing } from './damage.js'
-import { Payloads } from './entity-facts.js'
 import { type EventName, nearer } from './event-name.js'
 import { walkLines } from './line-walk.js'
 import { notFound } from './not-found.js'
+import { Payloads } from './payloads.js'
 import { isNamed } from './point.js'
 import { Reading } from './reading.js'
+import { stampMs } from './stamp.js'
 import { paceFrom } from './state-at.js'
 import { type Alarm, Alarms } from './story/alarms.js'
 import { type HostEvent, HostTime } from './story/host-time.js'
@@ -61,7 +63,9 @@ export async function explain(
   options: PassOptions,
 ): Promise<Explanation> {
   const target = await find(journal, name, options)
-  const { item_type, item_id, payload, agent } = target
+  const payloads = new Payloads(journal.eventsDir)
+  const { item_type, item_id, agent } = target
+  const payload = payloads.of(target)
   if (item_id === undefined)
     throw new KimError('no_record', `seq ${target.seq} is about no item`, {
       hint: `it is ${target.action} of ${item_type}`,
@@ -69,30 +73,31 @@ export async function explain(
   const stated = payload?.['persona']
   const persona = item_type === 'journal' ? null : typeof stated === 'string' ? stated : (agent ?? null)
   const created = payload?.['created']
-  const createdMs = item_type === 'message' && typeof created === 'string' ? Date.parse(created) : Number.NaN
+  const createdMs = item_type === 'message' ? stampMs(created) : Number.NaN
 
   const life = new Life()
   const runs = new ProducerRuns()
   const alarms = new Alarms(persona ?? '')
-  const host = new HostTime(createdMs)
+  const watched = new HostTime(createdMs)
   const liveness: Liveness[] = []
   let around: Liveness | undefined
-  const payloads = new Payloads(journal.eventsDir)
-  const reading: Reading = new Reading(
+  const reading = new Reading(
     { after: journal.first - 1 },
     {
       applied: ({ record }) => {
-        host.take(record)
+        if (life.last === undefined) watched.take(record)
         if (record.writer !== undefined) runs.take(record)
-        const whole = withPayload(record, payloads, reading)
+        const isOfItem = record.item_type === item_type && record.item_id === item_id
+        const isOfPersona = record.item_type === 'persona' && record.item_id === persona
+        if (!isOfItem && !isOfPersona && record.item_type !== 'alert') return
+        const whole = { ...record, payload: payloads.of(record) }
         alarms.take(whole)
-        if (record.item_type === item_type && record.item_id === item_id) {
+        if (isOfItem) {
           life.take(whole)
-          host.stop()
           if (around !== undefined) liveness.push(around)
           around = undefined
         }
-        if (record.item_type !== 'persona' || record.item_id !== persona) return
+        if (!isOfPersona) return
         const state = whole.payload?.['state']
         around = {
           seq: record.seq,
@@ -105,9 +110,10 @@ export async function explain(
   )
   await walkLines(journal, reading, paceFrom(journal, undefined, options))
   if (journal.first > 1) reading.damage.startsAt(journal.first)
-  const appendedMs = Date.parse(life.appended?.ts ?? '')
-  const lastMs = Date.parse(life.last?.ts ?? '')
-  const since = Number.isNaN(createdMs) ? appendedMs : createdMs
+  const host = life.appended === undefined ? new HostTime(createdMs) : watched
+  const appendedMs = stampMs(life.appended?.ts)
+  const lastMs = stampMs(life.last?.ts)
+  const since = Number.isNaN(createdMs) ? appendedMs : createdMs - host.disagreementMs
   return {
     item_type,
     item_id,
@@ -124,8 +130,8 @@ export async function explain(
     })),
     alarms: alarms.within(since, lastMs),
     liveness: liveness.slice(-LIVENESS_MAX),
-    unknown: unknownOf(life, host, createdMs, Date.parse(runs.all[0]?.from_ts ?? '')),
-    missing: reading.damage.close(),
+    unknown: unknownOf(life, host, createdMs, stampMs(runs.all[0]?.from_ts)),
+    missing: reading.damage.close(payloads.faults),
   }
 }
 
@@ -136,36 +142,44 @@ function unknownOf(life: Life, host: HostTime, createdMs: number, begins: number
       ? ['before the first record: the message is older than what is available of the journal']
       : []),
     ...(host.unclocked > 0 && !Number.isNaN(createdMs)
-      ? [`host: ${host.unclocked} records of that time carry no clocks, so sleep would not show`]
+      ? [
+          `host: ${formatCount(host.unclocked, 'record')} of that time without both clocks, so sleep would not show`,
+        ]
+      : []),
+    ...(host.disagreementMs > 0
+      ? [
+          `how long it took: the two clocks disagree (it was here ${formatDuration(host.disagreementMs)} before it was made), so what is told of the host and of producers is as of ${host.isSetBack ? 'when its clock was set back' : 'the record before it'}`,
+        ]
       : []),
     'tailed: a reader leaves no trace in the journal',
   ]
 }
 
-function withPayload(record: ReadRecord, payloads: Payloads, { projection }: Reading): ReadRecord {
-  if (record.payload_ref === undefined || record.item_id === undefined) return record
-  const entity = projection.get(record.item_type, record.item_id)
-  return entity === undefined ? record : { ...record, payload: payloads.of(entity) }
-}
-
+/** The record that bears the name; where that is lost, any other one of the item. */
 async function find(journal: CopiedJournal, name: EventName, options: PassOptions): Promise<ReadRecord> {
   let target: ReadRecord | undefined
+  let other: ReadRecord | undefined
   const personas = new Set<string>()
   let nearest: number | undefined
-  const payloads = new Payloads(journal.eventsDir)
-  const reading: Reading = new Reading(
+  const reading = new Reading(
     { after: journal.first - 1 },
     {
       applied: ({ record }) => {
         if (record.agent !== undefined && record.item_type !== 'journal') personas.add(record.agent)
         nearest = nearer(name, record, nearest)
-        if (target === undefined && isNamed(record, name, journal.projectId))
-          target = withPayload(record, payloads, reading)
+        if (target === undefined && isNamed(record, name, journal.projectId)) target = record
+        if (other === undefined && isOfNamed(record, name)) other = record
       },
       settled: () => target === undefined,
     },
   )
   await walkLines(journal, reading, paceFrom(journal, undefined, options))
-  if (target !== undefined) return target
-  throw notFound(name, personas, nearest)
+  const found = target ?? other
+  if (found !== undefined) return found
+  throw notFound(name, { personas, nearest }, reading.damage.close())
+}
+
+/** Whether a record is about the message that a name names. */
+function isOfNamed({ item_type, item_id }: ReadRecord, name: EventName): boolean {
+  return name.kind === 'message' && item_type === 'message' && item_id === `${name.persona}/${name.id}`
 }

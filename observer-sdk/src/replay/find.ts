@@ -2,9 +2,9 @@
 import type { PassOptions } from '../verify/pace.js'
 import type { CopiedJournal } from './copied-journal.js'
 import type { Missing } from './damage.js'
-import { Payloads } from './entity-facts.js'
 import { walkLines } from './line-walk.js'
 import { nearestCheckpoint, startFrom } from './nearest-checkpoint.js'
+import { Payloads } from './payloads.js'
 import { PersonaLedger } from './persona-ledger.js'
 import type { Predicate } from './predicate/predicate.js'
 import { Unseen } from './predicate/unseen.js'
@@ -103,7 +103,7 @@ export async function findTurns(
     base: base === undefined ? null : { file: base.document.name, head_seq: base.document.header.head_seq },
     records: reading.records,
     last_seq: reading.last?.seq ?? null,
-    missing: reading.damage.close(),
+    missing: reading.damage.close(payloads.faults),
   }
 }
 

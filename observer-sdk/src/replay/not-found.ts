@@ -1,10 +1,32 @@
 import { didYouMean, safeText } from '@kim/cli-kit'
 import { KimError } from '@kim/manifest'
+import type { Missing } from './damage.js'
 import type { EventName } from './event-name.js'
 
-/** The journal holds no record of this name; says which persona may have been meant. */
-export function notFound(name: EventName, personas: ReadonlySet<string>, nearest?: number): KimError {
+/** What a search came by. */
+export interface Known {
+  readonly personas: ReadonlySet<string>
+  /** Of the messages of the persona that was named, the number that is closest. */
+  readonly nearest: number | undefined
+}
+
+/** The journal holds no record of this name, or it is among what is missing; says which persona may have been meant. */
+export function notFound(
+  name: EventName,
+  { personas, nearest }: Known,
+  { exit, findings }: Pick<Missing, 'exit' | 'findings'>,
+): KimError {
   const what = name.kind === 'seq' ? `record with seq ${name.text}` : `event ${safeText(name.text)}`
+  if (exit !== 0) {
+    const found = Object.entries(findings).map(
+      ([kind, { examples }]) => `${kind}: ${examples[0]?.detail ?? ''}`,
+    )
+    return new KimError(
+      exit === 5 ? 'gap_found' : 'record_corrupt',
+      `what can be read of the journal holds no ${what}`,
+      { hint: `${safeText(found.join('; '))}; see: kim-replay verify` },
+    )
+  }
   if (name.kind === 'seq' || personas.has(name.persona))
     return new KimError('no_record', `the journal holds no ${what}`, nearestHint(name, nearest))
   return new KimError('no_record', `the journal holds no ${what}`, {

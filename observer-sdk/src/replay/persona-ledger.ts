@@ -1,6 +1,7 @@
 /** What is known of each persona, kept up to date record by record. */
 import { type Entity, isCount } from '@kim/manifest'
-import type { Payloads } from './entity-facts.js'
+import { LiveIds } from './live-ids.js'
+import type { Payloads } from './payloads.js'
 
 /** One persona, counted. */
 export class PersonaTally {
@@ -12,7 +13,12 @@ export class PersonaTally {
   own: Entity | undefined
   /** Live entities that are its. */
   entities = 0
-  newest = 0
+  readonly ids: LiveIds = new LiveIds()
+
+  /** The highest number of a message that is there; 0 if none is. */
+  get newest(): number {
+    return this.ids.highest
+  }
 }
 
 /** Every persona that the state has something for. */
@@ -63,7 +69,8 @@ export class PersonaLedger {
     if (kind !== 'message') return
     tally.messages += sign
     if (unread) tally.unread += sign
-    if (sign === 1) tally.newest = Math.max(tally.newest, id)
+    if (sign === 1) tally.ids.add(id)
+    else tally.ids.delete(id)
   }
 
   /** The server's count of urgent mail that is unread, as last journaled. */

@@ -1,7 +1,8 @@
 /** One persona at a moment, as a document shows it. */
 import { type Entity, isCount, type JsonObject, type JsonValue } from '@kim/manifest'
 import { STALE_MS } from '../project/persona.js'
-import type { Payloads } from './entity-facts.js'
+import type { Payloads } from './payloads.js'
+import { stampMs } from './stamp.js'
 
 /** An alert that is open. */
 interface OpenAlert {
@@ -100,7 +101,7 @@ function livenessOf({ own, unreachable, evidence }: Gathering, nowMs: number): P
   if (evidence === null) return 'unknown'
   const state = own?.['state']
   if (unreachable || state === 'down') return 'down'
-  const age = nowMs - Date.parse(evidence.ts ?? '')
+  const age = nowMs - stampMs(evidence.ts)
   if (Number.isNaN(age)) return 'unknown'
   if (age > STALE_MS) return 'stale'
   return state === 'up' ? 'up' : 'unknown'

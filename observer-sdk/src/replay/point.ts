@@ -5,9 +5,11 @@ import { Pace, type PassOptions } from '../verify/pace.js'
 import { breathe } from './breathe.js'
 import type { CopiedJournal } from './copied-journal.js'
 import { type EventName, nearer } from './event-name.js'
+import { lackOf } from './lack.js'
 import { type LineSink, type Mark, walkLines } from './line-walk.js'
 import { notFound } from './not-found.js'
 import type { Listener } from './reading.js'
+import { stampMs } from './stamp.js'
 
 /** A moment. */
 export type Point =
@@ -72,7 +74,7 @@ async function lastNotAfter(
         const ts = recordIn(line)?.ts
         if (ts === undefined) continue
         earliest = earliest === undefined || ts < earliest ? ts : earliest
-        if (Date.parse(ts) <= ms) last = line.offset
+        if (stampMs(ts) <= ms) last = line.offset
       }
       return last
     })
@@ -93,12 +95,12 @@ async function placeOf(journal: CopiedJournal, name: EventName, options: PassOpt
   const seeker = new Seeker(journal, name)
   const pace = new Pace(options)
   await walkLines(journal, seeker, pace)
-  if (seeker.found === undefined) throw notFound(name, seeker.known, seeker.nearest)
+  if (seeker.found === undefined) throw notFound(name, seeker, await lackOf(journal, options))
   return seeker.found
 }
 
 class Seeker implements LineSink {
-  readonly known: Set<string> = new Set()
+  readonly personas: Set<string> = new Set()
   found: Found | undefined
   nearest: number | undefined
   readonly #journal: CopiedJournal
@@ -124,7 +126,7 @@ class Seeker implements LineSink {
     for (const record of this.#runs.record(decoded.record, decoded.record).released) {
       if (isNamed(record, this.#name, this.#journal.projectId))
         this.found = { mark: { segment: number, offset: line.offset }, reach: record.seq }
-      if (record.agent !== undefined && record.item_type !== 'journal') this.known.add(record.agent)
+      if (record.agent !== undefined && record.item_type !== 'journal') this.personas.add(record.agent)
       this.nearest = nearer(this.#name, record, this.nearest)
     }
     return true

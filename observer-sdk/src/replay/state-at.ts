@@ -5,9 +5,9 @@ import { Pace, type PassOptions } from '../verify/pace.js'
 import { segmentBytes } from '../verify/stored-bytes.js'
 import type { CopiedJournal } from './copied-journal.js'
 import type { Missing } from './damage.js'
-import { Payloads } from './entity-facts.js'
 import { type Mark, walkLines } from './line-walk.js'
 import { type Base, nearestCheckpoint, startFrom, type Wanted } from './nearest-checkpoint.js'
+import { Payloads } from './payloads.js'
 import { endingAt, type Point, type Stop, stopOf } from './point.js'
 import { Reading } from './reading.js'
 
@@ -46,13 +46,8 @@ export async function stateAtStop(
       if (reading.last === undefined) throw tooEarly(journal)
       reading.damage.startsAt(journal.first)
     }
-    return {
-      point,
-      reading,
-      base,
-      missing: reading.damage.close(),
-      payloads: new Payloads(journal.eventsDir),
-    }
+    const payloads = new Payloads(journal.eventsDir).need(reading.projection.values())
+    return { point, reading, base, missing: reading.damage.close(payloads.faults), payloads }
   }
 }
 

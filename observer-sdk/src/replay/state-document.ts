@@ -2,6 +2,7 @@
 import { type Entity, entityHash, type JsonObject, type JsonValue, projectionDigest } from '@kim/manifest'
 import { unknownPersona } from './not-found.js'
 import { type PersonaState, personaStates } from './persona-state.js'
+import { stampMs } from './stamp.js'
 import type { StateAt } from './state-at.js'
 
 /** What `at -o json` prints. Objects in it have no prototype: a name is a name. */
@@ -41,7 +42,7 @@ export function describeState(
 ): { readonly document: StateDocument; readonly known: ReadonlySet<string> } {
   const { reading, base, missing, payloads, point } = state
   const { last, projection } = reading
-  const nowMs = point.kind === 'time' ? point.ms : Date.parse(last?.ts ?? '')
+  const nowMs = point.kind === 'time' ? point.ms : stampMs(last?.ts)
   const all = personaStates(projection.values(), payloads, nowMs)
   const isAsked = (owner: string | undefined): boolean =>
     personas.length === 0 || (owner !== undefined && personas.includes(owner))

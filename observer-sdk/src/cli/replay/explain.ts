@@ -42,11 +42,13 @@ function textOf({
     ...host.map(event => hostText(event)),
     ...alarms.map(alarm => alarmText(alarm)),
   ]
+  const kinds = steps.map(({ kind }) => kind)
+  const isTold = item_type !== 'message' || (kinds.includes('created_upstream') && kinds.includes('appended'))
   return [
     `${item_type} ${item_id}${persona === null ? '' : ` of ${persona}`}`,
     ...steps.map(step => stepText(step)),
     ...(why.length === 0
-      ? ['nothing that stands in the journal held it up']
+      ? [isTold ? 'nothing that stands in the journal held it up' : 'what held it up cannot be told']
       : ['what stood in its way, or stands out:', ...why.map(line => `  ${line}`)]),
     ...liveness.map(
       ({ seq, ts, event, state }) =>
@@ -75,6 +77,8 @@ function sinceText({
   rebooted,
 }: NonNullable<Step['since']>): string {
   if (wall_ms === null) return ''
+  // Of how long it waited for its commit one clock tells both.
+  const isSleepUnknown = suspended_ms === null && !two_clocks && !rebooted && mono_ms !== wall_ms
   const parts = [
     ...(two_clocks ? ['two clocks'] : []),
     ...(rebooted ? ['the host was started anew in between'] : []),
@@ -82,10 +86,22 @@ function sinceText({
       ? [`the host slept ${formatDuration(suspended_ms)} of it`]
       : []),
     ...(mono_ms !== null && boot_ms !== null && suspended_ms === 0 ? ['the host was awake'] : []),
-    ...(mono_ms === null && !two_clocks && !rebooted ? ['whether the host slept is unknown'] : []),
+    ...(boot_ms !== null && differs(boot_ms, wall_ms) ? [`${signed(boot_ms)} by the clock of its boot`] : []),
+    ...(mono_ms !== null && differs(mono_ms, wall_ms)
+      ? [`${signed(mono_ms)} by the clock without sleep`]
+      : []),
+    ...(isSleepUnknown ? ['whether the host slept is unknown'] : []),
   ]
-  const span = wall_ms < 0 ? `-${formatDuration(-wall_ms)}` : formatDuration(wall_ms)
-  return `, ${span} after ${step.replace('_', ' ')}${parts.length === 0 ? '' : ` [${parts.join('; ')}]`}`
+  return `, ${signed(wall_ms)} after ${step.replace('_', ' ')}${parts.length === 0 ? '' : ` [${parts.join('; ')}]`}`
+}
+
+function signed(ms: number): string {
+  return ms < 0 ? `-${formatDuration(-ms)}` : formatDuration(ms)
+}
+
+/** Less is how exactly two clocks are read one after the other. */
+function differs(one: number, other: number): boolean {
+  return Math.abs(one - other) >= 1000
 }
 
 function hostText({ kind, from_seq, to_seq, from_ts, to_ts, ms }: HostEvent): string {

@@ -1,6 +1,6 @@
 /** What an expression can ask about: the state as it stands. */
 import type { Entity, JsonObject, Projection } from '@kim/manifest'
-import type { Payloads } from '../entity-facts.js'
+import type { Payloads } from '../payloads.js'
 import type { PersonaLedger } from '../persona-ledger.js'
 
 /** The state, and where the reading stands. */

@@ -1,5 +1,6 @@
 /** The alarms of one persona, each from when it was raised to when it was cleared. */
 import type { ReadRecord } from '@kim/manifest'
+import { stampMs } from '../stamp.js'
 
 /** One alarm. */
 export interface Alarm {
@@ -51,10 +52,7 @@ export class Alarms {
   within(sinceMs: number, untilMs: number): Alarm[] {
     return [...this.#past, ...this.#open.values()]
       .filter(({ from_ts, to_ts }) => {
-        const [from, to] = [
-          Date.parse(from_ts ?? ''),
-          to_ts === null ? Number.POSITIVE_INFINITY : Date.parse(to_ts),
-        ]
+        const [from, to] = [stampMs(from_ts), to_ts === null ? Number.POSITIVE_INFINITY : stampMs(to_ts)]
         return !(from > untilMs) && !(to < sinceMs)
       })
       .sort((a, b) => a.from_seq - b.from_seq)

@@ -1,5 +1,6 @@
 /** One message's life, step by step. */
 import type { ReadRecord } from '@kim/manifest'
+import { stampMs } from '../stamp.js'
 import { type Span, spanBetween, wallOf } from './clocks.js'
 
 /** What can happen to a message, or to anything else that a record makes. */
@@ -44,7 +45,7 @@ export class Life {
     return this.#createdMs
   }
 
-  /** The record that first made it. */
+  /** The record that first made it, if it is among those that can be read. */
   get appended(): ReadRecord | undefined {
     return this.#appended
   }
@@ -62,11 +63,15 @@ export class Life {
 
   #begin(record: ReadRecord): void {
     const isMessage = record.item_type === 'message'
-    this.#appended = record
+    const begun = this.steps.length
     const ts = record.ts ?? null
     const wait = record.clock?.wait_ms
-    const created = record.payload?.['created']
-    if (isMessage) this.#created(created)
+    if (isMessage) this.#created(record)
+    if (!isFirst(record)) {
+      this.#beginLate(record)
+      return
+    }
+    this.#appended ??= record
     if (wait === undefined || Number.isNaN(wallOf(record))) {
       this.unknown.push('polled: the record does not state how long it waited for its commit')
     } else {
@@ -89,7 +94,7 @@ export class Life {
         note: 'the answer that brought it was complete',
       })
     }
-    const before = this.steps.at(-1)
+    const before = this.steps.slice(begun).at(-1)
     const since =
       before?.kind === 'polled' && wait !== undefined
         ? { ...NO_SPAN, step: before.kind, two_clocks: false, wall_ms: wait, mono_ms: wait }
@@ -105,13 +110,26 @@ export class Life {
     if (isMessage && this.#isRead) this.unknown.push('read upstream: it was read when it was first seen')
   }
 
-  #created(created: unknown): void {
-    const ms = typeof created === 'string' ? Date.parse(created) : Number.NaN
+  /** The record that made it is lost: what is told begins with a later one. */
+  #beginLate(record: ReadRecord): void {
+    this.unknown.push('polled, appended: the record that brought it is not among those that can be read')
+    this.#isRead = record.payload?.['read'] === true
+    const kind = this.#kindOf(record)
+    const note = `the first record of it that can be read${this.#isRead ? '; it was read by then' : ''}`
+    this.steps.push({ kind, seq: record.seq, ts: record.ts ?? null, clock: 'host', since: null, note })
+  }
+
+  #created({ payload, payload_ref }: ReadRecord): void {
+    const created = payload?.['created']
+    const ms = stampMs(created)
+    this.#createdMs = ms
     if (Number.isNaN(ms)) {
-      this.unknown.push('created: the server gave no time that can be read')
+      const isLost = payload === undefined && payload_ref !== undefined
+      this.unknown.push(
+        isLost ? 'created: its blob cannot be had' : 'created: the server gave no time that can be read',
+      )
       return
     }
-    this.#createdMs = ms
     this.steps.push({
       kind: 'created_upstream',
       seq: null,
@@ -124,6 +142,13 @@ export class Life {
 
   #next(record: ReadRecord, before: ReadRecord): void {
     if (this.steps.length >= STEPS_MAX) return
+    if (before.action === 'delete' && record.action !== 'delete') {
+      this.unknown.push(
+        `what held it up when it was there again (seq ${record.seq}): only its first time is looked into`,
+      )
+      this.#begin(record)
+      return
+    }
     const kind = this.#kindOf(record)
     const span = spanBetween(before, record)
     const step = this.steps.at(-1)?.kind ?? 'appended'
@@ -145,6 +170,12 @@ export class Life {
     this.#isRead = true
     return 'read_upstream'
   }
+}
+
+/** Whether a record can be the one that made an item. */
+function isFirst({ action, entity_rev }: ReadRecord): boolean {
+  if (action === 'create' || action === 'backfill') return true
+  return action !== 'delete' && (entity_rev === undefined || entity_rev <= 1)
 }
 
 function announced({ event }: ReadRecord): string | null {

@@ -1,5 +1,6 @@
 /** When a producer ran, as far as its notes and its records tell. */
 import type { ReadRecord } from '@kim/manifest'
+import { stampMs } from '../stamp.js'
 
 /** One run. */
 export interface ProducerRun {
@@ -54,7 +55,7 @@ export class ProducerRuns {
     return this.#runs.flatMap((to, i) => {
       const from = this.#runs[i - 1]
       if (from === undefined) return []
-      const [begin, end] = [Date.parse(from.to_ts ?? ''), Date.parse(to.from_ts ?? '')]
+      const [begin, end] = [stampMs(from.to_ts), stampMs(to.from_ts)]
       const ms = Math.min(end, untilMs) - Math.max(begin, sinceMs)
       return ms > 0 ? [{ from, to, ms }] : []
     })

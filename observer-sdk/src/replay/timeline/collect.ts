@@ -3,19 +3,19 @@ import { formatDuration } from '@kim/cli-kit'
 import type { Effect, ReadRecord } from '@kim/manifest'
 import type { PassOptions } from '../../verify/pace.js'
 import type { CopiedJournal } from '../copied-journal.js'
-import { Payloads } from '../entity-facts.js'
 import { walkLines } from '../line-walk.js'
 import { unknownPersona } from '../not-found.js'
+import { Payloads } from '../payloads.js'
 import { type Applied, Reading } from '../reading.js'
 import { type RedactMode, Redactor } from '../redactor.js'
+import { stampMs } from '../stamp.js'
 import { paceFrom } from '../state-at.js'
-import { spanBetween } from '../story/clocks.js'
-import { SLEEP_MS } from '../story/host-time.js'
+import { hostEvents } from '../story/host-time.js'
 import { ProducerRuns } from '../story/producer-runs.js'
 import { LatencyBins } from './latency-bins.js'
 import { MarkStore } from './mark-store.js'
 import { SpanStore } from './span-store.js'
-import { MARK_KINDS, type MarkKind, type Timeline } from './timeline.js'
+import { type ClockSet, MARK_KINDS, type MarkKind, type Timeline } from './timeline.js'
 
 /** What is asked for. */
 export interface TimelineRequest {
@@ -58,7 +58,7 @@ export async function collectTimeline(
   )
   if (journal.first > 1) reading.damage.startsAt(journal.first)
   await walkLines(journal, reading, paceFrom(journal, undefined, options))
-  const { findings, holes } = reading.damage.close()
+  const { findings, holes } = reading.damage.close(payloads.faults)
   for (const name of request.personas)
     if (!collector.known.has(name)) throw unknownPersona(name, collector.known)
   return collector.close(journal.projectId, findings, holes)
@@ -72,6 +72,7 @@ interface Break {
 }
 
 const BREAKS_MAX = 20_000
+const CLOCK_SET_MAX = 1000
 
 class Collector {
   readonly known: Set<string> = new Set()
@@ -83,11 +84,13 @@ class Collector {
   readonly #runs = new ProducerRuns()
   readonly #lanes = new Map<string | symbol, number>([[PRODUCER, 0]])
   readonly #breaks: Break[] = []
+  readonly #clockSet: ClockSet[] = []
   #places = 0
   #before: ReadRecord | undefined
   #records = 0
   #undated = 0
   #first: { readonly t: number; readonly seq: number } | undefined
+  #lastShown = 0
   #last: { readonly t: number; readonly seq: number } | undefined
   #earliest = Number.POSITIVE_INFINITY
   #latest = Number.NEGATIVE_INFINITY
@@ -101,7 +104,7 @@ class Collector {
   take({ record, effect, before }: Applied, places: number): void {
     const { agent, item_type, seq, ts } = record
     if (agent !== undefined && item_type !== 'journal') this.known.add(agent)
-    const t = Date.parse(ts ?? '')
+    const t = stampMs(ts)
     if (Number.isNaN(t)) {
       this.#undated += 1
       return
@@ -110,7 +113,7 @@ class Collector {
     if (places > this.#places && this.#last !== undefined && this.#breaks.length < BREAKS_MAX)
       this.#breaks.push({ seq, t, afterSeq: this.#last.seq, afterT: this.#last.t })
     this.#places = places
-    this.#sleep(record, t)
+    this.#host(record, t)
     this.#last = { t, seq }
     const { fromMs, toMs, personas } = this.#request
     if (agent === undefined || item_type === 'journal') return
@@ -120,10 +123,12 @@ class Collector {
     if (t < fromMs || t > toMs) return
     this.#records += 1
     this.#first ??= { t, seq }
+    this.#lastShown = seq
     this.#earliest = Math.min(this.#earliest, t)
     this.#latest = Math.max(this.#latest, t)
     const kind = kindOf(record, effect, before?.payload?.['read'] === true)
-    if (kind === 'new') this.#latency.take(record)
+    const isUnread = record.payload_ref !== undefined && record.payload === undefined
+    if (kind === 'new' && !isUnread) this.#latency.take(record)
     this.#marks.add(t, lane, kind, seq, this.#labelOf(record))
   }
 
@@ -169,7 +174,7 @@ class Collector {
       from_ms: Number.isFinite(from) ? from : null,
       to_ms: Number.isFinite(to) ? to : null,
       from_seq: this.#first?.seq ?? null,
-      to_seq: this.#records === 0 ? null : (this.#last?.seq ?? null),
+      to_seq: this.#records === 0 ? null : this.#lastShown,
       records: this.#records,
       undated: this.#undated,
       lanes: lanes.map(name => (typeof name === 'string' ? this.#redactor.persona(name) : PRODUCER_SHOWN)),
@@ -179,6 +184,7 @@ class Collector {
       bins: this.#marks.bins(laneOf),
       spans,
       spans_left_out: this.#spans.leftOut,
+      clock_set: this.#clockSet,
       latency: this.#latency.close(),
       missing,
     }
@@ -214,41 +220,46 @@ class Collector {
     }
   }
 
-  /** Where the host slept between two records, which of the time between them is not known, only how much. */
-  #sleep(record: ReadRecord, t: number): void {
+  /** Where the host slept between two records, which of the time between them is not known, only how much; where its clock was set. */
+  #host(record: ReadRecord, t: number): void {
     const before = this.#before
     this.#before = record
     if (before === undefined || this.#last === undefined) return
-    const { suspended_ms } = spanBetween(before, record)
-    if (suspended_ms === null || suspended_ms < SLEEP_MS) return
-    this.#spans.add({
-      lane: 0,
-      kind: 'suspended',
-      from: Math.min(this.#last.t, t),
-      to: t,
-      from_seq: before.seq,
-      to_seq: record.seq,
-      label: `the host slept ${formatDuration(suspended_ms)} of it`,
-    })
+    for (const { kind, from_seq, to_seq, ms } of hostEvents({ from: before, to: record })) {
+      if (kind === 'clock_set' && this.#clockSet.length < CLOCK_SET_MAX)
+        this.#clockSet.push({ from_seq, to_seq, ms: ms ?? 0 })
+      if (kind !== 'suspended') continue
+      const label = `the host slept ${formatDuration(ms ?? 0)} of it`
+      this.#spans.add({
+        lane: 0,
+        kind,
+        from: Math.min(this.#last.t, t),
+        to: t,
+        from_seq,
+        to_seq,
+        label,
+      })
+    }
   }
 
   #producer(): void {
     const runs = this.#runs.all
     for (const [i, { from_ts, to_ts, from_seq, to_seq, stopped, writer }] of runs.entries()) {
-      const [from, to] = [Date.parse(from_ts ?? ''), Date.parse(to_ts ?? '')]
+      const [from, to] = [stampMs(from_ts), stampMs(to_ts)]
       if (Number.isNaN(from) || Number.isNaN(to)) continue
       const name = this.#request.mode === 'none' ? ` ${writer ?? ''}` : ''
       this.#spans.add({
         lane: 0,
         kind: 'run',
-        from,
-        to,
+        // A clock that was set back in it may have ended it before it began.
+        from: Math.min(from, to),
+        to: Math.max(from, to),
         from_seq,
         to_seq,
         label: `run${name}${stopped ? ', stopped' : ''}`,
       })
       const next = runs[i + 1]
-      const begin = Date.parse(next?.from_ts ?? '')
+      const begin = stampMs(next?.from_ts)
       if (next === undefined || Number.isNaN(begin) || begin <= to) continue
       const label = stopped ? 'no producer: it had been stopped' : 'no producer: the one before ended unseen'
       this.#spans.add({

@@ -1,4 +1,5 @@
 import type { ReadRecord } from '@kim/manifest'
+import { stampMs } from '../stamp.js'
 import type { Latency } from './timeline.js'
 
 const UPTO_MS: readonly number[] = [
@@ -16,7 +17,7 @@ export class LatencyBins {
   /** A message that woke somebody. */
   take({ ts, payload }: Pick<ReadRecord, 'ts' | 'payload'>): void {
     const created = payload?.['created']
-    const wait = Date.parse(ts ?? '') - (typeof created === 'string' ? Date.parse(created) : Number.NaN)
+    const wait = stampMs(ts) - stampMs(created)
     this.#messages += 1
     if (Number.isNaN(wait)) this.#unknown += 1
     else if (wait < 0) this.#negative += 1

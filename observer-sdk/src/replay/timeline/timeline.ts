@@ -45,6 +45,14 @@ export interface TimelineSpan {
   readonly label: string
 }
 
+/** The wall clock was set between two records. */
+export interface ClockSet {
+  readonly from_seq: number
+  readonly to_seq: number
+  /** By how much; negative: back. */
+  readonly ms: number
+}
+
 /** How long messages took from creation to the journal, by two clocks. */
 export interface Latency {
   /** Upper bound of each bin in ms; null for the last. */
@@ -80,6 +88,8 @@ export interface Timeline {
   readonly spans: readonly TimelineSpan[]
   /** Spans that are left out. */
   readonly spans_left_out: number
+  /** Where the wall clock of the producer's host was set: times before and after do not compare. */
+  readonly clock_set: readonly ClockSet[]
   readonly latency: Latency
   readonly missing: Findings
 }

@@ -37,8 +37,18 @@ export function latencyRows({
   }))
 }
 
+const CLOCK_SET_SHOWN = 5
+
 /** What has to be said about a timeline before anybody looks at it. */
-export function caveats({ bins, undated, spans_left_out, missing, latency, redact }: Timeline): string[] {
+export function caveats({
+  bins,
+  undated,
+  spans_left_out,
+  clock_set,
+  missing,
+  latency,
+  redact,
+}: Timeline): string[] {
   const lacking = Object.entries(missing).map(([kind, finding]) => `${kind} × ${finding.count}`)
   return [
     ...(bins === null
@@ -50,6 +60,13 @@ export function caveats({ bins, undated, spans_left_out, missing, latency, redac
     ...(spans_left_out === 0
       ? []
       : [`Left out, for there are too many: ${formatCount(spans_left_out, 'span')}.`]),
+    ...clock_set
+      .slice(0, CLOCK_SET_SHOWN)
+      .map(
+        ({ from_seq, to_seq, ms }) =>
+          `The wall clock was set ${ms < 0 ? 'back' : 'forward'} by ${formatDuration(Math.abs(ms))} between seq ${from_seq} and ${to_seq}: times before and after do not compare.`,
+      ),
+    ...(clock_set.length <= CLOCK_SET_SHOWN ? [] : [`And ${clock_set.length - CLOCK_SET_SHOWN} more times.`]),
     ...(lacking.length === 0 ? [] : [`The journal lacks something: ${lacking.join(', ')}.`]),
     ...(latency.negative === 0
       ? []

@@ -1,0 +1,12 @@
+import { Pace, type PassOptions } from '../verify/pace.js'
+import type { CopiedJournal } from './copied-journal.js'
+import type { Missing } from './damage.js'
+import { walkLines } from './line-walk.js'
+import { Reading } from './reading.js'
+
+/** What all that is available of a journal lacks: a name that nobody finds there may be among it. */
+export async function lackOf(journal: CopiedJournal, options: PassOptions): Promise<Missing> {
+  const reading = new Reading({ after: journal.first - 1 })
+  await walkLines(journal, reading, new Pace(options))
+  return reading.damage.close()
+}

@@ -1,0 +1,170 @@
+/** Clocks that were set, that disagree, that nobody read, and times that name no moment. */
+import { collectTimeline, explain, openCopy } from '@kim/observer-sdk/internal'
+import t from 'tap'
+import { JournalMaker } from '../verify/journal-maker.js'
+
+const HOUR = 3_600_000
+const start = Date.parse('2026-06-10T15:00:00.000Z')
+const iso = (ms: number): string => new Date(start + ms).toISOString()
+const everything = {
+  fromMs: Number.NEGATIVE_INFINITY,
+  toMs: Number.POSITIVE_INFINITY,
+  personas: [],
+  createdMs: undefined,
+  mode: 'none',
+  title: 'x',
+} as const
+
+function message(id: number, created: string, read = false): object {
+  const payload = { schema_version: 1, persona: 'river', id, from: 'argus', content: 'hi', created, read }
+  const item = { agent: 'river', item_type: 'message', item_id: `river/${id}`, payload }
+  return read ? { ...item, action: 'update' } : { ...item, action: 'create', event: 'new' }
+}
+
+/** A record at a time of the wall clock, `passed` after the start by the others. */
+const at = (wall: number, passed: number, slept = 0): object => ({
+  ts: iso(wall),
+  clock: { boot_ms: HOUR + passed, mono_ms: HOUR + passed - slept, wait_ms: 5 },
+})
+
+const named = (id: number): { kind: 'message'; persona: string; id: number; text: string } => ({
+  kind: 'message',
+  persona: 'river',
+  id,
+  text: `river:new:${id}`,
+})
+
+/** The wall clock is set back by an hour between messages 2 and 3. */
+function setBack(dir: string): string {
+  const maker = new JournalMaker()
+  maker.add({ ...message(1, iso(9000)), ...at(10_000, 10_000) })
+  maker.add({ ...message(2, iso(19_000)), ...at(20_000, 20_000) })
+  maker.add({ ...message(3, iso(29_000)), ...at(30_000 - HOUR, 30_000) })
+  maker.add({ ...message(4, iso(39_000)), ...at(40_000 - HOUR, 40_000) })
+  return maker.write(dir)
+}
+
+t.test('CL-61 explain - of a clock that was set back, where the two clocks disagree for it', async t => {
+  const eventsDir = setBack(t.testdir())
+  for (const id of [3, 4]) {
+    const told = await explain(openCopy(eventsDir), named(id), { eventsDir })
+    t.same(
+      told.host.map(({ kind, from_seq, to_seq, ms }) => [kind, from_seq, to_seq, ms]),
+      [['clock_set', 3, 4, -HOUR]],
+      `message ${id}`,
+    )
+    t.match(told.unknown, [/^how long it took: the two clocks disagree .*59m 59s .*set back/, /^tailed/])
+  }
+  const agreed = await explain(openCopy(eventsDir), named(2), { eventsDir })
+  t.same(agreed.host, [])
+  t.notMatch(agreed.unknown, [/disagree/])
+  t.end()
+})
+
+t.test('CL-61 explain - of a host whose clock is behind, what the last two records show', async t => {
+  const maker = new JournalMaker()
+  maker.add({ ...message(1, iso(9000)), ...at(10_000, 10_000) })
+  maker.add({ ...message(2, iso(2 * HOUR)), ...at(HOUR + 10_000, HOUR + 10_000, HOUR - 1000) })
+  const eventsDir = maker.write(t.testdir())
+  const told = await explain(openCopy(eventsDir), named(2), { eventsDir })
+  t.same(
+    told.host.map(({ kind, ms }) => [kind, ms]),
+    [['suspended', HOUR - 1000]],
+  )
+  t.match(told.unknown, [/^how long it took: the two clocks disagree .*the record before it/, /^tailed/])
+  t.end()
+})
+
+t.test('CL-61 explain - does not call what may have been sleep a clock that was set', async t => {
+  const maker = new JournalMaker()
+  maker.add({ ...message(1, iso(9000)), ts: iso(10_000), clock: { mono_ms: 1000, wait_ms: 5 } })
+  maker.add({ ...message(2, iso(11_000)), ts: iso(HOUR), clock: { mono_ms: 2000, wait_ms: 5 } })
+  const eventsDir = maker.write(t.testdir())
+  const told = await explain(openCopy(eventsDir), named(2), { eventsDir })
+  t.same(told.host, [])
+  t.match(told.unknown, [/^host: 1 record of that time without both clocks/, /^tailed/])
+  t.end()
+})
+
+t.test('CL-35 CL-61 times - without a zone name no moment, wherever they are read', async t => {
+  const maker = new JournalMaker()
+  for (const [i, created] of ['2026-06-10T09:59:59', '3', 'Wed, 10 Jun 2026 02:00:00 GMT'].entries())
+    maker.add({ ...message(i + 1, created), ...at(i * 1000, i * 1000) })
+  maker.add({ ...message(9, '2026-06-10T17:00:09.000+02:00'), ...at(10_000, 10_000) })
+  const bare = { ...maker.build(message(10, iso(0))), ts: '2026-06-10T15:00:11' }
+  maker.line(`${JSON.stringify(bare)}\n`, bare.seq)
+  const eventsDir = maker.write(t.testdir())
+  for (const id of [1, 2, 3]) {
+    const told = await explain(openCopy(eventsDir), named(id), { eventsDir })
+    t.equal(told.steps[0]?.kind, 'polled')
+    t.match(told.unknown, [/^created: the server gave no time that can be read/])
+  }
+  const zoned = await explain(openCopy(eventsDir), named(9), { eventsDir })
+  t.match(zoned.steps[1]?.since, { wall_ms: 995, two_clocks: true })
+  const timeline = await collectTimeline(openCopy(eventsDir), everything, { eventsDir })
+  t.equal(timeline.undated, 1)
+  t.match(timeline.latency, { messages: 4, unknown: 3 })
+  t.end()
+})
+
+t.test(
+  'CL-61 timeline - says that the clock was set, and ends with the last record that it shows',
+  async t => {
+    const eventsDir = setBack(t.testdir())
+    const timeline = await collectTimeline(openCopy(eventsDir), everything, { eventsDir })
+    t.same(timeline.clock_set, [{ from_seq: 3, to_seq: 4, ms: -HOUR }])
+    for (const { from, to } of timeline.spans) t.ok(to === null || from <= to)
+    const early = { ...everything, fromMs: start, toMs: start + 15_000 }
+    t.match(await collectTimeline(openCopy(eventsDir), early, { eventsDir }), {
+      records: 1,
+      from_seq: 2,
+      to_seq: 2,
+    })
+    t.end()
+  },
+)
+
+t.test('CL-61 explain - tells a second life, and one whose beginning is lost', async t => {
+  const maker = new JournalMaker()
+  maker.add({ ...message(1, iso(9000)), ...at(10_000, 10_000) })
+  maker.add({ item_id: 'river/1', action: 'delete', summary: 'archived', ...at(11_000, 11_000) })
+  maker.add({ ...message(1, iso(19_000)), ...at(20_000, 20_000) })
+  maker.next += 1
+  maker.add({ ...message(2, iso(29_000), true), entity_rev: 2, ...at(30_000, 30_000) })
+  const eventsDir = maker.write(t.testdir())
+  const twice = await explain(openCopy(eventsDir), named(1), { eventsDir })
+  t.same(
+    twice.steps.map(({ kind, seq }) => [kind, seq]),
+    [
+      ...[
+        ['created_upstream', null],
+        ['polled', null],
+        ['appended', 2],
+        ['archived', 3],
+      ],
+      ...[
+        ['created_upstream', null],
+        ['polled', null],
+        ['appended', 4],
+      ],
+    ],
+  )
+  t.match(twice.unknown, [/^what held it up when it was there again \(seq 4\)/, /^tailed/])
+  const late = await explain(openCopy(eventsDir), named(2), { eventsDir })
+  t.same(
+    late.steps.map(({ kind, seq }) => [kind, seq]),
+    [
+      ['created_upstream', null],
+      ['changed', 6],
+    ],
+  )
+  t.match(late.steps[1], { note: /first record of it that can be read; it was read by then/ })
+  t.match(late.unknown, [/^polled, appended:/, /^tailed/])
+  t.equal(late.missing.exit, 5)
+  await t.rejects(explain(openCopy(eventsDir), named(3), { eventsDir }), {
+    code: 'gap_found',
+    exitCode: 5,
+    hint: /seq_hole: seq 5 missing; see: kim-replay verify/,
+  })
+  t.end()
+})
