@@ -9,6 +9,7 @@ import {
   type StorePaths,
   sha256Hex,
 } from '@kim/manifest'
+import { realPathOf } from '../effects/real-path.js'
 
 /** Where a producer of a store listens. */
 export interface ControlPlace {
@@ -30,9 +31,9 @@ const PATH_BYTES_MAX_ELSEWHERE = 103
 const ID_DIGITS = 16
 const ANYBODY_BUT_OWNER = 0o077
 
-/** The place for a store that exists (CP-1 to CP-3). */
+/** The place for a store, also for one that is only going to be there (CP-1 to CP-3). */
 export function controlPlace(paths: StorePaths, { platform, env }: PlaceOptions): ControlPlace {
-  const id = sha256Hex(fs.realpathSync(paths.root)).slice(0, ID_DIGITS)
+  const id = sha256Hex(realPathOf(paths.root)).slice(0, ID_DIGITS)
   if (platform === 'win32') return { path: controlPipe(id), kind: 'pipe' }
   const max = PATH_BYTES_MAX[platform] ?? PATH_BYTES_MAX_ELSEWHERE
   if (Buffer.byteLength(paths.controlSocket) <= max) return { path: paths.controlSocket, kind: 'store' }

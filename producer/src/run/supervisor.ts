@@ -13,11 +13,11 @@ export interface Supervisor {
 }
 
 /** Says one thing; Node has no datagram sockets, so it takes a program. */
-export type Notify = (words: readonly string[], failed: (why: string) => void) => void
+export type Notify = (words: readonly string[], failed: (why: string) => void, env: Environment) => void
 
-const systemdNotify: Notify = (words, failed) => {
-  // Our own environment, which says where to report, and nothing of ours to read or to print.
-  const child = spawn('systemd-notify', words, { stdio: 'ignore' })
+const systemdNotify: Notify = (words, failed, { PATH, NOTIFY_SOCKET }) => {
+  // It gets to know where to report, and nothing else of ours: our environment may hold the token (KS-84).
+  const child = spawn('systemd-notify', words, { stdio: 'ignore', env: { PATH, NOTIFY_SOCKET } })
   child.on('error', error => failed(error.message))
   child.on('exit', code => {
     if (code !== 0 && code !== null) failed(`it exited with ${code}`)
@@ -43,7 +43,7 @@ export function systemdSupervisor(
       hint: 'it will take this producer for hung; install it again: kim-producer install-service',
     })
   }
-  const tell = (...words: string[]): void => notify(words, failed)
+  const tell = (...words: string[]): void => notify(words, failed, env)
   // A third of its time leaves room for one that comes late; more often would only cost a process each.
   const everyMs = Number(env['WATCHDOG_USEC'] ?? 0) / 3000
   let dueMs = Number.NEGATIVE_INFINITY

@@ -14,6 +14,7 @@ export function launchdPlist(spec: ServiceSpec, logFile: string): string {
   const agent: Plist = {
     Label: launchdLabel(spec.instance),
     ProgramArguments: commandLine(spec),
+    EnvironmentVariables: { XDG_STATE_HOME: spec.stateHome },
     RunAtLoad: true,
     KeepAlive: { SuccessfulExit: false },
     ThrottleInterval: 10,

@@ -11,6 +11,10 @@ export interface ServiceSpec {
   readonly storeDir: string
   /** What the service has to write besides its store. */
   readonly writes: readonly string[]
+  /** Where its state belongs: with another `XDG_STATE_HOME` it would keep other watermarks. */
+  readonly stateHome: string
+  /** Its directory below that of the user's runtime files, if it needs one. */
+  readonly runtimeDirectory: string | undefined
 }
 
 /** The whole command line, a word each. */

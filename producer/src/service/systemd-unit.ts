@@ -34,7 +34,10 @@ export function systemdUnit(spec: ServiceSpec, features: SystemdFeatures): strin
         'ProtectSystem=strict',
         'ProtectHome=read-only',
         'PrivateTmp=yes',
-        ...[spec.storeDir, ...spec.writes].map(path => `ReadWritePaths=${word(path)}`),
+        ...[spec.storeDir, ...spec.writes].map(path => `ReadWritePaths=${value(path)}`),
+        ...(spec.runtimeDirectory === undefined
+          ? []
+          : [`RuntimeDirectory=${spec.runtimeDirectory}`, 'RuntimeDirectoryMode=0700']),
       ]
     : []
   return lines([
@@ -45,6 +48,7 @@ export function systemdUnit(spec: ServiceSpec, features: SystemdFeatures): strin
     '',
     '[Service]',
     ...report,
+    `Environment=${value(`XDG_STATE_HOME=${spec.stateHome}`)}`,
     `ExecStart=${commandLine(spec).map(word).join(' ')}`,
     'ExecReload=kill -HUP $MAINPID',
     'Restart=on-failure',
@@ -67,9 +71,14 @@ export function systemdUnit(spec: ServiceSpec, features: SystemdFeatures): strin
   ])
 }
 
-/** One word of a command line: `%` and `$` would be expanded, and a line break would end the setting. */
+/** One word of a command line, where `$` would be expanded too. */
 function word(text: string): string {
-  const plain = text.replaceAll('%', '%%').replaceAll('$', '$$$$')
+  return value(text.replaceAll('$', '$$$$'))
+}
+
+/** One word of any setting: `%` would be expanded, and a line break would end the setting. */
+function value(text: string): string {
+  const plain = text.replaceAll('%', '%%')
   if (/^[\w@%+=:,./$-]+$/.test(plain)) return plain
   const escaped = plain
     .replaceAll('\\', '\\\\')

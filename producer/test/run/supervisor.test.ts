@@ -1,3 +1,5 @@
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import type { RunEntry } from '../../dist/run/run-log.js'
 import { type Notify, systemdSupervisor } from '../../dist/run/supervisor.js'
@@ -43,4 +45,18 @@ t.test('supervisor - one that cannot be told is said once', async t => {
   supervisor?.ready('at work')
   supervisor?.stopping()
   t.match(notes, [{ code: 'notify_failed', message: /no such program/, hint: /install-service/ }])
+})
+
+t.test('supervisor - KS-84 what tells systemd is not told the token', async t => {
+  const dir = t.testdir()
+  const program = join(dir, 'systemd-notify')
+  const told = join(dir, 'told')
+  writeFileSync(program, `#!/bin/sh\n/usr/bin/env > '${told}.new'; /bin/mv '${told}.new' '${told}'\n`)
+  chmodSync(program, 0o755)
+  const env = { PATH: dir, NOTIFY_SOCKET: '/run/x', KIM_TOKEN: 'secret', KIJITOMON_TOKEN: 'secret' }
+  systemdSupervisor(env, note => t.fail(note.message))?.stopping()
+  while (!existsSync(told)) await new Promise(resolve => setTimeout(resolve, 10))
+  const seen = readFileSync(told, 'utf8')
+  t.match(seen, 'NOTIFY_SOCKET=/run/x\n')
+  t.notMatch(seen, 'secret')
 })

@@ -25,6 +25,8 @@ const spec: ServiceSpec = {
   args: ['run', '--store=/srv/river/store', '--persona=river'],
   storeDir: '/srv/river/store',
   writes: ['/srv/river/events'],
+  stateHome: '/srv/river/.local/state',
+  runtimeDirectory: undefined,
 }
 /** Words that a careless quoting would take apart, expand or end the line with. */
 const HOSTILE = [
@@ -92,6 +94,13 @@ t.test('systemd - a word stays one word, whatever is in it', async t => {
   )
 })
 
+t.test('systemd - CL-56 a path stays that path, whatever is in it', async t => {
+  const path = '/srv/a b/%h/$HOME'
+  const unit = systemdUnit({ ...spec, writes: [path], stateHome: path }, { ...features, sandbox: true })
+  t.same(settings(unit, 'ReadWritePaths').slice(1), ['"/srv/a b/%%h/$HOME"'], 'no variable is expanded there')
+  t.same(settings(unit, 'Environment'), ['"XDG_STATE_HOME=/srv/a b/%%h/$HOME"'])
+})
+
 const noAnalyze = spawnSync('systemd-analyze', ['--version']).status !== 0 && 'systemd-analyze is not here'
 
 t.test('systemd - systemd itself takes the unit', { skip: noAnalyze }, async t => {
@@ -123,6 +132,7 @@ t.test('systemd - systemd itself takes the unit', { skip: noAnalyze }, async t =
 const LAUNCHD_KEYS: Readonly<Record<string, string>> = {
   Label: 'string',
   ProgramArguments: 'array',
+  EnvironmentVariables: 'dict',
   RunAtLoad: 'boolean',
   KeepAlive: 'dict',
   ThrottleInterval: 'integer',

@@ -27,7 +27,7 @@ export async function run(input: Input, io: Io): Promise<number> {
     warnings.push(message)
     io.stderr.write(`kim-producer: ${safeText(message)}\n`)
   }
-  const spec = serviceSpec(input, await judged(input, io, warn), instance)
+  const spec = serviceSpec(input, await judged(input, io, warn), instance, io)
   const around = surroundings(input, target)
   if (input.bool('print')) {
     const text = serviceText(target, spec, around)
@@ -112,6 +112,6 @@ function wallsLines({ sandbox, untried }: SystemdFeatures, runsCommand: boolean)
     return [`it could not be tried whether the unit can be walled in, so it does not ask for it: ${untried}`]
   }
   return sandbox
-    ? ['it was tried: the unit can write its store and nothing else of your home']
+    ? ['it was tried: the unit can write its store, the directories of its sinks, and nothing else of your home']
     : ['it was tried: this systemd does not wall user units in, so the unit does not ask for it']
 }

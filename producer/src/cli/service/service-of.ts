@@ -1,7 +1,9 @@
 import { homedir, userInfo } from 'node:os'
-import { dirname, join, sep } from 'node:path'
+import { basename, dirname, join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Input, type Io, usageError } from '@kim/cli-kit'
+import { defaultStateHome, storePaths } from '@kim/manifest'
+import { controlPlace } from '../../control/place.js'
 import { systemRunner } from '../../service/host.js'
 import type { Surroundings } from '../../service/install-plan.js'
 import type { ServiceSpec } from '../../service/spec.js'
@@ -45,6 +47,7 @@ export function serviceSpec(
   input: Input,
   { storeDir, sinks }: RunOptions,
   instance: string | undefined,
+  io: Io,
 ): ServiceSpec {
   return {
     instance,
@@ -54,6 +57,8 @@ export function serviceSpec(
     args: runArgs(input, storeDir),
     storeDir,
     writes: writtenDirectories(sinks),
+    stateHome: defaultStateHome(io.env, homedir()),
+    runtimeDirectory: runtimeDirectory(storeDir),
   }
 }
 
@@ -66,10 +71,23 @@ export function ownScript(path: string): string {
   )
 }
 
-/** Where the service writes besides its store: the directories of its sinks' files, up to one that a persona names. */
-function writtenDirectories({ eventsFile, activityFile }: SinkOptions): string[] {
+/**
+ * Where the service writes besides its store: the directories of its sinks' files, up to one that a persona names,
+ * and that of their watermarks.
+ */
+function writtenDirectories({ emit, eventsFile, activityFile, ledgerDir }: SinkOptions): string[] {
   const files = [eventsFile, activityFile].filter(file => file !== undefined)
-  return [...new Set(files.map(file => dirname(`${file.split('{persona}', 1)[0]}x`)))]
+  const directories = files.map(file => dirname(`${file.split('{persona}', 1)[0]}x`))
+  const ledgers = emit === undefined && eventsFile === undefined ? [] : [ledgerDir]
+  return [...new Set([...directories, ...ledgers])]
+}
+
+/** The directory of the control socket, where the store's path is too long for one (CP-2). */
+function runtimeDirectory(storeDir: string): string | undefined {
+  // Any short one: the service is given its user's.
+  const options = { platform: process.platform, env: { XDG_RUNTIME_DIR: '/run' } }
+  const { kind, path } = controlPlace(storePaths(storeDir), options)
+  return kind === 'elsewhere' ? basename(dirname(path)) : undefined
 }
 
 /** Who asks. A number that the system has no name for is a user too, and supervisors take the number. */
