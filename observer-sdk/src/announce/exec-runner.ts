@@ -45,9 +45,6 @@ export function runExec(
       resolve({ kind: 'refused', why: `cannot be started: ${child}` })
       return
     }
-    if (onOutput !== undefined) drain(child, onOutput)
-    // A command need not read what it is given.
-    child.stdin?.on('error', () => undefined).end(input)
     let timedOut = false
     let kill: NodeJS.Timeout | undefined
     const end = (): void => {
@@ -83,6 +80,9 @@ export function runExec(
           why: code === null ? `was ended by ${killedBy}` : `exited with ${code}${SHELL_SAYS[code] ?? ''}`,
         })
     })
+    if (onOutput !== undefined) drain(child, onOutput)
+    // A command need not read what it is given.
+    child.stdin?.on('error', () => undefined).end(input)
   })
 }
 
@@ -118,12 +118,27 @@ function start(
   return typeof first === 'string' && TOO_LONG.test(first) ? spawned(bareEnvironment(env)) : first
 }
 
-/** Reads on for as long as anybody writes, without keeping this process alive for it. */
+/** So many commands are read on that exited and left something running, which holds their output open. */
+const LEFT_MAX = 16
+/** Those of this process, oldest first. */
+const left: Set<ChildProcess> = new Set()
+
+/** Reads on for as long as anybody writes, without keeping this process alive for it, nor ever more descriptors. */
 function drain(child: ChildProcess, onOutput: (chunk: Buffer) => void): void {
-  for (const stream of [child.stdout, child.stderr]) {
-    stream?.on('data', onOutput).on('error', () => undefined)
-    if (stream !== null && 'unref' in stream && typeof stream.unref === 'function') stream.unref()
+  // Of a command that could not be started for want of descriptors there are none.
+  const streams = [child.stdout, child.stderr].filter(stream => stream != null)
+  for (const stream of streams) {
+    stream.on('data', onOutput).on('error', () => undefined)
+    if ('unref' in stream && typeof stream.unref === 'function') stream.unref()
   }
+  child.on('exit', () => {
+    left.add(child)
+    const [oldest] = left
+    if (left.size <= LEFT_MAX || oldest === undefined) return
+    left.delete(oldest)
+    for (const stream of [oldest.stdout, oldest.stderr]) stream?.destroy()
+  })
+  child.on('close', () => left.delete(child))
 }
 
 function signalGroup(pid: number | undefined, signal: NodeJS.Signals): void {

@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { execEnvironment } from '../../dist/announce/exec-env.js'
@@ -204,3 +204,29 @@ async function isGone(pid: number): Promise<boolean> {
   }
   return false
 }
+
+const procOnly = process.platform !== 'linux' && 'needs /proc'
+
+t.test('exec - KS-87 what commands leave running takes no more and more descriptors', { skip: procOnly }, async t => {
+  const open = (): number => readdirSync('/proc/self/fd').length
+  const before = open()
+  for (let n = 0; n < 40; n++) {
+    const env = { PATH: process.env['PATH'] ?? '' }
+    const outcome = await runExec('sleep 4 & echo', env, never, { onOutput: () => undefined })
+    t.same(outcome, { kind: 'acknowledged' })
+  }
+  t.ok(open() <= before + 2 * 17, `${open()} open, ${before} before`)
+})
+
+t.test('exec - a process without descriptors is told so, and goes on', { skip: procOnly }, t => {
+  const script = `
+    import { openSync } from 'node:fs'
+    import { runExec } from '${new URL('../../dist/announce/exec-runner.js', import.meta.url).href}'
+    try { for (;;) openSync('/dev/null', 'r') } catch {}
+    console.log(JSON.stringify(await runExec('true', {}, new AbortController().signal, { onOutput() {} })))`
+  const words = ['-c', 'ulimit -n 64; exec "$0" --input-type=module -e "$1"', process.execPath, script]
+  const { kind, why } = JSON.parse(execFileSync('sh', words, { encoding: 'utf8' })) as Record<string, string>
+  t.equal(kind, 'refused')
+  t.match(why, /EMFILE/)
+  t.end()
+})
