@@ -207,16 +207,20 @@ async function isGone(pid: number): Promise<boolean> {
 
 const procOnly = process.platform !== 'linux' && 'needs /proc'
 
-t.test('exec - KS-87 what commands leave running takes no more and more descriptors', { skip: procOnly }, async t => {
-  const open = (): number => readdirSync('/proc/self/fd').length
-  const before = open()
-  for (let n = 0; n < 40; n++) {
-    const env = { PATH: process.env['PATH'] ?? '' }
-    const outcome = await runExec('sleep 4 & echo', env, never, { onOutput: () => undefined })
-    t.same(outcome, { kind: 'acknowledged' })
-  }
-  t.ok(open() <= before + 2 * 17, `${open()} open, ${before} before`)
-})
+t.test(
+  'exec - KS-87 what commands leave running takes no more and more descriptors',
+  { skip: procOnly },
+  async t => {
+    const open = (): number => readdirSync('/proc/self/fd').length
+    const before = open()
+    for (let n = 0; n < 40; n++) {
+      const env = { PATH: process.env['PATH'] ?? '' }
+      const outcome = await runExec('sleep 4 & echo', env, never, { onOutput: () => undefined })
+      t.same(outcome, { kind: 'acknowledged' })
+    }
+    t.ok(open() <= before + 2 * 17, `${open()} open, ${before} before`)
+  },
+)
 
 t.test('exec - a process without descriptors is told so, and goes on', { skip: procOnly }, t => {
   const script = `

@@ -7,6 +7,8 @@ export function realPathOf(path: string): string {
     return realpathSync(path)
   } catch {
     const parent = dirname(path)
-    return parent === path ? path : resolve(realPathOf(parent), path.slice(parent.length).replace(/^[\\/]+/, ''))
+    return parent === path
+      ? path
+      : resolve(realPathOf(parent), path.slice(parent.length).replace(/^[\\/]+/, ''))
   }
 }

@@ -50,8 +50,8 @@ for (const { target, verb, fresh, again, question } of targets) {
       args: ['run', `--store=${home}/store`],
       storeDir: join(home, 'store'),
       writes: [],
-    stateHome: '/srv/river/.local/state',
-    runtimeDirectory: undefined,
+      stateHome: '/srv/river/.local/state',
+      runtimeDirectory: undefined,
     }
     const around: Surroundings = {
       user: 'river',

@@ -20,7 +20,11 @@ function walling(directory: string): string {
 
 /** The values of a setting of the unit that these flags of `run` are installed as. */
 function unitOf(scene: Scene, flags: readonly string[]): (setting: string) => string[] {
-  const env = { PATH: walling(join(scene.home, 'bin')), HOME: scene.home, XDG_STATE_HOME: join(scene.home, 'state') }
+  const env = {
+    PATH: walling(join(scene.home, 'bin')),
+    HOME: scene.home,
+    XDG_STATE_HOME: join(scene.home, 'state'),
+  }
   const args = ['install-service', '--print', '--target', 'systemd-user', ...flags]
   const { stdout } = spawnSync(process.execPath, [producerBin, ...args], { encoding: 'utf8', env })
   return setting => [...stdout.matchAll(new RegExp(`^${setting}=(.*)$`, 'gm'))].map(([, value = '']) => value)
@@ -55,10 +59,7 @@ if (!skip)
     await scene.until('it is told', () => readFileSync(file, 'utf8').includes('"new"'))
     const written = filesIn(scene.home).filter(path => !before.has(path))
     await producer.stop()
-    const writable = [
-      ...unit('ReadWritePaths'),
-      ...unit('RuntimeDirectory').map(name => join(runtime, name)),
-    ]
+    const writable = [...unit('ReadWritePaths'), ...unit('RuntimeDirectory').map(name => join(runtime, name))]
     t.same(
       written.filter(path => !writable.some(directory => path.startsWith(`${directory}/`))),
       [],

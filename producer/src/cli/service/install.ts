@@ -112,6 +112,8 @@ function wallsLines({ sandbox, untried }: SystemdFeatures, runsCommand: boolean)
     return [`it could not be tried whether the unit can be walled in, so it does not ask for it: ${untried}`]
   }
   return sandbox
-    ? ['it was tried: the unit can write its store, the directories of its sinks, and nothing else of your home']
+    ? [
+        'it was tried: the unit can write its store, the directories of its sinks, and nothing else of your home',
+      ]
     : ['it was tried: this systemd does not wall user units in, so the unit does not ask for it']
 }
