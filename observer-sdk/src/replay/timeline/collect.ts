@@ -14,6 +14,7 @@ import { hostEvents } from '../story/host-time.js'
 import { ProducerRuns } from '../story/producer-runs.js'
 import { LatencyBins } from './latency-bins.js'
 import { MarkStore } from './mark-store.js'
+import { Slowest } from './slowest.js'
 import { SpanStore } from './span-store.js'
 import { type ClockSet, MARK_KINDS, type MarkKind, type Timeline } from './timeline.js'
 
@@ -81,6 +82,7 @@ class Collector {
   readonly #marks: MarkStore
   readonly #spans = new SpanStore()
   readonly #latency = new LatencyBins()
+  readonly #slowest = new Slowest()
   readonly #runs = new ProducerRuns()
   readonly #lanes = new Map<string | symbol, number>([[PRODUCER, 0]])
   readonly #breaks: Break[] = []
@@ -128,8 +130,10 @@ class Collector {
     this.#latest = Math.max(this.#latest, t)
     const kind = kindOf(record, effect, before?.payload?.['read'] === true)
     const isUnread = record.payload_ref !== undefined && record.payload === undefined
-    if (kind === 'new' && !isUnread) this.#latency.take(record)
-    this.#marks.add(t, lane, kind, seq, this.#labelOf(record))
+    const label = this.#labelOf(record)
+    const ms = kind === 'new' && !isUnread ? this.#latency.take(record) : undefined
+    if (ms !== undefined && this.#slowest.isSlow(ms)) this.#slowest.add({ ms, lane, seq, t, label })
+    this.#marks.add(t, lane, kind, seq, label)
   }
 
   close(
@@ -186,6 +190,7 @@ class Collector {
       spans_left_out: this.#spans.leftOut,
       clock_set: this.#clockSet,
       latency: this.#latency.close(),
+      slowest: this.#slowest.close(laneOf),
       missing,
     }
   }

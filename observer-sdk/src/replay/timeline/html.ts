@@ -70,7 +70,7 @@ ${latencyOf(timeline)}<script type="application/json" id="data">`
 }
 
 /** The histogram, which is its own table. Bars that are empty before the first and after the last are left out. */
-function latencyOf({ latency }: Timeline): string {
+function latencyOf({ latency, lanes, slowest }: Timeline): string {
   const all = latencyRows(latency)
   const isSome = ({ count }: { readonly count: number }): boolean => count > 0
   const rows = all.slice(Math.max(0, all.findIndex(isSome)), all.findLastIndex(isSome) + 1)
@@ -83,6 +83,17 @@ function latencyOf({ latency }: Timeline): string {
   return `<h2>From creation to the journal</h2>
 <p class="dim">By two clocks: <code>created</code> is the server's, <code>ts</code> this host's. ${formatCount(latency.messages, 'message')} that woke somebody; for ${latency.unknown} the server gave no time.</p>
 ${rows.length === 0 ? '<p>There is no wait to show.</p>' : table}
+${slowest.length === 0 ? '' : slowestOf(slowest, lanes)}`
+}
+
+/** Where to begin when somebody asks why it took so long: each is named by what `explain` takes. */
+function slowestOf(slowest: Timeline['slowest'], lanes: readonly string[]): string {
+  const rows = slowest.map(
+    ({ ms, lane, seq, t, label }) =>
+      `<tr><td class="n">${formatDuration(ms)}</td><td class="w">${text(lanes[lane] ?? '')}</td><td class="w">${text(label)}</td><td class="n">${seq}</td><td>${iso(t)}</td></tr>`,
+  )
+  return `<h2 id="h-slowest">The slowest</h2>
+${scroll('h-slowest')}<table><thead><tr><th class="n">took</th><th>persona</th><th>what</th><th class="n">seq</th><th>in the journal</th></tr></thead><tbody>${rows.join('\n')}</tbody></table></div>
 `
 }
 

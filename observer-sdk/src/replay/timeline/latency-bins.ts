@@ -14,8 +14,8 @@ export class LatencyBins {
   #unknown = 0
   #negative = 0
 
-  /** A message that woke somebody. */
-  take({ ts, payload }: Pick<ReadRecord, 'ts' | 'payload'>): void {
+  /** Takes a message that woke somebody; gives how long it took, if that is known. */
+  take({ ts, payload }: Pick<ReadRecord, 'ts' | 'payload'>): number | undefined {
     const created = payload?.['created']
     const wait = stampMs(ts) - stampMs(created)
     this.#messages += 1
@@ -25,7 +25,9 @@ export class LatencyBins {
       const at = UPTO_MS.findIndex(upto => wait <= upto)
       const bin = at === -1 ? UPTO_MS.length : at
       this.#counts[bin] = (this.#counts[bin] ?? 0) + 1
+      return wait
     }
+    return undefined
   }
 
   close(): Latency {

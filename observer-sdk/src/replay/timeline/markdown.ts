@@ -8,7 +8,8 @@ const ROWS_MAX = 1000
 
 /** The page, in lines. */
 export function* timelineMarkdown(timeline: Timeline): Generator<string> {
-  const { title, from_ms, to_ms, lanes, kinds, counts, spans, latency, records, project_id } = timeline
+  const { title, from_ms, to_ms, lanes, kinds, counts, spans, latency, slowest, records, project_id } =
+    timeline
   yield `# ${text(title)}\n\n`
   yield from_ms === null || to_ms === null
     ? 'Nothing happened in that time.\n\n'
@@ -27,6 +28,10 @@ export function* timelineMarkdown(timeline: Timeline): Generator<string> {
   yield "\n## From creation to the journal\n\nBy two clocks: the server's, and this host's.\n\n| | messages |\n|---|---:|\n"
   for (const { label, count } of latencyRows(latency)) if (count > 0) yield `| ${label} | ${count} |\n`
   if (latency.unknown > 0) yield `| the server gave no time | ${latency.unknown} |\n`
+  if (slowest.length === 0) return
+  yield '\nThe slowest:\n\n| took | persona | what | seq | in the journal |\n|---:|---|---|---:|---|\n'
+  for (const { ms, lane, seq, t, label } of slowest)
+    yield `| ${formatDuration(ms)} | ${text(lanes[lane] ?? '')} | ${text(label)} | ${seq} | ${iso(t)} |\n`
 }
 
 /** Text that can be neither markup nor a cell's end. */

@@ -53,6 +53,16 @@ export interface ClockSet {
   readonly ms: number
 }
 
+/** A message that took long from creation to the journal. */
+export interface SlowMessage {
+  readonly ms: number
+  readonly lane: number
+  readonly seq: number
+  /** When it was appended. */
+  readonly t: number
+  readonly label: string
+}
+
 /** How long messages took from creation to the journal, by two clocks. */
 export interface Latency {
   /** Upper bound of each bin in ms; null for the last. */
@@ -91,5 +101,7 @@ export interface Timeline {
   /** Where the wall clock of the producer's host was set: times before and after do not compare. */
   readonly clock_set: readonly ClockSet[]
   readonly latency: Latency
+  /** The slowest first. */
+  readonly slowest: readonly SlowMessage[]
   readonly missing: Findings
 }
