@@ -1,4 +1,3 @@
-import { statSync } from 'node:fs'
 import { type Io, usageError } from '@kim/cli-kit'
 import { KimError, storePaths } from '@kim/manifest'
 import { payloadOf } from '@kim/observer-sdk'
@@ -47,7 +46,7 @@ export function checkEventsFile(options: SinkOptions, storeDir: string, log: Run
     file.open()
   } catch (error) {
     if (!(error instanceof KimError)) throw error
-    if (mayPass(error, eventsFile)) {
+    if (mayPass(error)) {
       log({
         level: 'warn',
         code: 'sink_not_open',
@@ -65,16 +64,9 @@ export function checkEventsFile(options: SinkOptions, storeDir: string, log: Run
   }
 }
 
-/** Whether it is the system that keeps a file from being opened, and not what the file is or whose. */
-function mayPass({ code, cause }: KimError, path: string): boolean {
-  if (code !== 'not_permitted') return true
-  if (!DENIED.has(systemCode(cause) ?? '')) return false
-  const { uid } = currentHost()
-  try {
-    return uid === undefined || statSync(path).uid === uid
-  } catch {
-    return true
-  }
+/** Whether it is the system that keeps a file from being opened, and not what the file is or whose: those say no errno. */
+function mayPass({ code, cause }: KimError): boolean {
+  return code !== 'not_permitted' || DENIED.has(systemCode(cause) ?? '')
 }
 
 /** Everything that tells others what happens, besides the journal itself. */
