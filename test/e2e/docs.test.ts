@@ -156,6 +156,18 @@ function metricsIn(text: string): string[] {
   return [...new Set(names)].sort()
 }
 
+t.test('alerts - whatever can be down wakes somebody by that alone', async t => {
+  const ups = metricsIn(read('producer/src/run/metrics.ts')).filter(name => /_up$/.test(name))
+  t.same(ups, ['kim_persona_up', 'kim_sink_up', 'kim_up', 'kim_upstream_up'])
+  const rules = [...read('docs/alerts.yml').matchAll(/expr: (.*)/g)].map(([, expr = '']) => expr)
+  // A sink that is off waits for nothing, so its lag is none.
+  const asks = (name: string): boolean => rules.some(expr => new RegExp(`(^| or )${name} == 0`).test(expr))
+  t.same(
+    ups.filter(name => !asks(name)),
+    [],
+  )
+})
+
 t.test('CL-53 metrics - are all in the specification, and documents and alerts name no other', async t => {
   const clause = /\*\*CL-53\*\*([\s\S]*?)\*\*CL-/.exec(read('spec/cli.md'))?.[1] ?? ''
   const table = clause.slice(clause.indexOf('|'))
