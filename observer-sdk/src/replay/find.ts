@@ -1,8 +1,9 @@
 /** Where a question about the state begins to be answered with yes. */
+import { segmentName } from '@kim/manifest'
 import type { PassOptions } from '../verify/pace.js'
 import type { CopiedJournal } from './copied-journal.js'
 import type { Missing } from './damage.js'
-import { walkLines } from './line-walk.js'
+import { type Mark, walkLines } from './line-walk.js'
 import { nearestCheckpoint, startFrom } from './nearest-checkpoint.js'
 import { Payloads } from './payloads.js'
 import { PersonaLedger } from './persona-ledger.js'
@@ -10,6 +11,7 @@ import type { Predicate } from './predicate/predicate.js'
 import { Unseen } from './predicate/unseen.js'
 import type { World } from './predicate/world.js'
 import { type Applied, Reading } from './reading.js'
+import { Recovery, type Rescue } from './recovery.js'
 import { paceFrom } from './state-at.js'
 
 /** A record, as far as an answer names it. */
@@ -21,6 +23,8 @@ export interface Turn {
   readonly action: string
   readonly item_type: string
   readonly item_id: string | null
+  /** A checkpoint shows it, for the records that did it are lost: they stood after this one. Else null. */
+  readonly after_seq: number | null
 }
 
 /** A stretch of records after which it held. */
@@ -58,14 +62,24 @@ export async function findTurns(
     journal.first > 1
       ? await nearestCheckpoint(
           journal,
-          { covers: headSeq => headSeq >= journal.first - 1 && headSeq <= oldest(journal) },
+          { covers: headSeq => headSeq >= journal.first - 1, isOldest: true },
           options.signal,
         )
       : undefined
   const start = startFrom(base, journal)
   const payloads = new Payloads(journal.eventsDir)
   const search = new Search(predicate, all)
+  const recovery = new Recovery(journal, options.signal)
+  let haltedAt: number | undefined
+  let isAnswered = false
+  /** While a checkpoint is asked: the last record that it covers. */
+  let asOf: number | undefined
   const reading: Reading = new Reading(start, {
+    halts: (record, mark) => {
+      if (isAnswered || !recovery.halts(record.seq, mark, reading.damage)) return false
+      haltedAt = record.seq
+      return true
+    },
     applied: ({ record, before }) => {
       const { item_type, item_id } = record
       search.unseen.record(record)
@@ -73,12 +87,17 @@ export async function findTurns(
       const after = reading.projection.get(item_type, item_id)
       if (after !== before) ledger.change(before, after)
     },
-    settled: last => search.take(world, last),
+    isBeyond: () => isAnswered,
+    settled: last => search.take(world, () => turnOf(last)),
   })
-  const ledger = new PersonaLedger(payloads, reading.projection.values())
+  let ledger = new PersonaLedger(payloads, reading.projection.values())
   const world: World = {
-    projection: reading.projection,
-    ledger,
+    get projection() {
+      return reading.projection
+    },
+    get ledger() {
+      return ledger
+    },
     payloads,
     get registryAuthoritative() {
       return reading.registryAuthoritative
@@ -87,15 +106,31 @@ export async function findTurns(
       return reading.damage.places
     },
     get seq() {
-      return reading.last?.seq ?? base?.document.header.head_seq ?? null
+      return asOf ?? reading.last?.seq ?? base?.document.header.head_seq ?? null
     },
     get ts() {
-      return reading.last?.ts ?? null
+      return asOf === undefined ? (reading.last?.ts ?? null) : null
     },
   }
   if (base === undefined && journal.first > 1) reading.damage.startsAt(journal.first)
-  if (search.begin(world))
-    await walkLines(journal, reading, paceFrom(journal, base?.tail, options), base?.tail)
+  let mark = base?.tail
+  const isOpen = search.begin(world)
+  while (isOpen) {
+    haltedAt = undefined
+    await walkLines(journal, reading, paceFrom(journal, mark, options), mark)
+    mark = reading.stoppedAt
+    if (haltedAt === undefined || mark === undefined) break
+    const rescue = await recovery.at(haltedAt, mark, reading.damage)
+    reading.goOn(rescue === undefined ? undefined : startFrom(rescue.base, journal))
+    if (rescue === undefined) continue
+    ledger = new PersonaLedger(payloads, reading.projection.values())
+    search.unseen.begin(world)
+    const place = mark
+    asOf = rescue.base.document.header.head_seq
+    // Where that is the answer, what lacks before it has still to be told.
+    isAnswered = !search.take(world, () => rescueTurn(rescue, place))
+    asOf = undefined
+  }
   if (search.times === 0) search.unseen.refuse(world)
   return {
     found: search.found,
@@ -105,11 +140,6 @@ export async function findTurns(
     last_seq: reading.last?.seq ?? null,
     missing: reading.damage.close(payloads.faults),
   }
-}
-
-function oldest({ first, history }: CopiedJournal): number {
-  const heads = history.listing.checkpoints.map(({ headSeq }) => headSeq).filter(head => head >= first - 1)
-  return heads.reduce((one, other) => Math.min(one, other), Number.POSITIVE_INFINITY)
 }
 
 class Search {
@@ -134,13 +164,14 @@ class Search {
     return !this.#holds || this.#all
   }
 
-  take(world: World, last: Applied): boolean {
+  /** Asks again; false if that is the answer. */
+  take(world: World, turn: () => Turn): boolean {
     this.unseen.look(world)
     const holds = this.#predicate.holds(world)
     if (holds === this.#holds) return true
     this.#holds = holds
-    if (holds) this.#open(turnOf(last))
-    else if (this.found.length === this.times) this.#close(turnOf(last))
+    if (holds) this.#open(turn())
+    else if (this.found.length === this.times) this.#close(turn())
     return !holds || this.#all
   }
 
@@ -159,5 +190,23 @@ class Search {
 function turnOf({ record, place }: Pick<Applied, 'record' | 'place'>): Turn {
   const { seq, ts, action, item_type, item_id } = record
   const { segment, offset } = place
-  return { seq, ts: ts ?? null, segment, offset, action, item_type, item_id: item_id ?? null }
+  return {
+    seq,
+    ts: ts ?? null,
+    segment,
+    offset,
+    action,
+    item_type,
+    item_id: item_id ?? null,
+    after_seq: null,
+  }
+}
+
+/** What a checkpoint shows, as an answer names it: by the last record that it covers. */
+function rescueTurn({ base, afterSeq }: Rescue, { segment, offset }: Mark): Turn {
+  const { name, header } = base.document
+  return {
+    ...{ seq: header.head_seq, ts: null, segment: segmentName(segment), offset },
+    ...{ action: 'checkpoint', item_type: 'journal', item_id: name, after_seq: afterSeq },
+  }
 }

@@ -28,16 +28,20 @@ export interface Wanted {
   /** By its head, and the number of the segment that is to hold it. */
   readonly covers: (headSeq: number, home: number) => boolean
   readonly ends?: (tail: Mark) => boolean
+  /** Candidates are tried from the oldest up; else from the newest down. */
+  readonly isOldest?: boolean
 }
 
-/** Candidates from the newest down that are wanted; the first one that a ref in the journal vouches for. */
+/** Of the candidates that are wanted, the first one that a ref in the journal vouches for. */
 export async function nearestCheckpoint(
   journal: CopiedJournal,
-  { covers, ends }: Wanted,
+  { covers, ends, isOldest }: Wanted,
   signal: AbortSignal | undefined,
 ): Promise<Base | undefined> {
   const { checkpoints, shadowed } = journal.history.listing
-  const candidates = [...checkpoints, ...shadowed].sort((a, b) => b.headSeq - a.headSeq)
+  const candidates = [...checkpoints, ...shadowed].sort((a, b) =>
+    isOldest === true ? a.headSeq - b.headSeq : b.headSeq - a.headSeq,
+  )
   for (const candidate of candidates) {
     if (!covers(candidate.headSeq, journal.history.holding(candidate.headSeq) ?? 0)) continue
     await breathe(signal)

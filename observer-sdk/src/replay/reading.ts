@@ -41,6 +41,8 @@ export interface Listener {
   isBeyond?(record: ReadRecord, segment: number, offset: number): boolean
   /** The highest number that may lack from what is asked for where the reading ends; without it any may. */
   readonly reach?: number | undefined
+  /** Whether the reading halts before a line that holds a record, to be led on from there. */
+  halts?(record: ReadRecord, mark: Mark): boolean
   /** A record had its effect; the state holds it. */
   applied?(applied: Applied): void
   /** All that one line let have its effect has it: a state that a reader could see. False ends the reading. */
@@ -68,9 +70,9 @@ export interface LastRecord {
 
 /** The state as of the last line taken. */
 export class Reading implements LineSink {
-  readonly projection: Projection = new Projection(() => true)
+  #projection = new Projection(() => true)
   #damage: Damage
-  #registryAuthoritative: boolean
+  #registryAuthoritative = false
   #listener: Listener
   readonly #runs = new TxTracker<Held>()
   readonly #repeats = new DuplicateLines()
@@ -84,10 +86,14 @@ export class Reading implements LineSink {
   #stoppedAt: Mark | undefined
 
   constructor(start: ReadingStart, listener: Listener = {}) {
-    for (const entity of start.entities ?? []) this.projection.load(entity)
-    this.#registryAuthoritative = start.registryAuthoritative ?? false
+    this.#takeState(start)
     this.#damage = new Damage(start.after)
     this.#listener = listener
+  }
+
+  /** The state, which is another object once it was taken from elsewhere. */
+  get projection(): Projection {
+    return this.#projection
   }
 
   /** What the passage lacks. */
@@ -108,6 +114,15 @@ export class Reading implements LineSink {
     this.#segmentsLeft = undefined
     this.#isResumed = true
     this.#stoppedAt = undefined
+  }
+
+  /** Makes it ready to go on from where it halted, on the state that is given, if one is. */
+  goOn(start: ReadingStart | undefined): void {
+    this.#isResumed = true
+    this.#stoppedAt = undefined
+    if (start === undefined) return
+    this.#projection = new Projection(() => true)
+    this.#takeState(start)
   }
 
   /** The last record of the passage, with or without effect. */
@@ -166,6 +181,10 @@ export class Reading implements LineSink {
         mark: lineMark(bytes),
         bytes,
       }
+      if (!this.#isOver && this.#listener.halts?.(record, { segment: segment.number, offset }) === true) {
+        this.#stoppedAt = { segment: segment.number, offset }
+        return false
+      }
       if (!this.#isOver && this.#listener.isBeyond?.(record, segment.number, offset) === true) {
         this.#isOver = true
         this.#stoppedAt = { segment: segment.number, offset }
@@ -196,7 +215,13 @@ export class Reading implements LineSink {
   }
 
   unreadable({ name, number }: SegmentEntry, { code }: Failure): void {
-    if (!this.#isOver && number <= this.#reach) this.damage.unreadable(name, code)
+    // Of a segment that goes on it was told.
+    if (!this.#isOver && !this.#isResumed && number <= this.#reach) this.damage.unreadable(name, code)
+  }
+
+  #takeState({ entities = [], registryAuthoritative = false }: ReadingStart): void {
+    for (const entity of entities) this.#projection.load(entity)
+    this.#registryAuthoritative = registryAuthoritative
   }
 
   get #reach(): number {

@@ -30,7 +30,13 @@ function textOf({ found, times, records, last_seq, base, missing }: FindResult):
   return [
     ...found.map(stretch => stretchText(stretch)),
     ...(times > found.length ? [`and ${formatCount(times - found.length, 'more time', 'more times')}`] : []),
-    ...(times === 0 ? [`it never turns true (${read})`] : []),
+    ...(times > 0
+      ? []
+      : [
+          missing.exit === 0
+            ? `it never turns true (${read})`
+            : `it does not turn true in what can be read (${read})`,
+        ]),
     ...(base === null ? [] : [`history begins late: read from checkpoint ${base.file}`]),
     ...missingText(missing.findings),
   ]
@@ -40,9 +46,11 @@ function stretchText({ from, until }: Stretch): string {
   const begin = from === null ? 'holds from the beginning' : turnText(from)
   return until === null
     ? begin
-    : `${begin}; until seq ${until.seq}${until.ts === null ? '' : `, ${until.ts}`}`
+    : `${begin}; until ${until.after_seq === null ? `seq ${until.seq}${until.ts === null ? '' : `, ${until.ts}`}` : turnText(until)}`
 }
 
-function turnText({ seq, ts, action, item_type, item_id, segment }: Turn): string {
+function turnText({ seq, ts, action, item_type, item_id, segment, after_seq }: Turn): string {
+  if (after_seq !== null)
+    return `after seq ${after_seq} and by seq ${seq}: as checkpoint ${item_id} has it, for the records that did it are lost`
   return `seq ${seq}${ts === null ? '' : `, ${ts}`}: ${action} ${item_type} ${item_id ?? ''} (${segment})`
 }
