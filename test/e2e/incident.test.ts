@@ -133,9 +133,9 @@ t.test('walk-through - each command prints what the page says it prints', async 
 
 t.test('README - what it tells to type about an incident has an answer', async t => {
   const readme = readFileSync(join(DOCS, '..', 'README.md'), 'utf8')
-  const block = /^npm run incident [^\n]*\n((?:kim-replay [^\n]*\n)+)```$/m.exec(readme)?.[1] ?? ''
+  const block = /^npm run incident [^\n]*\n((?:kim-(?:replay|tail) [^\n]*\n)+)```$/m.exec(readme)?.[1] ?? ''
   const commands = block.split('\n').filter(line => line !== '')
-  t.ok(commands.length >= 9, `${commands.length} commands`)
+  t.ok(commands.length >= 10, `${commands.length} commands`)
   for (const command of commands) {
     const printed = type(`(${command.replace(/\s#.*/, '')}) && echo ended well`, walk)
     t.match(printed, /ended well\n$/, command)

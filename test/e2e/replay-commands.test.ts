@@ -252,6 +252,16 @@ t.test('CL-42 CL-45 errors - say what was meant', t => {
   t.end()
 })
 
+t.test('CL-34 at - a seq above the newest is answered for the end, which it says', t => {
+  const whole = replay(['at', '--seq', '1000000000', '--events', events])
+  t.equal(whole.code, 0)
+  const head = Number(/^at seq (\d+)/.exec(whole.out)?.[1])
+  t.match(whole.err, `kim-replay: the newest record is seq ${head}: this is the state at the end\n`)
+  t.equal(replay(['at', '--seq', String(head), '--events', events]).err, '')
+  t.equal(replay(['at', '--seq', '5', '--events', events]).err, '')
+  t.end()
+})
+
 t.test('CL-45 find - its help has every path', t => {
   const { out: help } = replay(['find', '--help'])
   for (const [root, form] of Object.entries(pathForms)) {

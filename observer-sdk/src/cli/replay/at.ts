@@ -17,6 +17,10 @@ export async function run(input: Input, io: Io): Promise<number> {
   const state = await withProgress(io, 'at', control =>
     stateAt(journal, point, { eventsDir: journal.eventsDir, ...control }),
   )
+  const { point: asked, reading } = state
+  const head = reading.last?.seq ?? state.base?.document.header.head_seq ?? 0
+  if (asked.kind === 'seq' && reading.stoppedAt === undefined && head < asked.seq)
+    io.stderr.write(`kim-replay: the newest record is seq ${head}: this is the state at the end\n`)
   const document = stateDocument(state, input.list('persona'))
   if (form === 'json') await writePieces(io, stateLines(document))
   else printReport(io, false, undefined, stateText(document))
