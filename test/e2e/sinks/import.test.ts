@@ -55,7 +55,7 @@ async function refused(t: Test, scene: Scene, content: unknown, why: RegExp, wha
 /** Who holds and follows a file is told by no other system. */
 const isLinux = process.platform === 'linux'
 
-const DAMAGED = ['', ' \n', '{no', '[]', '"x"', '3', 'NaN', '{"cursor":3}']
+const DAMAGED = ['\ufeff{"cursor":3}', '', ' \n', '{no', '[]', '"x"', '3', 'NaN', '{"cursor":3}']
 
 row('I1 I6 I7 I8 I9', 'a damaged state file is refused, and nothing is appended', {}, async (t, scene) => {
   for (const text of DAMAGED) await refused(t, scene, text, /damaged/, JSON.stringify(text))
@@ -70,9 +70,24 @@ row('I2', 'members of other types are refused', {}, async (t, scene) => {
     { state: 'up' },
     { consecutive_failures: '0' },
     { consecutive_failures: true },
+    { consecutive_failures: -1 },
   ]
   for (const more of odd)
     await refused(t, scene, stateOf(scene, 'argus', more), /its (cursor|state|consec)/, JSON.stringify(more))
+  const text = JSON.stringify(stateOf(scene, 'argus'))
+  for (const cursor of ['4.0', '1e3', '4E0'])
+    await refused(t, scene, text.replace('"cursor":4', `"cursor":${cursor}`), /its cursor/, cursor)
+  const [scheme, , port, path, query] = stateOf(scene, 'argus')['identity'] as unknown[]
+  for (const host of ['..', 'a:b:c', '::::', 'a..b', ''])
+    await refused(
+      t,
+      scene,
+      stateOf(scene, 'argus', { identity: [scheme, host, port, path, query] }),
+      /hive\.argus\.json: its identity/,
+      host,
+    )
+  const long = [scheme, 'localhost', port, path, [['persona', 'argus', 'z']]]
+  await refused(t, scene, stateOf(scene, 'argus', { identity: long }), /no single persona/, 'a pair of three')
 })
 
 row(
@@ -99,13 +114,9 @@ row(
     ]
     for (const more of open)
       await refused(t, scene, stateOf(scene, 'argus', more), /gap open/, JSON.stringify(more))
-    await refused(
-      t,
-      scene,
-      stateOf(scene, 'argus', { gap_alerted: 4 }),
-      /announced/,
-      'a gap without its list',
-    )
+    const halves = [{ gap_alerted: 4 }, { gap_alerted: 4, emitted_above: [] }, { pin_release_at: 9 }]
+    for (const more of halves)
+      await refused(t, scene, stateOf(scene, 'argus', more), /announced|pin ends/, JSON.stringify(more))
   },
 )
 

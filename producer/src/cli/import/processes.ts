@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs'
+import { type BigIntStats, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs'
 
 /** A process of this machine, as far as the system tells. */
 export interface Process {
@@ -17,23 +17,46 @@ export function whoHasOpen(path: string): Process[] {
 
 /**
  * The process that holds a `flock` on a file, undefined if there is none or the system does not tell. Node has no
- * `flock` of its own to try with, and trying would be asking for it.
+ * `flock` of its own to try with, and trying would be asking for it. `locks`: what the system says of all locks.
  */
-export function flockHolder(path: string): Process | undefined {
-  try {
-    const { dev, ino } = statSync(path)
-    const device = [((dev >>> 8) & 0xfff).toString(16), (dev & 0xff).toString(16)].map(part =>
-      part.padStart(2, '0'),
-    )
-    const place = `${device.join(':')}:${ino}`
-    for (const line of readFileSync('/proc/locks', 'utf8').split('\n')) {
-      const [, kind, , , pid, where] = line.trim().split(/\s+/)
-      if (kind === 'FLOCK' && where === place) return { pid: Number(pid), command: commandOf(Number(pid)) }
-    }
-  } catch {
-    // There is no such file, or no such system.
+export function flockHolder(path: string, locks: string = locksOfAll()): Process | undefined {
+  const stat = statSync(path, { bigint: true, throwIfNoEntry: false })
+  if (stat === undefined) return undefined
+  for (const line of locks.split('\n')) {
+    const [, kind, , , pid, where = ''] = line.trim().split(/\s+/)
+    const [major, minor, ino] = where.split(':')
+    if (kind !== 'FLOCK' || ino !== String(stat.ino)) continue
+    // Where a file system has several devices, as btrfs has, the one that is named is not the one of the file.
+    const isHere = `${major}:${minor}` === deviceOf(stat.dev) || hasOpen(Number(pid), stat)
+    if (isHere) return { pid: Number(pid), command: commandOf(Number(pid)) }
   }
   return undefined
+}
+
+function locksOfAll(): string {
+  try {
+    return readFileSync('/proc/locks', 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+/** A device as the kernel prints it: both of its numbers stand in two parts in what `stat` gives. */
+export function deviceOf(dev: bigint): string {
+  const major = ((dev >> 8n) & 0xfffn) | ((dev >> 32n) & ~0xfffn)
+  const minor = (dev & 0xffn) | ((dev >> 12n) & 0xffffff00n)
+  return [major, minor].map(part => part.toString(16).padStart(2, '0')).join(':')
+}
+
+function hasOpen(pid: number, { dev, ino }: BigIntStats): boolean {
+  return numbersIn(`/proc/${pid}/fd`).some(fd => {
+    try {
+      const stat = statSync(`/proc/${pid}/fd/${fd}`, { bigint: true })
+      return stat.dev === dev && stat.ino === ino
+    } catch {
+      return false
+    }
+  })
 }
 
 function fdsOf(pid: number): string[] {

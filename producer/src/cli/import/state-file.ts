@@ -1,11 +1,12 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync } from 'node:fs'
 import { basename, extname } from 'node:path'
-import { isJsonObject, type JsonObject, type JsonValue, KimError } from '@kim/manifest'
+import { isCount, isJsonObject, type JsonObject, type JsonValue, KimError } from '@kim/manifest'
 import { systemCode } from '../../journal/failure.js'
 import { canonicalSource } from '../../journal/source.js'
 import { olderFileName } from '../../sinks/file-names.js'
 import { isPersonaName } from '../../source/persona-name.js'
 import { memberCount, memberTotal } from './members.js'
+import { fractionsAsText } from './written-numbers.js'
 
 /** What one state file of the older monitor says, once there is nothing in it that would have to be guessed. */
 export interface OlderState {
@@ -37,7 +38,7 @@ export function readStateFile(path: string): OlderState {
   const { cursor, state: liveness, consecutive_failures: failures } = state
   if (cursor !== null && !Number.isSafeInteger(cursor)) refuse('its cursor is no whole number')
   if (liveness !== 'UP' && liveness !== 'DOWN') refuse('its state is neither UP nor DOWN')
-  if (!isWhole(failures)) refuse('its consecutive_failures are no whole number')
+  if (!isCount(failures)) refuse('its consecutive_failures are no count')
   refuseOddFlags(state, refuse)
   refuseUnfinished(state, cursor as number | null, refuse)
   const identity = identityIn(state['identity'], refuse)
@@ -50,7 +51,7 @@ export function readStateFile(path: string): OlderState {
     // A seed could be below the first message there: then nothing was told.
     cursor: cursor === null ? undefined : Math.max(0, cursor as number),
     isDown: liveness === 'DOWN',
-    consecutiveFailures: Math.max(0, failures as number),
+    consecutiveFailures: failures as number,
     // As lenient as its writer: anything else says no.
     isUnreadHidden: state['unread_hidden'] === true,
   }
@@ -92,8 +93,10 @@ function objectIn(bytes: Buffer, refuse: Refuse): JsonObject {
   let value: unknown
   let text: string
   try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-    value = JSON.parse(text)
+    // Its writer puts no mark before the text.
+    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+    JSON.parse(text)
+    value = JSON.parse(fractionsAsText(text))
   } catch {
     return refuse('it holds no JSON: it is damaged')
   }
@@ -126,9 +129,9 @@ function refuseUnfinished(state: JsonObject, cursor: number | null, refuse: Refu
     state['pin_evidence_intact'] === false ||
     above.some(id => cursor === null || id > cursor)
   if (isOpen) refuse('the older monitor had a gap open; let it run until that is closed, then import')
-  if (isWhole(state['gap_alerted']) && state['emitted_above'] === undefined) {
-    refuse('it says that a gap was announced and not what was told above it')
-  }
+  // Its writer clears both together with what they are about.
+  if (isWhole(state['gap_alerted'])) refuse('it says that a gap was announced and not what was told above it')
+  if (isWhole(state['pin_release_at'])) refuse('it says when a pin ends and has none')
 }
 
 /** `[scheme, host, port, path, [[key, value]…]]`: a list of another shape is damage, not another source. */
@@ -142,7 +145,7 @@ function identityIn(
     identity.length === 5 &&
     (scheme === 'http' || scheme === 'https') &&
     typeof host === 'string' &&
-    /^[\w.:-]+$/.test(host) &&
+    (/^[\w-]+(\.[\w-]+)*\.?$/.test(host) || /^[\da-f.]*:[\da-f:.]*$/i.test(host)) &&
     isWhole(port) &&
     port > 0 &&
     port < 65_536 &&
@@ -152,12 +155,16 @@ function identityIn(
   if (path !== INBOX_PATH) refuse(`its identity names ${path}, which is no inbox`)
   const pairs = query as readonly JsonValue[]
   const [pair] = pairs
-  const [key, persona] = Array.isArray(pair) ? pair : []
-  if (pairs.length !== 1 || key !== 'persona' || typeof persona !== 'string') {
+  const [key, persona, ...more] = Array.isArray(pair) ? pair : []
+  if (pairs.length !== 1 || more.length > 0 || key !== 'persona' || typeof persona !== 'string') {
     return refuse('its identity names no single persona')
   }
   // Nobody could ask for one that begins or ends with a space.
   if (!isPersonaName(persona) || persona.trim() !== persona) refuse('its identity names no usable persona')
   const name = host.includes(':') ? `[${host}]` : host
-  return { persona, source: canonicalSource(`${scheme}://${name}:${port}`) }
+  try {
+    return { persona, source: canonicalSource(`${scheme}://${name}:${port}`) }
+  } catch {
+    return refuse(`its identity names no server: ${host}`)
+  }
 }
