@@ -5,6 +5,7 @@ import {
   mkdirSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   unlinkSync,
   writeFileSync,
@@ -36,6 +37,28 @@ t.test('doctor - a file that others can read, mended by what it names and by its
   chmodSync(join(machine.store, 'events'), 0o755)
   t.match(await machine.look(t, 'store-modes', '--fix'), { status: 'fail', fixed: true })
   t.match(await machine.look(t, 'store-modes'), { status: 'ok' })
+})
+
+t.test('doctor - CL-41 what is not of a store is not touched', async t => {
+  const machine = new Machine(t)
+  const script = join(machine.store, 'bin', 'run.sh')
+  mkdirSync(join(machine.store, 'bin'), { recursive: true })
+  writeFileSync(script, '#!/bin/sh\n')
+  chmodSync(script, 0o755)
+  const modeOf = (path: string): number => statSync(path).mode & 0o777
+  for (const name of [undefined, 'concert.txt']) {
+    mkdirSync(join(machine.store, 'events'), { recursive: true })
+    chmodSync(join(machine.store, 'events'), 0o755)
+    if (name !== undefined) writeFileSync(join(machine.store, 'events', name), 'x', { mode: 0o644 })
+    t.match(await machine.look(t, 'store'), { status: 'warn', evidence: /there is no store/ })
+    t.match(await machine.look(t, 'store-modes', '--fix'), { fixed: false })
+    t.equal(modeOf(join(machine.store, 'events')), 0o755, String(name))
+  }
+  rmSync(join(machine.store, 'events'), { recursive: true })
+  machine.fill()
+  chmodSync(join(machine.store, 'events'), 0o755)
+  t.match(await machine.look(t, 'store-modes', '--fix'), { status: 'fail', fixed: true })
+  t.equal(modeOf(script), 0o755, 'nor beside one')
 })
 
 t.test('doctor - a store that others can write to is refused with what mends it', async t => {

@@ -1,5 +1,5 @@
-import { spawn, spawnSync } from 'node:child_process'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { storePaths } from '@kim/manifest'
@@ -60,6 +60,31 @@ row(
     writeFileSync(health, '{"state": "run', { mode: 0o600 })
     t.match(await status(t, scene), { state: 'unknown', pid: null, age_ms: null })
     t.match(await words(t, scene), /^producer {2}unknown: .*run\/health\.json cannot be read\n/)
+  },
+)
+
+row(
+  'CL-54 killed',
+  'a killed sink is as far as what it told, and a ledger that nobody can read holds nobody up',
+  {},
+  async (t, scene) => {
+    const lines = join(scene.home, 'ev.ndjson')
+    const producer = scene.start([...NF, '--events-file', lines])
+    await scene.tells('armed(0)')
+    for (let n = 0; n < 30; n++) scene.send('argus')
+    await scene.until(
+      'they are told',
+      () => existsSync(lines) && readFileSync(lines, 'utf8').includes(':new:30"'),
+    )
+    producer.signal('SIGKILL')
+    await producer.ended
+    const [sink] = (await status(t, scene)).sinks
+    const behind = Number(sink?.['behind'])
+    t.ok(behind < 10, `${behind} behind, after 30 that were told`)
+    const file = String(sink?.['file'])
+    rmSync(file)
+    execFileSync('mkfifo', [file])
+    t.match(await status(t, scene), { sinks: [{ state: 'off', why: /holds no watermark/ }] })
   },
 )
 

@@ -122,7 +122,7 @@ export class SinkRunner {
     this.#end.abort()
     this.#bell.ring()
     await this.#running
-    if (this.#isUnsaved || this.#lanes.passed.seq > this.#savedSeq) this.#save()
+    if (this.#isUnsaved || this.#isUnnoted) this.#save()
     this.#sink.close()
   }
 
@@ -165,7 +165,8 @@ export class SinkRunner {
       while (!this.#isEnded && !this.#mustReopen) {
         await this.#bell.sleep(this.#sleepMs())
         if (this.#isEnded) return
-        if (this.#isUnsaved) this.#save()
+        // Where nothing follows, what was passed is noted too: it is asked for when nothing runs any more.
+        if (this.#isUnsaved || (this.#isUnnoted && this.#arrived === undefined)) this.#save()
         await this.#retry()
         await this.#deliverBeat()
         const arrived = this.#mustReopen ? undefined : this.#receive()
@@ -205,7 +206,12 @@ export class SinkRunner {
   #sleepMs(): number | undefined {
     const at = this.#lanes.retryAtMs
     if (at !== undefined) return Math.max(0, at - this.#around.clock.monoMs())
-    return this.#isUnsaved ? AGAIN_MS : undefined
+    return this.#isUnsaved || this.#isUnnoted ? AGAIN_MS : undefined
+  }
+
+  /** The lanes have come further than the watermark that was made durable last. */
+  get #isUnnoted(): boolean {
+    return this.#lanes.passed.seq > this.#savedSeq
   }
 
   async #take({ records, gap, cursor }: Change): Promise<void> {

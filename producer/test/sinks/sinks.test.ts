@@ -327,3 +327,23 @@ for (const hasLanes of [true, false]) {
     },
   )
 }
+
+t.test('sinks - what was passed is noted where nothing follows', async t => {
+  const { store, open } = world(t)
+  const journal = store.open()
+  t.teardown(() => journal.close())
+  const sink = new KeepingSink(10, false)
+  const sinks = open(journal, sink)
+  journal.append([news('river', 1), message(2), news('river', 3)])
+  journal.append([message(4)])
+  const { seq } = journal.head
+  const ledger = new Ledger(
+    join(store.dir, '..', 'ledgers'),
+    journal.projectId,
+    'keeping',
+    new Disk(store.fs.port, process.getuid?.(), {}, () => undefined),
+  )
+  await until(() => ledger.load()?.passed.seq === seq)
+  t.same(ledger.load()?.held, [], 'and no lane is behind, should it be killed now')
+  await sinks.close()
+})

@@ -1,8 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import type { Environment, JsonObject, StorePaths } from '@kim/manifest'
 import { isJsonObject } from '@kim/manifest'
-import { memoryCursors, type Observer, openObserver } from '@kim/observer-sdk'
+import { memoryCursors, noJournalAt, type Observer, openObserver } from '@kim/observer-sdk'
 import type { Runner } from '../../service/host.js'
 import type { ServicePlace } from '../../service/target.js'
 import type { Answer, Directory } from '../../source/answer.js'
@@ -48,8 +48,10 @@ export class Context {
     this.signal = parts.signal
   }
 
+  /** Whether a store stands there: an `events` of somebody else's is none (CL-41), and one that is empty was made by nobody of ours. */
   get hasStore(): boolean {
-    return existsSync(this.paths.events)
+    const { events } = this.paths
+    return noJournalAt(events) === undefined && !isEmpty(events)
   }
 
   /** What the running producer, or the last one, says of itself. */
@@ -109,5 +111,14 @@ export class Context {
       source => source.close(),
       () => undefined,
     )
+  }
+}
+
+/** What cannot be listed may hold anything. */
+function isEmpty(directory: string): boolean {
+  try {
+    return readdirSync(directory).length === 0
+  } catch {
+    return false
   }
 }

@@ -1,8 +1,9 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { clientState, type Environment, isJsonObject, type JsonObject } from '@kim/manifest'
 import { ledgerPath, parseLedger } from '../../sinks/ledger.js'
 import { type SinkStatus, sinkKind } from '../../sinks/sink-status.js'
+import { readPlainFile } from './plain-file.js'
 
 /** A sink as it is, or as its ledger says it was left. */
 export type SinkLine = Omit<SinkStatus, 'state'> & {
@@ -63,14 +64,18 @@ function ledgerLine(path: string, headSeq: number): SinkLine {
     .map(([lane, { seq }, why]) => ({ lane, seq, why: why ?? null, tries: 0, for_ms: 0 }))
     .sort((a, b) => a.seq - b.seq)
   const identity = ledger.sink ?? path
+  const sink = ledger.sink === undefined ? 'unknown' : sinkKind(ledger.sink)
+  // A sink with a single place is where that place is, noted with each delivery; `passed` is noted less often.
+  const isSingle = sink !== 'events-file-template' && lanes.length === 1
+  const seq = isSingle ? Math.max(passed.seq, lanes[0]?.seq ?? 0) : passed.seq
   return {
-    sink: ledger.sink === undefined ? 'unknown' : sinkKind(ledger.sink),
+    sink,
     identity,
     state: 'idle',
     why: null,
     ...nothing,
-    seq: passed.seq,
-    behind: Math.max(0, headSeq - Math.min(passed.seq, lanes[0]?.seq ?? passed.seq)),
+    seq,
+    behind: Math.max(0, headSeq - Math.min(seq, lanes[0]?.seq ?? seq)),
     held: lanes.length,
     lanes,
     file: path,
@@ -79,7 +84,8 @@ function ledgerLine(path: string, headSeq: number): SinkLine {
 
 function parsed(path: string): ReturnType<typeof parseLedger> {
   try {
-    return parseLedger(readFileSync(path, 'utf8'))
+    const text = readPlainFile(path)
+    return text === undefined ? undefined : parseLedger(text)
   } catch {
     return undefined
   }

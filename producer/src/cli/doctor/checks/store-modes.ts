@@ -1,4 +1,4 @@
-import { chmodSync, lstatSync, readdirSync } from 'node:fs'
+import { chmodSync, existsSync, lstatSync, readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { shellWord } from '@kim/cli-kit'
 import type { StorePaths } from '@kim/manifest'
@@ -28,7 +28,9 @@ export const storeModes: Check = {
     if (uid === undefined) return unseen('this platform has no file modes')
     const flaws: Flaw[] = []
     const seen = { count: 0 }
-    walk(paths.root, uid, flaws, seen)
+    judge(paths.root, uid, flaws, seen)
+    // What else stands in the directory is not ours, and nothing is done to it.
+    for (const path of [paths.events, paths.run]) if (existsSync(path)) walk(path, uid, flaws, seen)
     // A mode does not matter where something else stands than what belongs there.
     const first = misplaced(paths)[0] ?? flaws.find(({ mode }) => mode === undefined) ?? flaws[0]
     if (first === undefined) return fine(`${seen.count} files and directories, all of them private`)
@@ -73,6 +75,12 @@ function judged(root: string, first: Flaw, flaws: readonly Flaw[], uid: number, 
 
 function walk(path: string, uid: number, flaws: Flaw[], seen: { count: number }): void {
   if (seen.count >= ENTRIES_MAX) return
+  const isDirectory = judge(path, uid, flaws, seen)
+  if (isDirectory) for (const name of readdirSync(path)) walk(join(path, name), uid, flaws, seen)
+}
+
+/** Adds what is wrong with a path; says whether it is a directory. */
+function judge(path: string, uid: number, flaws: Flaw[], seen: { count: number }): boolean {
   seen.count += 1
   const stat = lstatSync(path)
   const isDirectory = stat.isDirectory()
@@ -85,5 +93,5 @@ function walk(path: string, uid: number, flaws: Flaw[], seen: { count: number })
     const why = `mode ${(stat.mode & 0o777).toString(8).padStart(4, '0')}`
     flaws.push({ path, why, mode: isDirectory ? 0o700 : 0o600 })
   }
-  if (isDirectory) for (const name of readdirSync(path)) walk(join(path, name), uid, flaws, seen)
+  return isDirectory
 }
