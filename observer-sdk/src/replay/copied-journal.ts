@@ -1,7 +1,9 @@
 /** A journal that is asked about: its files as of one look, and the id that its event ids are made with. */
+import { readCheckpoint } from '../tail/checkpoint-document.js'
 import { JournalDirectory } from '../tail/directory.js'
 import { History } from '../tail/history.js'
 import { directoryProjectId, statedProjectId } from '../tail/project-id.js'
+import { namesProject, readMeta } from '../verify/meta-file.js'
 import { requireJournal } from './require-journal.js'
 
 /** What every question begins with. */
@@ -13,6 +15,8 @@ export interface CopiedJournal {
   readonly projectId: string
   /** Number of the first segment that can be read; 1 if there is none. */
   readonly first: number
+  /** Whether nothing beside the records names a project: their writer need not keep our rules (OB-67). */
+  readonly isForeign: boolean
 }
 
 /** Looks at a journal directory. Throws `no_store` where there is none, `not_permitted` where it may not be read. */
@@ -28,5 +32,12 @@ export function openCopy(eventsDir: string): CopiedJournal {
     statedId,
     projectId: statedId ?? directoryProjectId(eventsDir),
     first: history.first() ?? 1,
+    get isForeign() {
+      return statedId === undefined && !namesProject(readMeta(eventsDir)) && !hasCheckpoint(history)
+    },
   }
+}
+
+function hasCheckpoint({ eventsDir, listing }: History): boolean {
+  return listing.checkpoints.some(entry => readCheckpoint(eventsDir, entry) !== undefined)
 }

@@ -1,11 +1,12 @@
 /** What a passage of the journal should hold and does not, in the words of `verify`. */
 import { isSeq, type PendingBytes, type ReadRecord, type SeqRange } from '@kim/manifest'
 import type { LinePlace, MalformedEntry, RecordEntry } from '../verify/entry.js'
-import { exitOf, FindingLog, type Findings } from '../verify/findings.js'
+import { exitOf, type FindingKind, FindingLog, type Findings } from '../verify/findings.js'
 import { FramingCheck } from '../verify/framing-check.js'
 import { noteKindOf, notePayload } from '../verify/note.js'
 import { SeqSet } from '../verify/seq-set.js'
 import { TxCheck } from '../verify/tx-check.js'
+import type { CopiedJournal } from './copied-journal.js'
 import type { PayloadFault } from './payloads.js'
 
 /** Damage that an answer may have suffered from; what a note explains is none. */
@@ -37,6 +38,8 @@ export class Damage {
   #highest: number
   #late: number | undefined
   #places = 0
+  /** A record names the project: our writer wrote this. */
+  #isNamed = false
 
   /** `after` is the number before the first that the passage should hold. */
   constructor(after: number) {
@@ -67,7 +70,9 @@ export class Damage {
   /** A record that may stand beyond the passage and say what something in it was. */
   explain({ record, effect }: RecordEntry): void {
     const kind = noteKindOf(record, effect)
-    if (kind === 'torn_tail_adjudicated') this.#framing.adjudicated(notePayload(record))
+    if (kind === 'genesis' || kind === 'segment_sealed')
+      this.#isNamed ||= typeof notePayload(record)['project_id'] === 'string'
+    else if (kind === 'torn_tail_adjudicated') this.#framing.adjudicated(notePayload(record))
     else if (kind === 'tx_abandoned') this.#runs.abandoned(notePayload(record))
     else if (kind === 'seq_repair') this.#repair(record)
   }
@@ -115,7 +120,7 @@ export class Damage {
   }
 
   /** All that was found, and what was needed beside the lines. Nothing may be told afterwards. */
-  close(faults: Iterable<PayloadFault> = []): Missing {
+  close(journal: Pick<CopiedJournal, 'isForeign'>, faults: Iterable<PayloadFault> = []): Missing {
     for (const { kind, seq, detail } of faults) this.#log.report(kind, { seq }, detail)
     this.#framing.end()
     this.#runs.end()
@@ -131,8 +136,10 @@ export class Damage {
         { seq: this.#late },
         `what stood before seq ${this.#late} is not available`,
       )
+    const native = this.#log.close(false)
+    const weighed = exitOf(native) > 0 && !this.#isNamed && journal.isForeign ? this.#log.close(true) : native
     const findings = Object.fromEntries(
-      Object.entries(this.#log.close(false)).filter(([kind, { weight }]) => weight > 0 || HARMS.has(kind)),
+      Object.entries(weighed).filter(([kind]) => native[kind as FindingKind]?.weight !== 0 || HARMS.has(kind)),
     ) as Findings
     const exit = exitOf(findings)
     return { findings, exit: exit === 0 && this.#late !== undefined ? 5 : exit, holes }

@@ -83,7 +83,7 @@ async function later(
   { missing }: Passage,
   options: PassOptions,
 ): Promise<StateAt> {
-  const isSound = Object.keys(a.missing.findings).length === 0 && missing.exit === 0
+  const isSound = [a.missing, missing].every(({ findings }) => Object.keys(findings).length === 0)
   const isSame = isSound && (await baseOf(journal, stop, options))?.document.name === a.base?.document.name
   return isSame ? { ...a, point, missing } : await stateAtStop(journal, point, stop, options)
 }

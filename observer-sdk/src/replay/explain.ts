@@ -131,7 +131,7 @@ export async function explain(
     alarms: alarms.within(since, lastMs),
     liveness: liveness.slice(-LIVENESS_MAX),
     unknown: unknownOf(life, host, createdMs, stampMs(runs.all[0]?.from_ts)),
-    missing: reading.damage.close(payloads.faults),
+    missing: reading.damage.close(journal, payloads.faults),
   }
 }
 
@@ -176,7 +176,7 @@ async function find(journal: CopiedJournal, name: EventName, options: PassOption
   await walkLines(journal, reading, paceFrom(journal, undefined, options))
   const found = target ?? other
   if (found !== undefined) return found
-  throw notFound(name, { personas, nearest }, reading.damage.close())
+  throw notFound(name, { personas, nearest }, reading.damage.close(journal))
 }
 
 /** Whether a record is about the message that a name names. */

@@ -138,7 +138,7 @@ export async function findTurns(
     base: base === undefined ? null : { file: base.document.name, head_seq: base.document.header.head_seq },
     records: reading.records,
     last_seq: reading.last?.seq ?? null,
-    missing: reading.damage.close(payloads.faults),
+    missing: reading.damage.close(journal, payloads.faults),
   }
 }
 

@@ -8,5 +8,5 @@ import { Reading } from './reading.js'
 export async function lackOf(journal: CopiedJournal, options: PassOptions): Promise<Missing> {
   const reading = new Reading({ after: journal.first - 1 })
   await walkLines(journal, reading, new Pace(options))
-  return reading.damage.close()
+  return reading.damage.close(journal)
 }

@@ -54,6 +54,6 @@ export async function readOn(
   return {
     touched: [...touched.values()].flatMap(ofType => [...ofType.values()]),
     records,
-    missing: reading.damage.close(payloads.need(reading.projection.values()).faults),
+    missing: reading.damage.close(journal, payloads.need(reading.projection.values()).faults),
   }
 }

@@ -70,5 +70,5 @@ export async function play(
   const isAll = !isOver && reading.stoppedAt === undefined
   for (const name of personas)
     if ((isAll || lines === 0) && !known.has(name)) throw unknownPersona(name, known)
-  return { lines, missing: reading.damage.close() }
+  return { lines, missing: reading.damage.close(journal) }
 }

@@ -47,7 +47,7 @@ export async function stateAtStop(
       reading.damage.startsAt(journal.first)
     }
     const payloads = new Payloads(journal.eventsDir).need(reading.projection.values())
-    return { point, reading, base, missing: reading.damage.close(payloads.faults), payloads }
+    return { point, reading, base, missing: reading.damage.close(journal, payloads.faults), payloads }
   }
 }
 
