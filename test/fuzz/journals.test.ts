@@ -23,7 +23,7 @@ t.test('random journals - full scan, cold start and observer find what the naive
     const eventsDir = join(root, 'events')
     const cursor = writeRandomJournal(new Prng(seed), eventsDir, rules)
     const expected = { ...readNaively(eventsDir, cursor, rules) } as Record<string, unknown>
-    const cold = coldStart(eventsDir, cursor)
+    const cold = await coldStart(eventsDir, cursor)
     const { verify_exit: _, ...full } = await fullScan(eventsDir, cursor)
     const differences = [
       ...differencesOf(pick(expected, coldMembers), { ...cold }).map(each => ({ mode: 'cold', ...each })),

@@ -93,7 +93,7 @@ t.test('readers - agree with the naive reader on every journal (OB-8, OB-10)', a
     const one = makeCase(seed, eventsDir)
     const { cursor, wanted } = one
     differences.full.push(...difference(seed, wanted, await fullScan(eventsDir, cursor)))
-    differences.cold.push(...difference(seed, coldPart(wanted), coldStart(eventsDir, cursor)))
+    differences.cold.push(...difference(seed, coldPart(wanted), await coldStart(eventsDir, cursor)))
     if (seed % 10 !== 0 && isWhole) continue
     observed += 1
     const { attention_required, digest, entities, gap, head_seq, news, registry_authoritative } = wanted

@@ -139,7 +139,9 @@ export class Damage {
     const native = this.#log.close(false)
     const weighed = exitOf(native) > 0 && !this.#isNamed && journal.isForeign ? this.#log.close(true) : native
     const findings = Object.fromEntries(
-      Object.entries(weighed).filter(([kind]) => native[kind as FindingKind]?.weight !== 0 || HARMS.has(kind)),
+      Object.entries(weighed).filter(
+        ([kind]) => native[kind as FindingKind]?.weight !== 0 || HARMS.has(kind),
+      ),
     ) as Findings
     const exit = exitOf(findings)
     return { findings, exit: exit === 0 && this.#late !== undefined ? 5 : exit, holes }

@@ -3,6 +3,8 @@ import { type Cursor, parseCursor } from '../cursors/cursor.js'
 import { State } from '../project/state.js'
 import { JournalSource } from '../tail/journal-source.js'
 import type { Gap, Snapshot, Start } from '../tail/source.js'
+import { breathe } from './breathe.js'
+import { runWork } from './run-work.js'
 
 /** What a cold start comes to. */
 export interface ColdResult {
@@ -15,11 +17,15 @@ export interface ColdResult {
 }
 
 /** Opens as an observer does, follows nothing, and says what it holds. */
-export function coldStart(eventsDir: string, storedCursor?: unknown): ColdResult {
+export async function coldStart(
+  eventsDir: string,
+  storedCursor?: unknown,
+  signal?: AbortSignal,
+): Promise<ColdResult> {
   const source = new JournalSource(eventsDir)
-  const snapshot = finish(source.derive())
+  const snapshot = await runWork(source.derive(), signal)
   const cursor = parseCursor(storedCursor)
-  const start = cursor === undefined ? undefined : startOf(source, cursor, snapshot)
+  const start = cursor === undefined ? undefined : await startOf(source, cursor, snapshot, signal)
   const state = new State(snapshot.base, {
     blob: ref => source.blob(ref),
     onBlob: () => {},
@@ -27,6 +33,7 @@ export function coldStart(eventsDir: string, storedCursor?: unknown): ColdResult
   })
   // The digest first: it reads every payload, and so settles how many entities there are.
   const digest = state.digest()
+  await breathe(signal)
   return {
     cursor: { checkpoint_seq: snapshot.checkpointSeq, ...snapshot.head },
     digest,
@@ -37,8 +44,13 @@ export function coldStart(eventsDir: string, storedCursor?: unknown): ColdResult
   }
 }
 
-function startOf(source: JournalSource, cursor: Cursor, snapshot: Snapshot): Start | undefined {
-  return source.look().exists ? finish(source.locate(cursor, snapshot)) : undefined
+async function startOf(
+  source: JournalSource,
+  cursor: Cursor,
+  snapshot: Snapshot,
+  signal: AbortSignal | undefined,
+): Promise<Start | undefined> {
+  return source.look().exists ? await runWork(source.locate(cursor, snapshot), signal) : undefined
 }
 
 /** Runs work to its end without giving others their turn. */

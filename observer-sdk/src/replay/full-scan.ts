@@ -24,8 +24,12 @@ import { History } from '../tail/history.js'
 import { statedProjectId } from '../tail/project-id.js'
 import { SegmentScanner } from '../tail/segment-scan.js'
 import type { Gap } from '../tail/source.js'
+import { Pace, type PassOptions } from '../verify/pace.js'
+import { segmentBytes } from '../verify/stored-bytes.js'
 import { verifyJournal } from '../verify/verify.js'
+import { breathe } from './breathe.js'
 import { HandedOver } from './handed-over.js'
+import { runWork } from './run-work.js'
 
 /** Everything that a full scan comes to; members as in OB-62. */
 export interface FullResult {
@@ -45,12 +49,17 @@ export interface FullResult {
 }
 
 /** Reads a journal forward, every line parsed. */
-export async function fullScan(eventsDir: string, storedCursor?: unknown): Promise<FullResult> {
+export async function fullScan(
+  eventsDir: string,
+  storedCursor?: unknown,
+  control: Omit<PassOptions, 'eventsDir'> = {},
+): Promise<FullResult> {
+  const options = { eventsDir, ...control }
   const directory = new JournalDirectory(eventsDir)
   const { identity } = directory.look()
   const history = new History(directory)
   const cursor = parseCursor(storedCursor)
-  const { document, rejected } = search(history)
+  const { document, rejected } = await search(history, control.signal)
   const first = history.first() ?? 1
   const covered = document !== undefined && document.header.head_seq >= first - 1
   const base = covered && first > 1 ? document : undefined
@@ -58,7 +67,7 @@ export async function fullScan(eventsDir: string, storedCursor?: unknown): Promi
   const fold = new Fold(base === undefined ? { after: first - 1 } : startFrom(base), {
     onRecord: record => all.take(record),
   })
-  foldSegments(history, base, fold)
+  await foldSegments(history, base, fold, options)
   for (let i = 0; i < rejected; i++) fold.count('checkpoint_rejected')
   for (let i = 0; i < directory.listing.misnamed.length; i++) fold.count('segment_misnamed')
   const attention = attentionOf(attentive(eventsDir, fold))
@@ -68,7 +77,7 @@ export async function fullScan(eventsDir: string, storedCursor?: unknown): Promi
       : HandedOver.since(directory, cursor, { head: fold.head.seq, first, isEndHidden: history.isEndHidden })
   const { head, projection, anomalies } = fold
   const reasons = [...(anomalies.future > 0 ? ['future'] : []), ...(first > 1 && !covered ? ['history'] : [])]
-  const verdict = await verifyJournal({ eventsDir })
+  const verdict = await verifyJournal(options)
   return {
     activity: fold.activity.map(({ seq }) => seq),
     anomalies: Object.fromEntries(Object.entries(anomalies).filter(([, times]) => times > 0)),
@@ -101,11 +110,12 @@ function statusOf(exists: boolean, reasons: readonly string[]): string {
   return reasons.includes('history') ? 'incomplete' : 'degraded'
 }
 
-function search(history: History): { document: CheckpointDocument | undefined; rejected: number } {
+async function search(
+  history: History,
+  signal: AbortSignal | undefined,
+): Promise<{ document: CheckpointDocument | undefined; rejected: number }> {
   const work = searchCheckpoint(history, new SegmentScanner(), statedProjectId(history), new Set())
-  let step = work.next()
-  while (step.done !== true) step = work.next()
-  return step.value
+  return await runWork(work, signal)
 }
 
 function startFrom(document: CheckpointDocument): FoldStart {
@@ -125,18 +135,29 @@ function* entitiesOf(document: CheckpointDocument): Generator<Entity> {
   }
 }
 
-function foldSegments(history: History, base: CheckpointDocument | undefined, fold: Fold): void {
+async function foldSegments(
+  history: History,
+  base: CheckpointDocument | undefined,
+  fold: Fold,
+  options: PassOptions,
+): Promise<void> {
+  const pace = new Pace(options)
+  pace.expect(segmentBytes(history.eventsDir, history.listing))
   const begin = base === undefined ? { segment: 0, offset: 0 } : tailStart(history, base)
   for (const { number } of history.segments) {
     if (number < begin.segment) continue
-    history.read(number, content => {
+    const bytes = history.read(number, content => {
       fold.beginSegment()
       for (const line of segmentLines(content)) {
         if (number === begin.segment && line.offset < begin.offset) continue
         if (line.kind === 'line') fold.line(line.bytes, line.atFileStart)
         else fold.decoded({ kind: 'malformed', reason: 'too_long' }, new Uint8Array())
       }
+      return content.storedBytes
     })
+    pace.advance(bytes ?? 0)
+    await breathe(options.signal)
+    await pace.turn(bytes ?? 0)
   }
 }
 

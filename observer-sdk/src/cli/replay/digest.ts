@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { type Input, type Io, usageError } from '@kim/cli-kit'
+import { type Input, type Io, usageError, withProgress } from '@kim/cli-kit'
 import { jcs } from '@kim/manifest'
 import { coldStart } from '../../replay/digest.js'
+import type { PassOptions } from '../../verify/pace.js'
 import { eventsOf, journalOf } from './events-of.js'
 
 /** OB-61: what an implementation of the reader is judged by. */
@@ -10,7 +11,9 @@ export async function run(input: Input, io: Io): Promise<number> {
     throw usageError('--full and --cold exclude each other', 'give one of them')
   const file = input.text('cursor')
   const cursor: unknown = file === undefined ? undefined : storedCursor(file)
-  io.stdout.write(`${jcs(await result(input, journalFor(input, io), cursor))}\n`)
+  const eventsDir = journalFor(input, io)
+  const printed = await withProgress(io, 'digest', control => result(input, eventsDir, cursor, control))
+  io.stdout.write(`${jcs(printed)}\n`)
   return 0
 }
 
@@ -21,13 +24,18 @@ function journalFor(input: Input, io: Io): string {
   return isConformance && !existsSync(eventsDir) ? eventsDir : journalOf(input, io)
 }
 
-async function result(input: Input, eventsDir: string, cursor: unknown): Promise<object> {
+async function result(
+  input: Input,
+  eventsDir: string,
+  cursor: unknown,
+  control: Omit<PassOptions, 'eventsDir'>,
+): Promise<object> {
   if (input.bool('full')) {
     // Verify is loaded for those who ask for it.
     const { fullScan } = await import('../../replay/full-scan.js')
-    return await fullScan(eventsDir, cursor)
+    return await fullScan(eventsDir, cursor, control)
   }
-  const all = coldStart(eventsDir, cursor)
+  const all = await coldStart(eventsDir, cursor, control.signal)
   if (input.bool('cold')) return all
   const { digest, entities, head_seq } = all
   return { digest, entities, head_seq }

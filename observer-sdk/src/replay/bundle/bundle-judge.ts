@@ -123,7 +123,10 @@ export class BundleJudge implements TarSink {
 
   verdict(broken: string | undefined): BundleVerdict {
     const manifest = this.#manifest
-    const { exit, findings } = this.#reading?.damage.close({ isForeign: false }) ?? { exit: 0 as const, findings: {} }
+    const { exit, findings } = this.#reading?.damage.close({ isForeign: false }) ?? {
+      exit: 0 as const,
+      findings: {},
+    }
     const wrong = manifest === undefined ? [] : [...this.#wrong, ...this.#against(manifest)]
     const why = manifest === undefined ? `it holds no ${bundleFile} that can be read` : (broken ?? null)
     const isWrong = new Set(wrong.map(({ path }) => path))

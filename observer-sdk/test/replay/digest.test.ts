@@ -1,0 +1,24 @@
+import { coldStart, fullScan } from '@kim/observer-sdk/internal'
+import t from 'tap'
+import { JournalMaker } from '../verify/journal-maker.js'
+
+t.test('CL-39 digest - ends when it is told to, and says how far it is', async t => {
+  const maker = new JournalMaker()
+  maker.add()
+  maker.roll()
+  maker.add()
+  const eventsDir = maker.write(t.testdir())
+  const cursor = { checkpoint_seq: 0, seq: 1, writer: null }
+  const told: number[] = []
+  const onProgress = ({ done, total }: { readonly done: number; readonly total: number }): void => {
+    told.push(done / total)
+  }
+  const whole = await fullScan(eventsDir, cursor, { onProgress })
+  t.equal(told.at(-1), 1)
+  t.equal((await coldStart(eventsDir, cursor)).digest, whole.digest)
+  const reason = new Error('told to end')
+  const signal = AbortSignal.abort(reason)
+  await t.rejects(fullScan(eventsDir, cursor, { signal }), reason)
+  await t.rejects(coldStart(eventsDir, cursor, signal), reason)
+  t.end()
+})
