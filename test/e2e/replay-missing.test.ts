@@ -125,6 +125,25 @@ t.test('CL-60 kim-replay - a folder and a file that cannot be looked into are na
   t.end()
 })
 
+t.test('CL-63 digest - says what it met, and exits 6 only for what could not be read', t => {
+  const copy = without('lines')
+  t.same(replay(['digest', '--events', copy]).err, '')
+  const damaged = readFileSync(join(copy, gone), 'latin1').split('\n')
+  damaged[1] = 'no record'
+  writeFileSync(join(copy, gone), damaged.join('\n'), 'latin1')
+  const met = replay(['digest', '--events', copy])
+  t.equal(met.code, 0)
+  t.match(met.err, /the digest is of what could be read: .*malformed/)
+  t.equal(replay(['digest', '--cold', '--events', copy]).err, '')
+  rmSync(join(copy, gone))
+  mkdirSync(join(copy, gone))
+  const barred = replay(['digest', '--events', copy])
+  t.equal(barred.code, 6)
+  t.match(barred.err, /unreadable × 1/)
+  t.match(JSON.parse(barred.out), { head_seq: Number })
+  t.end()
+})
+
 t.test('CL-60 kim-replay - a directory that may not be read is no empty journal', t => {
   const closed = copyOf(whole, join(scratch, 'closed'))
   chmodSync(closed, 0)

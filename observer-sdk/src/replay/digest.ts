@@ -1,4 +1,5 @@
 /** What an implementation is judged by: the result of a full scan, and that of a cold start (OB-61). */
+import type { AnomalyKind } from '@kim/manifest'
 import { type Cursor, parseCursor } from '../cursors/cursor.js'
 import { State } from '../project/state.js'
 import { JournalSource } from '../tail/journal-source.js'
@@ -16,12 +17,29 @@ export interface ColdResult {
   readonly registry_authoritative: boolean
 }
 
+/** What was met on the way: a result is no verdict, and says nothing of it. */
+export interface ColdTrouble {
+  /** Anomalies of the part that was read. */
+  readonly counts: ReadonlyMap<AnomalyKind, number>
+  /** Files and folders that are there and could not be read. */
+  readonly unreadable: number
+}
+
 /** Opens as an observer does, follows nothing, and says what it holds. */
 export async function coldStart(
   eventsDir: string,
   storedCursor?: unknown,
   signal?: AbortSignal,
 ): Promise<ColdResult> {
+  return (await coldLook(eventsDir, storedCursor, signal)).result
+}
+
+/** The same, with what it met. */
+export async function coldLook(
+  eventsDir: string,
+  storedCursor?: unknown,
+  signal?: AbortSignal,
+): Promise<{ readonly result: ColdResult; readonly trouble: ColdTrouble }> {
   const source = new JournalSource(eventsDir)
   const snapshot = await runWork(source.derive(), signal)
   const cursor = parseCursor(storedCursor)
@@ -34,7 +52,7 @@ export async function coldStart(
   // The digest first: it reads every payload, and so settles how many entities there are.
   const digest = state.digest()
   await breathe(signal)
-  return {
+  const result = {
     cursor: { checkpoint_seq: snapshot.checkpointSeq, ...snapshot.head },
     digest,
     entities: state.size,
@@ -42,6 +60,8 @@ export async function coldStart(
     head_seq: snapshot.head.seq,
     registry_authoritative: snapshot.registryAuthoritative,
   }
+  const { counts, unreadable, failures } = snapshot
+  return { result, trouble: { counts, unreadable: Math.max(unreadable, failures) } }
 }
 
 async function startOf(

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { type Input, type Io, usageError, withProgress } from '@kim/cli-kit'
 import { jcs } from '@kim/manifest'
-import { coldStart } from '../../replay/digest.js'
+import { type ColdTrouble, coldLook } from '../../replay/digest.js'
 import type { PassOptions } from '../../verify/pace.js'
 import { eventsOf, journalOf } from './events-of.js'
 
@@ -12,9 +12,22 @@ export async function run(input: Input, io: Io): Promise<number> {
   const file = input.text('cursor')
   const cursor: unknown = file === undefined ? undefined : storedCursor(file)
   const eventsDir = journalFor(input, io)
-  const printed = await withProgress(io, 'digest', control => result(input, eventsDir, cursor, control))
+  const { printed, trouble } = await withProgress(io, 'digest', control =>
+    answer(input, eventsDir, cursor, control),
+  )
   io.stdout.write(`${jcs(printed)}\n`)
-  return 0
+  return trouble === undefined ? 0 : tell(trouble, io)
+}
+
+/** A digest is no verdict, and yet who compares two wants to know what they are of. */
+function tell({ counts, unreadable }: ColdTrouble, io: Io): number {
+  const met = [...counts].map(([kind, times]) => `${kind} × ${times}`)
+  if (unreadable > 0) met.push(`unreadable × ${unreadable}`)
+  if (met.length > 0)
+    io.stderr.write(
+      `kim-replay: the digest is of what could be read: ${met.join(', ')}\n  see: kim-replay verify\n`,
+    )
+  return unreadable > 0 ? 6 : 0
 }
 
 /** A conformance run has an answer for a directory that is not there (OB-64); nobody has one for what is no journal. */
@@ -24,21 +37,22 @@ function journalFor(input: Input, io: Io): string {
   return isConformance && !existsSync(eventsDir) ? eventsDir : journalOf(input, io)
 }
 
-async function result(
+async function answer(
   input: Input,
   eventsDir: string,
   cursor: unknown,
   control: Omit<PassOptions, 'eventsDir'>,
-): Promise<object> {
+): Promise<{ readonly printed: object; readonly trouble?: ColdTrouble }> {
   if (input.bool('full')) {
     // Verify is loaded for those who ask for it.
     const { fullScan } = await import('../../replay/full-scan.js')
-    return await fullScan(eventsDir, cursor, control)
+    return { printed: await fullScan(eventsDir, cursor, control) }
   }
-  const all = await coldStart(eventsDir, cursor, control.signal)
-  if (input.bool('cold')) return all
-  const { digest, entities, head_seq } = all
-  return { digest, entities, head_seq }
+  const { result, trouble } = await coldLook(eventsDir, cursor, control.signal)
+  // OB-61: these two print what they come to, and nothing else.
+  if (input.bool('cold')) return { printed: result }
+  const { digest, entities, head_seq } = result
+  return { printed: { digest, entities, head_seq }, trouble }
 }
 
 function storedCursor(file: string): unknown {
