@@ -28,7 +28,7 @@ function without(name: string, ...files: readonly string[]): string {
 
 const cut = without('cut', gone)
 
-t.test('CL-60 at, diff, play - a moment inside of what is missing says so', t => {
+t.test('CL-58 at, diff, play - a moment inside of what is missing says so', t => {
   const missing = `seq ${first}…${middle} missing`
   const state = replay(['at', '--seq', String(middle), '--json', '--events', cut])
   t.equal(state.code, 5)
@@ -49,13 +49,13 @@ t.test('CL-60 at, diff, play - a moment inside of what is missing says so', t =>
   t.end()
 })
 
-t.test('CL-60 at - what lies before the hole, and behind the record that was named, is not missing', t => {
+t.test('CL-58 at - what lies before the hole, and behind the record that was named, is not missing', t => {
   t.equal(replay(['at', '--seq', String(first - 1), '--events', cut]).code, 0)
   t.equal(replay(['at', '--event-id', String(first - 1), '--events', cut]).code, 0)
   t.end()
 })
 
-t.test('CL-60 at - a time may be one of what is missing', t => {
+t.test('CL-58 at - a time may be one of what is missing', t => {
   const copy = without('timed', gone)
   // One minute apart, so that a time names a place.
   let minute = 0
@@ -83,7 +83,7 @@ t.test('CL-60 at - a time may be one of what is missing', t => {
   t.end()
 })
 
-t.test('CL-60 at - the records of a run that is not complete yet are not missing', t => {
+t.test('CL-58 at - the records of a run that is not complete yet are not missing', t => {
   const runs = seqsOf(segments[0] as string).filter(record => 'tx' in record)
   const inside = runs.find(record => (record as unknown as { tx: { i: number } }).tx.i === 1)
   const ran = replay(['at', '--seq', String(inside?.seq), '--events', without('runs')])
@@ -92,7 +92,7 @@ t.test('CL-60 at - the records of a run that is not complete yet are not missing
   t.end()
 })
 
-t.test('CL-60 kim-replay - a folder and a file that cannot be looked into are named', t => {
+t.test('CL-58 kim-replay - a folder and a file that cannot be looked into are named', t => {
   const folder = without('folder', gone)
   rmSync(join(folder, 'archive'), { recursive: true, force: true })
   writeFileSync(join(folder, 'archive'), 'no folder')
@@ -125,7 +125,7 @@ t.test('CL-60 kim-replay - a folder and a file that cannot be looked into are na
   t.end()
 })
 
-t.test('CL-63 digest - says what it met, and exits 6 only for what could not be read', t => {
+t.test('CL-61 digest - says what it met, and exits 6 only for what could not be read', t => {
   const copy = without('lines')
   t.same(replay(['digest', '--events', copy]).err, '')
   const damaged = readFileSync(join(copy, gone), 'latin1').split('\n')
@@ -144,7 +144,7 @@ t.test('CL-63 digest - says what it met, and exits 6 only for what could not be 
   t.end()
 })
 
-t.test('CL-60 kim-replay - a directory that may not be read is no empty journal', t => {
+t.test('CL-58 kim-replay - a directory that may not be read is no empty journal', t => {
   const closed = copyOf(whole, join(scratch, 'closed'))
   chmodSync(closed, 0)
   t.teardown(() => chmodSync(closed, 0o755))

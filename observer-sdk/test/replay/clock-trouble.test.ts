@@ -44,7 +44,7 @@ function setBack(dir: string): string {
   return maker.write(dir)
 }
 
-t.test('CL-61 explain - of a clock that was set back, where the two clocks disagree for it', async t => {
+t.test('CL-59 explain - of a clock that was set back, where the two clocks disagree for it', async t => {
   const eventsDir = setBack(t.testdir())
   for (const id of [3, 4]) {
     const told = await explain(openCopy(eventsDir), named(id), { eventsDir })
@@ -61,7 +61,7 @@ t.test('CL-61 explain - of a clock that was set back, where the two clocks disag
   t.end()
 })
 
-t.test('CL-61 explain - of a host whose clock is behind, what the last two records show', async t => {
+t.test('CL-59 explain - of a host whose clock is behind, what the last two records show', async t => {
   const maker = new JournalMaker()
   maker.add({ ...message(1, iso(9000)), ...at(10_000, 10_000) })
   maker.add({ ...message(2, iso(2 * HOUR)), ...at(HOUR + 10_000, HOUR + 10_000, HOUR - 1000) })
@@ -75,7 +75,7 @@ t.test('CL-61 explain - of a host whose clock is behind, what the last two recor
   t.end()
 })
 
-t.test('CL-61 explain - does not call what may have been sleep a clock that was set', async t => {
+t.test('CL-59 explain - does not call what may have been sleep a clock that was set', async t => {
   const maker = new JournalMaker()
   maker.add({ ...message(1, iso(9000)), ts: iso(10_000), clock: { mono_ms: 1000, wait_ms: 5 } })
   maker.add({ ...message(2, iso(11_000)), ts: iso(HOUR), clock: { mono_ms: 2000, wait_ms: 5 } })
@@ -86,7 +86,7 @@ t.test('CL-61 explain - does not call what may have been sleep a clock that was 
   t.end()
 })
 
-t.test('CL-35 CL-61 times - without a zone name no moment, wherever they are read', async t => {
+t.test('CL-35 CL-59 times - without a zone name no moment, wherever they are read', async t => {
   const maker = new JournalMaker()
   for (const [i, created] of ['2026-06-10T09:59:59', '3', 'Wed, 10 Jun 2026 02:00:00 GMT'].entries())
     maker.add({ ...message(i + 1, created), ...at(i * 1000, i * 1000) })
@@ -108,7 +108,7 @@ t.test('CL-35 CL-61 times - without a zone name no moment, wherever they are rea
 })
 
 t.test(
-  'CL-61 timeline - says that the clock was set, and ends with the last record that it shows',
+  'CL-59 timeline - says that the clock was set, and ends with the last record that it shows',
   async t => {
     const eventsDir = setBack(t.testdir())
     const timeline = await collectTimeline(openCopy(eventsDir), everything, { eventsDir })
@@ -124,7 +124,7 @@ t.test(
   },
 )
 
-t.test('CL-61 explain - tells a second life, and one whose beginning is lost', async t => {
+t.test('CL-59 explain - tells a second life, and one whose beginning is lost', async t => {
   const maker = new JournalMaker()
   maker.add({ ...message(1, iso(9000)), ...at(10_000, 10_000) })
   maker.add({ item_id: 'river/1', action: 'delete', summary: 'archived', ...at(11_000, 11_000) })

@@ -42,7 +42,7 @@ const everything = {
   title: 'x',
 } as const
 
-t.test('CL-60 blobs - one that is gone is named by every answer that needed it', async t => {
+t.test('CL-58 blobs - one that is gone is named by every answer that needed it', async t => {
   for (const isThere of [true, false]) {
     const { eventsDir } = journal(t.testdir(), isThere)
     const copy = openCopy(eventsDir)
@@ -61,7 +61,7 @@ t.test('CL-60 blobs - one that is gone is named by every answer that needed it',
   t.end()
 })
 
-t.test('CL-60 blobs - one that is not what it was is named as verify names it', async t => {
+t.test('CL-58 blobs - one that is not what it was is named as verify names it', async t => {
   const { eventsDir, maker } = journal(t.testdir(), true)
   for (const path of maker.files.keys())
     writeFileSync(join(eventsDir, path), JSON.stringify({ ...payload, id: 3 }))

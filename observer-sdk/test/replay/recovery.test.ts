@@ -35,7 +35,7 @@ async function turns(eventsDir: string, text: string, all = true): Promise<unkno
   )
 }
 
-t.test('CL-62 find - takes the state from the checkpoint behind a segment that is gone', async t => {
+t.test('CL-60 find - takes the state from the checkpoint behind a segment that is gone', async t => {
   const eventsDir = journal(t.testdir())
   t.same(await turns(eventsDir, 'count.message >= 3'), [[6, null]])
   rmSync(join(eventsDir, middle))
@@ -51,7 +51,7 @@ t.test('CL-62 find - takes the state from the checkpoint behind a segment that i
   t.end()
 })
 
-t.test('CL-62 find - reads on behind a damaged line until a checkpoint covers it', async t => {
+t.test('CL-60 find - reads on behind a damaged line until a checkpoint covers it', async t => {
   const eventsDir = journal(t.testdir())
   const lines = readFileSync(join(eventsDir, middle), 'latin1').split('\n')
   t.match(lines[2], /river\/2/)
@@ -63,7 +63,7 @@ t.test('CL-62 find - reads on behind a damaged line until a checkpoint covers it
   t.end()
 })
 
-t.test('CL-62 find - without a checkpoint behind the damage answers from what can be read', async t => {
+t.test('CL-60 find - without a checkpoint behind the damage answers from what can be read', async t => {
   const eventsDir = journal(t.testdir(), { checkpoint: false })
   rmSync(join(eventsDir, middle))
   t.same(await turns(eventsDir, 'count.message >= 3'), [])
