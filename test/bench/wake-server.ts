@@ -9,6 +9,8 @@ export type Told =
   | { readonly do: 'burst'; readonly to: readonly string[]; readonly each: number }
   /** Only the newest of each inbox are left, as in a hive whose mail is old: an account full of it is slow to count. */
   | { readonly do: 'trim'; readonly keep: number }
+  /** Everybody reads what is there. */
+  | { readonly do: 'read' }
   | { readonly do: 'count' }
 
 /** What it answers. */
@@ -55,6 +57,11 @@ process.on('message', (told: Told) => {
         const ids = kijito.mail.inbox(persona).map(({ id }) => id)
         kijito.mail.remove(persona, ids.slice(0, -told.keep))
       }
+      say({})
+      return
+    case 'read':
+      for (const persona of kijito.mail.personas()) kijito.mail.mark(persona)
+      serving.changed()
       say({})
       return
     case 'count':

@@ -5,18 +5,15 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { Prng } from '../kit/index.js'
-import { JournalFollower } from '../kit/kijito/journal-follower.js'
+import { end, produce, Server, script, TAIL } from './bench-hive.js'
 import { processCost } from './process-cost.js'
 import { percentile, Report } from './report.js'
-import type { Said, Told } from './wake-server.js'
 
 const isTiny = process.argv.includes('--tiny')
 const WAKES = isTiny ? 5 : 120
@@ -27,39 +24,7 @@ const EACH = isTiny ? 5 : 500
 const RSS_MB_MAX = 110
 const REACH = { few: { p50: 4, p95: 12 }, many: { p50: 6, p95: 20 } }
 
-const require = createRequire(import.meta.url)
-const binOf = (name: string, bin: string): string =>
-  join(dirname(require.resolve(`${name}/package.json`)), 'bin', bin)
-const PRODUCER = binOf('@kim/producer', 'kim-producer.js')
-const TAIL = binOf('@kim/observer-sdk', 'kim-tail.js')
-
 const nowMs = (): number => Number(process.hrtime.bigint()) / 1e6
-const script = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
-
-/** The server of one measurement. */
-class Server {
-  readonly #child = fork(script('wake-server.js'))
-
-  async ready(): Promise<string> {
-    return (await this.#said()).url ?? ''
-  }
-
-  async tell(told: Told): Promise<Said> {
-    this.#child.send(told)
-    return this.#said()
-  }
-
-  async close(): Promise<void> {
-    const closed = once(this.#child, 'exit')
-    this.#child.disconnect()
-    await closed
-  }
-
-  async #said(): Promise<Said> {
-    const [said] = (await once(this.#child, 'message')) as [Said]
-    return said
-  }
-}
 
 /** What prints a line for each message, and when each of them came. */
 interface Pipeline {
@@ -80,13 +45,6 @@ function arrivals(out: Readable, idOf: RegExp): Map<number, number> {
   return arrived
 }
 
-async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const closed = once(child, 'exit')
-  child.kill()
-  await closed
-}
-
 async function bare(home: string, url: string): Promise<Pipeline> {
   const file = join(home, 'lines')
   writeFileSync(file, '')
@@ -98,23 +56,7 @@ async function bare(home: string, url: string): Promise<Pipeline> {
 }
 
 async function ours(home: string, url: string): Promise<Pipeline> {
-  const env = { ...process.env, HOME: home, XDG_STATE_HOME: join(home, 'state'), KIM_TOKEN: 'bench' }
-  const store = join(home, 'store')
-  const where = ['--url', url, '--allow-loopback', '--dialect', 'hosted', '--store', store]
-  const asks = spawn(process.execPath, [PRODUCER, 'run', ...where], {
-    env,
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
-  let log = ''
-  asks.stderr.setEncoding('utf8').on('data', (chunk: string) => {
-    log = (log + chunk).slice(-2000)
-  })
-  const journal = new JournalFollower(store)
-  // Everybody was met, so whatever comes from now on is news.
-  while (!journal.news().some(({ item_id }) => item_id === 'registry_genesis')) {
-    if (asks.exitCode !== null) throw new Error(`the producer ended with ${asks.exitCode}: ${log}`)
-    await sleep(50)
-  }
+  const { producer: asks, store, env } = await produce(home, url)
   const flags = ['--store', store, '-f', '-n', '0']
   const prints = spawn(process.execPath, [TAIL, ...flags], { env, stdio: ['ignore', 'pipe', 'inherit'] })
   const close = async (): Promise<void> => void (await Promise.all([asks, prints].map(end)))
