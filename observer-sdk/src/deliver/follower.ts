@@ -15,6 +15,7 @@ import { SeqWatch } from '../project/seq-watch.js'
 import { State } from '../project/state.js'
 import type { Flaw } from '../tail/base.js'
 import { isBefore, isSamePlace, type Position } from '../tail/position.js'
+import { isRedaction } from '../tail/redaction.js'
 import type { Batch, News, RecordReader, RecordSource, Snapshot } from '../tail/source.js'
 import type { FollowerOptions } from './follower-options.js'
 import { inSlices, nextTurn } from './slices.js'
@@ -279,7 +280,7 @@ export class Follower {
     this.#head = snapshot.head
     this.#registryAuthoritative = snapshot.registryAuthoritative
     this.#latest = undefined
-    this.#redaction = false
+    this.#redaction = snapshot.redactionPending
     this.#flaws = []
     this.#state = new State(snapshot.base, {
       blob: ref => this.source.blob(ref),
@@ -363,7 +364,7 @@ export class Follower {
   #note(record: ReadRecord): void {
     if (isRegistryGenesis(record)) this.#registryAuthoritative = true
     // A redaction rewrites old lines, archived ones too, where no watch looks; its last act is a checkpoint.
-    if (record.action === 'journal_note' && record.payload?.['kind'] === 'redaction') this.#redaction = true
+    if (isRedaction(record)) this.#redaction = true
     if (record.action === 'checkpoint_ref' && this.#redaction) this.#lost ??= 'redaction'
   }
 

@@ -8,12 +8,14 @@ import {
   entersActivity,
   type Head,
   isRegistryGenesis,
+  type ReadRecord,
 } from '@kim/manifest'
 import { ActionCatalogue } from './action-effects.js'
 import { ActivityTail } from './activity-tail.js'
 import type { FrameMatcher } from './frame.js'
 import { ImageClaims } from './image-claims.js'
 import type { JudgedLine } from './line-judge.js'
+import { isRedaction } from './redaction.js'
 import type { ScanVisitor } from './segment-scan.js'
 
 /** The line after which a checkpoint's tail begins. */
@@ -28,11 +30,19 @@ class SegmentFacts {
   head: Head | undefined
   highest = 0
   registry = false
+  /** Whether a redaction began after the last checkpoint was noted; undefined if neither stands here. */
+  redaction: boolean | undefined
   /** The last unread line that could be the head, to be parsed before it is. */
   top: { from: number; to: number; seq: number; offset: number } | undefined
 
   count(kind: AnomalyKind, times = 1): void {
     this.counts.set(kind, (this.counts.get(kind) ?? 0) + times)
+  }
+
+  note(record: ReadRecord): void {
+    this.registry ||= isRegistryGenesis(record)
+    if (isRedaction(record)) this.redaction = true
+    if (record.action === 'checkpoint_ref') this.redaction = false
   }
 
   see({ record: { seq, writer } }: JudgedLine): void {
@@ -50,6 +60,8 @@ export class ColdScan implements ScanVisitor {
   /** The highest seq of any line that has one, future lines included. */
   highest = 0
   registryAuthoritative = false
+  /** Whether a redaction is noted that no checkpoint has ended yet, as far as it was read. */
+  redactionPending: boolean | undefined
   /** Lines that are not what their frame promised, as `segment:offset`; met now, they make this scan void. */
   readonly flawed: Set<string> = new Set()
 
@@ -84,11 +96,12 @@ export class ColdScan implements ScanVisitor {
   end(): boolean {
     const isFirst = this.#isHeadSeen
     if (!isFirst && !this.#isAbove) this.restart()
-    const { counts, head, highest, registry } = this.#facts
+    const { counts, head, highest, registry, redaction } = this.#facts
     for (const [kind, times] of counts) this.counts.set(kind, (this.counts.get(kind) ?? 0) + times)
     if (head !== undefined && head.seq > (this.head?.seq ?? 0)) this.head = head
     this.highest = Math.max(this.highest, highest)
     this.registryAuthoritative ||= registry
+    this.redactionPending ??= redaction
     this.activity.endSegment()
     return isFirst
   }
@@ -123,7 +136,7 @@ export class ColdScan implements ScanVisitor {
     this.#facts.see(line)
     for (const kind of defects) this.#facts.count(kind)
     const effect = effectOf(record)
-    if (effect === 'meta') this.#facts.registry ||= isRegistryGenesis(record)
+    if (effect === 'meta') this.#facts.note(record)
     if (this.activity.wants && entersActivity(record)) this.activity.record(record)
     if (changesState(effect)) this.claims.record(record, effect === 'upsert')
     this.#pass(record.seq, record.writer)

@@ -22,6 +22,8 @@ export interface Snapshot {
   readonly registryAuthoritative: boolean
   /** True if history before the first available record is gone and no checkpoint covers it. */
   readonly historyGone: boolean
+  /** Whether old lines are being rewritten: what was derived of them may be out of date once that ended. */
+  readonly redactionPending: boolean
   /** The id the journal states. */
   readonly projectId: string | undefined
   /** Anomalies of the part that was read. */
@@ -144,6 +146,7 @@ class Attempt {
       registryAuthoritative:
         scan.registryAuthoritative || header?.capabilities.includes(registryCapability) === true,
       historyGone: this.#gone,
+      redactionPending: scan.redactionPending === true,
       projectId,
       counts: scan.counts,
       unreadable: this.#history.unreadable,
