@@ -64,8 +64,11 @@ async function observe({ eventsDir, cursor, wanted }: Case): Promise<object> {
   const digest = observer.digest()
   const isOwed = cursor !== undefined && (wanted.gap !== null || wanted.news.length > 0)
   if (isOwed) {
+    let isFirst = true
     for await (const change of observer.changes()) {
-      gap = change.gap ?? gap
+      // What is missing later, between two segments, is told later.
+      if (isFirst) gap = change.gap ?? null
+      isFirst = false
       news.push(...change.news.map(({ seq }) => seq))
       if (news.length >= wanted.news.length) break
     }

@@ -209,7 +209,9 @@ export class Follower {
       return
     }
     const { isNews, more } = this.#read()
-    if (isNews && !more && this.#lost === undefined && this.#options.onBatch()) {
+    // What is no news here may be what a consumer behind the state waits for.
+    const isAwaited = this.#options.onBatch()
+    if (isNews && !more && this.#lost === undefined && isAwaited) {
       this.#settling ??= setImmediate(() => this.#settle())
       return
     }

@@ -2,6 +2,7 @@
 import { isNews, KimError, type ReadRecord } from '@kim/manifest'
 import { type Cursor, type CursorStore, parseCursor } from '../cursors/cursor.js'
 import { type Impact, ImpactSet, impactOf } from '../project/impact.js'
+import { missingBetween } from '../tail/locate.js'
 import { isSamePlace, ORIGIN, type Position } from '../tail/position.js'
 import type { Batch, Gap, Ground, RecordReader, RecordSource, Start } from '../tail/source.js'
 import type { Change } from './change.js'
@@ -139,7 +140,8 @@ export class HandOver {
   /** What was handed over and not taken is handed over again. */
   async #goBack(): Promise<void> {
     const { follower } = this.#options
-    if (follower.epoch === this.#epoch) await this.#find(this.#committed)
+    // What it was handed since the ground was looked at is no more above the head than what stood there then.
+    if (follower.epoch === this.#epoch) await this.#find(this.#committed, this.#reached)
     // Places changed their meaning meanwhile: moving on finds the new one, from here.
     else this.#reached = this.#committed
   }
@@ -227,15 +229,19 @@ export class HandOver {
 
   /**
    * A segment that went while it was being read took with it what stands between the cursor and what is left, which
-   * may only come later.
+   * may only come later; one that went before is missing by its number.
    */
   #gapBefore(records: readonly ReadRecord[], batch: Batch | undefined): Gap | undefined {
-    if (batch?.skipped === true) this.#skippedFrom ??= this.#reached.seq + 1
+    const { seq } = this.#reached
+    if (batch?.skipped === true) this.#skippedFrom ??= seq + 1
     const [first] = records
-    if (this.#skippedFrom === undefined || first === undefined) return undefined
-    const gap: Gap = { from: this.#skippedFrom, to: first.seq - 1, reason: 'archived' }
+    if (first === undefined || batch === undefined) return undefined
+    const from = this.#skippedFrom
     this.#skippedFrom = undefined
-    return gap.to >= gap.from ? gap : undefined
+    if (from !== undefined)
+      return from < first.seq ? { from, to: first.seq - 1, reason: 'archived' } : undefined
+    const { segment = 0 } = batch.entries.find(({ record }) => record === first) ?? {}
+    return seq === 0 ? undefined : missingBetween(seq, first.seq, segment)
   }
 
   #reach(batch: Batch): void {
@@ -274,10 +280,12 @@ export class HandOver {
     if (!this.#isStored) await this.#commit(this.#committed)
   }
 
-  async #find(cursor: Cursor): Promise<void> {
+  async #find(cursor: Cursor, known: Cursor = NOWHERE): Promise<void> {
     const { follower, isClosed } = this.#options
     if (!follower.exists) return
-    const start = await inSlices(follower.source.locate(cursor, follower.snapshot), isClosed)
+    const { snapshot } = follower
+    const head = known.seq > snapshot.head.seq ? known : snapshot.head
+    const start = await inSlices(follower.source.locate(cursor, { ...snapshot, head }), isClosed)
     if (start === undefined) return
     this.#sought = cursor
     this.#skippedFrom = undefined

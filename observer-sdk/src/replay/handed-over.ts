@@ -3,16 +3,15 @@ import { isNews, type ReadRecord, sectionsOf, wakeClassOf } from '@kim/manifest'
 import type { Cursor } from '../cursors/cursor.js'
 import type { JournalDirectory } from '../tail/directory.js'
 import { JournalReader } from '../tail/journal-reader.js'
+import { missingBetween } from '../tail/locate.js'
 import { ORIGIN } from '../tail/position.js'
-import type { Gap } from '../tail/source.js'
+import type { Entry, Gap } from '../tail/source.js'
 
 const BATCH_BYTES = 1024 * 1024
 
 /** What is known of a journal as a whole. */
 interface Whole {
   readonly head: number
-  /** Number of the first segment. */
-  readonly first: number
   /** Whether the end of the journal is there and cannot be read. */
   readonly isEndHidden: boolean
 }
@@ -26,12 +25,12 @@ export class HandedOver {
   /** What a consumer with this cursor is handed of all that is available. */
   static since(directory: JournalDirectory, cursor: Cursor, whole: Whole): HandedOver {
     const survey = new Survey(cursor, whole)
-    for (const record of everyRecord(directory)) survey.take(record)
+    for (const entry of everyEntry(directory)) survey.take(entry)
     const from = survey.start()
     const handed = new HandedOver()
     let at = 0
     let firstSeq: number | undefined
-    for (const record of everyRecord(directory)) {
+    for (const { record } of everyEntry(directory)) {
       if (at++ < from) continue
       firstSeq ??= record.seq
       handed.take(record)
@@ -56,11 +55,11 @@ export class HandedOver {
   }
 }
 
-function* everyRecord(directory: JournalDirectory): Generator<ReadRecord> {
+function* everyEntry(directory: JournalDirectory): Generator<Entry> {
   const reader = new JournalReader(directory, ORIGIN)
   for (;;) {
     const { entries, more } = reader.read(BATCH_BYTES)
-    for (const { record } of entries) yield record
+    yield* entries
     if (!more) return
   }
 }
@@ -70,8 +69,7 @@ class Survey {
   readonly #cursor: Cursor
   readonly #whole: Whole
   #records = 0
-  #firstSeq = 0
-  #above: number | undefined
+  #above: { readonly at: number; readonly entry: Entry } | undefined
   #afterWriter: number | undefined
   #started: number | undefined
   #ours = false
@@ -82,11 +80,11 @@ class Survey {
     this.#whole = whole
   }
 
-  take({ seq, writer, action, payload }: ReadRecord): void {
+  take(entry: Entry): void {
+    const { seq, writer, action, payload } = entry.record
     const cursor = this.#cursor
     const at = this.#records++
-    if (at === 0) this.#firstSeq = seq
-    if (seq > cursor.seq) this.#above ??= at
+    if (seq > cursor.seq) this.#above ??= { at, entry }
     const isOurs = cursor.writer !== null && writer === cursor.writer
     if (isOurs) this.#afterWriter = at + 1
     if (seq === cursor.seq) {
@@ -98,17 +96,18 @@ class Survey {
 
   start(): number {
     if (this.#isRewound()) return this.#afterWriter ?? this.#started ?? 0
-    return this.#above ?? this.#records
+    return this.#above?.at ?? this.#records
   }
 
   gap(firstHanded: number | undefined): Gap | undefined {
     const { seq } = this.#cursor
-    const { head, first } = this.#whole
+    const { head } = this.#whole
     if (this.#isRewound()) {
       return { from: Math.min(firstHanded ?? head + 1, seq), to: seq, reason: 'rewound' }
     }
-    if (first <= seq + 1 || this.#firstSeq <= seq + 1) return undefined
-    return { from: seq + 1, to: this.#firstSeq - 1, reason: 'archived' }
+    if (this.#above === undefined) return undefined
+    const { record, segment } = this.#above.entry
+    return missingBetween(seq, record.seq, segment)
   }
 
   #isRewound(): boolean {

@@ -111,7 +111,13 @@ export class JournalReader implements RecordReader {
       if (!this.#atEnd) continue
       if (next === undefined) break
       this.#report(this.#judge.interrupt(), found)
+      const isMissing = next > this.#position.peak + 1
       this.seek({ segment: next, offset: 0, peak: 0 })
+      // Whoever is handed this is told of what is missing before the next one.
+      if (isMissing && found.entries.length > 0) {
+        found.more = true
+        break
+      }
     }
     const { entries, counts, idle, passed, more, skipped, lost } = found
     const batch = { from, to: this.#position, entries, counts, idle, passed, more, skipped, lost }

@@ -66,10 +66,20 @@ export function* locate(
     // Names are lower bounds, so earlier segments end below the cursor, unless a read one is known not to.
     if (number < holding && (peaks.get(number) ?? 0) <= cursor.seq) continue
     const above = search.first(number, { above: cursor.seq })
-    if (above !== undefined) return { ...above.place, gap: yield* search.archived(cursor) }
+    if (above !== undefined)
+      return { ...above.place, gap: missingBetween(cursor.seq, above.record.seq, number) }
     yield
   }
   return { position: end, since: end.offset, gap: undefined }
+}
+
+/**
+ * What is missing between two seqs that follow each other. Lines may lack a number by themselves; but where the segment of
+ * the second begins above what should come next, by its name, a segment is gone.
+ */
+export function missingBetween(last: number, first: number, segment: number): Gap | undefined {
+  const from = last + 1
+  return segment > from && first > from ? { from, to: first - 1, reason: 'archived' } : undefined
 }
 
 /** A record's place, before it and after it. */
@@ -120,18 +130,6 @@ class Search {
     const next = yield* this.#firstFrom(place)
     const from = Math.min(next?.seq ?? head + 1, cursor.seq)
     return { ...place, gap: { from, to: cursor.seq, reason: 'rewound' } }
-  }
-
-  *archived({ seq }: CursorLike): Generator<void, Gap | undefined> {
-    const from = seq + 1
-    // The usual case, in which no archived segment has to be opened to see whether it can be read.
-    const live = this.#history.segments.find(({ place }) => place === 'live')
-    if (live !== undefined && live.number <= from) return undefined
-    const first = this.#history.first()
-    if (first === undefined || first <= from) return undefined
-    const record = yield* this.#firstFrom({ position: ORIGIN, since: 0 })
-    if (record === undefined || record.seq <= from) return undefined
-    return { from, to: record.seq - 1, reason: 'archived' }
   }
 
   *#last(query: Query): Generator<void, Found | undefined> {

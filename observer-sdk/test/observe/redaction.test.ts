@@ -49,23 +49,3 @@ t.test('redaction - JF-76 of lines in the archive, begun before the observer was
   await ends(journal, observer)
   t.pass('derived anew at its end')
 })
-
-t.test('redaction - JF-76 in whose middle everything was derived anew for another reason', async t => {
-  const { journal, rewrite } = journalIn(t)
-  const observer = await observe(t, journal)
-  journal.append(journal.note('redaction'))
-  await observer.waitFor(journal.seq)
-  // The same bytes in another file.
-  const newest = join(journal.eventsDir, segmentName(journal.segment))
-  const derived = new Promise<void>(resolve => observer.onInvalidate(() => resolve()))
-  writeFileSync(`${newest}.tmp`, readFileSync(newest))
-  renameSync(`${newest}.tmp`, newest)
-  await derived
-  while (observer.anomalies.segment_replaced !== 1) await new Promise(resolve => setTimeout(resolve, 5))
-  rewrite()
-  t.notOk(isRedacted(observer))
-  writeFileSync(newest, readFileSync(newest, 'utf8') + journal.note('checkpoint_ref'))
-  await observer.waitFor(journal.seq)
-  while (!isRedacted(observer)) await new Promise(resolve => setTimeout(resolve, 5))
-  t.pass('derived anew at its end')
-})

@@ -21,12 +21,16 @@ export function readCursor(value: unknown): NaiveCursor | undefined {
   return { seq, writer: typeof writer === 'string' ? writer : null }
 }
 
+/** A record, and the number of the segment it stands in. */
+export interface StoredRecord extends NaiveRecord {
+  segment?: number
+}
+
 /** The records a client with this cursor is handed, and what it must be told is missing: row U of the recovery page. */
 export function handOver(
   cursor: NaiveCursor,
-  records: readonly NaiveRecord[],
+  records: readonly StoredRecord[],
   head: number,
-  firstSegment: number,
   isEndUnreadable: boolean,
 ): { records: readonly NaiveRecord[]; gap: Gap | null } {
   const there = records.filter(record => record.seq === cursor.seq)
@@ -40,11 +44,11 @@ export function handOver(
     return { records: rest, gap: { from, reason: 'rewound', to: cursor.seq } }
   }
   const start = records.findIndex(record => record.seq > cursor.seq)
-  const first = records[0]?.seq ?? 0
-  const lost = firstSegment > cursor.seq + 1 && first > cursor.seq + 1
+  const first = records[start]
+  const lost = first !== undefined && first.seq > cursor.seq + 1 && (first.segment ?? 0) > cursor.seq + 1
   return {
     records: start === -1 ? [] : records.slice(start),
-    gap: lost ? { from: cursor.seq + 1, reason: 'archived', to: first - 1 } : null,
+    gap: lost ? { from: cursor.seq + 1, reason: 'archived', to: first.seq - 1 } : null,
   }
 }
 

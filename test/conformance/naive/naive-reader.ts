@@ -1,6 +1,6 @@
 import { findCheckpoint, type VerifiedCheckpoint } from './checkpoint.js'
 import { attentionOf, effectOf, entersActivity, sectionsOf, wakeOf } from './classify.js'
-import { type Gap, handOver, noteKind, readCursor } from './cursor.js'
+import { type Gap, handOver, noteKind, readCursor, type StoredRecord } from './cursor.js'
 import { canonicalJson, projectionDigest, sha256Hex } from './digest.js'
 import {
   countMisnamed,
@@ -96,7 +96,7 @@ export function readNaively(eventsDir: string, cursorFile: unknown, rules: Rules
   const delivery =
     cursor === undefined || !exists
       ? { records: scan.applied, gap: null }
-      : handOver(cursor, handable(all), head.seq, firstSegment, isEndUnreadable(eventsDir, pad, segments))
+      : handOver(cursor, handable(all), head.seq, isEndUnreadable(eventsDir, pad, segments))
   const news = cursor === undefined ? [] : delivery.records
 
   return {
@@ -293,9 +293,11 @@ class Repeats {
 }
 
 /** The records of all available history that a cursor may stand between. */
-function handable(entries: readonly Entry[]): NaiveRecord[] {
+function handable(entries: readonly Entry[]): StoredRecord[] {
   const repeats = new Repeats()
-  return entries.filter(entry => entry.release === 'released' && !repeats.isRepeat(entry)).map(recordOf)
+  return entries
+    .filter(entry => entry.release === 'released' && !repeats.isRepeat(entry))
+    .map(entry => ({ ...recordOf(entry), segment: entry.segment }))
 }
 
 /** The lines after the one that holds a checkpoint's head; if that is gone, the segments above it. */

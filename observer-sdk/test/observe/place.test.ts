@@ -1,0 +1,106 @@
+// Where a consumer goes on: after a break, behind a segment that was away, and beside one that is missing.
+import { renameSync } from 'node:fs'
+import { join } from 'node:path'
+import { segmentName } from '@kim/manifest'
+import { type Change, memoryCursors, openTail, type RecordTail } from '@kim/observer-sdk'
+import { openObserverWith } from '@kim/observer-sdk/internal'
+import t, { type Test } from 'tap'
+import { GrowingJournal } from './growing-journal.js'
+
+type Follower = Pick<RecordTail, 'changes' | 'close'>
+
+const ways: Readonly<Record<string, (eventsDir: string) => Promise<Follower>>> = {
+  observer: eventsDir =>
+    openObserverWith(
+      { eventsDir, cursors: memoryCursors(), from: 'start' },
+      { pace: { slowMs: 25, fastMs: 25 } },
+    ),
+  tail: eventsDir => openTail({ eventsDir, cursors: memoryCursors(), from: 'start' }),
+}
+
+function journalIn(t: Test): GrowingJournal {
+  const journal = new GrowingJournal(join(t.testdir({}), 'events'))
+  t.teardown(() => journal.close())
+  return journal
+}
+
+/** Takes changes until one brings this seq; the last is taken only if it is asked beyond. */
+async function takeTo(follower: Follower, seq: number): Promise<{ seqs: number[]; gaps: Change['gap'][] }> {
+  const seqs: number[] = []
+  const gaps: Change['gap'][] = []
+  for await (const { records, gap } of follower.changes()) {
+    seqs.push(...records.map(record => record.seq))
+    if (gap !== undefined) gaps.push(gap)
+    if ((seqs.at(-1) ?? 0) >= seq) break
+  }
+  return { seqs, gaps }
+}
+
+const upTo = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, n) => from + n)
+
+for (const [way, open] of Object.entries(ways)) {
+  t.test(`${way} - OB-54 that was left, long after it was opened, goes on behind what was taken`, async t => {
+    const journal = journalIn(t)
+    const follower = await open(journal.eventsDir)
+    t.teardown(() => follower.close())
+    const writers = ['w_1-abc', 'w_2-def']
+    for (const writer of writers) {
+      journal.writer = writer
+      journal.grow(5)
+      const { gaps } = await takeTo(follower, journal.seq)
+      t.same(gaps, [])
+    }
+    const last = journal.seq
+    journal.grow()
+    const { seqs, gaps } = await takeTo(follower, journal.seq)
+    t.same(gaps, [], 'what is above the head of the open is no rewind')
+    t.ok((seqs[0] ?? 0) <= last, 'what was handed over and not taken comes again')
+    t.same(seqs, upTo(seqs[0] ?? 0, journal.seq))
+  })
+
+  t.test(`${way} - OB-47 a segment that is missing in the middle is a gap, when it is opened`, async t => {
+    const journal = journalIn(t)
+    journal.grow(2)
+    journal.roll()
+    const middle = join(journal.eventsDir, segmentName(journal.segment))
+    journal.grow(2)
+    journal.roll()
+    journal.grow()
+    renameSync(middle, `${middle}.elsewhere`)
+    const follower = await open(journal.eventsDir)
+    t.teardown(() => follower.close())
+    const { seqs, gaps } = await takeTo(follower, journal.seq)
+    t.same(seqs, [...upTo(1, 3), ...upTo(7, journal.seq)])
+    t.same(gaps, [{ from: 4, to: 6, reason: 'archived' }])
+  })
+}
+
+t.test('observer - behind a newest segment that was away is handed the rest when it is back', async t => {
+  const journal = journalIn(t)
+  journal.grow()
+  journal.roll()
+  const { eventsDir } = journal
+  const pace = { slowMs: 25, fastMs: 25 }
+  const observer = await openObserverWith({ eventsDir, cursors: memoryCursors(), from: 'start' }, { pace })
+  t.teardown(() => observer.close())
+  const changes = observer.changes()
+  const seqs: number[] = []
+  const take = async (): Promise<void> => {
+    const { value } = await changes.next()
+    seqs.push(...(value?.records ?? []).map(({ seq }) => seq))
+  }
+  while ((seqs.at(-1) ?? 0) < journal.seq) await take()
+  const newest = join(journal.eventsDir, segmentName(journal.segment))
+  // Read by the state one by one, so that what it read last is not where the consumer goes on.
+  for (let n = 0; n < 3; n++) {
+    journal.grow()
+    await observer.waitFor(journal.seq)
+  }
+  renameSync(newest, `${newest}.elsewhere`)
+  const taken = take()
+  await new Promise(resolve => setTimeout(resolve, 200))
+  renameSync(`${newest}.elsewhere`, newest)
+  await taken
+  while ((seqs.at(-1) ?? 0) < journal.seq) await take()
+  t.same(seqs, upTo(1, journal.seq))
+})
