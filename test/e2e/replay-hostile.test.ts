@@ -92,7 +92,7 @@ t.test('CL-49 CSV - a row is one line, whatever stands in it', async t => {
 })
 
 t.test(
-  'CL-59 stdout - what it does not take is an error',
+  'CL-63 stdout - what it does not take is an error',
   { skip: !existsSync('/dev/full') && 'no /dev/full' },
   async t => {
     const stdio: ['ignore', number, 'pipe'] = ['ignore', openSync('/dev/full', 'w'), 'pipe']

@@ -31,7 +31,7 @@ function unpackedAs(name: string): string {
   return out(name)
 }
 
-t.test('CL-58 --out - what is no file is refused before anything is read, and left as it is', async t => {
+t.test('CL-62 --out - what is no file is refused before anything is read, and left as it is', async t => {
   const here = out('places')
   mkdirSync(join(here, 'directory'), { recursive: true })
   symlinkSync('nowhere', join(here, 'dangling'))
@@ -66,7 +66,7 @@ t.test('CL-58 --out - what is no file is refused before anything is read, and le
   t.same(left(scratch), [])
 })
 
-t.test('CL-58 --out - a file that is replaced keeps its mode, and the link that leads to it', async t => {
+t.test('CL-62 --out - a file that is replaced keeps its mode, and the link that leads to it', async t => {
   const [file, link] = [out('mine.tgz'), out('link.tgz')]
   writeFileSync(file, 'mine')
   chmodSync(file, 0o644)
@@ -77,7 +77,7 @@ t.test('CL-58 --out - a file that is replaced keeps its mode, and the link that 
   t.equal(statSync(file).mode & 0o777, 0o644)
 })
 
-t.test('CL-58 --out - a terminal that closes leaves no half file', async t => {
+t.test('CL-62 --out - a terminal that closes leaves no half file', async t => {
   const many = out('many')
   mkdirSync(many)
   const line = (seq: number): string =>
