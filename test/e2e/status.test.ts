@@ -76,12 +76,16 @@ row(
       'they are told',
       () => existsSync(lines) && readFileSync(lines, 'utf8').includes(':new:30"'),
     )
+    const file = String((await status(t, scene)).sinks[0]?.['file'])
+    const noted = (): number => {
+      const { passed, held } = JSON.parse(readFileSync(file, 'utf8')) as { passed: number[]; held: number[][] }
+      return Math.max(passed[0] ?? 0, held[0]?.[1] ?? 0)
+    }
+    await scene.until('it is noted', () => noted() > 30)
     producer.signal('SIGKILL')
     await producer.ended
-    const [sink] = (await status(t, scene)).sinks
-    const behind = Number(sink?.['behind'])
+    const behind = Number((await status(t, scene)).sinks[0]?.['behind'])
     t.ok(behind < 10, `${behind} behind, after 30 that were told`)
-    const file = String(sink?.['file'])
     rmSync(file)
     execFileSync('mkfifo', [file])
     t.match(await status(t, scene), { sinks: [{ state: 'off', why: /holds no watermark/ }] })
