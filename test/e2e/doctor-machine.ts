@@ -27,10 +27,10 @@ export class Machine {
   readonly store: string
   readonly env: Record<string, string>
 
-  constructor(t: Test) {
+  constructor(t: Test, store = 'state/store') {
     this.home = mkdtempSync(join(tmpdir(), 'kim-doctor-'))
     t.teardown(() => rmSync(this.home, { recursive: true, force: true }))
-    this.store = join(this.home, 'state', 'store')
+    this.store = join(this.home, store)
     const { PATH = '' } = process.env
     this.env = {
       PATH,

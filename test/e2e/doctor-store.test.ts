@@ -10,7 +10,7 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { openJournal } from '@kim/producer/internal'
 import t from 'tap'
 import { closedDirectory } from '../kit/kijito/preloads.js'
@@ -185,6 +185,18 @@ t.test('doctor - a directory above the store that others can write to', async t 
   const seen = await machine.look(t, 'ancestors')
   t.match(seen, { status: 'warn', evidence: /can be written by others/ })
   t.equal(spawnSync('sh', ['-c', seen.remedy ?? 'false']).status, 0)
+  t.match(await machine.look(t, 'ancestors'), { status: 'ok' })
+})
+
+t.test('doctor - a remedy can be typed as it is printed, whatever the store is called', async t => {
+  const machine = new Machine(t, "my store's/it").fill()
+  const url = ['--url', 'http://127.0.0.1:9', '--allow-loopback']
+  const { remedy } = await machine.look(t, 'producer', ...url)
+  t.match(remedy, /^start it: kim-producer run --store '.*my store'\\''s\/it' --url http:\/\/127\.0\.0\.1:9, or /)
+  const above = dirname(machine.store)
+  chmodSync(above, 0o777)
+  const seen = await machine.look(t, 'ancestors')
+  t.equal(spawnSync('sh', ['-c', seen.remedy ?? 'false']).status, 0, String(seen.remedy))
   t.match(await machine.look(t, 'ancestors'), { status: 'ok' })
 })
 

@@ -1,4 +1,5 @@
 import { dirname, join } from 'node:path'
+import { shellWord } from '@kim/cli-kit'
 import { isBlobDirectory, type StorePaths } from '@kim/manifest'
 import type { FileStat } from '../effects/file-system.js'
 import { foreignOwner, unsafe } from './failure.js'
@@ -23,7 +24,7 @@ export function checkOwn(path: string, stat: FileStat, uid: number | undefined):
   if ((stat.mode & WRITABLE_BY_OTHERS) !== 0) {
     const mode = (stat.mode & 0o777).toString(8).padStart(4, '0')
     // Not done unasked: what others put there meanwhile would then look like the store's own.
-    const remedy = `look whether all in it is yours (ls -la ${path}), then: chmod 700 ${path}, or kim-producer doctor --fix with the same --store`
+    const remedy = `look whether all in it is yours (ls -la ${shellWord(path)}), then: chmod 700 ${shellWord(path)}, or kim-producer doctor --fix with the same --store`
     throw unsafe(path, `others may write to it (mode ${mode})`, remedy)
   }
 }

@@ -1,3 +1,4 @@
+import { shellWord } from '@kim/cli-kit'
 import type { Environment } from '@kim/manifest'
 import { KimError } from '@kim/manifest'
 import { type FileSystem, openFlags } from '../effects/file-system.js'
@@ -70,7 +71,7 @@ function checkOwn(fs: FileSystem, fd: number, path: string, uid: number | undefi
   if (stat.uid !== uid && stat.uid !== 0) {
     throw refuse(`belongs to user ${stat.uid}`, 'whoever owns it can read it; make it your own')
   }
-  if ((stat.mode & ANYBODY_BUT_OWNER) !== 0) throw refuse('is open to others', `run: chmod 600 ${path}`)
+  if ((stat.mode & ANYBODY_BUT_OWNER) !== 0) throw refuse('is open to others', `chmod 600 ${shellWord(path)}`)
 }
 
 function readSmall(fs: FileSystem, fd: number): string {

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
+import { shellWord } from '@kim/cli-kit'
 import type { Environment, JsonObject, StorePaths } from '@kim/manifest'
 import { isJsonObject } from '@kim/manifest'
 import { memoryCursors, noJournalAt, type Observer, openObserver } from '@kim/observer-sdk'
@@ -8,11 +9,14 @@ import type { ServicePlace } from '../../service/target.js'
 import type { Answer, Directory } from '../../source/answer.js'
 import { openSource } from '../../source/open-source.js'
 import type { Source } from '../../source/source.js'
+import { runFlags } from '../run/flags.js'
 import type { RunOptions } from '../run/options.js'
 import { askedSign } from '../status/asked-sign.js'
 import { type LastSign, lastSign } from '../status/last-sign.js'
 import { storeCommand } from '../store-flags.js'
 import { version } from '../version.js'
+
+const USUAL_URL = runFlags.find(({ name }) => name === 'url')?.default
 
 /** What a check looks at. Everything that costs something is had once, when the first check asks. */
 export class Context {
@@ -68,6 +72,12 @@ export class Context {
   /** A command as it has to be typed to be about this store. */
   command(words: string): string {
     return storeCommand(words, this.paths.root, this.env)
+  }
+
+  /** The same for one that starts a producer: on the server that was asked about, unless that is the usual one. */
+  starting(words: string): string {
+    const { url } = this.options.server
+    return `${this.command(words)}${url === USUAL_URL ? '' : ` --url ${shellWord(url)}`}`
   }
 
   /** The journal as a reader sees it; undefined if there is none. */

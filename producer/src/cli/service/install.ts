@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { type Input, type Io, safeText } from '@kim/cli-kit'
+import { type Input, type Io, safeText, shellWord } from '@kim/cli-kit'
 import { KimError, storePaths } from '@kim/manifest'
 import type { RunLog } from '../../run/run-log.js'
 import { isBusless, NO_BUS_HINT, systemRunner } from '../../service/host.js'
@@ -102,7 +102,7 @@ function refuseHeld({ name, file }: ServicePlace, storeDir: string): void {
   const { state, pid } = lastSign(storePaths(storeDir), Date.now())
   if (existsSync(file) || (state !== 'running' && state !== 'hung')) return
   throw new KimError('store_held', `process ${pid} runs a producer on ${storeDir}, so ${name} could not`, {
-    hint: `nothing was installed; end that one first: kim-producer shutdown --store ${storeDir} (or install with --no-start)`,
+    hint: `nothing was installed; end that one first: kim-producer shutdown --store ${shellWord(storeDir)} (or install with --no-start)`,
   })
 }
 

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { shellWord } from '@kim/cli-kit'
 import { type Check, fine, unseen } from '../check.js'
 
 const WRITABLE_BY_OTHERS = 0o022
@@ -21,7 +22,7 @@ export const ancestors: Check = {
           return {
             status: 'warn',
             evidence: `${path} ${isForeign ? `belongs to user ${stat.uid}` : 'can be written by others'}`,
-            remedy: isForeign ? 'choose another --store' : `chmod go-w ${path}`,
+            remedy: isForeign ? 'choose another --store' : `chmod go-w ${shellWord(path)}`,
           }
         }
       }

@@ -1,3 +1,4 @@
+import { shellWord } from '@kim/cli-kit'
 import { consumersOf } from '@kim/observer-sdk'
 import { type Check, fine, unseen } from '../check.js'
 
@@ -23,7 +24,7 @@ export const consumers: Check = {
           behind === null ? `${consumer}: its file is damaged` : `${consumer} is ${behind} records behind`,
         )
         .join('; '),
-      remedy: `start it again, or forget it: rm ${first.file}`,
+      remedy: `start it again, or forget it: rm ${shellWord(first.file)}`,
     }
   },
 }

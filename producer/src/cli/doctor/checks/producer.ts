@@ -7,7 +7,7 @@ export const producer: Check = {
   about: 'a producer is at work',
   look: context => {
     const { state, pid, ageMs, health } = context.sign()
-    const start = `start it: ${context.command('kim-producer run')}, or ${context.command('kim-producer install-service')}`
+    const start = `start it: ${context.starting('kim-producer run')}, or ${context.starting('kim-producer install-service')}`
     if (state === 'never')
       return { status: 'warn', evidence: 'no producer ever ran on this store', remedy: start }
     if (state === 'unknown') {

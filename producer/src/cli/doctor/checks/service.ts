@@ -24,10 +24,10 @@ export const service: Check = {
       return {
         status: 'warn',
         evidence: `${place.name} is not installed: nothing starts a producer after a crash or a login`,
-        remedy: 'kim-producer install-service --linger',
+        remedy: context.starting('kim-producer install-service --linger'),
       }
     }
-    return ofAnother(place, all, context.paths.root)
+    return ofAnother(place, all, context)
   },
 }
 
@@ -41,7 +41,7 @@ function severalOn(store: string, own: readonly Installed[]): Found {
 }
 
 /** Something stands where this store's service would, and it is none. */
-function ofAnother({ name, file }: ServicePlace, all: readonly Installed[], store: string): Found {
+function ofAnother({ name, file }: ServicePlace, all: readonly Installed[], context: Context): Found {
   const other = all.find(one => one.file === file)
   if (other === undefined) {
     return {
@@ -52,8 +52,8 @@ function ofAnother({ name, file }: ServicePlace, all: readonly Installed[], stor
   }
   return {
     status: 'warn',
-    evidence: `${name} is for ${other.storeDir}: no service runs a producer on ${store}`,
-    remedy: `kim-producer install-service --name NAME --store ${store}, or name the other store`,
+    evidence: `${name} is for ${other.storeDir}: no service runs a producer on ${context.paths.root}`,
+    remedy: `${context.starting('kim-producer install-service --name NAME')}, or name the other store`,
   }
 }
 
