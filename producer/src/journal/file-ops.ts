@@ -92,10 +92,17 @@ export class Disk {
     }
   }
 
-  /** Opens a segment for appending and nothing else. `fresh` creates it and refuses one that is there. */
-  openAppend(path: string, fresh: boolean): { readonly fd: number; readonly stat: FileStat } {
+  /**
+   * Opens a file for appending and nothing else. `fresh` creates it and refuses one that is there; `judge` refuses one
+   * by throwing, before anything about it is changed.
+   */
+  openAppend(
+    path: string,
+    fresh: boolean,
+    judge?: (stat: FileStat) => void,
+  ): { readonly fd: number; readonly stat: FileStat } {
     const made = fresh ? openFlags.create | openFlags.exclusive : 0
-    return this.#openFile(path, openFlags.append | made)
+    return this.#openFile(path, openFlags.append | made, judge)
   }
 
   /** Opens a file for reading. The caller closes it. */
@@ -104,7 +111,11 @@ export class Disk {
   }
 
   /** The descriptor is checked, not the path: what was opened is what is judged. */
-  #openFile(path: string, flags: number): { readonly fd: number; readonly stat: FileStat } {
+  #openFile(
+    path: string,
+    flags: number,
+    judge?: (stat: FileStat) => void,
+  ): { readonly fd: number; readonly stat: FileStat } {
     let fd: number
     try {
       fd = this.#fs.openSync(path, flags | openFlags.noFollow | openFlags.nonBlock, FILE_MODE)
@@ -117,6 +128,7 @@ export class Disk {
       if (this.#uid !== undefined && stat.uid !== this.#uid) {
         throw foreignOwner(path, stat.uid, this.#uid)
       }
+      judge?.(stat)
       if (this.#uid !== undefined && (stat.mode & 0o777) !== FILE_MODE) this.#tighten(fd, stat, path)
       return { fd, stat }
     } catch (error) {
@@ -272,10 +284,13 @@ export class Disk {
     const fd = this.createTemp(temp)
     try {
       this.write(fd, bytes, temp)
+      this.rename(temp, target)
+    } catch (error) {
+      this.removeNow(temp)
+      throw error
     } finally {
       this.close(fd)
     }
-    this.rename(temp, target)
   }
 
   rename(from: string, to: string): void {

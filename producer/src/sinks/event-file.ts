@@ -34,6 +34,8 @@ export interface Appended {
 }
 
 const LF = 0x0a
+/** What a file that is open is judged by again. */
+const JUDGED = ['ino', 'dev', 'uid', 'mode', 'nlink'] as const
 const WRITABLE_BY_OTHERS = 0o022
 const STICKY = 0o1000
 /** Bytes of one write, unless a single line is longer. */
@@ -49,7 +51,7 @@ const TAIL_BYTES = 2 * WRITE_BYTES
 export class EventFile {
   readonly path: string
   readonly #parts: EventFileParts
-  #open: { readonly fd: number; readonly ino: number; readonly dev: number } | undefined
+  #open: { readonly fd: number; readonly file: FileStat | undefined } | undefined
   #size = 0
   /** The file ends inside a line that a full disk cut: it is ended before the next one begins. */
   #isTorn = false
@@ -70,7 +72,7 @@ export class EventFile {
 
   /** Opens the file, or says why it cannot be: a `KimError`. */
   open(): void {
-    if (this.#open !== undefined && this.#isStillThere(this.#open)) return
+    if (this.#open !== undefined && this.#isUnchanged(this.#open.file)) return
     this.close()
     const { disk, storeDir } = this.#parts
     if (isInside(this.path, storeDir)) throw unsafe(this.path, 'it is at or below the store')
@@ -78,9 +80,10 @@ export class EventFile {
     makePrivate(disk, directory)
     this.#judge(directory)
     const isFresh = disk.look(this.path) === undefined
-    const { fd, stat } = disk.openAppend(this.path, isFresh)
+    const { fd, stat } = disk.openAppend(this.path, isFresh, ({ nlink }) => {
+      if (nlink > 1) throw unsafe(this.path, 'it has another name besides, and may be anything')
+    })
     try {
-      if (stat.nlink > 1) throw unsafe(this.path, 'it has another name besides, and may be anything')
       this.#isNameDue ||= isFresh
       this.#isTorn = stat.size > 0 && this.#lastByte(stat.size) !== LF
       if (this.#isTailDue) this.#standing = this.#lookBack()
@@ -90,7 +93,8 @@ export class EventFile {
     }
     this.#isTailDue = false
     this.#size = stat.size
-    this.#open = { fd, ino: stat.ino, dev: stat.dev }
+    const named = disk.look(this.path)
+    this.#open = { fd, file: named?.ino === stat.ino && named.dev === stat.dev ? named : undefined }
   }
 
   /**
@@ -167,9 +171,10 @@ export class EventFile {
     }
   }
 
-  #isStillThere({ ino, dev }: { readonly ino: number; readonly dev: number }): boolean {
+  /** Whether the name means the file that was opened, and that is as it was when it was judged. */
+  #isUnchanged(file: FileStat | undefined): boolean {
     const stat = this.#parts.disk.look(this.path)
-    return stat !== undefined && stat.ino === ino && stat.dev === dev
+    return file !== undefined && stat !== undefined && JUDGED.every(what => stat[what] === file[what])
   }
 
   /** Ends what a kill or a full disk cut; it may be a whole line that lacks nothing but this. */

@@ -6,6 +6,8 @@ import type { Delivery, Sink } from './sink.js'
 const PLACEHOLDER = '{persona}'
 /** About as many as one write takes; the next ones are formatted when it is their turn. */
 const BATCH_MAX = 250
+/** Files that are held open: with a file per persona there may be more than a process has descriptors. */
+const OPEN_MAX = 64
 
 /** Event lines in one file, or in one per persona where the path holds `{persona}`. */
 export class FileSink implements Sink {
@@ -60,12 +62,16 @@ export class FileSink implements Sink {
 
   #file(lane: string): EventFile {
     let file = this.#files.get(lane)
-    if (file === undefined) {
+    if (file !== undefined) this.#files.delete(lane)
+    else {
       const path =
         this.names === undefined ? this.#path : this.#path.replaceAll(PLACEHOLDER, this.names.of(lane))
       file = new EventFile(path, this.#parts, !this.#refused.has(lane))
-      this.#files.set(lane, file)
     }
+    this.#files.set(lane, file)
+    // In the order of their use; one that is closed is opened again when it is its turn.
+    const unused = this.#files.size - OPEN_MAX
+    if (unused > 0) [...this.#files.values()][unused - 1]?.close()
     return file
   }
 }

@@ -10,6 +10,7 @@ import {
 import type { Clock } from '../effects/clock.js'
 import type { Timers } from '../effects/timers.js'
 import { Bell } from './bell.js'
+import { gapLine } from './gap-line.js'
 import { Lanes, type Parcel } from './lanes.js'
 import type { Ledger, Progress } from './ledger.js'
 import type { SinkLog } from './log.js'
@@ -216,11 +217,10 @@ export class SinkRunner {
 
   async #take({ records, gap, cursor }: Change): Promise<void> {
     if (gap !== undefined) {
-      const { from, to, reason } = gap
-      this.#gaps[reason] = (this.#gaps[reason] ?? 0) + 1
-      const message = `records ${from} to ${to} are gone (${reason}) and were not delivered`
-      this.#around.log({ level: 'warn', code: 'sink_gap', message, fields: { sink: this.#sink.name } })
-      if (reason === 'rewound') this.#lanes.rewind({ seq: (records[0]?.seq ?? 1) - 1, writer: null })
+      const { from, reason } = gap
+      this.#around.log({ ...gapLine(gap), fields: { sink: this.#sink.name } })
+      if (reason === 'rewound') this.#lanes.rewind({ seq: (records[0]?.seq ?? from) - 1, writer: null })
+      else this.#gaps[reason] = (this.#gaps[reason] ?? 0) + 1
     }
     await this.#untilDurable(records)
     for (const [lane, parcels] of this.#sorted(records)) {

@@ -1,10 +1,12 @@
 import {
+  chmodSync,
   linkSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
@@ -279,4 +281,27 @@ t.test('event file - KS-90 only the end of a long file is looked at', t => {
   other.append(lines.slice(0, 1))
   t.equal(textOf(path).length, size + 14, 'further back it does not stand')
   t.end()
+})
+
+t.test('event file - KS-87 one that is refused is left as it is', async t => {
+  const { file, path, dir } = setUp(t)
+  const other = join(dir, 'other')
+  writeFileSync(other, 'mine\n')
+  chmodSync(other, 0o644)
+  linkSync(other, path)
+  t.match(file.append(['one']), { taken: 0, failure: /another name/ })
+  t.equal(statSync(other).mode & 0o777, 0o644)
+})
+
+t.test('event file - KS-87 one that is open is judged again when somebody changed it', async t => {
+  const { file, path, dir } = setUp(t)
+  t.equal(file.append(['one']).taken, 1)
+  linkSync(path, join(dir, 'second'))
+  t.match(file.append(['two']), { taken: 0, failure: /another name/ })
+  rmSync(join(dir, 'second'))
+  t.equal(file.append(['two']).taken, 1)
+  chmodSync(path, 0o644)
+  t.equal(file.append(['three']).taken, 1)
+  t.equal(statSync(path).mode & 0o777, 0o600, 'private again')
+  t.equal(textOf(path), 'one\ntwo\nthree\n')
 })

@@ -1,6 +1,7 @@
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { MonitorEvent } from '@kim/observer-sdk'
 import { Disk, FileSink, type FileSystem, type Journal, Sinks } from '@kim/producer/internal'
 import t, { type Test } from 'tap'
 import { FaultyFs } from '../kit/faulty-fs.js'
@@ -183,4 +184,29 @@ t.test('file sink - KS-90 each event stands once, however often it is killed', a
     await live()
     t.same(ids(), upTo(60))
   }
+})
+
+t.test('file sink - KS-72 files of many personas hold few descriptors', async t => {
+  const dir = mkdtempSync(join(tmpdir(), 'kim-sinks-'))
+  t.teardown(() => rmSync(dir, { recursive: true, force: true }))
+  const fs = new FaultyFs()
+  const log = (): void => undefined
+  const uid = process.getuid?.()
+  const disk = new Disk(fs.port, uid, { skipFsync: true }, log)
+  const parts = { fs: fs.port, disk, uid, log, storeDir: join(dir, 'store'), bytesMax: 0, keep: 1 }
+  const sink = new FileSink(join(dir, '{persona}.ndjson'), parts)
+  const event = (id: number): MonitorEvent => ({ event: 'new', event_id: `x:new:${id}` }) as MonitorEvent
+  let openNow = 0
+  let openMost = 0
+  fs.fault = ({ name }) => {
+    if (name === 'openSync') openMost = Math.max(openMost, ++openNow)
+    if (name === 'closeSync') openNow--
+    return undefined
+  }
+  for (let id = 0; id < 400; id++)
+    t.same(await sink.deliver(`p${id % 200}`, [event(id)]), { taken: 1, failure: undefined })
+  t.ok(openMost < 70, `${openMost} at a time`)
+  t.equal(readFileSync(join(dir, 'p7.ndjson'), 'utf8').split('\n').length, 3, 'opened again in its turn')
+  sink.close()
+  t.equal(openNow, 0)
 })

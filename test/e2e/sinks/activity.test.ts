@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { complete, cut, messageRow, NF, page, row, type Scene } from '../../kit/kijito/index.js'
 import { tail } from '../kim-tail-process.js'
@@ -89,6 +89,11 @@ row(
     const producer = scene.start([...NF, '--activity-file', path])
     await scene.tells('new 5')
     await scene.until('it is said', () => said(producer.stderr, 'activity_unwritten').length > 0)
+    t.same(
+      readdirSync(scene.home).filter(name => name.endsWith('.tmp')),
+      [],
+      'nothing is left of the try',
+    )
     rmSync(path, { recursive: true })
     const report = await reported(scene, path, ({ last_authored }) => last_authored !== undefined)
     t.match(report, { last_authored: { river: { id: 5 } } })

@@ -30,6 +30,9 @@ row(
       ['--events-file-template', join(scene.store, '{persona}')],
       ['--events-file-template', join(scene.store, '{persona}', 'ev')],
       ['--activity-file', join(scene.store, 'run', 'activity.json')],
+      ['--events-file', file, '--activity-file', file],
+      ['--events-file', file, '--activity-file', `${file}.2`],
+      ['--events-file-template', `${file}.{persona}`, '--activity-file', `${file}.argus`],
     ]
     for (const flags of wrong) {
       const producer = scene.start([...NF, ...flags])

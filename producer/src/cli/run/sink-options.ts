@@ -2,6 +2,7 @@ import { homedir } from 'node:os'
 import { dirname, resolve } from 'node:path'
 import { type Input, type Io, usageError } from '@kim/cli-kit'
 import { clientState } from '@kim/manifest'
+import { realPathOf } from '../../effects/real-path.js'
 import { isInside } from '../../sinks/output-path.js'
 
 /** Where events are to be told besides the journal, checked as far as it can be without opening a file. */
@@ -33,15 +34,20 @@ export function sinkOptions(input: Input, io: Io, storeDir: string): SinkOptions
   const ledgerDir = `${clientState(io.env, homedir(), 'kim-producer')}/sinks`
   refuseInside(ledgerDir, storeDir, 'the state directory of sinks')
   const heartbeat = input.number('heartbeat')
+  const events = eventsFile(input, storeDir)
+  const activityFile = outputFile(input, 'activity-file', storeDir)
+  if (events !== undefined && activityFile !== undefined && isOneOf(activityFile, events)) {
+    throw usageError(`--activity-file is a file of events: ${activityFile}`, 'name another one')
+  }
   return {
     emit: emit === 'stdout-jsonl' || emit === 'exec-per-event' ? emit : undefined,
     command: emit === 'exec-per-event' ? command : undefined,
-    eventsFile: eventsFile(input, storeDir),
+    eventsFile: events,
     bytesMax: input.number('max-bytes') ?? 0,
     keep: input.number('keep-logs') ?? 1,
     contentChars: input.bool('no-content') ? undefined : input.number('content-chars'),
     heartbeatMs: heartbeat === undefined ? undefined : heartbeat * 1000,
-    activityFile: outputFile(input, 'activity-file', storeDir),
+    activityFile,
     ledgerDir,
   }
 }
@@ -84,6 +90,12 @@ function outputFile(input: Input, flag: string, storeDir: string): string | unde
   const fixed = path.includes(PLACEHOLDER) ? dirname(`${path.slice(0, path.indexOf(PLACEHOLDER))}x`) : path
   refuseInside(fixed, storeDir, `--${flag}`)
   return path
+}
+
+/** Whether a path is an event file, or one that is rotated to. */
+function isOneOf(path: string, eventsFile: string): boolean {
+  const parts = realPathOf(eventsFile).split(PLACEHOLDER).map(part => part.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&'))
+  return new RegExp(`^${parts.join('[^/\\\\]+')}(\\.\\d+)?$`).test(realPathOf(path))
 }
 
 function refuseInside(path: string, storeDir: string, what: string): void {
