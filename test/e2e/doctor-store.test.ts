@@ -192,7 +192,10 @@ t.test('doctor - a remedy can be typed as it is printed, whatever the store is c
   const machine = new Machine(t, "my store's/it").fill()
   const url = ['--url', 'http://127.0.0.1:9', '--allow-loopback']
   const { remedy } = await machine.look(t, 'producer', ...url)
-  t.match(remedy, /^start it: kim-producer run --store '.*my store'\\''s\/it' --url http:\/\/127\.0\.0\.1:9, or /)
+  t.match(
+    remedy,
+    /^start it: kim-producer run --store '.*my store'\\''s\/it' --url http:\/\/127\.0\.0\.1:9, or /,
+  )
   const above = dirname(machine.store)
   chmodSync(above, 0o777)
   const seen = await machine.look(t, 'ancestors')

@@ -78,7 +78,10 @@ row(
     )
     const file = String((await status(t, scene)).sinks[0]?.['file'])
     const noted = (): number => {
-      const { passed, held } = JSON.parse(readFileSync(file, 'utf8')) as { passed: number[]; held: number[][] }
+      const { passed, held } = JSON.parse(readFileSync(file, 'utf8')) as {
+        passed: number[]
+        held: number[][]
+      }
       return Math.max(passed[0] ?? 0, held[0]?.[1] ?? 0)
     }
     await scene.until('it is noted', () => noted() > 30)

@@ -94,7 +94,9 @@ function outputFile(input: Input, flag: string, storeDir: string): string | unde
 
 /** Whether a path is an event file, or one that is rotated to. */
 function isOneOf(path: string, eventsFile: string): boolean {
-  const parts = realPathOf(eventsFile).split(PLACEHOLDER).map(part => part.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&'))
+  const parts = realPathOf(eventsFile)
+    .split(PLACEHOLDER)
+    .map(part => part.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&'))
   return new RegExp(`^${parts.join('[^/\\\\]+')}(\\.\\d+)?$`).test(realPathOf(path))
 }
 
