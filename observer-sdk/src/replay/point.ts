@@ -72,9 +72,10 @@ async function lastNotAfter(
       let last: number | undefined
       for (const line of segmentLines(content)) {
         const ts = recordIn(line)?.ts
-        if (ts === undefined) continue
+        const at = stampMs(ts)
+        if (ts === undefined || Number.isNaN(at)) continue
         earliest = earliest === undefined || ts < earliest ? ts : earliest
-        if (stampMs(ts) <= ms) last = line.offset
+        if (at <= ms) last = line.offset
       }
       return last
     })

@@ -1,4 +1,4 @@
-import { coldStart, fullScan } from '@kim/observer-sdk/internal'
+import { coldStart, fullScan, runWork } from '@kim/observer-sdk/internal'
 import t from 'tap'
 import { JournalMaker } from '../verify/journal-maker.js'
 
@@ -20,5 +20,23 @@ t.test('CL-39 digest - ends when it is told to, and says how far it is', async t
   const signal = AbortSignal.abort(reason)
   await t.rejects(fullScan(eventsDir, cursor, { signal }), reason)
   await t.rejects(coldStart(eventsDir, cursor, signal), reason)
+  t.end()
+})
+
+t.test('work - is done step by step, and left where it is when it is told to end', async t => {
+  const control = new AbortController()
+  const done: number[] = []
+  function* steps(endAt: number): Generator<void, string> {
+    for (let step = 1; step <= 3; step++) {
+      done.push(step)
+      if (step === endAt) control.abort(new Error('told to end'))
+      yield
+    }
+    return 'all'
+  }
+  t.equal(await runWork(steps(0), undefined), 'all')
+  done.length = 0
+  await t.rejects(runWork(steps(2), control.signal), { message: 'told to end' })
+  t.same(done, [1, 2])
   t.end()
 })
