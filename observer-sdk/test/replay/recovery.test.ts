@@ -43,7 +43,11 @@ t.test('CL-60 find - takes the state from the checkpoint behind a segment that i
     t.same(await turns(eventsDir, 'count.message >= 3', all), [[[2, 6], null]])
     const asked = parsePredicate('persona.river.unread >= 3')
     const result = await findTurns(openCopy(eventsDir), asked, all, { eventsDir })
-    t.match(result, { times: 1, last_seq: all ? 9 : 2, missing: { exit: 5, findings: { seq_hole: { count: 1 } } } })
+    t.match(result, {
+      times: 1,
+      last_seq: all ? 9 : 2,
+      missing: { exit: 5, findings: { seq_hole: { count: 1 } } },
+    })
   }
   t.same(await turns(eventsDir, 'count.message == 1'), [[2, [2, 6]]])
   t.same(await turns(eventsDir, 'count.message == 4'), [[9, null]], 'what comes later is as it was')
