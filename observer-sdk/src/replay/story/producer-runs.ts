@@ -10,6 +10,9 @@ export interface ProducerRun {
   /** Its last record so far. */
   readonly to_seq: number
   readonly to_ts: string | null
+  /** The earliest and the latest time that a record of it states, in milliseconds: its clock may have been set back. */
+  readonly low_ms: number
+  readonly high_ms: number
   /** Whether it said that it stops; else it ended unseen, or goes on. */
   readonly stopped: boolean
 }
@@ -38,11 +41,16 @@ export class ProducerRuns {
         from_ts: ts ?? null,
         to_seq: seq,
         to_ts: ts ?? null,
+        low_ms: Number.POSITIVE_INFINITY,
+        high_ms: Number.NEGATIVE_INFINITY,
         stopped: false,
       }
       this.#runs.push(run)
     }
     run.to_seq = seq
+    const at = stampMs(ts)
+    if (at < run.low_ms) run.low_ms = at
+    if (at > run.high_ms) run.high_ms = at
     run.to_ts = ts ?? run.to_ts
     if (kind === 'producer_stopped') run.stopped = true
   }

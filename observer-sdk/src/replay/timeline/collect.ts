@@ -249,16 +249,18 @@ class Collector {
 
   #producer(): void {
     const runs = this.#runs.all
-    for (const [i, { from_ts, to_ts, from_seq, to_seq, stopped, writer }] of runs.entries()) {
+    for (const [
+      i,
+      { from_ts, to_ts, from_seq, to_seq, low_ms, high_ms, stopped, writer },
+    ] of runs.entries()) {
       const [from, to] = [stampMs(from_ts), stampMs(to_ts)]
       if (Number.isNaN(from) || Number.isNaN(to)) continue
       const name = this.#request.mode === 'none' ? ` ${writer ?? ''}` : ''
       this.#spans.add({
         lane: 0,
         kind: 'run',
-        // A clock that was set back in it may have ended it before it began.
-        from: Math.min(from, to),
-        to: Math.max(from, to),
+        from: low_ms,
+        to: high_ms,
         from_seq,
         to_seq,
         label: `run${name}${stopped ? ', stopped' : ''}`,
