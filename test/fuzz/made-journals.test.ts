@@ -138,7 +138,7 @@ const TRAITS = [
     'cursor within',
   ],
   ...['status live', 'status no_store', 'status degraded', 'status incomplete', 'verified checkpoint'],
-  ...['gap none', 'gap archived', 'gap rewound', 'registry authoritative'],
+  ...['gap none', 'gap archived', 'gap missing', 'gap rewound', 'registry authoritative'],
 ]
 
 const ANOMALIES = [

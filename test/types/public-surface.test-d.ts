@@ -157,7 +157,7 @@ export type Assertions = [
   Assert<
     Equal<
       { [Key in keyof Gap]: Gap[Key] },
-      { readonly from: number; readonly to: number; readonly reason: 'archived' | 'rewound' }
+      { readonly from: number; readonly to: number; readonly reason: 'archived' | 'missing' | 'rewound' }
     >
   >,
   Assert<

@@ -151,11 +151,6 @@ export class Follower {
     return this.#latest
   }
 
-  /** Where the state has come to. */
-  get reader(): RecordReader {
-    return this.#reader
-  }
-
   /** Something may have changed. Reads what is at hand before it returns, unless it has to derive anew. */
   onNews(news: News): void {
     this.#guard(() => {

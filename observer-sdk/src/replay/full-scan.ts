@@ -74,7 +74,7 @@ export async function fullScan(
   const handed =
     cursor === undefined || identity === undefined
       ? all
-      : HandedOver.since(directory, cursor, { head: fold.head.seq, isEndHidden: history.isEndHidden })
+      : HandedOver.since(directory, cursor, { head: fold.head.seq, first, isEndHidden: history.isEndHidden })
   const { head, projection, anomalies } = fold
   const reasons = [...(anomalies.future > 0 ? ['future'] : []), ...(first > 1 && !covered ? ['history'] : [])]
   const verdict = await verifyJournal(options)

@@ -12,6 +12,8 @@ const BATCH_BYTES = 1024 * 1024
 /** What is known of a journal as a whole. */
 interface Whole {
   readonly head: number
+  /** Number of the first segment. */
+  readonly first: number
   /** Whether the end of the journal is there and cannot be read. */
   readonly isEndHidden: boolean
 }
@@ -107,7 +109,8 @@ class Survey {
     }
     if (this.#above === undefined) return undefined
     const { record, segment } = this.#above.entry
-    return missingBetween(seq, record.seq, segment)
+    const gap = missingBetween(seq, record.seq, segment)
+    return gap && segment === this.#whole.first ? { ...gap, reason: 'archived' } : gap
   }
 
   #isRewound(): boolean {

@@ -13,8 +13,8 @@ import type { CursorLike } from './source.js'
 export interface Gap {
   readonly from: number
   readonly to: number
-  /** `archived`: they are no longer available. `rewound`: the journal is another one than the cursor was made on. */
-  readonly reason: 'archived' | 'rewound'
+  /** `archived`: they are no longer available. `missing`: nor is a segment that stood between others. `rewound`: the journal is another one than the cursor was made on. */
+  readonly reason: 'archived' | 'missing' | 'rewound'
 }
 
 /** Where hand-over begins. */
@@ -67,7 +67,7 @@ export function* locate(
     if (number < holding && (peaks.get(number) ?? 0) <= cursor.seq) continue
     const above = search.first(number, { above: cursor.seq })
     if (above !== undefined)
-      return { ...above.place, gap: missingBetween(cursor.seq, above.record.seq, number) }
+      return { ...above.place, gap: search.before(cursor.seq, above.record.seq, number) }
     yield
   }
   return { position: end, since: end.offset, gap: undefined }
@@ -79,7 +79,7 @@ export function* locate(
  */
 export function missingBetween(last: number, first: number, segment: number): Gap | undefined {
   const from = last + 1
-  return segment > from && first > from ? { from, to: first - 1, reason: 'archived' } : undefined
+  return segment > from && first > from ? { from, to: first - 1, reason: 'missing' } : undefined
 }
 
 /** A record's place, before it and after it. */
@@ -120,6 +120,12 @@ class Search {
       yield
     }
     return any
+  }
+
+  /** What is missing between a cursor and the first record above it. */
+  before(last: number, first: number, segment: number): Gap | undefined {
+    const gap = missingBetween(last, first, segment)
+    return gap && segment === this.#history.first() ? { ...gap, reason: 'archived' } : gap
   }
 
   *rewound(cursor: CursorLike, head: number): Generator<void, Start> {

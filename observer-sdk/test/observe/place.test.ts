@@ -71,7 +71,7 @@ for (const [way, open] of Object.entries(ways)) {
     t.teardown(() => follower.close())
     const { seqs, gaps } = await takeTo(follower, journal.seq)
     t.same(seqs, [...upTo(1, 3), ...upTo(7, journal.seq)])
-    t.same(gaps, [{ from: 4, to: 6, reason: 'archived' }])
+    t.same(gaps, [{ from: 4, to: 6, reason: 'missing' }])
   })
 }
 

@@ -178,6 +178,22 @@ export const cursorVectors: readonly Vector[] = [
     facts: { ...fourFacts, gap: { from: 5, reason: 'rewound', to: 9 } },
   },
   {
+    name: 'cursor-before-a-segment-that-is-missing',
+    shows: 'a segment between two others is not there: a gap up to what stands behind it',
+    cites: ['U7', 'OB-47'],
+    files: { [one]: four, 'seg-00000009.jsonl': arrives(9) },
+    cursor: at(4),
+    facts: {
+      live: [1, 2, 3, 4, 9].map(received),
+      head: 9,
+      anomalies: { seq_hole: 1 },
+      activity: [1, 2, 3, 4, 9],
+      gap: { from: 5, reason: 'missing', to: 8 },
+      news: mailNews(9),
+      sections: inbox,
+    },
+  },
+  {
     name: 'cursor-above-the-head-of-a-hidden-end',
     shows:
       'what is called the newest segment cannot be read: nothing to hand over, and no gap until it can be',

@@ -8,7 +8,7 @@ export interface NaiveCursor {
 
 export interface Gap {
   from: number
-  reason: 'archived' | 'rewound'
+  reason: 'archived' | 'missing' | 'rewound'
   to: number
 }
 
@@ -31,6 +31,7 @@ export function handOver(
   cursor: NaiveCursor,
   records: readonly StoredRecord[],
   head: number,
+  firstSegment: number,
   isEndUnreadable: boolean,
 ): { records: readonly NaiveRecord[]; gap: Gap | null } {
   const there = records.filter(record => record.seq === cursor.seq)
@@ -48,7 +49,13 @@ export function handOver(
   const lost = first !== undefined && first.seq > cursor.seq + 1 && (first.segment ?? 0) > cursor.seq + 1
   return {
     records: start === -1 ? [] : records.slice(start),
-    gap: lost ? { from: cursor.seq + 1, reason: 'archived', to: first.seq - 1 } : null,
+    gap: lost
+      ? {
+          from: cursor.seq + 1,
+          reason: first.segment === firstSegment ? 'archived' : 'missing',
+          to: first.seq - 1,
+        }
+      : null,
   }
 }
 

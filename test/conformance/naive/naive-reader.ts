@@ -96,7 +96,7 @@ export function readNaively(eventsDir: string, cursorFile: unknown, rules: Rules
   const delivery =
     cursor === undefined || !exists
       ? { records: scan.applied, gap: null }
-      : handOver(cursor, handable(all), head.seq, isEndUnreadable(eventsDir, pad, segments))
+      : handOver(cursor, handable(all), head.seq, firstSegment, isEndUnreadable(eventsDir, pad, segments))
   const news = cursor === undefined ? [] : delivery.records
 
   return {

@@ -77,9 +77,6 @@ class Session {
   readonly #parents: Every | undefined
   readonly #producers: Every | undefined
   readonly #parent = process.ppid
-  readonly #missing: MissingSegments
-  /** How far the numbers were accounted for. */
-  #readTo: number
   readonly #producer: ProducerWatch | undefined
   #end: End | undefined
   #arrived: { readonly batch: FeedBatch | undefined } | { readonly error: unknown } | undefined
@@ -95,11 +92,9 @@ class Session {
     const { start } = beginning
     const from = start.kind === 'head' ? feed.head : start
     this.#progress = new Progress(from.seq, from.writer, feed.head.checkpointSeq)
-    this.#readTo = from.seq
     this.#project = feed.projectId
     const { begin } = claim
     if (begin !== undefined) this.#begins = () => this.#storeBegin(begin)
-    this.#missing = new MissingSegments(() => PastRecords.open(location.eventsDir))
     this.#committer = new Committer(claim.save, () => this.#place(), claim.stored)
     const nowMs = performance.now()
     this.#heartbeat = plan.heartbeatMs === undefined ? undefined : new Heartbeat()
@@ -268,13 +263,11 @@ class Session {
     if (gap !== undefined) {
       await this.#tell(gap)
       if (gap.reason === 'rewound') this.#progress.stand(gap.from - 1)
-      this.#readTo = Math.max(gap.to, this.#progress.seq)
     }
     // Before the gap was told, nothing of another journal was passed.
     if (gap?.reason === 'rewound' || this.#progress.seq === 0) this.#project = this.#parts.feed.projectId
     for (const entry of entries) {
       if (this.#end !== undefined) break
-      await this.#tellMissing(entry.record.seq)
       await this.#handle(entry)
       if (printer.out.isFull) await this.#flush()
     }
@@ -285,12 +278,6 @@ class Session {
   #tell(gap: Gap): Promise<void> {
     const { plan, printer } = this.#parts
     return tellGap(gap, plan, printer.report, () => this.#flush())
-  }
-
-  /** What stands between the last record that was read and this one, and is not there. */
-  async #tellMissing(seq: number): Promise<void> {
-    for (const gap of this.#missing.between(this.#readTo, seq)) await this.#tell(gap)
-    this.#readTo = Math.max(seq, this.#readTo)
   }
 
   async #handle(entry: Entry): Promise<void> {
