@@ -201,6 +201,8 @@ export class EventFile {
     if (count === buffer.length) return lines.length
     let ends = 0
     for (const byte of buffer.subarray(end.length, Math.max(end.length, count))) if (byte === LF) ends++
+    // A line that lacks nothing but its end is not written a second time.
+    if (count > end.length && buffer[count] === LF) this.#standing = new Set([identityOf(lines[ends] ?? '')])
     return ends
   }
 
@@ -212,6 +214,7 @@ export class EventFile {
       if (this.#isNameDue) disk.syncDirectory(dirname(this.path))
     } catch (error) {
       this.close()
+      this.#standing = new Set()
       throw error
     }
     this.#isNameDue = false

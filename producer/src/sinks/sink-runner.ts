@@ -101,7 +101,7 @@ export class SinkRunner {
     return {
       sink: name,
       identity,
-      why: null,
+      why: this.#troubles.why,
       lag_ms: nowMs - this.#idleMs,
       gaps: { ...this.#gaps },
       ...progress,

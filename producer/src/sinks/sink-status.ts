@@ -21,6 +21,7 @@ export type SinkStatus = {
   readonly identity: string
   /** `off`: its watermark cannot be read, so that it delivers nothing. */
   readonly state: 'working' | 'held' | 'off'
+  /** Why it is off, or what is in its way besides its lanes: a watermark that cannot be kept, a journal that cannot be read. */
   readonly why: string | null
   /** Every lane that is not held has dealt with everything up to here; null where that is unknown. */
   readonly seq: number | null

@@ -4,16 +4,21 @@ import type { SinkLog } from './log.js'
 export class Troubles {
   readonly #sink: string
   readonly #log: SinkLog
-  readonly #said: Set<string> = new Set()
+  readonly #said: Map<string, string> = new Map()
 
   constructor(sink: string, log: SinkLog) {
     this.#sink = sink
     this.#log = log
   }
 
+  /** What is in its way now; null if nothing is. */
+  get why(): string | null {
+    return [...this.#said.values()].join('; ') || null
+  }
+
   begin(what: string, why: string): void {
     if (this.#said.has(what)) return
-    this.#said.add(what)
+    this.#said.set(what, why)
     const sink = this.#sink
     this.#log({ level: 'error', code: 'sink_trouble', message: `${sink}: ${why}`, fields: { sink } })
   }

@@ -64,6 +64,18 @@ t.test('event file - KS-72 a full disk takes what fits, and the rest follows whe
   t.end()
 })
 
+t.test('event file - KS-72 a full disk that takes all of a line but its end is not given it twice', t => {
+  const { file, fs, path } = setUp(t)
+  fs.break('writeSync', path, 7)
+  t.match(file.append(['one', 'two', 'three']), { taken: 1, failure: /full/ })
+  fs.heal()
+  t.same(file.append(['two', 'three']), { taken: 1, failure: undefined })
+  t.equal(textOf(path), 'one\ntwo\n')
+  t.equal(file.append(['three']).taken, 1)
+  t.equal(textOf(path), 'one\ntwo\nthree\n')
+  t.end()
+})
+
 t.test('event file - J11 what cannot be synced was not taken, and comes again', t => {
   const { file, fs, path } = setUp(t)
   file.append(['one'])

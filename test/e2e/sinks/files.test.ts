@@ -343,6 +343,12 @@ row(
     burst(scene, 2)
     await scene.until('two are told', () => mail(linesIn(path)).includes(2))
     t.equal(said(producer.stderr, 'sink_trouble').length, 1)
+    const asked = scene.run(['status', '--store', scene.store])
+    t.equal(await scene.endOf(asked), 0, asked.stderr)
+    t.match(asked.stdout, /\nsink {6}file:.*; the watermark cannot be kept: /, 'for who looks later')
+    const doctor = scene.run(['doctor', '--only', 'sinks', '--store', scene.store])
+    t.equal(await scene.endOf(doctor), 1, doctor.stdout)
+    t.match(doctor.stdout, /^fail +sinks +file:.*: the watermark cannot be kept: /)
     t.equal(await producer.stop(), 0)
   },
 )

@@ -36,7 +36,7 @@ export function listConsumers(env: Environment): string[] {
       .map(file => file.slice(0, -SUFFIX.length))
       .sort()
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return []
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return []
     throw error
   }
 }

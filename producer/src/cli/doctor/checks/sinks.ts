@@ -20,6 +20,8 @@ export const sinks: Check = {
         why === null ? [] : [`${identity}${lane === '' ? '' : ` of ${lane}`} is held: ${why}`],
       ),
     )
+    const troubled = all.flatMap(({ identity, why }) => (why === null ? [] : [`${identity}: ${why}`]))
+    if (troubled.length > 0) return troubleFound(troubled)
     const [first] = held
     if (first === undefined) return fine(`${all.length} of them`)
     return {
@@ -37,6 +39,15 @@ function offFound(off: readonly SinkLine[]): Found {
     status: 'fail',
     evidence: `${identity} is off: ${why}${more(off.length)}`,
     remedy: `put the file back, or rm ${shellWord(file)} to begin at the head; then start the producer again`,
+  }
+}
+
+function troubleFound(troubled: readonly string[]): Found {
+  return {
+    status: 'fail',
+    evidence: `${troubled[0]}${more(troubled.length)}`,
+    remedy:
+      'mend what it names before the producer is started again: without its watermark a sink tells again what it told, and a new one passes over what came meanwhile',
   }
 }
 
