@@ -85,7 +85,10 @@ function sinkText({ identity, state, why, behind, lanes, held }: SinkLine): stri
       const name = lane === '' ? 'held' : `${lane} is held`
       return `${name}${for_ms > 0 ? ` for ${formatDuration(for_ms)}` : ''}: ${reason}`
     })
-  return [`${identity}: ${words}`, ...(why === null ? [] : [why]), ...stuck].join('; ') + (stuck.length > 0 ? more(held) : '')
+  return (
+    [`${identity}: ${words}`, ...(why === null ? [] : [why]), ...stuck].join('; ') +
+    (stuck.length > 0 ? more(held) : '')
+  )
 }
 
 /** While a producer runs without it, a sink was given up; while none runs, its watermark is what the next one goes on from. */
