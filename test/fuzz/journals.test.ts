@@ -65,7 +65,7 @@ async function observed(
       head_seq: observer.head.seq,
       attention_required: observer.board().attention_required,
       registry_authoritative: observer.board().registryAuthoritative,
-      gap: handed.find(({ gap }) => gap !== undefined)?.gap ?? null,
+      gap: handed[0]?.gap ?? null,
       news: handed.flatMap(({ news }) =>
         news.map(({ seq, event = '' }) => ({ seq, wake: wakeClassOf(event) })),
       ),
