@@ -151,6 +151,34 @@ t.test('doctor - what stands in the place of the lock or of the socket is named 
   }
 })
 
+t.test('doctor - CL-64 a store of another owner, and one that cannot be made', { skip: !isRoot }, async t => {
+  const machine = new Machine(t)
+  t.match(await machine.look(t, 'store-writable'), { status: 'unknown', evidence: 'there is no store' })
+  mkdirSync(machine.store, { recursive: true, mode: 0o755 })
+  chownSync(machine.store, 1234, 1234)
+  const back = async (path: string): Promise<void> => {
+    const { status, remedy } = await machine.look(t, 'store-writable')
+    t.equal(status, 'fail')
+    t.match(remedy, `run as user 1234 if it is theirs; if it is yours: sudo chown -R 0 ${path}`)
+    t.equal(spawnSync('sh', ['-c', /sudo (chown .*)/.exec(remedy ?? '')?.[1] ?? 'false']).status, 0)
+  }
+  await back(machine.store)
+  machine.fill()
+  const events = join(machine.store, 'events')
+  spawnSync('chown', ['-R', '1234', events])
+  machine.env['NODE_OPTIONS'] = closedDirectory(events, events, 'EACCES').join('=')
+  await back(events)
+  delete machine.env['NODE_OPTIONS']
+  t.match(await machine.look(t, 'store-modes'), { status: 'ok' })
+  const above = join(machine.home, 'state')
+  rmSync(machine.store, { recursive: true })
+  machine.env['NODE_OPTIONS'] = closedDirectory(above, above, 'EACCES').join('=')
+  const seen = await machine.look(t, 'store-writable')
+  t.match(seen, { status: 'fail', evidence: `${above} cannot be written, so no store` })
+  t.equal(spawnSync('sh', ['-c', /sudo (install .*)/.exec(seen.remedy ?? '')?.[1] ?? 'false']).status, 0)
+  t.equal(statSync(machine.store).mode & 0o777, 0o700)
+})
+
 t.test('doctor - a sink that is held, one that is off, and one that nothing runs', async t => {
   const machine = new Machine(t).fill()
   const journal = openJournal({ storeDir: machine.store })
@@ -194,8 +222,25 @@ t.test('doctor - a remedy can be typed as it is printed, whatever the store is c
   const { remedy } = await machine.look(t, 'producer', ...url)
   t.match(
     remedy,
-    /^start it: kim-producer run --store '.*my store'\\''s\/it' --url http:\/\/127\.0\.0\.1:9, or /,
+    /^start it: kim-producer run --store '.*my store'\\''s\/it' --url http:\/\/127\.0\.0\.1:9 --allow-loopback, or /,
   )
+  const flags = [
+    '--dialect',
+    'hosted',
+    '-p',
+    'loom',
+    '-p',
+    'a, b',
+    '--personas',
+    'x,c\\,d',
+    '--max-replay',
+    '200',
+  ]
+  const more = ['--events-file', 'my rot.ndjson', '--no-gc', '--segment-bytes', '64k']
+  const all = await machine.look(t, 'producer', ...url, ...flags, ...more)
+  const words = `--url http://127.0.0.1:9 --dialect hosted --allow-loopback --persona loom --persona 'a, b' --personas x --personas 'c\\,d' --max-replay 200 --events-file '${join(process.cwd(), 'my rot.ndjson')}' --segment-bytes 65536 --no-gc`
+  t.ok(all.remedy?.includes(` ${words}, or kim-producer install-service --store `), `CL-64 ${all.remedy}`)
+  t.ok(all.remedy?.endsWith(words))
   const above = dirname(machine.store)
   chmodSync(above, 0o777)
   const seen = await machine.look(t, 'ancestors')

@@ -158,7 +158,11 @@ t.test('doctor - a producer that never ran, stopped, died, hangs, or is another 
   t.match(await machine.look(t, 'producer'), { status: 'ok' })
   t.match(await machine.look(t, 'version'), { status: 'warn', evidence: /0\.0\.1 runs/, remedy: /restart/ })
   spawnSync('touch', ['-d', '10 minutes ago', join(machine.store, 'run', 'health.json')])
-  t.match(await machine.look(t, 'producer'), { status: 'fail', evidence: /hangs, or is suspended/ })
+  t.match(await machine.look(t, 'producer'), {
+    status: 'fail',
+    evidence: /hangs, or is suspended/,
+    remedy: /: kill -CONT \d+, or kill -9 \d+ \(nothing is lost\), then start it: kim-producer run/,
+  })
   machine.health({ state: 'running', pid: process.pid, disk: 'full' })
   t.match(await machine.look(t, 'producer'), { status: 'fail', evidence: /disk is full/ })
 })

@@ -30,13 +30,19 @@ export function unsafe(
 }
 
 /** Somebody else's file may be this one's, copied or made by root: it is kept, and given back with one command. */
-export function foreignOwner(path: string, owner: number, uid: number): KimError {
-  return unsafe(path, `it belongs to user ${owner}, not to user ${uid}`, ownerRemedy(path, owner, uid))
+export function foreignOwner(path: string, owner: number, uid: number, isDirectory = false): KimError {
+  return unsafe(
+    path,
+    `it belongs to user ${owner}, not to user ${uid}`,
+    ownerRemedy(path, owner, uid, isDirectory),
+  )
 }
 
 /** What to do about a file of the store that has another owner; all of it is in the journal, so none is taken away. */
-export function ownerRemedy(path: string, owner: number, uid: number): string {
-  return `run as user ${owner} if it is theirs; if it is yours: sudo chown ${uid} ${shellWord(path)} (chown -R for all of a store)`
+export function ownerRemedy(path: string, owner: number, uid: number, isDirectory: boolean): string {
+  const mine = `${uid} ${shellWord(path)}`
+  const command = isDirectory ? `chown -R ${mine}` : `chown ${mine} (chown -R for all of a store)`
+  return `run as user ${owner} if it is theirs; if it is yours: sudo ${command}`
 }
 
 /** After a failed sync nobody knows what the disk holds. */

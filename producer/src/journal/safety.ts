@@ -20,7 +20,7 @@ export function checkOwn(path: string, stat: FileStat, uid: number | undefined):
   if (!stat.isDirectory()) throw unsafe(path, 'it is not a directory')
   // Without user numbers (Windows) the mode bits say nothing either; the directory's own ACL guards it.
   if (uid === undefined) return
-  if (isForeign(stat, uid)) throw foreignOwner(path, stat.uid, uid)
+  if (isForeign(stat, uid)) throw foreignOwner(path, stat.uid, uid, true)
   if ((stat.mode & WRITABLE_BY_OTHERS) !== 0) {
     const mode = (stat.mode & 0o777).toString(8).padStart(4, '0')
     // Not done unasked: what others put there meanwhile would then look like the store's own.

@@ -418,7 +418,7 @@ t.test('safety - a store of somebody else is refused', t => {
   const own = host.uid ?? 0
   t.throws(() => store.open({ host: { ...host, uid: own + 1 } }), {
     code: 'not_permitted',
-    hint: new RegExp(`run as user ${own} if it is theirs; .* sudo chown ${own + 1} ${store.paths.root} `),
+    hint: new RegExp(`run as user ${own} if it is theirs; .* sudo chown -R ${own + 1} ${store.paths.root}$`),
   })
   t.end()
 })

@@ -1,6 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { shellWord } from '@kim/cli-kit'
 import type { Environment, JsonObject, StorePaths } from '@kim/manifest'
 import { isJsonObject } from '@kim/manifest'
 import { memoryCursors, noJournalAt, type Observer, openObserver } from '@kim/observer-sdk'
@@ -9,18 +8,17 @@ import type { ServicePlace } from '../../service/target.js'
 import type { Answer, Directory } from '../../source/answer.js'
 import { openSource } from '../../source/open-source.js'
 import type { Source } from '../../source/source.js'
-import { runFlags } from '../run/flags.js'
 import type { RunOptions } from '../run/options.js'
 import { askedSign } from '../status/asked-sign.js'
 import { type LastSign, lastSign } from '../status/last-sign.js'
 import { storeCommand } from '../store-flags.js'
 import { version } from '../version.js'
 
-const USUAL_URL = runFlags.find(({ name }) => name === 'url')?.default
-
 /** What a check looks at. Everything that costs something is had once, when the first check asks. */
 export class Context {
   readonly options: RunOptions
+  /** The flags of `run` that were given, but for the store, each as it is typed. */
+  readonly given: readonly string[]
   readonly paths: StorePaths
   readonly env: Environment
   readonly home: string = homedir()
@@ -36,6 +34,7 @@ export class Context {
 
   constructor(parts: {
     readonly options: RunOptions
+    readonly given: readonly string[]
     readonly paths: StorePaths
     readonly env: Environment
     readonly run: Runner
@@ -44,6 +43,7 @@ export class Context {
     readonly signal: AbortSignal
   }) {
     this.options = parts.options
+    this.given = parts.given
     this.paths = parts.paths
     this.env = parts.env
     this.run = parts.run
@@ -74,10 +74,9 @@ export class Context {
     return storeCommand(words, this.paths.root, this.env)
   }
 
-  /** The same for one that starts a producer: on the server that was asked about, unless that is the usual one. */
+  /** The same for one that starts a producer, with every flag of `run` that was asked with. */
   starting(words: string): string {
-    const { url } = this.options.server
-    return `${this.command(words)}${url === USUAL_URL ? '' : ` --url ${shellWord(url)}`}`
+    return [this.command(words), ...this.given].join(' ')
   }
 
   /** The journal as a reader sees it; undefined if there is none. */

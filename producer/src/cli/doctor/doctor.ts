@@ -5,6 +5,7 @@ import { systemRunner } from '../../service/host.js'
 import { servicePlace, targetOf } from '../../service/target.js'
 import { report } from '../report.js'
 import { runOptions } from '../run/options.js'
+import { runWords } from '../service/run-args.js'
 import type { Check, Found } from './check.js'
 import { CHECKS } from './checks.js'
 import { Context } from './context.js'
@@ -20,6 +21,7 @@ export async function run(input: Input, io: Io): Promise<number> {
   const options = runOptions(input, io)
   const context = new Context({
     options,
+    given: runWords(input),
     paths: storePaths(options.storeDir),
     env: io.env,
     run: systemRunner,

@@ -30,7 +30,7 @@ export const producer: Check = {
       return {
         status: 'fail',
         evidence: `pid ${pid} holds the store, but its ${seen}: it hangs, or is suspended`,
-        remedy: `if it is not meant to be: kill -CONT ${pid}, or kill ${pid} and start it again`,
+        remedy: `if it is not meant to be: kill -CONT ${pid}, or kill -9 ${pid} (nothing is lost), then ${start}`,
       }
     }
     if (health['disk'] === 'full') {

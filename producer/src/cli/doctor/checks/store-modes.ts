@@ -15,6 +15,7 @@ interface Flaw {
   readonly mode: number | undefined
   /** Whose it is, where that is not who asks. */
   readonly owner?: number
+  readonly isDirectory?: boolean
 }
 
 /** Nobody else may read mail, or put a file in a store's place. */
@@ -60,7 +61,7 @@ function judged(root: string, first: Flaw, flaws: readonly Flaw[], uid: number, 
       remedy:
         first.owner === undefined
           ? `look where it came from: ls -la ${shellWord(first.path)}; then take it away: mv ${shellWord(first.path)} ${shellWord(`${root}.${basename(first.path)}`)}`
-          : ownerRemedy(first.path, first.owner, uid),
+          : ownerRemedy(first.path, first.owner, uid, first.isDirectory === true),
     }
   }
   return {
@@ -79,19 +80,19 @@ function walk(path: string, uid: number, flaws: Flaw[], seen: { count: number })
   if (isDirectory) for (const name of readdirSync(path)) walk(join(path, name), uid, flaws, seen)
 }
 
-/** Adds what is wrong with a path; says whether it is a directory. */
+/** Adds what is wrong with a path; says whether it is a directory to look into: in another owner's, all is theirs. */
 function judge(path: string, uid: number, flaws: Flaw[], seen: { count: number }): boolean {
   seen.count += 1
   const stat = lstatSync(path)
   const isDirectory = stat.isDirectory()
   if (stat.isSymbolicLink()) flaws.push({ path, why: 'a symbolic link', mode: undefined })
   else if (stat.uid !== uid)
-    flaws.push({ path, why: `belongs to user ${stat.uid}`, mode: undefined, owner: stat.uid })
+    flaws.push({ path, why: `belongs to user ${stat.uid}`, mode: undefined, owner: stat.uid, isDirectory })
   else if (!isDirectory && !stat.isFile() && !stat.isSocket()) {
     flaws.push({ path, why: 'neither a file nor a directory', mode: undefined })
   } else if ((stat.mode & OTHERS) !== 0) {
     const why = `mode ${(stat.mode & 0o777).toString(8).padStart(4, '0')}`
     flaws.push({ path, why, mode: isDirectory ? 0o700 : 0o600 })
   }
-  return isDirectory
+  return isDirectory && stat.uid === uid
 }

@@ -1,6 +1,7 @@
 import { accessSync, chmodSync, constants, existsSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { shellWord } from '@kim/cli-kit'
-import { systemCode } from '../../../journal/failure.js'
+import { ownerRemedy, systemCode } from '../../../journal/failure.js'
 import { type Check, type Found, fine, unseen } from '../check.js'
 
 const OWNER_ALL = 0o700
@@ -10,7 +11,7 @@ export const storeWritable: Check = {
   id: 'store-writable',
   about: 'its owner can write to the store',
   look: ({ hasStore, paths }) => {
-    if (!hasStore) return unseen('there is no store')
+    if (!hasStore) return unmade(paths.root)
     const { root, events, checkpoints, archive, blobs, run } = paths
     const there = [root, events, checkpoints, archive, blobs, run].filter(path => existsSync(path))
     for (const path of there) {
@@ -24,13 +25,46 @@ export const storeWritable: Check = {
   },
 }
 
+/** What keeps a store from being made is told before somebody tries. */
+function unmade(root: string): Found {
+  const path = standing(root)
+  const { uid: owner } = statSync(path)
+  const uid = process.getuid?.()
+  if (path === root && uid !== undefined && owner !== uid) {
+    const evidence = `${root} belongs to user ${owner}, not to user ${uid}: no store can be made there`
+    return { status: 'fail', evidence, remedy: ownerRemedy(root, owner, uid, true) }
+  }
+  try {
+    accessSync(path, constants.W_OK | constants.X_OK)
+    return unseen('there is no store')
+  } catch (error) {
+    const code = systemCode(error) ?? String(error)
+    if (path === root || code === 'EROFS' || uid === undefined) return closed(path, code)
+    return {
+      status: 'fail',
+      evidence: `${path} cannot be written, so no store can be made below it: ${code}`,
+      remedy: `name another one with --store DIR, or have it made: sudo install -d -m 700 -o ${uid} ${shellWord(root)}`,
+    }
+  }
+}
+
+/** The path itself, else what of it stands. */
+function standing(path: string): string {
+  return existsSync(path) || path === dirname(path) ? path : standing(dirname(path))
+}
+
 function closed(path: string, code: string): Found {
   const evidence = `${path} cannot be written: ${code}`
-  const mode = statSync(path).mode & 0o777
+  const { mode: bits, uid: owner } = statSync(path)
+  const mode = bits & 0o777
+  const uid = process.getuid?.()
   if (code === 'EROFS') {
     const remedy =
       'its file system is read-only: find out why (dmesg), mount it for writing, then start the producer again'
     return { status: 'fail', evidence, remedy }
+  }
+  if (uid !== undefined && owner !== uid) {
+    return { status: 'fail', evidence, remedy: ownerRemedy(path, owner, uid, true) }
   }
   if ((mode & OWNER_ALL) === OWNER_ALL) {
     return {
