@@ -341,11 +341,12 @@ row(
       { consumer: 'broken', seq: null, behind: null, in_use: false },
       { consumer: 'session', seq: head_seq - 2, behind: 2, in_use: false },
     ])
+    writeFileSync(join(directory, 'near.json'), JSON.stringify({ ...place, seq: head_seq - 1 }))
     mkdirSync(join(directory, 'session.json.lock'))
     const text = await words(t, scene)
     t.match(
       text,
-      /\nconsumer {2}broken: its file is damaged\nconsumer {2}session: 2 records behind, in use\n/,
+      /\nconsumer {2}broken: its file is damaged\nconsumer {2}near: 1 record behind\nconsumer {2}session: 2 records behind, in use\n/,
     )
   },
 )

@@ -7,7 +7,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import t from 'tap'
 import {
   consumerPath,
@@ -56,7 +56,15 @@ t.test('consumer file - what is no cursor is refused, never taken for none', t =
     '{"project_id":"p","seq":1,"writer":5}',
   ]) {
     writeFileSync(path, text)
-    t.throws(() => readConsumer(path), { code: 'cursor_invalid', exitCode: 2 }, text)
+    t.throws(
+      () => readConsumer(path),
+      {
+        code: 'cursor_invalid',
+        exitCode: 2,
+        hint: `remove it to begin anew: kim-tail cursors rm ${basename(path, '.json')}`,
+      },
+      text,
+    )
   }
   t.end()
 })

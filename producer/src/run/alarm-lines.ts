@@ -1,3 +1,4 @@
+import { shellWord } from '@kim/cli-kit'
 import { isJsonObject, type JsonObject } from '@kim/manifest'
 import { type AccountKind, accountEnd, accountMember, accountReason } from '../core/account-reason.js'
 import type { Draft } from '../journal/draft.js'
@@ -66,7 +67,7 @@ function capped({ agent: persona, summary: message }: Draft, { dropped }: JsonOb
     code: 'replay_capped',
     persona,
     message,
-    hint: 'more came in while nothing ran than --max-replay lets through, so none of it is news: kim-tail -p NAME shows it, and a larger --max-replay would have told it',
+    hint: `more came in while nothing ran than --max-replay lets through, so none of it is news: kim-tail -p ${shellWord(persona.replaceAll(',', '\\,'))} --since 1d shows it, and a larger --max-replay would have told it`,
     ...(typeof dropped === 'number' ? { fields: { dropped } } : {}),
   }
 }

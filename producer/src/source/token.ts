@@ -69,7 +69,10 @@ function checkOwn(fs: FileSystem, fd: number, path: string, uid: number | undefi
   // Without user numbers (Windows) the mode bits say nothing either.
   if (uid === undefined) return
   if (stat.uid !== uid && stat.uid !== 0) {
-    throw refuse(`belongs to user ${stat.uid}`, 'whoever owns it can read it; make it your own')
+    throw refuse(
+      `belongs to user ${stat.uid}`,
+      `whoever owns it can read it; if it is yours: sudo chown ${uid} ${shellWord(path)}`,
+    )
   }
   if ((stat.mode & ANYBODY_BUT_OWNER) !== 0) throw refuse('is open to others', `chmod 600 ${shellWord(path)}`)
 }

@@ -156,7 +156,11 @@ t.test('token - a file of somebody else is refused with 77 (KS-83)', async t => 
     fstatSync: fd => Object.assign(nodeFileSystem.fstatSync(fd), { uid: 4711 }),
   }
   const path = tokenFile(t, SECRET)
-  t.match(await refusal({ tokenFile: path, fs, uid: 42 }), { code: 'not_permitted', exitCode: 77 })
+  t.match(await refusal({ tokenFile: path, fs, uid: 42 }), {
+    code: 'not_permitted',
+    exitCode: 77,
+    hint: /sudo chown 42 /,
+  })
   t.equal(await refusal({ tokenFile: path, fs, uid: 4711 }), undefined)
   t.equal(
     await refusal({ tokenFile: path, fs, uid: undefined }),

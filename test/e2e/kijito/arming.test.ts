@@ -87,7 +87,7 @@ row(
     t.match(JSON.parse(lines[0] ?? '{}'), {
       persona: 'argus',
       msg: 'argus: 51 messages up to 55 wake nobody',
-      hint: /--max-replay/,
+      hint: /--max-replay .* kim-tail -p argus /,
       dropped: 51,
     })
   },

@@ -179,11 +179,11 @@ row(
     const template = join(scene.home, '{persona}.ndjson')
     t.match(
       (await imported(scene, [base], '--dry-run')).out,
-      /\nno event file of argus, river at the usual places; .*--events-file-template\n$/,
+      /\nno event file of argus, river at the usual places; .*--events-file-template\nwhere more than 50 messages wait .*--max-replay N\n$/,
     )
     writeFileSync(join(scene.home, 'argus.ndjson'), '', { mode: 0o600 })
     const { out } = await imported(scene, [base], '--dry-run', '--events-file-template', template)
-    t.equal(out.split('\n').at(-2), `no event file of river at ${template}`)
+    t.equal(out.split('\n').at(-3), `no event file of river at ${template}`)
   },
 )
 
@@ -392,7 +392,14 @@ row('switch-over', 'a machine goes over: nothing is lost, nobody is woken twice'
       out,
       new RegExp(`${old('argus')}\n  followed by process \\d+: tail -n 0 -s 0.1 -F .*argus.jsonl\n`),
     )
-  t.match(out, /replace what follows it by: kim-tail --store .* --persona argus -f -o monitor\n/)
+  t.match(
+    out,
+    /replace what follows it by: kim-tail --store .* --persona argus -f -o monitor --consumer argus --start earliest\n/,
+  )
+  t.ok(
+    out.includes(`give the service --events-file-template '${join(files, '{persona}.jsonl')}'\n`),
+    'the flag as it is to be typed',
+  )
   t.match(out, /river\.jsonl is followed by nobody now\n {2}warning: others may read it; .*0600/)
   t.equal(out.match(/others may read it/g)?.length, 1, 'of that file alone')
   const producer = scene.start([...ALL, '--events-file-template', join(files, '{persona}.jsonl')])

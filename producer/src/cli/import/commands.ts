@@ -23,10 +23,16 @@ export const importCommands: readonly Command[] = [
         about: 'the server that the files must be about (default: the one they name)',
       },
       {
+        name: 'events-file',
+        kind: 'path',
+        value: 'F',
+        about: 'where it wrote the events of all inboxes, to tell who still follows them',
+      },
+      {
         name: 'events-file-template',
         kind: 'path',
         value: 'F',
-        about: 'where it wrote its events, to tell who still follows them (default: the usual places)',
+        about: 'as --events-file, one file per persona; F holds {persona} (default: the usual places)',
       },
       storeFlag,
       dryRunFlag,

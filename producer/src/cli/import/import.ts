@@ -6,9 +6,12 @@ import type { JournalOptions } from '../../journal/options.js'
 import { canonicalSource } from '../../journal/source.js'
 import { withJournal, withRehearsal } from '../open-store.js'
 import { report } from '../report.js'
+import { MAX_REPLAY_DEFAULT } from '../run/flags.js'
+import { eventsFileOf } from '../run/sink-options.js'
 import { storeOf } from '../store-flags.js'
 import { factsOf, type Outcome, outcomeOf } from './facts.js'
-import { type OlderEventFile, olderEventFiles } from './older-files.js'
+import { followCommand } from './follow-command.js'
+import { isForAll, type OlderEventFile, olderEventFiles } from './older-files.js'
 import { flockHolder } from './processes.js'
 import { type OlderState, readStateFile } from './state-file.js'
 import { statePaths } from './state-paths.js'
@@ -24,12 +27,13 @@ export function run(input: Input, io: Io): number {
   const [first] = states
   const source = first?.source ?? ''
   const storeDir = storeOf(input, io)
+  const eventsFile = eventsFileOf(input, storeDir)
   const options: JournalOptions = { storeDir, source }
   const dryRun = input.bool('dry-run')
   const taken = dryRun
     ? withRehearsal(options, journal => takeOver(journal, states, storeDir))
     : withJournal(options, journal => takeOver(journal, states, storeDir))
-  say(input, io, { taken, source, storeDir, dryRun })
+  say(input, io, { taken, source, storeDir, dryRun, eventsFile })
   return 0
 }
 
@@ -113,14 +117,19 @@ interface Done {
   readonly source: string
   readonly storeDir: string
   readonly dryRun: boolean
+  /** Absolute; undefined for the usual places. */
+  readonly eventsFile: string | undefined
 }
 
-function say(input: Input, io: Io, { taken, source, storeDir, dryRun }: Done): void {
+function say(input: Input, io: Io, { taken, source, storeDir, dryRun, eventsFile }: Done): void {
   const home = io.env['HOME'] ?? homedir()
-  const template = input.text('events-file-template')
+  const isOneFile = eventsFile !== undefined && isForAll(eventsFile)
+  const someStood = taken.some(({ outcome }) => outcome === 'stands_already')
   const told = taken.map(({ state, outcome }) => {
-    const events = olderEventFiles(state.persona, home, template)
-    const next = `kim-tail --store ${shellWord(storeDir)} --persona ${shellWord(state.persona)} -f -o monitor`
+    const events = olderEventFiles(state.persona, home, eventsFile)
+    const next = isOneFile
+      ? followCommand(storeDir, undefined, someStood)
+      : followCommand(storeDir, state.persona, outcome === 'stands_already')
     return {
       persona: state.persona,
       cursor: state.cursor ?? null,
@@ -147,14 +156,21 @@ function say(input: Input, io: Io, { taken, source, storeDir, dryRun }: Done): v
     `${verb} ${formatCount(count, 'inbox', 'inboxes')} of ${source} into ${storeDir}`,
     ...told.flatMap(({ persona, cursor, outcome, events, next }) => [
       `${persona}: ${WORDS[outcome]}${outcome === 'no_cursor' ? '' : ` ${cursor}`}`,
-      ...events.flatMap(file => eventLines(file, next)),
+      ...(isOneFile ? [] : events.flatMap(file => eventLines(file, next))),
     ]),
+    ...(isOneFile ? told.slice(0, 1) : []).flatMap(({ events, next }) =>
+      events.flatMap(file => eventLines(file, next)),
+    ),
     ...missedLines(
       told.filter(({ events }) => events.length === 0).map(({ persona }) => persona),
-      template,
+      eventsFile,
     ),
+    ...(count > 0 ? [CAP] : []),
   ])
 }
+
+/** Afterwards it is too late to ask for another one. */
+const CAP = `where more than ${MAX_REPLAY_DEFAULT} messages wait in an inbox at the first look, none of them wakes anybody; for more: kim-producer run --max-replay N`
 
 const WORDS: Readonly<Record<Outcome, string>> = {
   taken_over: 'everything is told up to',
@@ -168,7 +184,7 @@ function fileFacts({ path, followers, isOpenToOthers }: OlderEventFile): object 
 }
 
 /** Which file somebody still follows, and what to put in place of that line. */
-function eventLines({ path, followers, isOpenToOthers }: OlderEventFile, next: string): string[] {
+function eventLines({ path, flag, followers, isOpenToOthers }: OlderEventFile, next: string): string[] {
   return [
     `  ${path}${followers.length === 0 ? ' is followed by nobody now' : ''}`,
     ...(isOpenToOthers
@@ -178,16 +194,15 @@ function eventLines({ path, followers, isOpenToOthers }: OlderEventFile, next: s
       : []),
     ...followers.map(({ pid, command }) => `  followed by process ${pid}: ${command.join(' ')}`),
     `  replace what follows it by: ${next}`,
-    `  or leave it as it is, and give the service --events-file-template with the same path`,
+    `  or leave it as it is, and give the service ${flag}`,
   ]
 }
 
 /** A file that was not found may still have a reader, who would hear nothing any more. */
-function missedLines(personas: readonly string[], template: string | undefined): string[] {
+function missedLines(personas: readonly string[], eventsFile: string | undefined): string[] {
   if (personas.length === 0) return []
   const where =
-    template === undefined
-      ? 'the usual places; where the monitor wrote elsewhere, say so with --events-file-template'
-      : template
+    eventsFile ??
+    'the usual places; where the monitor wrote elsewhere, say so with --events-file or --events-file-template'
   return [`no event file of ${personas.join(', ')} at ${where}`]
 }

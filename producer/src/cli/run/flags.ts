@@ -106,6 +106,9 @@ const paceFlags: readonly Flag[] = [
   { name: 'no-fast-path', kind: 'boolean', about: 'do not ask for counts: poll every inbox' },
 ]
 
+/** Messages to one inbox that may have come while nothing ran and still be news (KS-34). */
+export const MAX_REPLAY_DEFAULT = 50
+
 /** What is recorded, and what is announced. */
 const recordFlags: readonly Flag[] = [
   {
@@ -119,7 +122,7 @@ const recordFlags: readonly Flag[] = [
     name: 'max-replay',
     kind: 'integer',
     min: 0,
-    default: 50,
+    default: MAX_REPLAY_DEFAULT,
     value: 'N',
     about: 'messages that may have come while nothing ran and still be news; if there are more, none is',
   },

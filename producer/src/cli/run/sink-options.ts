@@ -34,7 +34,7 @@ export function sinkOptions(input: Input, io: Io, storeDir: string): SinkOptions
   const ledgerDir = `${clientState(io.env, homedir(), 'kim-producer')}/sinks`
   refuseInside(ledgerDir, storeDir, 'the state directory of sinks')
   const heartbeat = input.number('heartbeat')
-  const events = eventsFile(input, storeDir)
+  const events = eventsFileOf(input, storeDir)
   const activityFile = outputFile(input, 'activity-file', storeDir)
   if (events !== undefined && activityFile !== undefined && isOneOf(activityFile, events)) {
     throw usageError(`--activity-file is a file of events: ${activityFile}`, 'name another one')
@@ -66,7 +66,8 @@ export function sinkWarnings(input: Input): string[] {
   ]
 }
 
-function eventsFile(input: Input, storeDir: string): string | undefined {
+/** The event file that is named, or the template of one per persona, absolute. */
+export function eventsFileOf(input: Input, storeDir: string): string | undefined {
   const single = outputFile(input, 'events-file', storeDir)
   const template = outputFile(input, 'events-file-template', storeDir)
   if (single !== undefined && template !== undefined) {
@@ -76,7 +77,10 @@ function eventsFile(input: Input, storeDir: string): string | undefined {
     throw usageError(`--events-file holds ${PLACEHOLDER}`, 'give it as --events-file-template')
   }
   if (template !== undefined && !template.includes(PLACEHOLDER)) {
-    throw usageError(`--events-file-template holds no ${PLACEHOLDER}`, 'it stands for the name of a persona')
+    throw usageError(
+      `--events-file-template holds no ${PLACEHOLDER}`,
+      'it stands for the name of a persona; one file for all of them is --events-file',
+    )
   }
   return single ?? template
 }

@@ -1,4 +1,4 @@
-import { formatDuration, shellWord } from '@kim/cli-kit'
+import { formatCount, formatDuration, shellWord } from '@kim/cli-kit'
 import type { JsonObject, StorePaths } from '@kim/manifest'
 import type { Consumer } from '@kim/observer-sdk'
 import type { Backlog } from './backlog.js'
@@ -75,8 +75,8 @@ function backlogLine({ state, as_of, personas, hidden }: Backlog, nowMs: number)
 }
 
 function sinkText({ identity, state, why, behind, lanes, held }: SinkLine): string {
-  if (state === 'off') return `${identity}: off: ${why}`
-  const lag = behind === 0 ? 'at the head' : `${behind} records behind`
+  if (state === 'off' || behind === null) return `${identity}: off: ${why}`
+  const lag = behind === 0 ? 'at the head' : `${formatCount(behind, 'record')} behind`
   const words = state === 'idle' ? `${lag}, and nothing runs it` : lag
   const stuck = lanes
     .filter(lane => lane.why !== null)
@@ -98,7 +98,7 @@ function forgetText({ state, file }: SinkLine, sign: LastSign): string {
 
 function consumerText({ consumer, behind, in_use: isUsed }: Consumer): string {
   if (behind === null) return `${consumer}: its file is damaged`
-  const lag = behind === 0 ? 'at the head' : `${behind} records behind`
+  const lag = behind === 0 ? 'at the head' : `${formatCount(behind, 'record')} behind`
   return `${consumer}: ${lag}${isUsed ? ', in use' : ''}`
 }
 

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, unlinkSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { usageError } from '@kim/cli-kit'
 import { clientState, isCount, isJsonObject, KimError } from '@kim/manifest'
 import type { Place } from './place.js'
@@ -56,7 +56,7 @@ export function readConsumer(path: string): Place | undefined {
   const place = parsePlace(text)
   if (place === undefined) {
     throw new KimError('cursor_invalid', `${path} holds no cursor`, {
-      hint: 'remove it to begin anew: kim-tail cursors rm NAME',
+      hint: `remove it to begin anew: kim-tail cursors rm ${basename(path, SUFFIX)}`,
     })
   }
   return place

@@ -56,7 +56,7 @@ function acknowledge(
   if (before.projectId !== facts.projectId()) {
     throw usageError(
       `the consumer "${name}" belongs to another journal`,
-      'name that one with --store, or see kim-tail cursors',
+      'name that one with --store, or see kim-tail cursors ls',
     )
   }
   if (seq > before.seq)
