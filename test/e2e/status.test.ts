@@ -112,7 +112,10 @@ row(
     t.match(exec, { sink: 'exec-per-event', identity: 'exec-per-event', ...held })
     t.ok(Number(exec?.['behind']) > 0)
     t.match(file, { sink: 'events-file', identity: `file:${lines}`, state: 'working', behind: 0, held: 0 })
-    t.match(await words(t, scene), /\nsink {6}exec-per-event: [\d,]+ records? behind; held.*: .*exited with 7\n/)
+    t.match(
+      await words(t, scene),
+      /\nsink {6}exec-per-event: [\d,]+ records? behind; held.*: .*exited with 7\n/,
+    )
     t.equal(await producer.stop(), 0, producer.stderr)
     const left = await status(t, scene)
     t.equal(left.state, 'stopped')
@@ -140,7 +143,8 @@ row(
     t.notMatch(await words(t, scene), /to forget it/, 'the next producer may go on with both')
     const one = scene.start(flags)
     await scene.until('it runs', () => one.stderr.includes('"started"'))
-    const line = /\nsink {6}stdout-jsonl: [\d,]+ records? behind, and nothing runs it; to forget it: (rm \S+)\n/
+    const line =
+      /\nsink {6}stdout-jsonl: [\d,]+ records? behind, and nothing runs it; to forget it: (rm \S+)\n/
     const [, command = 'false'] = line.exec(await words(t, scene)) ?? []
     t.equal(spawnSync('sh', ['-c', command]).status, 0, command)
     const { sinks } = await status(t, scene)
