@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
   chownSync,
+  existsSync,
   mkdirSync,
   readFileSync,
   rmSync,
@@ -193,6 +194,12 @@ t.test('doctor - a sink that is held, one that is off, and one that nothing runs
     )
   put('1.json', [])
   t.match(await machine.look(t, 'sinks'), { status: 'ok', evidence: '1 of them' })
+  const holder = openJournal({ storeDir: machine.store })
+  machine.health({ state: 'running', pid: process.pid, sinks: [] })
+  const left = await machine.look(t, 'sinks')
+  t.match(left, { status: 'warn', evidence: 'file:/ev: the producer runs without it' })
+  t.equal(left.remedy, `start the producer with its flag, or forget it: rm ${join(ledgers, '1.json')}`)
+  holder.close()
   put('1.json', [['river', 1, null, 'the disk is full']])
   t.match(await machine.look(t, 'sinks'), {
     status: 'warn',
@@ -206,6 +213,34 @@ t.test('doctor - a sink that is held, one that is off, and one that nothing runs
   t.equal(spawnSync('sh', ['-c', command]).status, 0, command)
   t.match(await machine.look(t, 'sinks'), { status: 'ok', evidence: '0 of them' })
 })
+
+t.test(
+  'doctor - CL-64 a file of events that cannot be written is named before a producer meets it',
+  async t => {
+    const machine = new Machine(t)
+    const shut = join(machine.home, 'shut')
+    mkdirSync(shut)
+    const look = (...flags: string[]): ReturnType<Machine['look']> => machine.look(t, 'sinks', ...flags)
+    const named = ['--events-file', join(shut, 'deep', 'ev.ndjson')]
+    t.match(await look(...named), { status: 'unknown', evidence: 'there is no store' })
+    t.match(await look('--events-file', shut), { status: 'fail', evidence: `${shut}: it is a directory` })
+    const file = join(shut, 'all.ndjson')
+    writeFileSync(file, '')
+    t.match(await look('--activity-file', file), { status: 'unknown' })
+    const below = join(file, '{persona}.ndjson')
+    t.match(await look('--events-file-template', below), {
+      status: 'fail',
+      evidence: `${file} is no directory`,
+    })
+    machine.env['NODE_OPTIONS'] = closedDirectory(shut, shut, 'EACCES').join('=')
+    t.match(await look('--events-file', file), { status: 'fail', evidence: /it cannot be written: EACCES$/ })
+    const template = ['--events-file-template', join(shut, '{persona}.ndjson')]
+    for (const flags of [named, template]) {
+      t.match(await look(...flags), { status: 'fail', evidence: `: ${shut} cannot be written: EACCES` })
+    }
+    t.notOk(existsSync(join(shut, 'deep')), 'and nothing was made')
+  },
+)
 
 t.test('doctor - a directory above the store that others can write to', async t => {
   const machine = new Machine(t).fill()

@@ -146,6 +146,9 @@ row(
     const line =
       /\nsink {6}stdout-jsonl: [\d,]+ records? behind, and nothing runs it; to forget it: (rm \S+)\n/
     const [, command = 'false'] = line.exec(await words(t, scene)) ?? []
+    t.match(one.stderr, 'stdout-jsonl: no flag names it any more')
+    t.match(one.stderr, `if it was given up: ${command}"`, 'run says so as it starts')
+    t.notMatch(both.stderr, '"sink_left"')
     t.equal(spawnSync('sh', ['-c', command]).status, 0, command)
     const { sinks } = await status(t, scene)
     t.match(sinks, [{ identity: `file:${lines}`, state: 'working', file: /\.json$/ }])
@@ -155,6 +158,7 @@ row(
     await scene.until('it says so', () => off.stderr.includes('"sink_off"'))
     await scene.until('it runs', () => off.stderr.includes('"started"'))
     t.match(await status(t, scene), { sinks: [{ identity: `file:${lines}`, state: 'off' }] })
+    t.notMatch(off.stderr, '"sink_left"')
     t.equal((await status(t, scene)).sinks.length, 1)
     const doctor = scene.run(['doctor', '--only', 'sinks', '--store', scene.store])
     t.equal(await scene.endOf(doctor), 1)

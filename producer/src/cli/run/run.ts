@@ -19,6 +19,7 @@ import { remedyOf } from '../../source/remedy.js'
 import type { Source } from '../../source/source.js'
 import { version } from '../version.js'
 import { judgeFlags } from './judge-flags.js'
+import { sayLeftSinks } from './left-sinks.js'
 import { openSinks, type Tellers } from './open-sinks.js'
 import type { RunOptions } from './options.js'
 import { watchedOf } from './watched.js'
@@ -73,6 +74,7 @@ async function serve(
       watchedOf(core.status({ monoMs: systemClock.monoMs(), wallMs: systemClock.wallMs() }), journal.state)
     // Before the first poll, so that a sink that begins now misses nothing of what that brings.
     sinks = openSinks(told, { storeDir, journal, watched, log, io })
+    sayLeftSinks(journal, sinks.status(), log, io)
   } catch (error) {
     journal.close()
     throw error

@@ -1,6 +1,7 @@
 import { KimError } from '@kim/manifest'
 import { hiddenUnread } from '../../status/hidden-unread.js'
 import { type Check, fine, unseen } from '../check.js'
+import type { Context } from '../context.js'
 
 /** Does what the server calls unread stand in the journal. */
 export const backlog: Check = {
@@ -27,11 +28,21 @@ export const backlog: Check = {
       return {
         status: 'warn',
         evidence: `${first}${more}`,
-        remedy: `if it stays so for a minute: ${context.command('kim-producer poke')}, then ${context.command('kim-producer status')}`,
+        remedy: remedyOf(context),
       }
     } catch (error) {
       if (error instanceof KimError) return unseen('the server could not be asked')
       throw error
     }
   },
+}
+
+/** Only one that runs can be poked; what waits for the next one is counted by it, and may be told to nobody. */
+function remedyOf(context: Context): string {
+  const { state } = context.sign()
+  if (state === 'running' || state === 'hung') {
+    return `if it stays so for a minute: ${context.command('kim-producer poke')}, then ${context.command('kim-producer status')}`
+  }
+  const { maxReplay } = context.options.core
+  return `run it: ${context.starting('kim-producer run')}; where more than ${maxReplay} messages wait for an inbox, none of them wakes anybody: give it --max-replay N`
 }

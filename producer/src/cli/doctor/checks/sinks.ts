@@ -1,12 +1,15 @@
 import { shellWord } from '@kim/cli-kit'
 import { type SinkLine, sinksOf } from '../../status/sinks.js'
 import { type Check, type Found, fine, unseen } from '../check.js'
+import { filesInTheWay } from '../named-files.js'
 
 /** Whoever cannot follow a journal is told by a sink, and hears nothing while it takes nothing. */
 export const sinks: Check = {
   id: 'sinks',
   about: 'every sink takes what it is given',
   look: async context => {
+    const inTheWay = filesInTheWay(context.options.sinks)
+    if (inTheWay.length > 0) return namedFound(inTheWay)
     const observer = await context.observer()
     if (observer === undefined) return unseen('there is no store')
     const { projectId, head } = observer
@@ -23,7 +26,10 @@ export const sinks: Check = {
     const troubled = all.flatMap(({ identity, why }) => (why === null ? [] : [`${identity}: ${why}`]))
     if (troubled.length > 0) return troubleFound(troubled)
     const [first] = held
-    if (first === undefined) return fine(`${all.length} of them`)
+    if (first === undefined) {
+      const left = state === 'running' ? all.filter(sink => sink.state === 'idle') : []
+      return left.length > 0 ? leftFound(left) : fine(`${all.length} of them`)
+    }
     return {
       status: 'warn',
       evidence: `${first}${more(held.length)}`,
@@ -31,6 +37,24 @@ export const sinks: Check = {
         'mend what it names: it is tried again by itself, at most 30 s later, and catches up in order, while a producer runs',
     }
   },
+}
+
+function namedFound(inTheWay: readonly string[]): Found {
+  return {
+    status: 'fail',
+    evidence: `${inTheWay[0]}${more(inTheWay.length)}`,
+    remedy: 'name a regular file of your own, or one that can be made, or mend who may write there',
+  }
+}
+
+/** While a producer runs without them, whoever follows what they wrote hears nothing. */
+function leftFound(left: readonly SinkLine[]): Found {
+  const [{ identity, file }] = left as readonly [SinkLine, ...SinkLine[]]
+  return {
+    status: 'warn',
+    evidence: `${identity}: the producer runs without it${more(left.length)}`,
+    remedy: `start the producer with its flag, or forget it: rm ${shellWord(file)}`,
+  }
 }
 
 function offFound(off: readonly SinkLine[]): Found {

@@ -1,8 +1,8 @@
-import { accessSync, chmodSync, constants, existsSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { chmodSync, existsSync, statSync } from 'node:fs'
 import { shellWord } from '@kim/cli-kit'
-import { ownerRemedy, systemCode } from '../../../journal/failure.js'
+import { ownerRemedy } from '../../../journal/failure.js'
 import { type Check, type Found, fine, unseen } from '../check.js'
+import { standing, whyClosed } from '../standing-path.js'
 
 const OWNER_ALL = 0o700
 
@@ -15,11 +15,8 @@ export const storeWritable: Check = {
     const { root, events, checkpoints, archive, blobs, run } = paths
     const there = [root, events, checkpoints, archive, blobs, run].filter(path => existsSync(path))
     for (const path of there) {
-      try {
-        accessSync(path, constants.W_OK | constants.X_OK)
-      } catch (error) {
-        return closed(path, systemCode(error) ?? String(error))
-      }
+      const why = whyClosed(path)
+      if (why !== undefined) return closed(path, why)
     }
     return fine(`${there.length} directories, all of them writable`)
   },
@@ -34,23 +31,14 @@ function unmade(root: string): Found {
     const evidence = `${root} belongs to user ${owner}, not to user ${uid}: no store can be made there`
     return { status: 'fail', evidence, remedy: ownerRemedy(root, owner, uid, true) }
   }
-  try {
-    accessSync(path, constants.W_OK | constants.X_OK)
-    return unseen('there is no store')
-  } catch (error) {
-    const code = systemCode(error) ?? String(error)
-    if (path === root || code === 'EROFS' || uid === undefined) return closed(path, code)
-    return {
-      status: 'fail',
-      evidence: `${path} cannot be written, so no store can be made below it: ${code}`,
-      remedy: `name another one with --store DIR, or have it made: sudo install -d -m 700 -o ${uid} ${shellWord(root)}`,
-    }
+  const code = whyClosed(path)
+  if (code === undefined) return unseen('there is no store')
+  if (path === root || code === 'EROFS' || uid === undefined) return closed(path, code)
+  return {
+    status: 'fail',
+    evidence: `${path} cannot be written, so no store can be made below it: ${code}`,
+    remedy: `name another one with --store DIR, or have it made: sudo install -d -m 700 -o ${uid} ${shellWord(root)}`,
   }
-}
-
-/** The path itself, else what of it stands. */
-function standing(path: string): string {
-  return existsSync(path) || path === dirname(path) ? path : standing(dirname(path))
 }
 
 function closed(path: string, code: string): Found {
