@@ -67,7 +67,7 @@ export function perform(step: Step, run: Runner): Done[] {
   if (mayFail === true) return [{ step, refused }, ...otherwise.flatMap(other => perform(other, run))]
   const lacks = extra === undefined ? '' : `; ${extra.lacks}`
   const hint = extra?.hint ?? hintOf(status, refused, command)
-  const message = `\`${command.join(' ')}\` failed: ${refused}${lacks}`
+  const message = `\`${command.join(' ')}\` failed: ${refused}${endOf(command, run)}${lacks}`
   throw new KimError('service_failed', message, hint === undefined ? {} : { hint })
 }
 
@@ -75,7 +75,16 @@ function hintOf(status: number | null, refused: string, command: readonly string
   if (isBusless(refused)) return NO_BUS_HINT
   if (status === null) return NO_SUPERVISOR_HINT
   const [, , verb, name] = command
-  return verb === 'restart' ? `its log says why: journalctl --user -u ${name} -e` : undefined
+  if (verb !== 'restart') return undefined
+  return `its log says why: journalctl --user -u ${name} -e, or run the same here: kim-producer run, with these flags`
+}
+
+/** How the process of a unit that did not start ended, which systemctl keeps to itself unless it is asked. */
+function endOf([, , verb, name = '']: readonly string[], run: Runner): string {
+  if (verb !== 'restart') return ''
+  const { output } = run(['systemctl', '--user', 'show', '--property=ExecMainStatus', name])
+  const status = /^ExecMainStatus=(\d+)$/m.exec(output)?.[1] ?? '0'
+  return status === '0' ? '' : ` (its process ended with ${status})`
 }
 
 /** Whether that is how systemd's commands say that there is nobody to ask. */

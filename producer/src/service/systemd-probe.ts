@@ -1,4 +1,5 @@
 import { isBusless, type Runner } from './host.js'
+import { isInTmp } from './shared-tmp.js'
 import type { SystemdFeatures } from './systemd-unit.js'
 
 /**
@@ -16,10 +17,9 @@ export function probeSystemd(run: Runner, home: string): SystemdFeatures {
 
 /** A transient unit with the walls tries to write into the home directory; it must run, and must fail to. */
 function wallsOf(run: Runner, home: string): Pick<SystemdFeatures, 'sandbox' | 'untried'> {
-  const walls = ['ProtectSystem=strict', 'ProtectHome=read-only', 'PrivateTmp=yes'].flatMap(wall => [
-    '-p',
-    wall,
-  ])
+  // A home that it does not see at all would be no proof that it cannot write there.
+  const ownTmp = isInTmp(home) ? [] : ['PrivateTmp=yes']
+  const walls = ['ProtectSystem=strict', 'ProtectHome=read-only', ...ownTmp].flatMap(wall => ['-p', wall])
   const attempt = 'f="$1/.kim-probe.$$"; if (: > "$f") 2>/dev/null; then rm -f "$f"; exit 9; else exit 7; fi'
   const { status, output } = run([
     ...['systemd-run', '--user', '--quiet', '--wait', '--collect', ...walls],

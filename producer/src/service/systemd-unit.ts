@@ -1,3 +1,4 @@
+import { isInTmp } from './shared-tmp.js'
 import { commandLine, FINAL_EXIT_CODES, type ServiceSpec } from './spec.js'
 
 /** What is known of the systemd that a unit is written for. */
@@ -33,7 +34,7 @@ export function systemdUnit(spec: ServiceSpec, features: SystemdFeatures): strin
     ? [
         'ProtectSystem=strict',
         'ProtectHome=read-only',
-        'PrivateTmp=yes',
+        ...(usesTmp(spec) ? [] : ['PrivateTmp=yes']),
         ...[spec.storeDir, ...spec.writes].map(path => `ReadWritePaths=${value(path)}`),
         ...(spec.runtimeDirectory === undefined
           ? []
@@ -69,6 +70,11 @@ export function systemdUnit(spec: ServiceSpec, features: SystemdFeatures): strin
     '[Install]',
     'WantedBy=default.target',
   ])
+}
+
+/** A `/tmp` of its own would hide what of the service lies in everybody's. */
+function usesTmp(spec: ServiceSpec): boolean {
+  return [...commandLine(spec), spec.storeDir, ...spec.writes, spec.stateHome].some(isInTmp)
 }
 
 /** One word of a command line, where `$` would be expanded too. */

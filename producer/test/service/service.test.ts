@@ -83,6 +83,39 @@ t.test('systemd - says only what this systemd knows and was seen to do', async t
   const walled = systemdUnit(spec, { ...features, sandbox: true })
   t.same(settings(walled, 'ProtectSystem'), ['strict'])
   t.same(settings(walled, 'ReadWritePaths'), ['/srv/river/store', '/srv/river/events'])
+  t.same(settings(walled, 'PrivateTmp'), ['yes'])
+})
+
+t.test('perform - CL-56 a unit that did not start is told with how its process ended', async t => {
+  const step = { kind: 'run', command: ['systemctl', '--user', 'restart', 'kim-producer.service'] } as const
+  const ended = (status: string): Runner => {
+    return ([, , verb]) =>
+      verb === 'show' ? { status: 0, output: `ExecMainStatus=${status}` } : { status: 1, output: 'no' }
+  }
+  t.throws(() => perform(step, ended('226')), {
+    message: '`systemctl --user restart kim-producer.service` failed: no (its process ended with 226)',
+    hint: /journalctl --user -u kim-producer.service -e.*kim-producer run/,
+  })
+  t.throws(() => perform(step, ended('0')), { message: / failed: no$/ }, 'it never ran')
+})
+
+t.test('systemd - CL-56 a unit of which something lies in /tmp gets no /tmp of its own', async t => {
+  const walls = { ...features, sandbox: true }
+  const inTmp: Partial<ServiceSpec>[] = [
+    { node: '/tmp/node' },
+    { script: '/tmp/kim/producer/bin/kim-producer.js' },
+    { storeDir: '/var/tmp/store' },
+    { writes: ['/srv/river/events', '/tmp/sinks'] },
+    { stateHome: '/tmp/state' },
+    { args: ['run', '--token-file=/tmp/token'] },
+  ]
+  for (const change of inTmp) {
+    const unit = systemdUnit({ ...spec, ...change }, walls)
+    t.same(settings(unit, 'PrivateTmp'), [], JSON.stringify(change))
+    t.same(settings(unit, 'ProtectSystem'), ['strict'], 'the other walls stand')
+  }
+  for (const near of ['/tmpfs/store', '/srv/tmp/store', '/var/tmpx'])
+    t.same(settings(systemdUnit({ ...spec, storeDir: near }, walls), 'PrivateTmp'), ['yes'], near)
 })
 
 t.test('systemd - a word stays one word, whatever is in it', async t => {
@@ -310,6 +343,20 @@ t.test('probe - walls count only if a write was seen to fail behind them', async
   ] as const) {
     t.match(probeSystemd(unreached(status, output), '/srv/river'), { sandbox: false, untried: output })
   }
+})
+
+t.test('systemd - a home in /tmp is not hidden from the attempt to write there', async t => {
+  const asked: string[] = []
+  const run: Runner = command => {
+    if (command[0] === 'systemd-run') asked.push(command.join(' '))
+    return { status: 7, output: 'systemd 252' }
+  }
+  probeSystemd(run, '/srv/river')
+  probeSystemd(run, '/tmp/river')
+  t.same(
+    asked.map(command => command.includes('PrivateTmp=yes')),
+    [true, false],
+  )
 })
 
 t.test('script - one that is about to be cleared away is refused', async t => {
