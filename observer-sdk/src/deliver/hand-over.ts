@@ -62,7 +62,7 @@ export class HandOver {
   #reader: RecordReader | undefined
   #since = 0
   #sinceSegment = 0
-  /** A seq that was handed over and that nothing readable comes up to; 0 as a rule. */
+  /** A seq up to which everything was handed over, where nothing readable comes up to it; 0 as a rule. */
   #beyond = 0
   #gap: Gap | undefined
   /** The first seq of what went unread, until something stands behind it. */
@@ -293,14 +293,14 @@ export class HandOver {
     this.#stand(start.gap?.reason === 'rewound' ? NOWHERE : cursor, start)
   }
 
-  #stand(cursor: Cursor, { position, since, gap }: Start): void {
+  #stand(cursor: Cursor, { position, since, gap, above }: Start): void {
     const { follower } = this.#options
     this.#reached = { ...cursor, checkpoint_seq: follower.snapshot.checkpointSeq }
     this.#reader = follower.source.reader(position)
     this.#since = since
     this.#sinceSegment = position.segment === ORIGIN.segment ? -1 : position.segment
     this.#gap = gap
-    this.#beyond = this.#reached.seq > follower.snapshot.head.seq ? this.#reached.seq : 0
+    this.#beyond = above ?? (this.#reached.seq > follower.snapshot.head.seq ? this.#reached.seq : 0)
   }
 }
 

@@ -24,6 +24,8 @@ export interface Start {
   /** Only records at or after this offset of that segment are handed over. */
   readonly since: number
   readonly gap: Gap | undefined
+  /** Only records above this seq are handed over, where their place could not be looked for. */
+  readonly above?: number
 }
 
 /** What is known of a journal when a place in it is looked for. */
@@ -69,6 +71,13 @@ export function* locate(
     if (above !== undefined)
       return { ...above.place, gap: search.before(cursor.seq, above.record.seq, number) }
     yield
+  }
+  // What stands above the cursor was there when the end was looked for, and its segment is away now: behind the end of
+  // that, it would be passed over once it is back.
+  const isAway = cursor.seq < head.seq && history.read(end.segment, () => true) === undefined
+  if (isAway) {
+    const position = { segment: end.segment, offset: 0, peak: 0 }
+    return { position, since: 0, gap: undefined, above: cursor.seq }
   }
   return { position: end, since: end.offset, gap: undefined }
 }

@@ -2,20 +2,17 @@
 import { renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { segmentName } from '@kim/manifest'
-import { type Change, memoryCursors, openTail, type RecordTail } from '@kim/observer-sdk'
+import { type Change, type CursorStore, memoryCursors, openTail, type RecordTail } from '@kim/observer-sdk'
 import { openObserverWith } from '@kim/observer-sdk/internal'
 import t, { type Test } from 'tap'
-import { GrowingJournal } from './growing-journal.js'
+import { GrowingJournal, PROJECT } from './growing-journal.js'
 
 type Follower = Pick<RecordTail, 'changes' | 'close'>
 
-const ways: Readonly<Record<string, (eventsDir: string) => Promise<Follower>>> = {
-  observer: eventsDir =>
-    openObserverWith(
-      { eventsDir, cursors: memoryCursors(), from: 'start' },
-      { pace: { slowMs: 25, fastMs: 25 } },
-    ),
-  tail: eventsDir => openTail({ eventsDir, cursors: memoryCursors(), from: 'start' }),
+const ways: Readonly<Record<string, (eventsDir: string, cursors?: CursorStore) => Promise<Follower>>> = {
+  observer: (eventsDir, cursors = memoryCursors()) =>
+    openObserverWith({ eventsDir, cursors, from: 'start' }, { pace: { slowMs: 25, fastMs: 25 } }),
+  tail: (eventsDir, cursors = memoryCursors()) => openTail({ eventsDir, cursors, from: 'start' }),
 }
 
 function journalIn(t: Test): GrowingJournal {
@@ -73,6 +70,32 @@ for (const [way, open] of Object.entries(ways)) {
     t.same(seqs, [...upTo(1, 3), ...upTo(7, journal.seq)])
     t.same(gaps, [{ from: 4, to: 6, reason: 'missing' }])
   })
+
+  t.test(
+    `${way} - OB-73 that comes back while the newest segment is away is handed all of it later`,
+    async t => {
+      const journal = journalIn(t)
+      journal.grow(2)
+      const before = journal.seq
+      journal.roll()
+      const newest = join(journal.eventsDir, segmentName(journal.segment))
+      journal.grow(3)
+      const cursors = memoryCursors()
+      await cursors.save(PROJECT, { seq: before, checkpoint_seq: 0, writer: journal.writer })
+      const follower = await open(journal.eventsDir, cursors)
+      t.teardown(() => follower.close())
+      // Handed over and not taken: all of it is to come again.
+      await takeTo(follower, journal.seq)
+      renameSync(newest, `${newest}.elsewhere`)
+      const taken = takeTo(follower, journal.seq + 1)
+      await new Promise(resolve => setTimeout(resolve, 100))
+      renameSync(`${newest}.elsewhere`, newest)
+      journal.grow()
+      const { seqs, gaps } = await taken
+      t.same(gaps, [])
+      t.same(seqs, upTo(before + 1, journal.seq))
+    },
+  )
 }
 
 t.test('observer - behind a newest segment that was away is handed the rest when it is back', async t => {
