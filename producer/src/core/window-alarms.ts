@@ -32,25 +32,46 @@ function* unreadNotShown(persona: Persona, poll: HealthyPoll, rules: Rules): Gen
   })
 }
 
-/** KS-39: ids that come back lower than what stands. */
-function* idRegressed(persona: Persona, { window, watermark, wasArmed }: HealthyPoll): Generator<Draft> {
+/**
+ * KS-39: ids that come back lower than what stands, be it all of them or some beside the highest: what they bring
+ * never comes in, as a journal's ids ascend.
+ */
+function* idRegressed(persona: Persona, poll: HealthyPoll): Generator<Draft> {
+  const { window, watermark, wasArmed } = poll
   const highest = window.rows.at(-1)?.id
-  if (!wasArmed || highest === undefined || highest >= watermark) return
+  if (!wasArmed || highest === undefined) return
   if (openAlert(persona.alerts, 'id-regressed') !== undefined) return
+  const lower = lowerIds(persona, poll)
+  if (highest >= watermark && lower.length === 0) return
+  const shown =
+    highest < watermark
+      ? `the highest id shown is ${highest}`
+      : `shown and not in the journal: ${lower.length} up to ${lower.at(-1)}`
   yield alertDraft(persona.name, 'id-regressed', {
     isNew: !persona.alerts.has('id-regressed'),
     status: 'open',
-    reason: `id-regressed: the highest id shown is ${highest}, and ${watermark} was seen before`,
+    reason: `id-regressed: ${shown}, and ${watermark} was seen before`,
     members: { current_max: highest, cursor_at: watermark },
     event: 'alert',
   })
 }
 
+/** Ids of the newest page that are not above what is known, and that the journal never had; ascending. */
+function lowerIds(persona: Persona, { window, reach }: HealthyPoll): readonly number[] {
+  // What lies below the floor was there before this inbox was watched.
+  const floor = persona.image?.floor ?? 0
+  const ids = window.rows.map(({ id }) => id)
+  return ids.filter(id => id >= floor && id <= reach && !persona.hasHad(id))
+}
+
 /** Alarms that the newest page of an inbox ends (step 10 of KS-46). */
-export function* windowAlarmsCleared(persona: Persona, { window, watermark }: HealthyPoll): Generator<Draft> {
+export function* windowAlarmsCleared(persona: Persona, poll: HealthyPoll): Generator<Draft> {
+  const { window, watermark } = poll
   const highest = window.rows.at(-1)?.id
   if (isJustifiedZero(window)) yield* cleared(persona, 'unread-not-shown')
-  if (highest !== undefined && highest >= watermark) yield* cleared(persona, 'id-regressed')
+  if (highest !== undefined && highest >= watermark && lowerIds(persona, poll).length === 0) {
+    yield* cleared(persona, 'id-regressed')
+  }
 }
 
 /** A zero counts if it was worked out, or if nothing is withheld that could hide anything. */

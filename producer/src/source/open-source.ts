@@ -36,6 +36,8 @@ export interface SourceOptions {
   readonly env: Environment
   /** Hears that a token file read again was refused; the old token goes on being used. */
   readonly onTokenRefused?: ((error: KimError) => void) | undefined
+  /** Hears, after such a refusal, that a 401 made it read a token again, and from where. */
+  readonly onTokenReadAgain?: ((from: string) => void) | undefined
   /** Ends the wait for a resolver that does not answer; the source that comes is then to be closed. */
   readonly signal?: AbortSignal | undefined
   readonly clock?: Clock | undefined
@@ -102,12 +104,19 @@ function pagePath({ persona, beforeId, unreadOnly }: PageQuery): string | undefi
   })
 }
 
+interface Credential {
+  readonly from: string | undefined
+  header(): Record<string, string>
+  /** Reads its file again: because somebody asked for it, or because a server refused it. */
+  reload(cause: 'asked' | 'refused'): boolean | undefined
+}
+
 /** The credential. In closures only: what prints or inspects a source does not meet it. */
 function credential(
   options: SourceOptions,
   dialect: Dialect,
-): { readonly from: string | undefined; header(): Record<string, string>; reload(): boolean | undefined } {
-  const { tokenFile: file, authHeader, onTokenRefused } = options
+): Credential {
+  const { tokenFile: file, authHeader, onTokenRefused, onTokenReadAgain } = options
   const fs = options.fs ?? nodeFileSystem
   const uid = Object.hasOwn(options, 'uid') ? options.uid : currentHost().uid
   const first = readToken({ file, env: options.env }, fs, uid)
@@ -117,22 +126,27 @@ function credential(
       hint: 'give --token-file, or set KIM_TOKEN',
     })
   }
+  /** Why the file is not taken, as it was said last: every 401 meets the same file (KS-66). */
+  let trouble: string | undefined
   return {
     from: first?.from,
     header: () => {
       if (token === undefined) return {}
       return authHeader === undefined ? { Authorization: `Bearer ${token}` } : { [authHeader]: token }
     },
-    reload: () => {
+    reload: cause => {
       if (file === undefined) return false
       try {
-        const found = readToken({ file, env: {} }, fs, uid)?.token
-        const changed = found !== token
-        token = found
+        const found = readToken({ file, env: {} }, fs, uid)
+        const changed = found?.token !== token
+        token = found?.token
+        if (cause === 'refused' && trouble !== undefined && found !== undefined) onTokenReadAgain?.(found.from)
+        trouble = undefined
         return changed
       } catch (error) {
         if (!(error instanceof KimError)) throw error
-        onTokenRefused?.(error)
+        if (cause === 'asked' || error.message !== trouble) onTokenRefused?.(error)
+        trouble = error.message
         return undefined
       }
     },
@@ -205,7 +219,7 @@ export async function openSource(options: SourceOptions): Promise<Source> {
     const outcome = await exchange(line, { path, headers, ...deadlines }, signal)
     const receivedMs = clock.monoMs()
     if (!outcome.ok) {
-      if (outcome.failure.status === 401) token.reload()
+      if (outcome.failure.status === 401) token.reload('refused')
       return finish(outcome, receivedMs)
     }
     const body = parseBody(outcome.body)
@@ -228,7 +242,7 @@ export async function openSource(options: SourceOptions): Promise<Source> {
       const held = { totalMs: waitSeconds * 1000 + HOLD_SLACK_MS, silenceMs: undefined }
       return ask(path, isHeld ? held : ordinary, signal, judgeCounts)
     },
-    reloadToken: () => token.reload(),
+    reloadToken: () => token.reload('asked'),
     close: () => connections.destroy(),
   }
 }

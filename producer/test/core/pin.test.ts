@@ -102,7 +102,7 @@ for (const [name, { pages, found = [] }] of Object.entries(pinned)) {
 t.test('pin - a window that reaches down clears it (KS-22, KS-26; G26)', t => {
   const desk = at100(t, { newest: cut([200]), 200: failure() })
   desk.story()
-  desk.script.page = scripted({ newest: whole([90, 200, 210]) })
+  desk.script.page = scripted({ newest: whole([100, 200, 210]) })
   t.same(desk.pass(1000).story(), ['new 210', 'cleared bounded-window'])
   t.equal(desk.core.status(desk.now).personas[0]?.watermark, 210)
   t.end()
@@ -269,7 +269,35 @@ t.test(
     t.match(desk.payload('alert', 'argus/id-regressed'), { current_max: 2, cursor_at: 100 })
     t.same(desk.pass(2000).story(), [])
     desk.script.page = () => whole([1, 2, 100, 101])
-    t.same(desk.pass(1000).story(), ['new 101', 'cleared id-regressed'])
+    t.same(desk.pass(1000).story(), ['new 101'], 'what it brought meanwhile is not in the journal')
+    desk.script.page = () => whole([100, 101])
+    t.same(desk.pass(1000).story(), ['cleared id-regressed'])
     t.end()
   },
 )
+
+t.test('id - a lower one beside the highest is an alarm too, as it never comes in (KS-39)', t => {
+  const desk = at100(t, { newest: whole([100]) })
+  desk.script.page = () => whole([100, 9000])
+  t.same(desk.pass(1000).story(), ['armed 100', 'new 9000'])
+  desk.script.page = () => whole([100, 101, 102, 9000])
+  t.same(desk.pass(1000).story(), ['alert id-regressed'])
+  t.match(desk.payload('alert', 'argus/id-regressed'), {
+    reason: 'id-regressed: shown and not in the journal: 2 up to 102, and 9000 was seen before',
+    current_max: 9000,
+    cursor_at: 9000,
+  })
+  t.same(desk.pass(2000).story(), [], 'it is told once')
+  t.same(desk.restart().pass(2000).story(), ['armed 9000'], 'and not again after a restart')
+  desk.script.page = () => whole([100, 9000, 9001])
+  t.same(desk.pass(1000).story(), ['new 9001', 'cleared id-regressed'])
+  t.end()
+})
+
+t.test('id - what was there before an inbox was watched is no lower id (KS-30, KS-39)', t => {
+  const desk = new HiveDesk(t, {}, { page: () => cut([90, 100]) }).settle()
+  desk.story()
+  desk.script.page = () => whole([10, 20, 90, 100])
+  t.same(desk.pass(2000).story(), [], 'mail above it was removed, and older mail shows')
+  t.end()
+})

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { cut, entry, failure, HiveDesk, whole } from './hive-desk.js'
 
 function at100(t: Test, page: Page): HiveDesk {
-  const desk = new HiveDesk(t, {}, { page: () => whole([100]) }).settle()
+  const desk = new HiveDesk(t, {}, { page: () => whole([90, 100]) }).settle()
   desk.story()
   desk.script.page = () => page
   return desk

@@ -51,6 +51,8 @@ export async function judgeFlags(
     env,
     signal: io.signal,
     onTokenRefused: ({ code, message, hint }) => log({ level: 'error', code, message, hint }),
+    onTokenReadAgain: from =>
+      log({ level: 'info', code: 'token_read', message: `the token was read again from ${from}` }),
   })
   sayPlain(source, log)
   return { options, source }
