@@ -89,6 +89,7 @@ row(
   async (t, scene) => {
     await joins(scene, 'a')
     const producer = scene.start([...ALL, '--rediscover-every', '1'])
+    const unavailable = (): number => producer.stderr.match(/"directory_unavailable"/g)?.length ?? 0
     await genesis(scene)
     await joins(scene, 'loom')
     await scene.tells('armed(0)', 1, 'loom')
@@ -99,6 +100,7 @@ row(
     const id = scene.send('loom', 'a')
     await scene.tells(`new ${id}`, 1, 'loom')
     t.equal(producer.code, undefined)
+    t.equal(unavailable(), 1, 'a warning, and one')
   },
 )
 
@@ -204,9 +206,10 @@ row(
     await genesis(scene)
     scene.send('loom', 'a', { urgent: true })
     await scene.tells(urgent, 1, 'a')
-    await scene.tell({ do: 'read', persona: 'loom' })
+    // Nothing was read: there is no row any more, and that alone says so.
+    scene.rule({ on: { endpoint: 'pending' }, effect: counts({ a: 1 }), name: 'no row' })
     await scene.tells('cleared urgent-unanswered', 1, 'a')
-    scene.send('loom', 'a', { urgent: true })
+    await scene.tell({ do: 'drop_rules', name: 'no row' })
     scene.send('loom', 'a', { urgent: true })
     await scene.tells(urgent, 2, 'a')
   },
@@ -241,7 +244,8 @@ for (const status of [401, 404]) {
     {},
     async (t, scene) => {
       scene.rule({ on: { endpoint: 'inbox', persona: 'b' }, effect: { status } })
-      scene.rule({ on: { endpoint: 'inbox', persona: 'a' }, effect: complete(5) })
+      // So that nobody was ever armed when b is refused.
+      scene.rule({ on: { endpoint: 'inbox', persona: 'a' }, effect: { ...complete(5), delay_ms: 1500 } })
       const flags = ['--poll-seconds', '1', '--no-fast-path', '--alert-after', '2']
       const producer = scene.start([...flags, '--persona', 'a', '--persona', 'b'])
       await scene.tells('armed(5)', 1, 'a')
@@ -267,9 +271,11 @@ row('K15', 'a name that is no text is ignored (KS-13, KS-70)', {}, async (t, sce
   scene.rule({ on: { endpoint: 'personas' }, effect: directory('a', '\ud800') })
   scene.rule({ on: { endpoint: 'inbox' }, effect: [complete(), complete(5)] })
   scene.pending({ text: '{"result":[{"persona":"\\ud800","unread":2},{"persona":"a","unread":1}]}' })
-  scene.start(ALL)
+  const producer = scene.start(ALL)
   await scene.tells('new 5', 1, 'a')
   t.same(new Set(scene.asked({ endpoint: 'inbox' }).map(({ query }) => query['persona'])), new Set(['a']))
+  t.same(new Set(scene.records().map(({ agent }) => agent)), new Set(['kim', 'a']))
+  t.equal(producer.stderr.match(/"persona_refused"/g)?.length, 1, 'a warning, and one')
 })
 
 row('K16', 'a name is never a path (KS-70)', {}, async (t, scene) => {
@@ -306,17 +312,18 @@ row('K19', 'who never reads here by design is not stranded (KS-63)', {}, async (
     { persona: 'a', memory_count: 3, mail_total: 5, unread: 1 },
     { persona: 'debris', memory_count: 0, mail_total: 2, unread: 2, retired: true },
     { persona: 'dormant', memory_count: 4, mail_total: 1, unread: 1 },
-    { persona: 'outbox', memory_count: 4, mail_total: 1, unread: 1, write_only: true },
+    { persona: 'outbox', memory_count: 4, mail_total: 1, unread: 1, write_only: true, retired: true },
+    { persona: 'outbox-odd', memory_count: 0, unread: 1, write_only: true },
     { persona: 'odd', memory_count: 0, unread: 1 },
   ]
   scene.rule({ on: { endpoint: 'personas' }, effect: directory(...rows) })
   scene.rule({ on: { endpoint: 'inbox' }, effect: complete() })
-  scene.pending(counts({ a: 1, debris: 2, dormant: 1, outbox: 1, odd: 1, zz: 1 }))
+  scene.pending(counts({ a: 1, debris: 2, dormant: 1, outbox: 1, 'outbox-odd': 1, odd: 1, zz: 1 }))
   scene.start([...ALL, '--rediscover-every', '1'])
   const names = (member: string): string[] => listed(scene, 'a', member)
   await scene.until('all of them', () => names('stranded_inboxes').length === 3)
   t.same(names('stranded_inboxes'), ['debris', 'odd', 'zz'])
-  t.same(names('dormant_inboxes'), ['dormant', 'outbox'])
+  t.same(names('dormant_inboxes'), ['dormant', 'outbox', 'outbox-odd'])
 })
 
 row('K20', 'every line of an event says what it wakes for (KS-75)', {}, async (t, scene) => {
