@@ -21,6 +21,7 @@ export type {
 export { createCore } from './core/create-core.js'
 export type { CoreJournal } from './core/hive.js'
 export { holesBelow, parseHoles, walkMember } from './core/hole.js'
+export { NameLists } from './core/name-lists.js'
 export { phaseOf } from './core/phase.js'
 export { judgePage as judgeWalkPage } from './core/walk.js'
 export type { Clock } from './effects/clock.js'

@@ -6,6 +6,7 @@ import { openAlert } from './alert-kind.js'
 import type { Authorship } from './authorship.js'
 import { alertDraft } from './drafts.js'
 import type { CountsTable } from './facts-plan.js'
+import type { NameLists } from './name-lists.js'
 import type { Persona } from './persona.js'
 
 /** What the two account-wide alarms are decided from. */
@@ -31,8 +32,8 @@ export function tierOf(entry: DirectoryEntry | undefined): InboxTier {
 
 /** Inboxes that receive mail nobody reads, by tier, in the order of their names. */
 export function strandedInboxes({ directory, table }: AccountFacts): {
-  readonly stranded: readonly string[]
-  readonly dormant: readonly string[]
+  readonly stranded: string[]
+  readonly dormant: string[]
 } {
   const stranded: string[] = []
   const dormant: string[] = []
@@ -47,8 +48,8 @@ export function strandedInboxes({ directory, table }: AccountFacts): {
 
 /** Personas with urgent mail of whom it is known that they wrote nothing since it can have come (KS-64). */
 export function urgentUnanswered({ directory, table, personas, authorship }: AccountFacts): {
-  readonly urgent: readonly string[]
-  readonly writeOnly: readonly string[]
+  readonly urgent: string[]
+  readonly writeOnly: string[]
 } {
   const urgent: string[] = []
   const writeOnly: string[] = []
@@ -96,6 +97,7 @@ export function* alarmDrafts(
   alarm: AccountAlarm,
   audience: readonly Persona[],
   watched: readonly Persona[],
+  lists: NameLists,
 ): Generator<Draft> {
   const { kind, names, members } = alarm
   for (const persona of names.length === 0 ? watched : audience) {
@@ -109,7 +111,9 @@ export function* alarmDrafts(
       continue
     }
     const known = standing === undefined ? [] : namesIn(standing, kind)
-    const isNews = standing === undefined || names.some(one => !known.includes(one))
+    if (standing !== undefined && lists.isSame(known, names)) continue
+    const told = new Set(known)
+    const isNews = standing === undefined || names.some(one => !told.has(one))
     if (!isNews && known.length === names.length) continue
     const event = isNews ? 'alert' : undefined
     const reason = accountReason(kind, names)

@@ -9,6 +9,7 @@ import {
 } from './account-alarms.js'
 import type { Authorship } from './authorship.js'
 import type { Hive } from './hive.js'
+import { NameLists } from './name-lists.js'
 import type { Persona } from './persona.js'
 
 /** So long at most an alarm waits for polls that may bring the answer it misses. */
@@ -19,7 +20,8 @@ export class AccountDesk {
   readonly #hive: Hive
   readonly #authorship: Authorship
   readonly #firstSeenMs: ReadonlyMap<string, number>
-  #dormant: readonly string[] = []
+  readonly #lists = new NameLists()
+  #dormant: ReadonlySet<string> = new Set()
   /** Since when an alarm waits. */
   #heldMs: number | undefined
 
@@ -47,21 +49,25 @@ export class AccountDesk {
     if (options.strandedAlerts && this.#isConfirmed(facts, nowMs)) {
       const { stranded, dormant } = strandedInboxes(facts)
       this.#sayDormant(dormant)
+      const kind = 'stranded-mail'
+      const names = this.#lists.settle(kind, stranded)
       const members = {
-        stranded_inboxes: [...stranded],
-        ...(dormant.length > 0 ? { dormant_inboxes: [...dormant] } : {}),
+        stranded_inboxes: names,
+        ...(dormant.length > 0 ? { dormant_inboxes: dormant } : {}),
       }
-      yield* alarmDrafts({ kind: 'stranded-mail', names: stranded, members }, audience, personas)
+      yield* alarmDrafts({ kind, names, members }, audience, personas, this.#lists)
     }
     if (options.urgentAlerts) {
       const { urgent, writeOnly } = urgentUnanswered(facts)
       if (urgent.length > 0 && this.#mayBeAnswered(personas, nowMs)) return
       this.#heldMs = undefined
+      const kind = 'urgent-unanswered'
+      const names = this.#lists.settle(kind, urgent)
       const members = {
-        urgent_unanswered: [...urgent],
-        ...(writeOnly.length > 0 ? { urgent_unanswered_write_only: [...writeOnly] } : {}),
+        urgent_unanswered: names,
+        ...(writeOnly.length > 0 ? { urgent_unanswered_write_only: writeOnly } : {}),
       }
-      yield* alarmDrafts({ kind: 'urgent-unanswered', names: urgent, members }, audience, personas)
+      yield* alarmDrafts({ kind, names, members }, audience, personas, this.#lists)
     }
     hive.areAlarmsDirty = false
   }
@@ -98,7 +104,7 @@ export class AccountDesk {
 
   #sayDormant(dormant: readonly string[]): void {
     for (const name of dormant) {
-      if (this.#dormant.includes(name)) continue
+      if (this.#dormant.has(name)) continue
       this.#hive.note({
         level: 'info',
         code: 'dormant_inbox',
@@ -106,6 +112,6 @@ export class AccountDesk {
         persona: name,
       })
     }
-    this.#dormant = dormant
+    this.#dormant = new Set(dormant)
   }
 }

@@ -45,17 +45,18 @@ export class AlarmLines {
   #ofAccount({ event }: Draft, payload: JsonObject, kind: AccountKind): RunEntry[] {
     const before = this.#said.get(kind)
     const listed = namesIn(payload, kind)
+    const holds = new Set(listed)
     if (payload['status'] === 'cleared') {
       this.#said.set(kind, new Set())
       const gone = [...(before ?? listed)]
       // Every inbox that was told of it is told of its end.
       return before?.size === 0 ? [] : [ended(kind, gone)]
     }
-    this.#said.set(kind, new Set(listed))
+    this.#said.set(kind, holds)
     // One that stood before this process began was said then.
     if (before === undefined && event !== 'alert') return []
     const come = listed.filter(name => before?.has(name) !== true)
-    const gone = [...(before ?? [])].filter(name => !listed.includes(name))
+    const gone = [...(before ?? [])].filter(name => !holds.has(name))
     return [...(come.length > 0 ? [began(kind, come)] : []), ...(gone.length > 0 ? [ended(kind, gone)] : [])]
   }
 }
