@@ -92,6 +92,14 @@ export function toFailure(error: unknown, doing: string): unknown {
   if (code === 'EROFS') {
     return failure('store_failed', message, 'the file system is read-only; nothing was changed', error)
   }
+  if (code === 'EFBIG') {
+    return failure(
+      'store_failed',
+      message,
+      'what was acknowledged is kept; files of this process may not grow so large: raise that limit (ulimit -f, LimitFSIZE= of a unit) beyond --segment-bytes, then start again',
+      error,
+    )
+  }
   return failure(
     'store_failed',
     message,

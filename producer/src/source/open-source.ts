@@ -112,10 +112,7 @@ interface Credential {
 }
 
 /** The credential. In closures only: what prints or inspects a source does not meet it. */
-function credential(
-  options: SourceOptions,
-  dialect: Dialect,
-): Credential {
+function credential(options: SourceOptions, dialect: Dialect): Credential {
   const { tokenFile: file, authHeader, onTokenRefused, onTokenReadAgain } = options
   const fs = options.fs ?? nodeFileSystem
   const uid = Object.hasOwn(options, 'uid') ? options.uid : currentHost().uid
@@ -140,7 +137,8 @@ function credential(
         const found = readToken({ file, env: {} }, fs, uid)
         const changed = found?.token !== token
         token = found?.token
-        if (cause === 'refused' && trouble !== undefined && found !== undefined) onTokenReadAgain?.(found.from)
+        if (cause === 'refused' && trouble !== undefined && found !== undefined)
+          onTokenReadAgain?.(found.from)
         trouble = undefined
         return changed
       } catch (error) {

@@ -179,19 +179,20 @@ t.test('full disk - a roll and a checkpoint wait, an append does not', async t =
   await store.verified(t)
 })
 
-const fatal: { name: 'writeSync' | 'fdatasyncSync'; code: string; as: string }[] = [
+const fatal: { name: 'writeSync' | 'fdatasyncSync'; code: string; as: string; hint?: RegExp }[] = [
   { name: 'writeSync', code: 'EIO', as: 'store_failed' },
+  { name: 'writeSync', code: 'EFBIG', as: 'store_failed', hint: /ulimit -f.*LimitFSIZE.*--segment-bytes/ },
   { name: 'writeSync', code: 'EROFS', as: 'store_failed' },
   { name: 'fdatasyncSync', code: 'EIO', as: 'store_failed' },
   { name: 'fdatasyncSync', code: 'ENOSPC', as: 'store_failed' },
 ]
-for (const { name, code, as } of fatal) {
+for (const { name, code, as, hint = /./ } of fatal) {
   t.test(`fault - ${code} from ${name} is the end of this process's journal (JF-86)`, async t => {
     const store = new TestStore(t)
     const journal = store.open()
     journal.append([message(1)])
     store.fs.break(name, '.jsonl', code)
-    t.throws(() => journal.append([message(2)]), { code: as, exitCode: 1 })
+    t.throws(() => journal.append([message(2)]), { code: as, exitCode: 1, hint })
     store.fs.heal()
     t.equal(
       codeOf(() => journal.append([message(2)])),

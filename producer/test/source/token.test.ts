@@ -221,41 +221,44 @@ t.test('token - is read again at any 401 and when asked, and a bad one is not ta
   t.equal(source.reloadToken(), true)
 })
 
-t.test('token - a file that is refused at every 401 is said once, and once when it is not any more (KS-66, KS-84)', async t => {
-  const path = tokenFile(t, 'old')
-  const server = await roughServer(t, (asked: Asked) => {
-    const status = asked.headers.get('authorization') === 'Bearer old' ? 401 : 200
-    asked.socket.write(httpText(status, '{"result":[],"next_before_id":null}'))
-  })
-  const said: string[] = []
-  const source = await testSource(t, server.url, {
-    dialect: 'hosted',
-    tokenFile: path,
-    onTokenRefused: error => said.push(error.code),
-    onTokenReadAgain: from => said.push(from),
-  })
-  const ask = async (times: number): Promise<void> => {
-    for (let n = 0; n < times; n++) await source.page(argus, quiet)
-  }
-  await ask(2)
-  t.same(said, [], 'a token that is the same as before is no news')
-  chmodSync(path, 0o644)
-  await ask(3)
-  t.same(said, ['not_permitted'])
-  rmSync(path)
-  await ask(3)
-  t.same(said.splice(0), ['not_permitted', 'token_invalid'], 'what is wrong with it now is another thing')
-  t.equal(source.reloadToken(), undefined)
-  t.same(said.splice(0), ['token_invalid'], 'who asks is answered')
-  writeFileSync(path, 'new', { mode: 0o600 })
-  await ask(3)
-  t.same(said.splice(0), [`the file ${path}`])
-  writeFileSync(path, '')
-  t.equal(source.reloadToken(), undefined)
-  writeFileSync(path, 'newer')
-  t.equal(source.reloadToken(), true)
-  t.same(said, ['token_invalid'], 'who asked says so itself')
-})
+t.test(
+  'token - a file that is refused at every 401 is said once, and once when it is not any more (KS-66, KS-84)',
+  async t => {
+    const path = tokenFile(t, 'old')
+    const server = await roughServer(t, (asked: Asked) => {
+      const status = asked.headers.get('authorization') === 'Bearer old' ? 401 : 200
+      asked.socket.write(httpText(status, '{"result":[],"next_before_id":null}'))
+    })
+    const said: string[] = []
+    const source = await testSource(t, server.url, {
+      dialect: 'hosted',
+      tokenFile: path,
+      onTokenRefused: error => said.push(error.code),
+      onTokenReadAgain: from => said.push(from),
+    })
+    const ask = async (times: number): Promise<void> => {
+      for (let n = 0; n < times; n++) await source.page(argus, quiet)
+    }
+    await ask(2)
+    t.same(said, [], 'a token that is the same as before is no news')
+    chmodSync(path, 0o644)
+    await ask(3)
+    t.same(said, ['not_permitted'])
+    rmSync(path)
+    await ask(3)
+    t.same(said.splice(0), ['not_permitted', 'token_invalid'], 'what is wrong with it now is another thing')
+    t.equal(source.reloadToken(), undefined)
+    t.same(said.splice(0), ['token_invalid'], 'who asks is answered')
+    writeFileSync(path, 'new', { mode: 0o600 })
+    await ask(3)
+    t.same(said.splice(0), [`the file ${path}`])
+    writeFileSync(path, '')
+    t.equal(source.reloadToken(), undefined)
+    writeFileSync(path, 'newer')
+    t.equal(source.reloadToken(), true)
+    t.same(said, ['token_invalid'], 'who asked says so itself')
+  },
+)
 
 t.test('token - is shown by nothing that prints a source or an answer (KS-84)', async t => {
   const server = await roughServer(t, asked => {
