@@ -1,3 +1,5 @@
+import type { KimError } from '@kim/manifest'
+
 /**
  * One table describes a command line once: the parser, the help, the completion and the schema all read it.
  * Nothing here runs anything, so the table can be printed without loading a command's code.
@@ -63,6 +65,8 @@ export interface Program {
   readonly about: string
   readonly commands: readonly Command[]
   readonly exitCodes: readonly (readonly [code: number, meaning: string])[]
+  /** Tells whoever does not see stderr of a command line that cannot be read; on stderr it is told in any case. */
+  readonly onUnreadable?: (error: KimError, argv: readonly string[], io: Io) => Promise<void>
 }
 
 /** The parsed command line, read by name; asking for a flag the table lacks is our bug and throws. */

@@ -1,8 +1,9 @@
 import { KimError } from '@kim/manifest'
-import type { Command, CommandModule, Io, Program } from './flag-table.js'
+import type { Command, CommandModule, Input, Io, Program } from './flag-table.js'
 import { chooseCommand, parseInput } from './parse.js'
 import { safeJson } from './safe-json.js'
 import { safeText } from './safe-text.js'
+import { writeWhole } from './stdout-file.js'
 
 /** Exit status of a process that a signal ended, as shells report it. */
 const SIGNAL_EXIT: Readonly<Record<string, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 }
@@ -21,6 +22,7 @@ export async function runProcess(
     controller.abort(signal)
   }
   for (const name of endedBy) process.on(name, onSignal)
+  writeWhole(process.stdout)
   process.stdout.on('error', error => process.exit(onStreamError(program, error)))
   process.stderr.on('error', error => process.exit(isClosed(error) ? 0 : 1))
   const io: Io = {
@@ -75,10 +77,23 @@ async function dispatch(program: Program, argv: readonly string[], io: Io): Prom
     )
     return wantsHelp ? 0 : 2
   }
-  const { command, rest } = chooseCommand(program, argv)
-  const input = parseInput(program, command, rest, io.env)
+  const { command, input } = await read(program, argv, io)
   const module: CommandModule = await command.load()
   return await module.run(input, io)
+}
+
+async function read(
+  program: Program,
+  argv: readonly string[],
+  io: Io,
+): Promise<{ readonly command: Command; readonly input: Input }> {
+  try {
+    const { command, rest } = chooseCommand(program, argv)
+    return { command, input: parseInput(program, command, rest, io.env) }
+  } catch (error) {
+    await program.onUnreadable?.(asKimError(error), argv, io)
+    throw error
+  }
 }
 
 /** The command whose help was asked for, or undefined for the program's own. */
@@ -116,7 +131,8 @@ export function reportError(
 /** What the system says of a path that leads nowhere, or to another kind of thing. */
 const MISNAMED: ReadonlySet<string> = new Set(['EISDIR', 'ELOOP', 'ENAMETOOLONG', 'ENOENT', 'ENOTDIR'])
 
-function asKimError(error: unknown): KimError {
+/** What is told of an error, whoever threw it. */
+export function asKimError(error: unknown): KimError {
   if (error instanceof KimError) return error
   const message = error instanceof Error ? error.message : String(error)
   const errno =

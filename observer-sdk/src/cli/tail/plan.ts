@@ -118,7 +118,8 @@ function policyOf(input: Input, verbs: readonly string[]): PoisonPolicy {
   return parsePolicy(`skip-after ${tries}`)
 }
 
-function modeOf(input: Input, { env, isTerminal }: Surroundings): Mode {
+/** The mode that was asked for, or the one that goes without saying. */
+export function modeOf(input: Input, { env, isTerminal }: Surroundings): Mode {
   const asked = input.text('output') as Mode | undefined
   if (asked !== undefined) return asked
   if (env['KIM_AGENT'] === '1') return 'agent'

@@ -22,6 +22,11 @@ export const program: Program = {
     [75, 'the consumer is in use'],
     [77, 'not permitted'],
   ],
+  onUnreadable: async (error, argv, io) => {
+    const isVerb = program.commands.some(({ name }) => name !== '' && name.split(' ')[0] === argv[0])
+    const { isForAgent, tellAgent } = await import('./flow/tell-agent.js')
+    if (!isVerb && isForAgent(argv, io.env)) await tellAgent('error', error, io)
+  },
   commands: [
     {
       name: '',

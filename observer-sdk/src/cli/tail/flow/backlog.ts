@@ -3,19 +3,22 @@ import { noPersona } from '../missing.js'
 import type { Plan } from '../plan.js'
 import type { PastRecords } from '../read/history.js'
 import { type Acquaintance, allEntries, lastEntries } from '../read/last.js'
+import { unhurried } from '../read/unhurried.js'
 import { age, timeOf } from '../render/clock.js'
 
 /**
  * What a plan without a cursor selects of what stands there, up to a seq, in file order. Where it is everything, it is
  * read anew each time it is gone through, and never held whole: a backlog may be larger than memory.
+ * Ends early once the signal is aborted.
  */
-export function pastEntries(
+export async function pastEntries(
   past: PastRecords,
   plan: Plan,
   selects: (entry: Entry) => boolean,
   met: Acquaintance,
+  signal: AbortSignal,
   toSeq: number = Number.POSITIVE_INFINITY,
-): Iterable<Entry> {
+): Promise<Iterable<Entry> | AsyncIterable<Entry>> {
   const { position } = plan
   const lines = position.kind === 'last' || position.kind === 'since' ? position.lines : 0
   const wanted = {
@@ -24,8 +27,11 @@ export function pastEntries(
     lines,
     sinceMs: position.kind === 'since' ? position.ms : undefined,
   }
-  if (Number.isFinite(lines)) return lastEntries(past, wanted, met)
-  return { [Symbol.iterator]: () => allEntries(past, wanted, met) }
+  if (!Number.isFinite(lines))
+    return { [Symbol.asyncIterator]: () => unhurried(allEntries(past, wanted, met), signal) }
+  const found: Entry[] = []
+  for await (const entry of unhurried(lastEntries(past, wanted, met), signal)) found.push(entry)
+  return found
 }
 
 /** The seq above which a look that found this first answers for every number: all of them, or what it prints. */
@@ -40,30 +46,31 @@ export function readFrom(
 }
 
 /** Everyone that some record is about. */
-function knownPersonas(past: PastRecords): Set<string> {
+async function knownPersonas(past: PastRecords, signal: AbortSignal): Promise<Set<string>> {
   const names = new Set<string>()
-  for (const { record } of past.forwards()) {
+  for await (const { record } of unhurried(past.forwards(), signal)) {
     if (record.agent !== undefined && !isNote(record)) names.add(record.agent)
   }
   return names
 }
 
 /** Refuses a name that no record is about; the look may have ended before it came to the records that are. */
-export function requireKnown(past: PastRecords, met: Acquaintance): void {
+export async function requireKnown(past: PastRecords, met: Acquaintance, signal: AbortSignal): Promise<void> {
   if (met.unmet.length === 0) return
-  const known = knownPersonas(past)
+  const known = await knownPersonas(past, signal)
+  if (signal.aborted) return
   const stranger = met.unmet.find(name => !known.has(name))
   if (stranger !== undefined) throw noPersona(stranger, known)
 }
 
 /** How much waits, and since when. */
-export function backlogOf(
-  entries: Iterable<Entry>,
+export async function backlogOf(
+  entries: Iterable<Entry> | AsyncIterable<Entry>,
   nowMs: number,
-): { readonly backlog: number; readonly oldest: string | undefined } {
+): Promise<{ readonly backlog: number; readonly oldest: string | undefined }> {
   let backlog = 0
   let oldest: number | undefined
-  for (const { record } of entries) {
+  for await (const { record } of entries) {
     if (backlog === 0) oldest = timeOf(record.ts)
     backlog += 1
   }

@@ -5,11 +5,27 @@ export type End =
   | 'met'
   | 'timeout'
   | 'deadline'
+  | 'until'
   | 'caught_up'
   | 'parent_gone'
   | 'consumer_lost'
   | 'sigterm'
   | 'sigint'
+  | 'sighup'
+
+/** As shells report a process that a signal ended. */
+const SIGNALLED = { sighup: 129, sigint: 130, sigterm: 143 } as const
+
+/** How a signal that ends a command is told. */
+export function endOf(signal: unknown): keyof typeof SIGNALLED {
+  if (signal === 'SIGHUP') return 'sighup'
+  return signal === 'SIGINT' ? 'sigint' : 'sigterm'
+}
+
+/** What the process exits with for a signal where nobody is an agent. */
+export function signalledCode(signal: unknown): number {
+  return SIGNALLED[endOf(signal)]
+}
 
 /** What the process exits with, by why it ended. */
 export function exitCodeOf(
@@ -18,15 +34,17 @@ export function exitCodeOf(
   { isAgent, wantsMatch }: { readonly isAgent: boolean; readonly wantsMatch: boolean },
 ): number {
   switch (reason) {
+    case 'sighup':
     case 'sigint':
     case 'sigterm':
       // A harness that ends its child shows anything but 0 as a failure.
-      if (isAgent) return 0
-      return reason === 'sigint' ? 130 : 143
+      return isAgent ? 0 : SIGNALLED[reason]
     case 'met':
     case 'timeout':
     case 'deadline':
       return stop.exitCode(reason)
+    case 'until':
+      return stop.exitCode('deadline')
     case 'caught_up':
       return wantsMatch ? 3 : 0
     case 'parent_gone':

@@ -11,18 +11,20 @@ export interface ExecParts {
   readonly plan: Plan
   readonly facts: JournalFacts
   readonly io: Io
+  /** Aborted when the event is to be waited for no longer. What runs then has its time. */
+  readonly ended: AbortSignal
   readonly warn: (text: string) => void
 }
 
 /** Runs the command of `--exec` for a record; `none` if the record announces nothing. */
 export async function deliverEntry(
   entry: Entry,
-  { facts, io, plan, warn }: ExecParts,
+  { ended, facts, io, plan, warn }: ExecParts,
 ): Promise<Delivery | 'none'> {
   const { bodyChars, exec, follow } = plan
   const event = monitorEvent(entry.record, { facts, contentChars: bodyChars, platform: process.platform })
   if (exec === undefined || event === undefined) return 'none'
-  const { signal } = io
-  const run = (): ReturnType<typeof runExec> => runExec(exec.command, execEnvironment(event, io.env), signal)
-  return await deliver(event, { run, policy: exec.policy, follow, signal, warn })
+  const run = (): ReturnType<typeof runExec> =>
+    runExec(exec.command, execEnvironment(event, io.env), io.signal)
+  return await deliver(event, { run, policy: exec.policy, follow, signal: ended, warn })
 }

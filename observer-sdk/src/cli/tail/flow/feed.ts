@@ -24,6 +24,8 @@ export interface Feed {
   readonly projectId: string | undefined
   /** False while there is no journal. */
   readonly exists: boolean
+  /** True where something of the journal is there and cannot be read. */
+  readonly isUnreadable: boolean
   /** When it was opened. */
   readonly head: FeedHead
   /** True once everything that stood there was given out, and a call waits for more. */

@@ -10,6 +10,7 @@ import { MissingSegments } from '../read/missing-segments.js'
 import type { StoreLocation } from '../store-location.js'
 import { formatToken } from '../where/cursor-token.js'
 import { backlogOf, pastEntries, readFrom, requireKnown } from './backlog.js'
+import { endOf, signalledCode } from './end.js'
 import { producerState } from './health.js'
 import { Printer } from './printer.js'
 import { tellGap } from './tell-gap.js'
@@ -28,10 +29,11 @@ export async function listPast(plan: Plan, location: StoreLocation, io: Io): Pro
   let place: Pick<ReadRecord, 'seq' | 'writer'> = newest ?? { seq: 0, writer: undefined }
   let last: Entry | undefined
   // The first line already says how many there are: no more than that may be printed.
-  const entries = pastEntries(past, plan, printer.selects, met, isAgent ? headSeq : undefined)
+  const { signal } = io
+  const entries = await pastEntries(past, plan, printer.selects, met, signal, isAgent ? headSeq : undefined)
   if (isAgent) {
-    const waiting = backlogOf(entries, Date.now())
-    requireKnown(past, met)
+    const waiting = await backlogOf(entries, Date.now())
+    await requireKnown(past, met, signal)
     report.ready({ seq: headSeq, ...waiting, producer: producerState(location).state })
   }
   let isDone = printer.stop.isDone
@@ -40,9 +42,9 @@ export async function listPast(plan: Plan, location: StoreLocation, io: Io): Pro
   const missing = new MissingSegments(() => past)
   const flush = (): Promise<void> => out.flush()
   let read: number | undefined
-  for (const entry of entries) {
+  for await (const entry of entries) {
     isEmpty = false
-    if (isDone || io.signal.aborted) {
+    if (isDone || signal.aborted) {
       // What was not printed is still to come, for whoever goes on from there.
       place = last?.record ?? { seq: entry.record.seq - 1, writer: undefined }
       break
@@ -56,18 +58,22 @@ export async function listPast(plan: Plan, location: StoreLocation, io: Io): Pro
     isDone = printer.print(entry)
     if (out.isFull) await out.flush()
   }
-  if (!isDone && !io.signal.aborted) requireKnown(past, met)
+  if (!isDone) await requireKnown(past, met, signal)
+  // Ended before it found where to begin: whoever goes on has to begin as this one did.
+  const isCut = signal.aborted && !isDone && last === undefined
+  if (signal.aborted && !isDone && last !== undefined) place = last.record
   printer.settleRate(true)
-  if (isEmpty && !io.signal.aborted) report.nothing()
+  report.unreadable(past.failures)
+  if (isEmpty && !signal.aborted) report.nothing()
   if (plan.sayCaughtUp) report.caughtUp(headSeq)
   const { toSeq } = plan.selection
   if (toSeq !== undefined && toSeq < place.seq) place = { seq: toSeq, writer: undefined }
-  if (plan.showCursor) {
+  if (plan.showCursor && !isCut) {
     const { seq, writer = null } = place
     report.cursor(formatToken({ projectId: facts.projectId(), seq, writer }))
   }
-  report.end(io.signal.aborted ? String(io.signal.reason).toLowerCase() : 'done', `--after-seq ${place.seq}`)
+  report.end(signal.aborted ? endOf(signal.reason) : 'done', isCut ? undefined : `--after-seq ${place.seq}`)
   await out.flush()
-  if (io.signal.aborted && !isAgent) return io.signal.reason === 'SIGINT' ? 130 : 143
+  if (signal.aborted && !isAgent) return signalledCode(signal.reason)
   return isDone || plan.untilMatch === undefined ? 0 : 3
 }

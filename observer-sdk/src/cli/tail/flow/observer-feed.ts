@@ -54,6 +54,9 @@ export async function openFeed(eventsDir: string, start: FeedStart, options: Fee
     get exists() {
       return observer.status.kind !== 'no_store'
     },
+    get isUnreadable() {
+      return observer.status.reasons.includes('unreadable')
+    },
     get isDrained() {
       return isDrained
     },

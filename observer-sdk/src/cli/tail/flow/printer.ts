@@ -49,11 +49,20 @@ export class Printer {
   print(entry: Entry): boolean {
     const line = this.#render(entry)
     if (line === undefined) return false
-    const { record } = entry
-    const nowMs = performance.now()
-    if (this.gate?.admits(record.seq, nowMs) === false) return false
+    if (this.gate !== undefined && !this.#admits(entry, this.gate)) return false
     this.out.line(line)
     return this.count(entry)
+  }
+
+  /** What is waited for is never held back: it is the last line, behind what was. */
+  #admits({ record }: Entry, gate: RateGate): boolean {
+    const nowMs = performance.now()
+    if (this.stop.isAwaited(() => searchText(record, this.#facts.payloadOf(record)))) this.settleRate(true)
+    else if (!gate.admits(record.seq, nowMs)) {
+      this.stop.onCame(nowMs)
+      return false
+    }
+    return true
   }
 
   /** Counts a record that reached its reader; true if it was the last one wanted. */

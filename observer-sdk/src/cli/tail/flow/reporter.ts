@@ -1,5 +1,7 @@
+import { basename } from 'node:path'
 import { formatCount, type Io, safeText } from '@kim/cli-kit'
 import type { KimError } from '@kim/manifest'
+import type { Failure } from '../../../store/outcome.js'
 import type { Mode } from '../render/choose.js'
 import { controlLine } from '../render/control-line.js'
 import type { LineOutput } from './output.js'
@@ -90,6 +92,12 @@ export class Reporter {
   say(name: string, text: string, facts: Readonly<Record<string, string | number | undefined>> = {}): void {
     if (this.#agent) this.#control(name, facts)
     else this.#note(text)
+  }
+
+  /** What is there and cannot be read: silence must not be taken for nothing new. */
+  unreadable(failures: readonly Failure[]): void {
+    for (const { code, path } of failures)
+      this.warn(`${basename(path)} cannot be read (${code}), what stands in it is not shown: ${path}`)
   }
 
   /** Something nobody may miss: on stderr in any case. */

@@ -8,12 +8,13 @@ import { createFacts } from '../read/facts.js'
 import { PastRecords } from '../read/history.js'
 import { Acquaintance } from '../read/last.js'
 import { MissingSegments } from '../read/missing-segments.js'
+import { type Step, unhurried } from '../read/unhurried.js'
 import type { StoreLocation } from '../store-location.js'
 import { formatToken } from '../where/cursor-token.js'
 import { backlogOf, pastEntries, readFrom, requireKnown } from './backlog.js'
 import { type Claim, claimCursor } from './claim.js'
 import { Committer } from './commit.js'
-import { type End, exitCodeOf } from './end.js'
+import { type End, endOf, exitCodeOf } from './end.js'
 import type { Feed, FeedBatch } from './feed.js'
 import { Heartbeat } from './heartbeat.js'
 import { openFeed } from './observer-feed.js'
@@ -23,7 +24,8 @@ import { Progress } from './progress.js'
 import type { Gap } from './reporter.js'
 import { type Beginning, beginningOf } from './start.js'
 import { tellGap } from './tell-gap.js'
-import { Every, Wake } from './wake.js'
+import { Until } from './until.js'
+import { type Due, Every, Wake } from './wake.js'
 
 /** Between two looks at whether the parent is still there: rare enough that idling costs nothing. */
 const PARENT_MS = 5_000
@@ -32,6 +34,8 @@ const PRODUCER_MS = 60_000
 
 /** Prints from a place on, to the end of what stands there or for as long as it is wanted. */
 export async function follow(plan: Plan, location: StoreLocation, io: Io): Promise<number> {
+  // Before anything is waited for: who is gone by then must be missed too.
+  const parent = process.ppid
   let session: Session | undefined
   let feed: Feed | undefined
   const facts = createFacts(location.eventsDir, () => feed?.projectId)
@@ -47,7 +51,18 @@ export async function follow(plan: Plan, location: StoreLocation, io: Io): Promi
     })
     // Listed anew: a segment that began meanwhile may hold records up to the head that the feed begins at.
     const standing = PastRecords.open(location.eventsDir)
-    session = new Session({ plan, location, io, facts, printer, claim, beginning, feed, past: standing })
+    session = new Session({
+      plan,
+      location,
+      io,
+      facts,
+      printer,
+      claim,
+      beginning,
+      feed,
+      past: standing,
+      parent,
+    })
     return await session.run()
   } finally {
     await feed?.close()
@@ -65,6 +80,8 @@ interface Parts {
   readonly beginning: Beginning
   readonly feed: Feed
   readonly past: PastRecords | undefined
+  /** Whose end is this process's end too, where that is asked for. */
+  readonly parent: number
 }
 
 class Session {
@@ -76,11 +93,16 @@ class Session {
   readonly #beats: Every | undefined
   readonly #parents: Every | undefined
   readonly #producers: Every | undefined
-  readonly #parent = process.ppid
+  readonly #until: Until | undefined
+  readonly #dues: readonly Due[]
+  /** Aborted by the end, whatever it is. */
+  readonly #ended = new AbortController()
   readonly #producer: ProducerWatch | undefined
   #end: End | undefined
   #arrived: { readonly batch: FeedBatch | undefined } | { readonly error: unknown } | undefined
   #isCaughtUp = false
+  /** It was ended before it found where to begin: whoever goes on has to begin as this one did. */
+  #isCut = false
   /** Whose journal what was passed stands in. */
   #project: string | undefined
   /** Stores the place a consumer begins at, once. */
@@ -102,11 +124,19 @@ class Session {
     this.#parents = plan.exitWithParent ? new Every(PARENT_MS, nowMs) : undefined
     this.#producers = plan.mode === 'agent' && plan.follow ? new Every(PRODUCER_MS, nowMs) : undefined
     this.#producer = plan.mode === 'agent' ? new ProducerWatch(location) : undefined
+    const { untilMs } = plan.selection
+    this.#until = plan.follow && untilMs !== undefined ? new Until(untilMs, () => feed.isDrained) : undefined
+    const { gate, stop } = parts.printer
+    const dues = [stop, gate, this.#until, this.#beats, this.#parents, this.#producers]
+    this.#dues = dues.filter(due => due !== undefined)
   }
 
   /** Ends following from outside; the first reason counts. */
   end(reason: End): void {
     this.#end ??= reason
+    // The cursor is another's now.
+    if (reason === 'consumer_lost') this.#committer.close()
+    this.#ended.abort(reason)
     this.#wake.ring()
   }
 
@@ -117,7 +147,7 @@ class Session {
 
   async run(): Promise<number> {
     const { io } = this.#parts
-    const onAbort = (): void => this.end(io.signal.reason === 'SIGINT' ? 'sigint' : 'sigterm')
+    const onAbort = (): void => this.end(endOf(io.signal.reason))
     io.signal.addEventListener('abort', onAbort, { once: true })
     if (io.signal.aborted) onAbort()
     try {
@@ -136,20 +166,27 @@ class Session {
     const { report } = printer
     if (printer.stop.isDone) this.end('met')
     const met = new Acquaintance(plan.selection.personas)
-    const entries = this.#pastEntries(met)
+    const entries = await this.#pastEntries(met)
     if (plan.mode === 'agent') {
       const backlog = beginning.isNew ? [] : (entries ?? this.#waiting())
       report.ready({
         seq: feed.head.seq,
-        ...backlogOf(backlog, Date.now()),
+        ...(await backlogOf(backlog, Date.now())),
         producer: this.#producer?.state ?? 'unknown',
       })
     }
     if (!feed.exists)
       report.say('waiting', `no journal at ${location.eventsDir} yet; waiting for it`, { reason: 'no_store' })
-    else this.#checkPersonas(met)
+    else await this.#checkPersonas(met)
     if (beginning.isNew) {
-      const passed = this.#countPassed()
+      const passed = await this.#countPassed()
+      if (this.#parts.io.signal.aborted) {
+        // It never began: what it passes over is to be said first.
+        this.#committer.close()
+        this.#begins = undefined
+        this.#isCut = true
+        return
+      }
       const text = `the consumer begins at ${feed.head.seq}; ${formatCount(passed, 'entry that stands there is', 'entries that stand there are')} passed over`
       report.say('started', text, { seq: feed.head.seq, skipped: passed })
     }
@@ -163,12 +200,12 @@ class Session {
   }
 
   /** Where it ends early, what was not printed is still to come, for whoever goes on from there. */
-  async #printPast(entries: Iterable<Entry>): Promise<void> {
-    const { past, plan, printer } = this.#parts
+  async #printPast(entries: Iterable<Entry> | AsyncIterable<Entry>): Promise<void> {
+    const { beginning, io, past, plan, printer } = this.#parts
     const missing = new MissingSegments(() => past)
     let read: number | undefined
     let last: Entry | undefined
-    for (const entry of entries) {
+    for await (const entry of entries) {
       if (this.#end !== undefined) {
         const { seq, writer } = last?.record ?? { seq: entry.record.seq - 1, writer: undefined }
         this.#progress.stand(seq, writer ?? null)
@@ -181,40 +218,49 @@ class Session {
       if (printer.print(entry)) this.end('met')
       if (printer.out.isFull) await printer.out.flush()
     }
+    if (!beginning.printsPast || !io.signal.aborted) return
+    if (last === undefined) this.#isCut = true
+    else this.#progress.stand(last.record.seq, last.record.writer ?? null)
   }
 
   /** What was asked for by number or time, as far as it stood there when the feed was opened. */
-  #pastEntries(met: Acquaintance): Iterable<Entry> | undefined {
-    const { beginning, feed, past, plan, printer } = this.#parts
+  async #pastEntries(met: Acquaintance): Promise<Iterable<Entry> | AsyncIterable<Entry> | undefined> {
+    const { beginning, feed, io, past, plan, printer } = this.#parts
     if (!beginning.printsPast || past === undefined) return undefined
-    return pastEntries(past, plan, printer.selects, met, feed.head.seq)
+    return await pastEntries(past, plan, printer.selects, met, io.signal, feed.head.seq)
   }
 
   /** What waits behind a cursor. */
-  *#waiting(): Generator<Entry> {
+  #waiting(): AsyncIterable<Entry> {
+    return unhurried(this.#behindCursor(), this.#parts.io.signal)
+  }
+
+  *#behindCursor(): Generator<Step> {
     const { feed, past, printer } = this.#parts
     const from = this.#progress.seq
     if (past === undefined || from >= feed.head.seq) return
     const home = past.segmentOf(from + 1)
     for (const entry of past.forwards(home?.number)) {
-      if (entry.record.seq > from && entry.record.seq <= feed.head.seq && printer.selects(entry)) yield entry
+      const isBehind = entry.record.seq > from && entry.record.seq <= feed.head.seq
+      yield isBehind && printer.selects(entry) ? entry : undefined
     }
   }
 
-  #countPassed(): number {
-    const { past, printer } = this.#parts
+  async #countPassed(): Promise<number> {
+    const { io, past, printer } = this.#parts
     let passed = 0
-    for (const entry of past?.forwards() ?? []) if (printer.selects(entry)) passed += 1
+    for await (const entry of unhurried(past?.forwards() ?? [], io.signal))
+      if (printer.selects(entry)) passed += 1
     return passed
   }
 
   /** A name that nobody has is refused, or said and waited for. */
-  #checkPersonas(met: Acquaintance): void {
-    const { feed, past, plan, printer } = this.#parts
+  async #checkPersonas(met: Acquaintance): Promise<void> {
+    const { feed, io, past, plan, printer } = this.#parts
     const known = new Set(feed.personas())
     if (past === undefined || met.unmet.every(name => known.has(name))) return
     try {
-      requireKnown(past, met)
+      await requireKnown(past, met, io.signal)
     } catch (error) {
       if (!plan.follow || !(error instanceof KimError)) throw error
       printer.report.say('waiting', `${error.message}; waiting for it`, {
@@ -225,12 +271,9 @@ class Session {
   }
 
   async #loop(): Promise<void> {
-    const { printer } = this.#parts
-    const dues = [printer.stop, this.#beats, this.#parents, this.#producers].filter(due => due !== undefined)
-    const gate = printer.gate === undefined ? [] : [printer.gate]
     this.#pull()
     while (this.#end === undefined) {
-      await this.#wake.sleep([...dues, ...gate], () => performance.now())
+      await this.#wake.sleep(this.#dues, () => performance.now())
       const arrived = this.#arrived
       if (arrived !== undefined) {
         this.#arrived = undefined
@@ -300,7 +343,27 @@ class Session {
   async #deliver(entry: Entry): Promise<boolean> {
     const { facts, io, plan, printer } = this.#parts
     const { deliverEntry } = await import('./exec.js')
-    const delivery = await deliverEntry(entry, { plan, facts, io, warn: text => printer.report.warn(text) })
+    const ended = this.#ended.signal
+    let isOver = false
+    const delivering = deliverEntry(entry, {
+      plan,
+      facts,
+      io,
+      ended,
+      warn: text => printer.report.warn(text),
+    }).finally(() => {
+      isOver = true
+      this.#wake.ring()
+    })
+    // Whoever awaits it hears of an error; until then there is something else to await.
+    delivering.catch(() => {})
+    // A command may take long, and one that is held for ever: time goes on meanwhile, and it is no silence.
+    while (!isOver && this.#end === undefined) {
+      await this.#wake.sleep(this.#dues, () => performance.now())
+      printer.stop.onCame(performance.now())
+      if (!isOver) await this.#onTime()
+    }
+    const delivery = await delivering
     if (delivery === 'interrupted') return false
     if (delivery === 'acknowledged' && printer.count(entry)) this.end('met')
     if (delivery !== 'none') {
@@ -315,8 +378,16 @@ class Session {
     const { feed, plan, printer } = this.#parts
     if (this.#isCaughtUp || (!feed.exists && plan.follow)) return
     this.#isCaughtUp = true
+    if (feed.isUnreadable) this.#tellUnreadable()
     if (plan.sayCaughtUp) printer.report.caughtUp(this.#progress.seq)
     if (!plan.follow) this.end('caught_up')
+  }
+
+  #tellUnreadable(): void {
+    const { location, printer } = this.#parts
+    const past = PastRecords.open(location.eventsDir)
+    past?.tryAll()
+    printer.report.unreadable(past?.failures ?? [])
   }
 
   /** What is due by the clock. */
@@ -325,10 +396,12 @@ class Session {
     const nowMs = performance.now()
     printer.settleRate(false)
     if (this.#beats?.take(nowMs) === true) this.#heartbeat?.beat(plan, feed, printer, this.#progress)
-    if (this.#parents?.take(nowMs) === true && process.ppid !== this.#parent) this.end('parent_gone')
+    if (this.#parents?.take(nowMs) === true && process.ppid !== this.#parts.parent) this.end('parent_gone')
     if (this.#producers?.take(nowMs) === true) this.#producer?.look(printer.report)
+    if (feed.isDrained) printer.stop.listen(nowMs)
     const due = printer.stop.due(nowMs)
     if (due !== undefined) this.end(due)
+    if (this.#until?.isOver === true) this.end('until')
     await printer.out.flush()
   }
 
@@ -357,18 +430,16 @@ class Session {
     const { plan, printer } = this.#parts
     const reason = this.#end ?? 'caught_up'
     if (reason === 'consumer_lost') {
-      // The cursor is another's now.
-      this.#committer.close()
       throw new KimError('consumer_held', 'another process took this consumer over')
     }
     printer.settleRate(true)
     await this.#flush()
     const place = this.#place()
-    if (plan.showCursor && place !== undefined) printer.report.cursor(formatToken(place))
+    if (plan.showCursor && place !== undefined && !this.#isCut) printer.report.cursor(formatToken(place))
     const { position } = plan
     const resume =
       position.kind === 'consumer' ? `--consumer ${position.name}` : `--after-seq ${this.#progress.seq}`
-    printer.report.end(reason, resume)
+    printer.report.end(reason, this.#isCut ? undefined : resume)
     await this.#flush()
     const isAgent = plan.mode === 'agent'
     return exitCodeOf(reason, printer.stop, { isAgent, wantsMatch: plan.untilMatch !== undefined })

@@ -4,7 +4,7 @@ export interface StopConditions {
   readonly count: number | undefined
   /** Tells the record after which to end. */
   readonly matches: ((text: string) => boolean) | undefined
-  /** Time without a printed record. */
+  /** Time in which no record came. */
   readonly timeoutMs: number | undefined
   /** Time in all. */
   readonly deadlineMs: number | undefined
@@ -17,13 +17,13 @@ export type StopReason = 'met' | 'timeout' | 'deadline'
 export class StopWatch {
   readonly #conditions: StopConditions
   readonly #startedMs: number
-  #lastMs: number
+  /** Undefined before anybody listens. */
+  #lastMs: number | undefined
   #printed = 0
 
   constructor(conditions: StopConditions, nowMs: number) {
     this.#conditions = conditions
     this.#startedMs = nowMs
-    this.#lastMs = nowMs
   }
 
   /** Records printed so far. */
@@ -31,12 +31,27 @@ export class StopWatch {
     return this.#printed
   }
 
+  /** Everything that was at hand was looked at: from now on, silence counts. Before, it is only being read. */
+  listen(nowMs: number): void {
+    this.#lastMs ??= nowMs
+  }
+
+  /** Whether this is the record that is waited for. */
+  isAwaited(text: () => string): boolean {
+    return this.#conditions.matches?.(text()) === true
+  }
+
+  /** A record came, printed or not. */
+  onCame(nowMs: number): void {
+    if (this.#lastMs !== undefined) this.#lastMs = nowMs
+  }
+
   /** A record was printed; true if it was the last one wanted. */
   onPrinted(text: () => string, nowMs: number): boolean {
     this.#printed += 1
-    this.#lastMs = nowMs
-    const { count, matches } = this.#conditions
-    return (count !== undefined && this.#printed >= count) || matches?.(text()) === true
+    this.onCame(nowMs)
+    const { count } = this.#conditions
+    return (count !== undefined && this.#printed >= count) || this.isAwaited(text)
   }
 
   /** True if no record is wanted at all. */
@@ -48,7 +63,8 @@ export class StopWatch {
   due(nowMs: number): 'timeout' | 'deadline' | undefined {
     const { timeoutMs, deadlineMs } = this.#conditions
     if (deadlineMs !== undefined && nowMs - this.#startedMs >= deadlineMs) return 'deadline'
-    if (timeoutMs !== undefined && nowMs - this.#lastMs >= timeoutMs) return 'timeout'
+    const lastMs = this.#lastMs
+    if (timeoutMs !== undefined && lastMs !== undefined && nowMs - lastMs >= timeoutMs) return 'timeout'
     return undefined
   }
 
@@ -56,7 +72,7 @@ export class StopWatch {
   get dueAtMs(): number | undefined {
     const { timeoutMs, deadlineMs } = this.#conditions
     const times = [
-      ...(timeoutMs === undefined ? [] : [this.#lastMs + timeoutMs]),
+      ...(timeoutMs === undefined || this.#lastMs === undefined ? [] : [this.#lastMs + timeoutMs]),
       ...(deadlineMs === undefined ? [] : [this.#startedMs + deadlineMs]),
     ]
     return times.length === 0 ? undefined : Math.min(...times)

@@ -1,7 +1,16 @@
-import { DuplicateFinder, decodeLine, effectOf, KimError, lineMark, TxTracker } from '@kim/manifest'
+import {
+  DuplicateFinder,
+  decodeLine,
+  effectOf,
+  eventsPaths,
+  KimError,
+  lineMark,
+  TxTracker,
+} from '@kim/manifest'
 import type { FileContent } from '../../../store/file-content.js'
 import { listStore, type SegmentEntry } from '../../../store/listing.js'
 import { noJournalAt } from '../../../store/no-journal.js'
+import type { Failure } from '../../../store/outcome.js'
 import { segmentLines } from '../../../store/segment-lines.js'
 import { openSegment } from '../../../store/store-files.js'
 import type { Entry } from '../entry.js'
@@ -15,10 +24,15 @@ import { releaseBackwards } from './release-backwards.js'
 export class PastRecords {
   readonly eventsDir: string
   readonly segments: readonly SegmentEntry[]
+  readonly #failures = new Map<string, Failure>()
 
-  private constructor(eventsDir: string, segments: readonly SegmentEntry[]) {
+  private constructor(eventsDir: string, segments: readonly SegmentEntry[], failures: readonly Failure[]) {
     this.eventsDir = eventsDir
     this.segments = segments
+    const { checkpoints } = eventsPaths(eventsDir)
+    // What a checkpoint says stands in the segments too.
+    for (const failure of failures)
+      if (failure.path !== checkpoints) this.#failures.set(failure.path, failure)
   }
 
   /** Lists the journal; undefined if nothing is there. */
@@ -28,9 +42,19 @@ export class PastRecords {
     // What is there and is no journal will not become one: that is said at once, also to those who would wait.
     const missing = listing.ok && listing.value.segments.length > 0 ? undefined : noJournalAt(eventsDir)
     if (missing !== undefined) throw missing
-    if (listing.ok) return new PastRecords(eventsDir, listing.value.segments)
+    if (listing.ok) return new PastRecords(eventsDir, listing.value.segments, listing.value.failures)
     const code = listing.code === 'EACCES' || listing.code === 'EPERM' ? 'not_permitted' : 'store_failed'
     throw new KimError(code, `cannot read ${listing.path}: ${listing.code}`)
+  }
+
+  /** What is there and could not be read, as far as anybody tried. */
+  get failures(): readonly Failure[] {
+    return [...this.#failures.values()]
+  }
+
+  /** Tries every segment. */
+  tryAll(): void {
+    for (const segment of this.segments) this.#open(segment)?.close()
   }
 
   /** Records that have an effect, newest first. */
@@ -85,14 +109,22 @@ export class PastRecords {
   }
 
   *#read(segment: SegmentEntry, use: (content: FileContent) => Iterable<Entry>): Generator<Entry> {
-    const opened = openSegment(this.eventsDir, segment.number)
-    // What cannot be opened is not available; following counts it, and verify names it.
-    if (!opened.ok) return
+    const content = this.#open(segment)
+    if (content === undefined) return
     try {
-      yield* use(opened.value)
+      yield* use(content)
     } finally {
-      opened.value.close()
+      content.close()
     }
+  }
+
+  /** What cannot be opened is not available. */
+  #open({ number }: SegmentEntry): FileContent | undefined {
+    const opened = openSegment(this.eventsDir, number)
+    if (opened.ok) return opened.value
+    // What went meanwhile is no failure.
+    if (opened.reason === 'unreadable') this.#failures.set(opened.path, opened)
+    return undefined
   }
 }
 

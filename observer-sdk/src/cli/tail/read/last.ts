@@ -3,6 +3,7 @@ import type { Entry } from '../entry.js'
 import { timeOf } from '../render/clock.js'
 import { isOf } from '../select/filter.js'
 import type { PastRecords } from './history.js'
+import type { Step } from './unhurried.js'
 import { lineWanted } from './wanted.js'
 
 /** What is looked for in what stands there. */
@@ -40,8 +41,8 @@ export class Acquaintance {
   }
 }
 
-/** The newest entries that are wanted, in file order. Reads from the end, and no more than it needs. */
-export function lastEntries(past: PastRecords, wanted: Wanted, met: Acquaintance): Entry[] {
+/** The newest entries that are wanted, in file order, once they are found. Reads from the end, and no more than it needs. */
+export function* lastEntries(past: PastRecords, wanted: Wanted, met: Acquaintance): Generator<Step> {
   const { lines, personas, selects, sinceMs } = wanted
   const found: Entry[] = []
   const tooOld = sinceMs === undefined ? undefined : older(past, sinceMs)
@@ -49,17 +50,18 @@ export function lastEntries(past: PastRecords, wanted: Wanted, met: Acquaintance
     met.meet(entry.record)
     if (found.length < lines && selects(entry)) found.push(entry)
     if (found.length >= lines && met.unmet.length === 0) break
+    yield undefined
   }
-  return found.reverse()
+  yield* found.reverse()
 }
 
 /** Every entry that is wanted, in file order, one after the other. */
-export function* allEntries(past: PastRecords, wanted: Wanted, met: Acquaintance): Generator<Entry> {
+export function* allEntries(past: PastRecords, wanted: Wanted, met: Acquaintance): Generator<Step> {
   const { selects, sinceMs } = wanted
   const from = sinceMs === undefined ? undefined : past.segments.findLast(older(past, sinceMs))
   for (const entry of past.forwards(from?.number)) {
     met.meet(entry.record)
-    if (selects(entry)) yield entry
+    yield selects(entry) ? entry : undefined
   }
 }
 

@@ -21,7 +21,12 @@ export function run(input: Input, io: Io): number {
   if (past === undefined) throw noStore(location)
   const facts = createFacts(location.eventsDir)
   const found = findRecord(past, ref, facts)
-  if (found.kind === 'absent') throw new KimError('no_record', `no record ${safeText(name)}`)
+  if (found.kind === 'absent') {
+    const [failure] = past.failures
+    throw new KimError('no_record', `no record ${safeText(name)}`, {
+      ...(failure && { hint: `none in what can be read: ${failure.path} cannot (${failure.code})` }),
+    })
+  }
   if (found.kind === 'corrupt') {
     throw new KimError(
       'record_corrupt',
