@@ -116,7 +116,7 @@ t.test('agent - a line is never longer than asked, whatever the names', t => {
     event: 'e e'.repeat(300),
     payload: { ...message(1).payload, from: '\u0000'.repeat(500), content: 'x'.repeat(900), urgent: true },
   })
-  for (const maxLine of [480, 600, 1000]) {
+  for (const maxLine of [120, 200, 300, 480, 600, 1000]) {
     const line = String(createAgent({ ...look, maxLine })(entry(names)))
     t.ok(line.length <= maxLine, `${line.length} of ${maxLine}`)
     t.match(line, /^seq=1 id=/)

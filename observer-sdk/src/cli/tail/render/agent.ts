@@ -1,12 +1,12 @@
-import type { ReadRecord } from '@kim/manifest'
+import type { JsonObject, ReadRecord } from '@kim/manifest'
 import { firstCodePoints } from '../../../announce/cut-text.js'
 import { bodyOf, idOf, isUrgent, type JournalFacts, senderOf, typeOf } from '../entry.js'
 import { age, timeOf } from './clock.js'
 import type { Renderer } from './renderer.js'
 import { countCodePoints, fitSafe, word } from './words.js'
 
-/** Names in the head of a line are cut to this, so that a hostile one leaves room for the rest. */
-const NAME_CHARACTERS = 64
+/** Names in the head of a line are cut to the first of these that leaves room for the rest: a hostile one may not take it. */
+const NAME_CHARACTERS = [64, 32, 16, 8, 4] as const
 /** News that is older when it is printed says how old: days-old mail must not be taken for new. */
 const FRESH_MS = 60_000
 
@@ -30,23 +30,35 @@ export interface AgentLook {
 export function createAgent(look: AgentLook): Renderer {
   return ({ record }) => {
     const payload = look.facts.payloadOf(record)
-    const head = headOf(record, look)
-    const sender = senderOf(payload)
-    if (sender !== undefined) head.splice(2, 0, `from=${word(sender, NAME_CHARACTERS)}`)
-    head.push(`urgent=${isUrgent(payload) ? 1 : 0}`)
-    const at = timeOf(record.ts)
-    if (at !== undefined && look.nowMs() - at >= FRESH_MS) head.push(`age=${age(at, look.nowMs())}`)
-    return compose(`${head.join(' ')} | `, bodyOf(record, payload), record.seq, look)
+    const body = bodyOf(record, payload)
+    const room = look.maxLine - suffix(countCodePoints(body), record.seq).length
+    let head = ''
+    for (const characters of NAME_CHARACTERS) {
+      head = headOf(record, payload, look, characters)
+      if (head.length <= room) break
+    }
+    return compose(head, body, record.seq, look)
   }
 }
 
-function headOf(record: ReadRecord, look: AgentLook): string[] {
-  const id = idOf(record, look.facts)
-  return [
+function headOf(
+  record: ReadRecord,
+  payload: JsonObject | undefined,
+  look: AgentLook,
+  characters: number,
+): string {
+  const sender = senderOf(payload)
+  const at = timeOf(record.ts)
+  const isOld = at !== undefined && look.nowMs() - at >= FRESH_MS
+  const words = [
     `seq=${record.seq}`,
-    `id=${word(id, NAME_CHARACTERS * 2)}`,
-    `type=${word(typeOf(record), NAME_CHARACTERS)}`,
+    `id=${word(idOf(record, look.facts), characters * 2)}`,
+    ...(sender === undefined ? [] : [`from=${word(sender, characters)}`]),
+    `type=${word(typeOf(record), characters)}`,
+    `urgent=${isUrgent(payload) ? 1 : 0}`,
+    ...(isOld ? [`age=${age(at, look.nowMs())}`] : []),
   ]
+  return `${words.join(' ')} | `
 }
 
 function compose(head: string, body: string, seq: number, look: AgentLook): string {
