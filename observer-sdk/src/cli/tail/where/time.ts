@@ -59,10 +59,17 @@ function absolute(text: string, nowMs: number, utc: boolean): number | undefined
       text,
     )
   if (full === null) return undefined
-  const [, date, minutes = '00:00', seconds = ':00', zone] = full
+  const [, date = '', minutes = '00:00', seconds = ':00', zone] = full
+  if (!isDay(date)) return undefined
   const suffix = zone === undefined ? (utc ? 'Z' : '') : /^(z|utc)$/i.test(zone) ? 'Z' : colonZone(zone)
   const at = Date.parse(`${date}T${minutes}${seconds}${suffix}`)
   return Number.isNaN(at) ? undefined : at
+}
+
+/** The 31st of February would be taken for a day in March. */
+function isDay(date: string): boolean {
+  const at = new Date(`${date}T00:00:00Z`)
+  return !Number.isNaN(at.getTime()) && at.toISOString().startsWith(date)
 }
 
 function colonZone(zone: string): string {
