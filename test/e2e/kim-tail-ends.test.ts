@@ -1,6 +1,8 @@
-import { spawnSync } from 'node:child_process'
-import { mkdirSync, readFileSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { BIN, type Ended, environment, Following, line, tail, write } from './kim-tail-process.js'
 
@@ -155,4 +157,33 @@ t.test('kim-tail - CL-66 what cannot be read is told, and is no silence', async 
   const { code, stderr } = tail(root, ['show', '5', '--events', events])
   t.equal(code, 4)
   t.match(stderr, 'seg-00000004.jsonl')
+})
+
+t.test('kim-tail - CL-39 a reader that does not read is not waited for', async t => {
+  const root = t.testdir()
+  const body = 'x'.repeat(2000)
+  const payload = (id: number): Readonly<Record<string, unknown>> => ({
+    payload: { content: body, from: 'argus', id, persona: 'river' },
+  })
+  const segment = Array.from({ length: 2000 }, (_, i) => line(i + 1, payload(i + 1))).join('')
+  const events = write(join(root, 'events'), { 'seg-00000001.jsonl': segment })
+  const args = ['--events', events, '--consumer', 'c', '--start', 'earliest', '--fields', 'seq,text']
+  const child = spawn(process.execPath, [BIN, ...args, '-f'], {
+    env: environment(root),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  t.teardown(() => child.kill('SIGKILL'))
+  // Whoever has asked to be told keeps what came when the process ends.
+  child.stdout.on('readable', () => {})
+  const cursor = join(root, 'state/kim/clients/kim-tail/cursors/c.json')
+  while (!existsSync(cursor)) await sleep(20)
+  const exited = once(child, 'exit')
+  child.kill('SIGTERM')
+  t.same(await exited, [143, null])
+  let taken = ''
+  for await (const chunk of child.stdout) taken += String(chunk)
+  const seqs = (text: string): number[] =>
+    [...text.matchAll(/"seq":(\d+),.*\n/g)].map(([, seq]) => Number(seq))
+  t.ok(seqs(taken).length < 2000, 'it did stand still')
+  t.equal(new Set([...seqs(taken), ...seqs(tail(root, args).stdout)]).size, 2000, 'nothing is lost')
 })
