@@ -8,7 +8,9 @@ import { findRecord } from '../../dist/cli/tail/read/find-record.js'
 import { PastRecords } from '../../dist/cli/tail/read/history.js'
 import { Acquaintance, allEntries, lastEntries } from '../../dist/cli/tail/read/last.js'
 import { linesBackwards } from '../../dist/cli/tail/read/lines-backwards.js'
+import { type Step, unhurried } from '../../dist/cli/tail/read/unhurried.js'
 import { lineWanted } from '../../dist/cli/tail/read/wanted.js'
+import { record } from './records.js'
 
 const line = (seq: number, more: object = {}): string =>
   `${JSON.stringify({ v: 2, seq, action: 'create', item_type: 'message', item_id: `river/${seq}`, agent: 'river', writer: 'w_1-aa', event: 'new', payload: { id: seq }, ...more })}\n`
@@ -230,3 +232,18 @@ t.test('find - by seq, by message, by event id, and what is damaged', t => {
   t.same(findRecord(past, { kind: 'event', seq: 4, text: `river:alert:${run}-4` }, facts), { kind: 'absent' })
   t.end()
 })
+
+t.test(
+  'unhurried - CL-39 a look without an end is left where it stands, and others have their turns',
+  async t => {
+    function* endless(): Generator<Step> {
+      for (let seq = 1; ; seq++) yield seq === 1 ? entry : undefined
+    }
+    const entry = { record: record(1), line: Buffer.from('') }
+    const ended = new AbortController()
+    setTimeout(() => ended.abort('SIGINT'), 1)
+    const found: Step[] = []
+    for await (const one of unhurried(endless(), ended.signal)) found.push(one)
+    t.same(found, [entry])
+  },
+)

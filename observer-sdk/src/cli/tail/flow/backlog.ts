@@ -3,7 +3,7 @@ import { noPersona } from '../missing.js'
 import type { Plan } from '../plan.js'
 import type { PastRecords } from '../read/history.js'
 import { type Acquaintance, allEntries, lastEntries } from '../read/last.js'
-import { unhurried } from '../read/unhurried.js'
+import { type Step, unhurried } from '../read/unhurried.js'
 import { age, timeOf } from '../render/clock.js'
 
 /**
@@ -32,6 +32,24 @@ export async function pastEntries(
   const found: Entry[] = []
   for await (const entry of unhurried(lastEntries(past, wanted, met), signal)) found.push(entry)
   return found
+}
+
+/** What is selected of what stands behind a seq, up to another. Ends early once the signal is aborted. */
+export function entriesBehind(
+  past: PastRecords,
+  seq: number,
+  selects: (entry: Entry) => boolean,
+  signal: AbortSignal,
+  toSeq: number = Number.POSITIVE_INFINITY,
+): AsyncIterable<Entry> {
+  function* steps(): Generator<Step> {
+    if (seq >= toSeq) return
+    for (const entry of past.forwards(past.segmentOf(seq + 1)?.number)) {
+      const isBehind = entry.record.seq > seq && entry.record.seq <= toSeq
+      yield isBehind && selects(entry) ? entry : undefined
+    }
+  }
+  return unhurried(steps(), signal)
 }
 
 /** The seq above which a look that found this first answers for every number: all of them, or what it prints. */

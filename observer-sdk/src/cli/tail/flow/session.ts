@@ -8,29 +8,21 @@ import { createFacts } from '../read/facts.js'
 import { PastRecords } from '../read/history.js'
 import { Acquaintance } from '../read/last.js'
 import { MissingSegments } from '../read/missing-segments.js'
-import { type Step, unhurried } from '../read/unhurried.js'
 import type { StoreLocation } from '../store-location.js'
 import { formatToken } from '../where/cursor-token.js'
-import { backlogOf, pastEntries, readFrom, requireKnown } from './backlog.js'
+import { backlogOf, entriesBehind, pastEntries, readFrom, requireKnown } from './backlog.js'
 import { type Claim, claimCursor } from './claim.js'
 import { Committer } from './commit.js'
 import { type End, endOf, exitCodeOf } from './end.js'
 import type { Feed, FeedBatch } from './feed.js'
-import { Heartbeat } from './heartbeat.js'
 import { openFeed } from './observer-feed.js'
 import { Printer } from './printer.js'
-import { ProducerWatch } from './producer-watch.js'
 import { Progress } from './progress.js'
 import type { Gap } from './reporter.js'
 import { type Beginning, beginningOf } from './start.js'
 import { tellGap } from './tell-gap.js'
-import { Until } from './until.js'
-import { type Due, Every, Wake } from './wake.js'
-
-/** Between two looks at whether the parent is still there: rare enough that idling costs nothing. */
-const PARENT_MS = 5_000
-/** Between two looks at the producer's sign of life. */
-const PRODUCER_MS = 60_000
+import { Timetable } from './timetable.js'
+import { Wake } from './wake.js'
 
 /** Prints from a place on, to the end of what stands there or for as long as it is wanted. */
 export async function follow(plan: Plan, location: StoreLocation, io: Io): Promise<number> {
@@ -89,15 +81,9 @@ class Session {
   readonly #wake = new Wake()
   readonly #progress: Progress
   readonly #committer: Committer
-  readonly #heartbeat: Heartbeat | undefined
-  readonly #beats: Every | undefined
-  readonly #parents: Every | undefined
-  readonly #producers: Every | undefined
-  readonly #until: Until | undefined
-  readonly #dues: readonly Due[]
+  readonly #timetable: Timetable
   /** Aborted by the end, whatever it is. */
   readonly #ended = new AbortController()
-  readonly #producer: ProducerWatch | undefined
   #end: End | undefined
   #arrived: { readonly batch: FeedBatch | undefined } | { readonly error: unknown } | undefined
   #isCaughtUp = false
@@ -110,7 +96,7 @@ class Session {
 
   constructor(parts: Parts) {
     this.#parts = parts
-    const { beginning, claim, feed, location, plan } = parts
+    const { beginning, claim, feed } = parts
     const { start } = beginning
     const from = start.kind === 'head' ? feed.head : start
     this.#progress = new Progress(from.seq, from.writer, feed.head.checkpointSeq)
@@ -118,17 +104,7 @@ class Session {
     const { begin } = claim
     if (begin !== undefined) this.#begins = () => this.#storeBegin(begin)
     this.#committer = new Committer(claim.save, () => this.#place(), claim.stored)
-    const nowMs = performance.now()
-    this.#heartbeat = plan.heartbeatMs === undefined ? undefined : new Heartbeat()
-    this.#beats = plan.heartbeatMs === undefined ? undefined : new Every(plan.heartbeatMs, nowMs)
-    this.#parents = plan.exitWithParent ? new Every(PARENT_MS, nowMs) : undefined
-    this.#producers = plan.mode === 'agent' && plan.follow ? new Every(PRODUCER_MS, nowMs) : undefined
-    this.#producer = plan.mode === 'agent' ? new ProducerWatch(location) : undefined
-    const { untilMs } = plan.selection
-    this.#until = plan.follow && untilMs !== undefined ? new Until(untilMs, () => feed.isDrained) : undefined
-    const { gate, stop } = parts.printer
-    const dues = [stop, gate, this.#until, this.#beats, this.#parents, this.#producers]
-    this.#dues = dues.filter(due => due !== undefined)
+    this.#timetable = new Timetable({ ...parts, progress: this.#progress }, performance.now())
   }
 
   /** Ends following from outside; the first reason counts. */
@@ -168,18 +144,18 @@ class Session {
     const met = new Acquaintance(plan.selection.personas)
     const entries = await this.#pastEntries(met)
     if (plan.mode === 'agent') {
-      const backlog = beginning.isNew ? [] : (entries ?? this.#waiting())
+      const backlog = beginning.isNew ? [] : (entries ?? this.#behind(this.#progress.seq, feed.head.seq))
       report.ready({
         seq: feed.head.seq,
         ...(await backlogOf(backlog, Date.now())),
-        producer: this.#producer?.state ?? 'unknown',
+        producer: this.#timetable.producer,
       })
     }
     if (!feed.exists)
       report.say('waiting', `no journal at ${location.eventsDir} yet; waiting for it`, { reason: 'no_store' })
     else await this.#checkPersonas(met)
     if (beginning.isNew) {
-      const passed = await this.#countPassed()
+      const { backlog: passed } = await backlogOf(this.#behind(0), Date.now())
       if (this.#parts.io.signal.aborted) {
         // It never began: what it passes over is to be said first.
         this.#committer.close()
@@ -230,28 +206,10 @@ class Session {
     return await pastEntries(past, plan, printer.selects, met, io.signal, feed.head.seq)
   }
 
-  /** What waits behind a cursor. */
-  #waiting(): AsyncIterable<Entry> {
-    return unhurried(this.#behindCursor(), this.#parts.io.signal)
-  }
-
-  *#behindCursor(): Generator<Step> {
-    const { feed, past, printer } = this.#parts
-    const from = this.#progress.seq
-    if (past === undefined || from >= feed.head.seq) return
-    const home = past.segmentOf(from + 1)
-    for (const entry of past.forwards(home?.number)) {
-      const isBehind = entry.record.seq > from && entry.record.seq <= feed.head.seq
-      yield isBehind && printer.selects(entry) ? entry : undefined
-    }
-  }
-
-  async #countPassed(): Promise<number> {
+  /** What waits behind a cursor, up to a seq. */
+  #behind(seq: number, toSeq?: number): Iterable<Entry> | AsyncIterable<Entry> {
     const { io, past, printer } = this.#parts
-    let passed = 0
-    for await (const entry of unhurried(past?.forwards() ?? [], io.signal))
-      if (printer.selects(entry)) passed += 1
-    return passed
+    return past === undefined ? [] : entriesBehind(past, seq, printer.selects, io.signal, toSeq)
   }
 
   /** A name that nobody has is refused, or said and waited for. */
@@ -273,7 +231,7 @@ class Session {
   async #loop(): Promise<void> {
     this.#pull()
     while (this.#end === undefined) {
-      await this.#wake.sleep(this.#dues, () => performance.now())
+      await this.#wake.sleep(this.#timetable.dues, () => performance.now())
       const arrived = this.#arrived
       if (arrived !== undefined) {
         this.#arrived = undefined
@@ -359,7 +317,7 @@ class Session {
     delivering.catch(() => {})
     // A command may take long, and one that is held for ever: time goes on meanwhile, and it is no silence.
     while (!isOver && this.#end === undefined) {
-      await this.#wake.sleep(this.#dues, () => performance.now())
+      await this.#wake.sleep(this.#timetable.dues, () => performance.now())
       printer.stop.onCame(performance.now())
       if (!isOver) await this.#onTime()
     }
@@ -392,17 +350,8 @@ class Session {
 
   /** What is due by the clock. */
   async #onTime(): Promise<void> {
-    const { feed, plan, printer } = this.#parts
-    const nowMs = performance.now()
-    printer.settleRate(false)
-    if (this.#beats?.take(nowMs) === true) this.#heartbeat?.beat(plan, feed, printer, this.#progress)
-    if (this.#parents?.take(nowMs) === true && process.ppid !== this.#parts.parent) this.end('parent_gone')
-    if (this.#producers?.take(nowMs) === true) this.#producer?.look(printer.report)
-    if (feed.isDrained) printer.stop.listen(nowMs)
-    const due = printer.stop.due(nowMs)
-    if (due !== undefined) this.end(due)
-    if (this.#until?.isOver === true) this.end('until')
-    await printer.out.flush()
+    this.#timetable.keep(performance.now(), reason => this.end(reason))
+    await this.#parts.printer.out.flush()
   }
 
   async #flush(): Promise<void> {
