@@ -241,6 +241,55 @@ t.test('CL-49 forms - hostile text is text in Markdown, and no formula in a spre
   t.end()
 })
 
+t.test('CL-9 page - what its script shows is escaped as what stands in its markup is', async t => {
+  const copy = journal(t.testdir(), 2, 'ri\u202ever\n\u2028\u200b')
+  const timeline = await collectTimeline(
+    copy,
+    { ...everything, mode: 'none', title: 'x' },
+    { eventsDir: copy.eventsDir },
+  )
+  const html = [...timelineHtml(timeline)].join('')
+  const page = openPage(html)
+  page.settle()
+  page.settle()
+  const shown = page.element('rows').children.flatMap(row => row.children.map(cell => cell.textContent))
+  t.ok(shown.includes('ri\\u202ever\\n\\u2028\\u200b'), 'the name is that of the other tables')
+  t.notMatch(shown.join(''), /[\u0000-\u001f\u202e\u2028\u200b]/)
+  const data: unknown = JSON.parse(/id="data">([\s\S]*?)<\/script>/.exec(html)?.[1] ?? '')
+  t.match(data, { lanes: ['(producer)', 'ri\\u202ever\\n\\u2028\\u200b'] })
+  t.notMatch(JSON.stringify(data), /\\u00[01]|[^\\]\\u2|\u202e/, 'nor is there another text that a picture could show')
+  t.end()
+})
+
+t.test('CL-49 timeline - what lasted before a window takes nothing from what lasted in it', async t => {
+  const maker = new JournalMaker()
+  const alert = (kind: string, status: string): void => {
+    maker.add({
+      agent: 'river',
+      action: status === 'open' ? 'create' : 'update',
+      item_type: 'alert',
+      item_id: `river/${kind}`,
+      event: status === 'open' ? 'alert' : 'recovered',
+      payload: { schema_version: 1, persona: 'river', kind, status, reason: 'r' },
+    })
+  }
+  for (let i = 0; i < 20_001; i++) for (const status of ['open', 'cleared']) alert('unreachable', status)
+  alert('stranded-mail', 'open')
+  const copy = openCopy(maker.write(t.testdir()))
+  const request = { ...everything, mode: 'bodies', title: 'x' } as const
+  const options = { eventsDir: copy.eventsDir }
+  const whole = await collectTimeline(copy, request, options)
+  t.ok(whole.spans_left_out > 0, 'all together they are too many')
+  const from = whole.to_ms ?? 0
+  const { spans, spans_left_out } = await collectTimeline(copy, { ...request, fromMs: from }, options)
+  t.match(
+    spans.filter(({ kind }) => kind === 'alert'),
+    [{ label: 'stranded-mail: redacted', to: null }],
+  )
+  t.equal(spans_left_out, 0, 'and what is not asked for is not missed')
+  t.end()
+})
+
 t.test('CL-51 timeline - what people wrote is nowhere in it, unless it is asked for', async t => {
   const copy = journal(t.testdir(), 3)
   for (const mode of ['bodies', 'all'] as const) {

@@ -80,7 +80,7 @@ class Collector {
   readonly #request: TimelineRequest
   readonly #redactor: Redactor
   readonly #marks: MarkStore
-  readonly #spans = new SpanStore()
+  readonly #spans: SpanStore
   readonly #latency = new LatencyBins()
   readonly #slowest = new Slowest()
   readonly #runs = new ProducerRuns()
@@ -101,6 +101,7 @@ class Collector {
     this.#request = request
     this.#redactor = new Redactor(request.mode)
     this.#marks = new MarkStore(request.marksMax)
+    this.#spans = new SpanStore(request.fromMs, request.toMs)
   }
 
   take({ record, effect, before }: Applied, places: number): void {
@@ -112,12 +113,15 @@ class Collector {
       return
     }
     if (record.writer !== undefined) this.#runs.take(record)
-    if (places > this.#places && this.#last !== undefined && this.#breaks.length < BREAKS_MAX)
-      this.#breaks.push({ seq, t, afterSeq: this.#last.seq, afterT: this.#last.t })
+    const { fromMs, toMs, personas } = this.#request
+    if (places > this.#places && this.#last !== undefined && this.#breaks.length < BREAKS_MAX) {
+      const after = this.#last
+      if (t >= fromMs && Math.min(after.t, t) <= toMs)
+        this.#breaks.push({ seq, t, afterSeq: after.seq, afterT: after.t })
+    }
     this.#places = places
     this.#host(record, t)
     this.#last = { t, seq }
-    const { fromMs, toMs, personas } = this.#request
     if (agent === undefined || item_type === 'journal') return
     if (personas.length > 0 && !personas.includes(agent)) return
     const lane = this.#laneOf(agent)
@@ -161,7 +165,7 @@ class Collector {
     const lanes = [PRODUCER, ...names]
     const laneOf: number[] = []
     for (const [name, lane] of this.#lanes) laneOf[lane] = lanes.indexOf(name)
-    const spans = this.#spans.close(laneOf, fromMs, toMs)
+    const spans = this.#spans.close(laneOf)
     const times = spans.flatMap(({ from, to }) => [
       Math.max(from, fromMs),
       ...(to === null ? [] : [Math.min(to, toMs)]),

@@ -102,13 +102,15 @@ function scroll(heading: string): string {
   return `<div class="scroll" tabindex="0" role="region" aria-labelledby="${heading}">`
 }
 
-/** The data, such that no text in it can end the element it stands in. */
-function* dataOf({ lanes, kinds, from_ms, to_ms, marks, bins, spans }: Timeline): Generator<string> {
-  yield `{"lanes":${json(lanes)},"kinds":${json(kinds)},"from_ms":${json(from_ms)},"to_ms":${json(to_ms)},"kind_words":${json(MARK_WORDS)},"span_words":${json(SPAN_WORDS)},\n"bins":${json(bins)},\n"spans":${json(spans)},\n"marks":`
+/** The data, such that no text in it can end the element it stands in, nor play tricks where the script puts it. */
+function* dataOf({ lanes, kinds, from_ms, to_ms, marks, bins, ...rest }: Timeline): Generator<string> {
+  const names = lanes.map(name => safeText(name))
+  const spans = rest.spans.map(span => ({ ...span, label: safeText(span.label) }))
+  yield `{"lanes":${json(names)},"kinds":${json(kinds)},"from_ms":${json(from_ms)},"to_ms":${json(to_ms)},"kind_words":${json(MARK_WORDS)},"span_words":${json(SPAN_WORDS)},\n"bins":${json(bins)},\n"spans":${json(spans)},\n"marks":`
   if (marks === null) yield 'null'
   else {
     yield `{"t":${json(marks.t)},\n"lane":${json(marks.lane)},\n"kind":${json(marks.kind)},\n"seq":${json(marks.seq)},\n"label":[`
-    for (const [i, label] of marks.label.entries()) yield `${i === 0 ? '' : ','}${json(label)}`
+    for (const [i, label] of marks.label.entries()) yield `${i === 0 ? '' : ','}${json(safeText(label))}`
     yield ']}'
   }
   yield '}'

@@ -3,11 +3,18 @@ import type { SpanKind, TimelineSpan } from './timeline.js'
 
 const SPANS_MAX = 20_000
 
-/** Gathers spans. */
+/** Gathers the spans of a window. */
 export class SpanStore {
+  readonly #fromMs: number
+  readonly #toMs: number
   readonly #spans: TimelineSpan[] = []
   readonly #open = new Map<string, TimelineSpan>()
   #leftOut = 0
+
+  constructor(fromMs: number, toMs: number) {
+    this.#fromMs = fromMs
+    this.#toMs = toMs
+  }
 
   /** Spans that were too many. */
   get leftOut(): number {
@@ -26,17 +33,18 @@ export class SpanStore {
     this.add({ ...open, to, to_seq: toSeq })
   }
 
+  /** Takes one if it lies in the window, if only in part: what nobody asked for takes no room. */
   add(span: TimelineSpan): void {
+    if (span.from > this.#toMs || (span.to !== null && span.to < this.#fromMs)) return
     if (this.#spans.length < SPANS_MAX) this.#spans.push(span)
     else this.#leftOut += 1
   }
 
-  /** All of them by time, as far as they lie between two times. */
-  close(laneOf: readonly number[], fromMs: number, toMs: number): TimelineSpan[] {
+  /** All of them by time. */
+  close(laneOf: readonly number[]): TimelineSpan[] {
     for (const open of this.#open.values()) this.add(open)
     this.#open.clear()
     return this.#spans
-      .filter(({ from, to }) => from <= toMs && (to === null || to >= fromMs))
       .map(span => ({ ...span, lane: laneOf[span.lane] ?? 0 }))
       .sort((a, b) => a.from - b.from || a.from_seq - b.from_seq || order(a.kind, b.kind))
   }
