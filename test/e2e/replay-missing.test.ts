@@ -167,3 +167,67 @@ t.test('CL-58 kim-replay - a directory that may not be read is no empty journal'
   t.ok(readdirSync(scratch).includes('closed'))
   t.end()
 })
+
+t.test('CL-58 kim-replay - whoever only what is missing knows is not said to be unknown', t => {
+  const events = join(scratch, 'unheard')
+  mkdirSync(join(events, 'archive'), { recursive: true })
+  const line = (persona: string, seq: number): string =>
+    `${JSON.stringify({
+      ...{ v: 2, seq, ts: `2026-06-10T14:00:${seq}.000Z`, writer: 'w_1-aa', agent: persona },
+      ...{ action: 'create', event: 'new', item_type: seq === 12 ? 'widget' : 'message' },
+      ...{ item_id: `${persona}/${seq}`, payload: { schema_version: 1, persona, id: seq, read: false } },
+    })}\n`
+  const genesis = { kind: 'genesis', project_id: 'c0ffee00c0ffee00c0ffee00c0ffee00' }
+  writeFileSync(
+    join(events, 'seg-00000010.jsonl'),
+    `${JSON.stringify({ v: 2, seq: 10, action: 'journal_note', agent: 'kim', item_type: 'journal', payload: genesis })}\n${line('argus', 11)}`,
+  )
+  writeFileSync(join(events, 'seg-00000012.jsonl'), line('river', 12))
+  writeFileSync(join(events, 'seg-00000013.jsonl'), line('argus', 13))
+  writeFileSync(join(events, 'archive', 'seg-00000001.jsonl.gz'), 'cut short')
+  const asks = [
+    ['find', '--until', 'persona.river.unread > 0'],
+    ['find', '--until', 'count.widget > 0'],
+    ['at', '--seq', '13', '-p', 'river'],
+    ['diff', '--from', '11', '--to', 'end', '-p', 'river'],
+    ['play', '--speed', 'max', '-p', 'river'],
+    ['timeline', '--out', join(scratch, 'unheard.html'), '-p', 'river'],
+  ]
+  const early = [
+    ['at', '--time', '2026-06-10T13:00:00Z'],
+    ['at', '--event-id', 'loom:new:1'],
+    ['at', '--seq', '5'],
+  ]
+  for (const args of asks) t.not(replay([...args, '--events', events]).code, 4, 'it is known')
+  for (const args of early) {
+    const { code, err } = replay([...args, '--events', events])
+    t.equal(code, 6, args.join(' '))
+    t.match(err, /unreadable: seg-00000001\.jsonl: bad_gzip/)
+  }
+  rmSync(join(events, 'archive'), { recursive: true })
+  for (const args of early.slice(0, 2)) {
+    const { code, err } = replay([...args, '--events', events])
+    t.equal(code, 5, args.join(' '))
+    t.match(err, /what can be read of the journal.*\n.*history_starts_at/)
+  }
+  writeFileSync(
+    join(events, 'seg-00000001.jsonl'),
+    Array.from({ length: 9 }, (_, i) => line('argus', i + 1)).join(''),
+  )
+  rmSync(join(events, 'seg-00000012.jsonl'))
+  for (const args of asks) {
+    const { code, err } = replay([...args, '--events', events])
+    t.equal(code, 5, args.join(' '))
+    t.match(
+      err,
+      /what can be read of the journal .*(river|widget).*\n.*seq_hole: seq 12 missing; see: kim-replay verify/,
+    )
+  }
+  writeFileSync(join(events, 'seg-00000012.jsonl'), line('argus', 12))
+  for (const args of asks.slice(2)) {
+    const { code, err } = replay([...args, '--events', events])
+    t.equal(code, 4, args.join(' '))
+    t.match(err, /the journal knows no persona river/)
+  }
+  t.end()
+})

@@ -52,8 +52,9 @@ export async function differenceOf(
   const passage = await readOn(journal, a, second.stop, options)
   const b = await later(journal, a, second, passage, options)
   const after = describeState(b, personas)
+  const missing = worst([a.missing, b.missing, passage.missing])
   for (const name of personas)
-    if (!before.known.has(name) && !after.known.has(name)) throw unknownPersona(name, after.known)
+    if (!before.known.has(name) && !after.known.has(name)) throw unknownPersona(name, after.known, missing)
   const [one, other] = backwards ? [after.document, before.document] : [before.document, after.document]
   return {
     from: one,
@@ -62,7 +63,7 @@ export async function differenceOf(
     patch: patchOf(one, other),
     records: passage.records,
     backwards,
-    missing: worst([a.missing, b.missing, passage.missing]),
+    missing,
   }
 }
 

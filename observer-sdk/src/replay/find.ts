@@ -131,14 +131,15 @@ export async function findTurns(
     isAnswered = !search.take(world, () => rescueTurn(rescue, place))
     asOf = undefined
   }
-  if (search.times === 0) search.unseen.refuse(world)
+  const missing = reading.damage.close(journal, payloads.faults)
+  if (search.times === 0) search.unseen.refuse(world, missing)
   return {
     found: search.found,
     times: search.times,
     base: base === undefined ? null : { file: base.document.name, head_seq: base.document.header.head_seq },
     records: reading.records,
     last_seq: reading.last?.seq ?? null,
-    missing: reading.damage.close(journal, payloads.faults),
+    missing,
   }
 }
 

@@ -7,6 +7,7 @@ import { Reading } from './reading.js'
 /** What all that is available of a journal lacks: a name that nobody finds there may be among it. */
 export async function lackOf(journal: CopiedJournal, options: PassOptions): Promise<Missing> {
   const reading = new Reading({ after: journal.first - 1 })
+  if (journal.first > 1) reading.damage.startsAt(journal.first)
   await walkLines(journal, reading, new Pace(options))
   return reading.damage.close(journal)
 }

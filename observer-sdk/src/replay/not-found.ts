@@ -10,23 +10,13 @@ export interface Known {
   readonly nearest: number | undefined
 }
 
+/** What the journal lacks, among which anything that was not found may be. */
+type Lack = Pick<Missing, 'exit' | 'findings'>
+
 /** The journal holds no record of this name, or it is among what is missing; says which persona may have been meant. */
-export function notFound(
-  name: EventName,
-  { personas, nearest }: Known,
-  { exit, findings }: Pick<Missing, 'exit' | 'findings'>,
-): KimError {
+export function notFound(name: EventName, { personas, nearest }: Known, lack: Lack): KimError {
   const what = name.kind === 'seq' ? `record with seq ${name.text}` : `event ${safeText(name.text)}`
-  if (exit !== 0) {
-    const found = Object.entries(findings).map(
-      ([kind, { examples }]) => `${kind}: ${examples[0]?.detail ?? ''}`,
-    )
-    return new KimError(
-      exit === 5 ? 'gap_found' : 'record_corrupt',
-      `what can be read of the journal holds no ${what}`,
-      { hint: `${safeText(found.join('; '))}; see: kim-replay verify` },
-    )
-  }
+  if (lack.exit !== 0) return notInWhatCanBeRead(`holds no ${what}`, lack)
   if (name.kind === 'seq' || personas.has(name.persona))
     return new KimError('no_record', `the journal holds no ${what}`, nearestHint(name, nearest))
   return new KimError('no_record', `the journal holds no ${what}`, {
@@ -39,31 +29,56 @@ function nearestHint(name: EventName, nearest: number | undefined): { readonly h
   return { hint: `did you mean ${safeText(name.persona)}:new:${nearest}? It is the nearest that there is` }
 }
 
-/** The journal knows nobody of this name. */
-export function unknownPersona(persona: string, personas: Iterable<string>): KimError {
-  return new KimError('no_persona', `the journal knows no persona ${safeText(persona)}`, {
-    hint: noSuchPersona(persona, new Set(personas)),
-  })
+/** No record is as old as the time that was asked for, or such a one is missing; `earliest` is the oldest time there is. */
+export function tooOld(text: string, earliest: string | undefined, lack: Lack): KimError {
+  const what = `no record as old as ${safeText(text)}`
+  const hint =
+    earliest === undefined ? 'no record states a time' : `the earliest record is of ${safeText(earliest)}`
+  if (lack.exit !== 0) return notInWhatCanBeRead(`holds ${what}`, lack, hint)
+  return new KimError('no_record', `there is ${what}`, { hint })
+}
+
+/** The journal knows nobody of this name, or what it lacks may. */
+export function unknownPersona(persona: string, personas: Iterable<string>, lack: Lack): KimError {
+  const what = `knows no persona ${safeText(persona)}`
+  const hint = noSuchPersona(persona, new Set(personas))
+  if (lack.exit !== 0) return notInWhatCanBeRead(what, lack, hint)
+  return new KimError('no_persona', `the journal ${what}`, { hint })
 }
 
 /** The journal holds nothing of this type, and nobody else does. */
-export function unknownType(type: string, held: Iterable<string>, known: Iterable<string>): KimError {
+export function unknownType(
+  type: string,
+  held: Iterable<string>,
+  known: Iterable<string>,
+  lack: Lack,
+): KimError {
   const types = [...held].sort()
   const near = didYouMean(type, [...types, ...known])
-  return new KimError('no_record', `the journal holds no item of type ${safeText(type)}${safeText(near)}`, {
-    hint: `there are: ${listed(types)}`,
-  })
+  const what = `holds no item of type ${safeText(type)}${safeText(near)}`
+  const hint = `there are: ${listed(types)}`
+  if (lack.exit !== 0) return notInWhatCanBeRead(what, lack, hint)
+  return new KimError('no_record', `the journal ${what}`, { hint })
 }
 
 /** No alert of this kind was ever raised, and none ever is. */
-export function unknownAlertKind(kind: string, known: Iterable<string>): KimError {
+export function unknownAlertKind(kind: string, known: Iterable<string>, lack: Lack): KimError {
   const kinds = [...known]
+  const what = `holds no alert ${safeText(kind)}${safeText(didYouMean(kind, kinds))}`
+  const hint = `known kinds are: ${kinds.join(', ')}`
+  if (lack.exit !== 0) return notInWhatCanBeRead(what, lack, hint)
+  return new KimError('no_record', `the journal ${what}`, { hint })
+}
+
+/** It may be among what is missing, which has the exit code then. */
+function notInWhatCanBeRead(what: string, { exit, findings }: Lack, hint?: string): KimError {
+  const found = Object.entries(findings).map(
+    ([kind, { examples }]) => `${kind}: ${examples[0]?.detail ?? ''}`,
+  )
   return new KimError(
-    'no_record',
-    `the journal holds no alert ${safeText(kind)}${safeText(didYouMean(kind, kinds))}`,
-    {
-      hint: `known kinds are: ${kinds.join(', ')}`,
-    },
+    exit === 5 ? 'gap_found' : 'record_corrupt',
+    `what can be read of the journal ${what}`,
+    { hint: `${hint === undefined ? '' : `${hint}; `}${safeText(found.join('; '))}; see: kim-replay verify` },
   )
 }
 

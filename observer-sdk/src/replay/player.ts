@@ -66,9 +66,10 @@ export async function play(
   }
   if (journal.first > 1) reading.damage.startsAt(journal.first)
   await walkLines(journal, reading, paceFrom(journal, undefined, options))
+  const missing = reading.damage.close(journal)
   // What stands behind the range may know them.
   const isAll = !isOver && reading.stoppedAt === undefined
   for (const name of personas)
-    if ((isAll || lines === 0) && !known.has(name)) throw unknownPersona(name, known)
-  return { lines, missing: reading.damage.close(journal) }
+    if ((isAll || lines === 0) && !known.has(name)) throw unknownPersona(name, known, missing)
+  return { lines, missing }
 }

@@ -1,5 +1,5 @@
 /** A moment of a journal, as somebody names it, and the place in file order that this comes to. */
-import { decodeLine, eventIdOf, type FramedLine, KimError, type ReadRecord, TxTracker } from '@kim/manifest'
+import { decodeLine, eventIdOf, type FramedLine, type ReadRecord, TxTracker } from '@kim/manifest'
 import { segmentLines } from '../store/segment-lines.js'
 import { Pace, type PassOptions } from '../verify/pace.js'
 import { breathe } from './breathe.js'
@@ -7,7 +7,7 @@ import type { CopiedJournal } from './copied-journal.js'
 import { type EventName, nearer } from './event-name.js'
 import { lackOf } from './lack.js'
 import { type LineSink, type Mark, walkLines } from './line-walk.js'
-import { notFound } from './not-found.js'
+import { notFound, tooOld } from './not-found.js'
 import type { Listener } from './reading.js'
 import { stampMs } from './stamp.js'
 
@@ -39,7 +39,7 @@ export async function stopOf(journal: CopiedJournal, point: Point, options: Pass
       // What is lost behind the last record of that time may be of that time too.
       return {
         kind: 'after',
-        mark: await lastNotAfter(journal, point, options.signal),
+        mark: await lastNotAfter(journal, point, options),
         reach: Number.POSITIVE_INFINITY,
       }
     case 'event':
@@ -61,13 +61,14 @@ export function endingAt(stop: Stop): Pick<Listener, 'isBeyond' | 'reach'> {
 
 /** Segments are looked at from the newest down: the last match of the first one that has any is it. */
 async function lastNotAfter(
-  { history }: CopiedJournal,
+  journal: CopiedJournal,
   { ms, text }: Extract<Point, { kind: 'time' }>,
-  signal: AbortSignal | undefined,
+  options: PassOptions,
 ): Promise<Mark> {
+  const { history } = journal
   let earliest: string | undefined
   for (const { number } of history.segments.toReversed()) {
-    await breathe(signal)
+    await breathe(options.signal)
     const offset = history.read(number, content => {
       let last: number | undefined
       for (const line of segmentLines(content)) {
@@ -81,8 +82,7 @@ async function lastNotAfter(
     })
     if (offset !== undefined) return { segment: number, offset }
   }
-  const since = earliest === undefined ? 'no record states a time' : `the earliest record is of ${earliest}`
-  throw new KimError('no_record', `there is no record as old as ${text}`, { hint: since })
+  throw tooOld(text, earliest, await lackOf(journal, options))
 }
 
 interface Found {

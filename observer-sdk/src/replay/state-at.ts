@@ -43,7 +43,7 @@ export async function stateAtStop(
       continue
     }
     if (base === undefined && journal.first > 1) {
-      if (reading.last === undefined) throw tooEarly(journal)
+      if (reading.last === undefined) throw tooEarly(journal, reading.damage.close(journal))
       reading.damage.startsAt(journal.first)
     }
     const payloads = new Payloads(journal.eventsDir).need(reading.projection.values())
@@ -81,12 +81,17 @@ function wanted({ first }: CopiedJournal, stop: Stop, below: number): Wanted {
   }
 }
 
-function tooEarly({ first, history }: CopiedJournal): KimError {
+function tooEarly({ first, history }: CopiedJournal, { findings }: Missing): KimError {
   const begin = `what is available begins at seq ${first}, and no verified checkpoint covers less`
   const [blocked] = history.listing.failures
-  if (blocked === undefined)
+  const [damaged] = findings.unreadable?.examples ?? []
+  if (blocked === undefined && damaged === undefined)
     return new KimError('no_record', 'nothing is known of that moment: its history is gone', { hint: begin })
+  const why =
+    blocked === undefined
+      ? `unreadable: ${safeText(damaged?.detail ?? '')}`
+      : `${safeText(blocked.path)} cannot be read (${blocked.code})`
   return new KimError('record_corrupt', 'nothing is known of that moment: its history cannot be read', {
-    hint: `${safeText(blocked.path)} cannot be read (${blocked.code}); ${begin}`,
+    hint: `${why}; ${begin}`,
   })
 }

@@ -257,7 +257,11 @@ t.test('CL-9 page - what its script shows is escaped as what stands in its marku
   t.notMatch(shown.join(''), /[\u0000-\u001f\u202e\u2028\u200b]/)
   const data: unknown = JSON.parse(/id="data">([\s\S]*?)<\/script>/.exec(html)?.[1] ?? '')
   t.match(data, { lanes: ['(producer)', 'ri\\u202ever\\n\\u2028\\u200b'] })
-  t.notMatch(JSON.stringify(data), /\\u00[01]|[^\\]\\u2|\u202e/, 'nor is there another text that a picture could show')
+  t.notMatch(
+    JSON.stringify(data),
+    /\\u00[01]|[^\\]\\u2|\u202e/,
+    'nor is there another text that a picture could show',
+  )
   t.end()
 })
 

@@ -1,4 +1,5 @@
 import { actionClasses, type ReadRecord } from '@kim/manifest'
+import type { Missing } from '../damage.js'
 import { unknownAlertKind, unknownPersona, unknownType } from '../not-found.js'
 import { ALERT_KINDS } from '../own-words.js'
 import type { Asked } from './path.js'
@@ -37,11 +38,11 @@ export class Unseen {
     for (const name of this.#personas) if (ledger.get(name) !== undefined) this.#personas.delete(name)
   }
 
-  /** Throws where the journal knows nothing of what was asked about: the question was not what was meant. */
-  refuse({ ledger, projection }: World): void {
-    for (const name of this.#personas) throw unknownPersona(name, ledger.everybody)
-    for (const type of this.#types) throw unknownType(type, projection.entities.keys(), TYPES)
-    for (const kind of this.#alertKinds) throw unknownAlertKind(kind, ALERT_KINDS)
+  /** Throws where the journal knows nothing of what was asked about: the question was not what was meant, or it lacks that. */
+  refuse({ ledger, projection }: World, missing: Missing): void {
+    for (const name of this.#personas) throw unknownPersona(name, ledger.everybody, missing)
+    for (const type of this.#types) throw unknownType(type, projection.entities.keys(), TYPES, missing)
+    for (const kind of this.#alertKinds) throw unknownAlertKind(kind, ALERT_KINDS, missing)
   }
 
   #item(type: string, id: string): void {

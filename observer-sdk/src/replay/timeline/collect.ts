@@ -59,10 +59,10 @@ export async function collectTimeline(
   )
   if (journal.first > 1) reading.damage.startsAt(journal.first)
   await walkLines(journal, reading, paceFrom(journal, undefined, options))
-  const { findings, holes } = reading.damage.close(journal, payloads.faults)
+  const missing = reading.damage.close(journal, payloads.faults)
   for (const name of request.personas)
-    if (!collector.known.has(name)) throw unknownPersona(name, collector.known)
-  return collector.close(journal.projectId, findings, holes)
+    if (!collector.known.has(name)) throw unknownPersona(name, collector.known, missing)
+  return collector.close(journal.projectId, missing.findings, missing.holes)
 }
 
 interface Break {
