@@ -95,7 +95,10 @@ t.test('CL-49 timeline - shows messages, outages, runs, gaps and waits', async t
   const later = { ...everything, fromMs: Date.parse('2100-01-01'), mode: 'bodies', title: 'x' } as const
   t.match(await collectTimeline(copy, later, { eventsDir: copy.eventsDir }), { records: 0, from_ms: null })
   const nobody = { ...everything, personas: ['rivr'], mode: 'bodies', title: 'x' } as const
-  await t.rejects(collectTimeline(copy, nobody, { eventsDir: copy.eventsDir }), { code: 'no_persona' })
+  await t.rejects(collectTimeline(copy, nobody, { eventsDir: copy.eventsDir }), {
+    code: 'gap_found',
+    hint: /^no persona rivr, did you mean "?river"?.*seq_hole: seq 11…12 missing/,
+  })
   t.end()
 })
 
