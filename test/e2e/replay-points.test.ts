@@ -5,6 +5,7 @@ import { jcs } from '@kim/manifest'
 import {
   differenceOf,
   openCopy,
+  type Point,
   type StateDocument,
   stateAt,
   stateDocument,
@@ -163,5 +164,30 @@ t.test('CL-42 at - agrees at the end of every vector with what any reader comes 
     else t.same(ours, theirs, name)
   }
   t.ok(agree > 250, `${agree} vectors`)
+  t.end()
+})
+
+t.test('CL-43 diff - leads from the beginning of every vector to its end and back', async t => {
+  const vectors = join(root, 'spec', 'vectors')
+  let pairs = 0
+  for (const name of readdirSync(vectors)) {
+    const eventsDir = join(vectors, name, 'events')
+    if (!existsSync(join(eventsDir, `seg-${'1'.padStart(pad, '0')}.jsonl`))) continue
+    const journal = openCopy(eventsDir)
+    const at = async (point: Point): Promise<unknown> =>
+      JSON.parse(printed(stateDocument(await stateAt(journal, point, { eventsDir }), [])))
+    const points = [{ kind: 'seq', seq: 0 }, { kind: 'end' }] as const
+    const states = [await at(points[0]), await at(points[1])]
+    for (const [a, b] of [
+      [0, 1],
+      [1, 0],
+    ] as const) {
+      const { patch } = await differenceOf(journal, { from: points[a], to: points[b] }, [], { eventsDir })
+      const applied = applyPatch(structuredClone(states[a]) as never, JSON.parse(JSON.stringify(patch)))
+      if (jcs(applied) !== jcs(states[b] as never)) t.fail(`${name}: from ${a} to ${b}`)
+      pairs++
+    }
+  }
+  t.ok(pairs > 400, `${pairs} pairs`)
   t.end()
 })

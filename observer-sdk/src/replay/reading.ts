@@ -83,6 +83,8 @@ export class Reading implements LineSink {
   #segmentsLeft: number | undefined
   #isOver = false
   #isResumed = false
+  /** The highest segment of which it was told, before it was led on, that it cannot be read. */
+  #told = Number.POSITIVE_INFINITY
   #stoppedAt: Mark | undefined
 
   constructor(start: ReadingStart, listener: Listener = {}) {
@@ -109,6 +111,7 @@ export class Reading implements LineSink {
   /** Makes it ready to be led on from where it stopped, as a passage of its own on the same state. */
   resume(listener: Listener): void {
     this.#damage = new Damage(this.#damage.highest)
+    this.#told = this.#reach
     this.#listener = listener
     this.#isOver = false
     this.#segmentsLeft = undefined
@@ -215,8 +218,9 @@ export class Reading implements LineSink {
   }
 
   unreadable({ name, number }: SegmentEntry, { code }: Failure): void {
-    // Of a segment that goes on it was told.
-    if (!this.#isOver && !this.#isResumed && number <= this.#reach) this.damage.unreadable(name, code)
+    // Of a segment that goes on it was told, if the passage before reached it.
+    if (this.#isResumed && number <= this.#told) return
+    if (!this.#isOver && number <= this.#reach) this.damage.unreadable(name, code)
   }
 
   #takeState({ entities = [], registryAuthoritative = false }: ReadingStart): void {
