@@ -2,8 +2,11 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
   chmodSync,
+  closeSync,
+  existsSync,
   lstatSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
   statSync,
@@ -64,6 +67,29 @@ t.test('CL-62 --out - what is no file is refused before anything is read, and le
   t.ok(lstatSync(join(here, 'dangling')).isSymbolicLink())
   t.same(readdirSync(here).sort(), ['dangling', 'directory', ...(noPipe ? [] : ['pipe'])])
   t.same(left(scratch), [])
+})
+
+t.test('CL-62 --out - a file that stdout or stderr goes to is refused, and keeps what it holds', async t => {
+  const file = out('printed.html')
+  for (const [stdio, name] of [
+    ['stdout', file],
+    ['stderr', file],
+    ...(existsSync('/dev/stdout') ? [['stdout', '/dev/stdout']] : []),
+  ] as const) {
+    writeFileSync(file, 'what stood here\n')
+    const fd = openSync(file, 'a')
+    const { status } = spawnSync(
+      process.execPath,
+      [bin, 'timeline', '--out', String(name), '--events', events],
+      {
+        stdio: ['ignore', stdio === 'stdout' ? fd : 'ignore', stdio === 'stderr' ? fd : 'ignore'],
+      },
+    )
+    closeSync(fd)
+    t.equal(status, 2, `${stdio} ${name}`)
+    t.match(readFileSync(file, 'utf8'), /^what stood here\n/)
+    t.notMatch(readFileSync(file, 'utf8'), /<html/)
+  }
 })
 
 t.test('CL-62 --out - a file that is replaced keeps its mode, and the link that leads to it', async t => {
@@ -147,6 +173,24 @@ t.test('CL-48 verify - a file that would be unpacked elsewhere, or twice, or beh
   t.match(judged(behind), { exit: 6, broken: /follows its end/ })
   t.match(judged(Buffer.concat([tar, tarEnd])), { exit: 0 }, 'zeros may follow')
 })
+
+t.test(
+  'CL-48 verify - what is no bundle at all is told as that, not as one without its manifest',
+  async t => {
+    const lines = readFileSync(whole)
+    for (const [name, bytes, why] of [
+      ['plain', Buffer.from('a picture, say'), /ERROR it cannot be unpacked/],
+      ['behind', Buffer.concat([lines, Buffer.from('junk')]), /ERROR it cannot be unpacked/],
+      ['other', gzipSync('no archive'.repeat(100)), /ERROR this is no ustar archive/],
+      ['none', gzipSync(tarEnd), /ERROR it holds no bundle.json that can be read/],
+    ] as const) {
+      writeFileSync(out(`${name}.tgz`), bytes)
+      const ran = replay(['verify', out(`${name}.tgz`)])
+      t.equal(ran.code, 6, name)
+      t.match(ran.out, why, name)
+    }
+  },
+)
 
 t.test('CL-48 verify - a manifest that says of its records what is not so', async t => {
   for (const [i, change] of [

@@ -128,7 +128,7 @@ export class BundleJudge implements TarSink {
       findings: {},
     }
     const wrong = manifest === undefined ? [] : [...this.#wrong, ...this.#against(manifest)]
-    const why = manifest === undefined ? `it holds no ${bundleFile} that can be read` : (broken ?? null)
+    const why = broken ?? (manifest === undefined ? `it holds no ${bundleFile} that can be read` : null)
     const isWrong = new Set(wrong.map(({ path }) => path))
     return {
       exit: why !== null || wrong.length > 0 ? 6 : exit,

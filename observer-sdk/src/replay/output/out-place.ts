@@ -1,4 +1,4 @@
-import { lstatSync, realpathSync, type Stats, statSync } from 'node:fs'
+import { fstatSync, lstatSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { safeText, usageError } from '@kim/cli-kit'
 
@@ -24,7 +24,21 @@ export function outPlace(name: string): OutPlace {
     return { path, mode: undefined }
   }
   if (!standing.isFile()) throw refusal(`${name} is ${kindOf(standing)}, not a file`)
+  if (isPrintedTo(standing)) throw refusal(`${name} is what stdout or stderr goes to`, 'name another file')
   return { path: realpathSync(path), mode: standing.mode & 0o777 }
+}
+
+/** Whether it is what a shell lets stdout or stderr go to: all that stands in it, and the report, would be gone. */
+function isPrintedTo({ dev, ino }: Stats): boolean {
+  return [process.stdout.fd, process.stderr.fd].some(fd => {
+    try {
+      const printed = fstatSync(fd)
+      return printed.dev === dev && printed.ino === ino
+    } catch {
+      // A stream that is closed goes nowhere.
+      return false
+    }
+  })
 }
 
 function kindOf(stats: Stats): string {
