@@ -63,13 +63,14 @@ export async function explain(
   options: PassOptions,
 ): Promise<Explanation> {
   const target = await find(journal, name, options)
-  const payloads = new Payloads(journal.eventsDir)
-  const { item_type, item_id, agent } = target
-  const payload = payloads.of(target)
+  const { item_type, item_id } = target
   if (item_id === undefined)
     throw new KimError('no_record', `seq ${target.seq} is about no item`, {
       hint: `it is ${target.action} of ${item_type}`,
     })
+  const payloads = new Payloads(journal.eventsDir)
+  const { agent, ...first } = await firstOf(journal, target, options)
+  const payload = payloads.of(first)
   const stated = payload?.['persona']
   const persona = item_type === 'journal' ? null : typeof stated === 'string' ? stated : (agent ?? null)
   const created = payload?.['created']
@@ -177,6 +178,27 @@ async function find(journal: CopiedJournal, name: EventName, options: PassOption
   const found = target ?? other
   if (found !== undefined) return found
   throw notFound(name, { personas, nearest }, reading.damage.close(journal))
+}
+
+/** The first record of the item that a record is about: a later one may say nothing of its creation, or another thing. */
+async function firstOf(
+  journal: CopiedJournal,
+  target: ReadRecord,
+  options: PassOptions,
+): Promise<ReadRecord> {
+  let first: ReadRecord | undefined
+  const reading = new Reading(
+    { after: journal.first - 1 },
+    {
+      applied: ({ record }) => {
+        if (first === undefined && record.item_id === target.item_id && record.item_type === target.item_type)
+          first = record
+      },
+      settled: () => first === undefined,
+    },
+  )
+  await walkLines(journal, reading, paceFrom(journal, undefined, options))
+  return first ?? target
 }
 
 /** Whether a record is about the message that a name names. */
