@@ -186,6 +186,8 @@ async function firstOf(
   target: ReadRecord,
   options: PassOptions,
 ): Promise<ReadRecord> {
+  // Before a first revision there is none.
+  if (target.entity_rev === 1) return target
   let first: ReadRecord | undefined
   const reading = new Reading(
     { after: journal.first - 1 },
