@@ -1,8 +1,10 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { runProgram } from '@kim/cli-kit'
-import type { JsonObject } from '@kim/manifest'
+import { type JsonObject, limits } from '@kim/manifest'
 import t from 'tap'
-import { judgeHealth } from '../../dist/cli/tail/flow/health.js'
+import { judgeHealth, producerState } from '../../dist/cli/tail/flow/health.js'
 import { LineOutput } from '../../dist/cli/tail/flow/output.js'
 import { parseRate, RateGate } from '../../dist/cli/tail/flow/rate.js'
 import { StopWatch } from '../../dist/cli/tail/flow/stop.js'
@@ -131,6 +133,20 @@ t.test('health - CL-30 up, stale, down, by what the file says', t => {
   t.equal(judge({ pid: 'x', interval_ms: -1 }, 100), 'up', 'odd values count for nothing')
   t.equal(judge({ interval_ms: 1e300 }, 11_000_000), 'stale', 'CL-30 nothing is fresh for ever')
   t.equal(judge({ updated: '2099-01-01T00:00:00Z' }, 31_000), 'stale', 'a time to come is no sign of life')
+  t.end()
+})
+
+t.test('health - CL-30 of as many inboxes as there can be, and of what is no object', t => {
+  const storeDir = t.testdir({ run: {} })
+  const health = join(storeDir, 'run', 'health.json')
+  const stateOf = (text: string): string => {
+    writeFileSync(health, text)
+    return producerState({ eventsDir: join(storeDir, 'events'), storeDir }).state
+  }
+  const inbox = { persona: 'x'.repeat(limits.personaNameBytesMax), state: 'up', reason: 'x'.repeat(500) }
+  const personas = Array.from({ length: limits.personasMax }, () => inbox)
+  t.equal(stateOf(JSON.stringify({ pid: process.pid, personas })), 'up')
+  for (const text of ['[]', '3', 'null', '{"pid"']) t.equal(stateOf(text), 'unknown', text)
   t.end()
 })
 

@@ -115,7 +115,10 @@ export function placeToAsk(paths: StorePaths, options: PlaceOptions): string | u
     // A store that is not there has no producer; what is only too long for us may be recorded all the same.
     if (!(error instanceof KimError)) return undefined
   }
-  if (look(paths.controlPath) === undefined) return paths.controlSocket
+  const recorded = look(paths.controlPath)
+  if (recorded === undefined) return paths.controlSocket
+  // A pipe there would be waited for, and whoever put it there has no say in where a client goes.
+  if (!recorded.isFile()) throw refused(paths.controlPath, 'it is no regular file')
   const text = fs.readFileSync(paths.controlPath, 'utf8')
   const [line = ''] = text.slice(0, RECORDED_BYTES_MAX).split('\n', 1)
   return isAbsolute(line) ? line : undefined

@@ -1,7 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { homedir } from 'node:os'
-import type { Environment, JsonObject, StorePaths } from '@kim/manifest'
-import { isJsonObject } from '@kim/manifest'
+import type { Environment, StorePaths } from '@kim/manifest'
 import { memoryCursors, noJournalAt, type Observer, openObserver } from '@kim/observer-sdk'
 import type { Runner } from '../../service/host.js'
 import type { ServicePlace } from '../../service/target.js'
@@ -98,16 +97,6 @@ export class Context {
   directory(): Promise<Answer<Directory>> {
     this.#directory ??= this.source().then(source => source.directory(this.signal))
     return this.#directory
-  }
-
-  /** A small JSON file, or an empty object. */
-  readObject(path: string): JsonObject {
-    try {
-      const value: unknown = JSON.parse(readFileSync(path, 'utf8'))
-      return isJsonObject(value) ? value : {}
-    } catch {
-      return {}
-    }
   }
 
   /** Lets go of what was opened. */

@@ -1,14 +1,25 @@
-import { statSync } from 'node:fs'
+import { lstatSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { SinkOptions } from '../run/sink-options.js'
 import { standing, whyClosed, whyUnwritable } from './standing-path.js'
 
 /** What keeps the files of events that the flags name from being written, found without making or opening one. */
 export function filesInTheWay({ eventsFile, activityFile }: SinkOptions): string[] {
-  return [eventsFile, activityFile].flatMap(path => {
-    const why = path === undefined ? undefined : whyShut(path)
-    return why === undefined ? [] : [`${path}: ${why}`]
-  })
+  const events = eventsFile === undefined ? undefined : (whyShut(eventsFile) ?? whyOther(eventsFile))
+  const activity = activityFile === undefined ? undefined : whyShut(activityFile)
+  return [
+    ...(events === undefined ? [] : [`${eventsFile}: ${events}`]),
+    ...(activity === undefined ? [] : [`${activityFile}: ${activity}`]),
+  ]
+}
+
+/** What is appended to has one name and is no link (KS-87); a report is replaced where it stands, whatever that is. */
+function whyOther(path: string): string | undefined {
+  const stat = lstatSync(path, { throwIfNoEntry: false })
+  if (stat?.isSymbolicLink() === true) return 'it is a symbolic link'
+  return stat?.isFile() === true && stat.nlink > 1
+    ? 'it has another name besides, and may be anything'
+    : undefined
 }
 
 function whyShut(path: string): string | undefined {

@@ -17,6 +17,11 @@ export function whyUnwritable(file: string): string | undefined {
   return refusal(file, constants.W_OK)
 }
 
+/** Why something can be neither read nor changed. */
+export function whyShut(path: string): string | undefined {
+  return refusal(path, constants.R_OK | constants.W_OK)
+}
+
 function refusal(path: string, mode: number): string | undefined {
   try {
     accessSync(path, mode)

@@ -61,5 +61,7 @@ export function outcomeOf(
   if (cursor === undefined) return 'no_cursor'
   if (known === undefined || (image === undefined && known.index.size === 0)) return 'taken_over'
   if (image?.seeded === cursor && (image.silentTo ?? 0) >= cursor) return 'stands_already'
-  return { why: `the journal knows ${persona} already, up to ${known.watermark}` }
+  return {
+    why: `the journal knows ${persona} already, up to ${Math.max(known.watermark, image?.silentTo ?? 0)}`,
+  }
 }

@@ -1,7 +1,8 @@
-import { readFileSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { isProcessAlive } from '@kim/cli-kit'
 import { isJsonObject, type JsonObject, type StorePaths } from '@kim/manifest'
 import { startKeyOf } from '../../effects/host.js'
+import { readPlainFile } from '../../effects/plain-file.js'
 
 /** What the files in `run/` say about the producer of a store, without asking it. */
 export interface LastSign {
@@ -63,7 +64,7 @@ function numberIn(value: unknown): number | undefined {
 
 function readObject(path: string): JsonObject {
   try {
-    const value: unknown = JSON.parse(readFileSync(path, 'utf8'))
+    const value: unknown = JSON.parse(readPlainFile(path) ?? '')
     return isJsonObject(value) ? value : {}
   } catch {
     return {}

@@ -1,9 +1,10 @@
-import { readdirSync } from 'node:fs'
+import { lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { clientState, type Environment, isJsonObject, type JsonObject } from '@kim/manifest'
+import { readPlainFile } from '../../effects/plain-file.js'
+import { systemCode } from '../../journal/failure.js'
 import { ledgerPath, parseLedger } from '../../sinks/ledger.js'
 import { type SinkStatus, sinkKind } from '../../sinks/sink-status.js'
-import { readPlainFile } from './plain-file.js'
 
 /** A sink as it is, or as its ledger says it was left. */
 export type SinkLine = Omit<SinkStatus, 'state'> & {
@@ -37,28 +38,24 @@ function ledgersIn(directory: string, headSeq: number): SinkLine[] {
   let names: string[]
   try {
     names = readdirSync(directory).filter(name => name.endsWith('.json') && !name.startsWith('.'))
-  } catch {
-    return []
+  } catch (error) {
+    // What cannot be looked into may hold any number of them; none would be a wrong answer.
+    return systemCode(error) === 'ENOENT' ? [] : [unreadLine(directory, `cannot be read: ${wordOf(error)}`)]
   }
   return names.sort().map(name => ledgerLine(join(directory, name), headSeq))
 }
 
+const NOTHING = { lag_ms: 0, gaps: {}, held: 0, lanes: [] }
+
+/** What stands where watermarks do and is none that a producer of this user would take. */
+function unreadLine(path: string, what: string): SinkLine {
+  const unknown = { sink: 'unknown', identity: path, seq: null, behind: null }
+  return { ...unknown, ...NOTHING, state: 'off', why: `${path} ${what}`, file: path }
+}
+
 function ledgerLine(path: string, headSeq: number): SinkLine {
-  const nothing = { lag_ms: 0, gaps: {}, held: 0, lanes: [] }
   const ledger = parsed(path)
-  if (ledger === undefined) {
-    const why = `${path} holds no watermark`
-    return {
-      sink: 'unknown',
-      identity: path,
-      state: 'off',
-      why,
-      seq: null,
-      behind: null,
-      ...nothing,
-      file: path,
-    }
-  }
+  if (typeof ledger === 'string') return unreadLine(path, ledger)
   const { passed, held } = ledger.progress
   const lanes = held
     .map(([lane, { seq }, why]) => ({ lane, seq, why: why ?? null, tries: 0, for_ms: 0 }))
@@ -73,7 +70,7 @@ function ledgerLine(path: string, headSeq: number): SinkLine {
     identity,
     state: 'idle',
     why: null,
-    ...nothing,
+    ...NOTHING,
     seq,
     behind: Math.max(0, headSeq - Math.min(seq, lanes[0]?.seq ?? seq)),
     held: lanes.length,
@@ -82,11 +79,22 @@ function ledgerLine(path: string, headSeq: number): SinkLine {
   }
 }
 
-function parsed(path: string): ReturnType<typeof parseLedger> {
+/** A watermark, or why it is none: one that merely cannot be read is a place that is worth to be given back. */
+function parsed(path: string): NonNullable<ReturnType<typeof parseLedger>> | string {
+  const none = 'holds no watermark'
   try {
+    const uid = process.getuid?.()
+    const { uid: owner } = lstatSync(path)
+    if (uid !== undefined && owner !== uid) return `belongs to user ${owner}, not to user ${uid}`
     const text = readPlainFile(path)
-    return text === undefined ? undefined : parseLedger(text)
-  } catch {
-    return undefined
+    return (text === undefined ? undefined : parseLedger(text)) ?? none
+  } catch (error) {
+    return DENIED.has(wordOf(error)) ? `cannot be read: ${wordOf(error)}` : none
   }
+}
+
+const DENIED = new Set(['EACCES', 'EPERM', 'EIO'])
+
+function wordOf(error: unknown): string {
+  return systemCode(error) ?? String(error)
 }

@@ -19,8 +19,8 @@ const INTERVAL_MS = 10_000
 const INTERVALS = 3
 /** Longest interval that is believed: with any longer one, nothing would ever be stale. */
 const INTERVAL_MS_MAX = 3_600_000
-/** Bytes of the file that are read; the producer writes a few hundred. */
-const HEALTH_BYTES_MAX = 256 * 1024
+/** Bytes of the file that are read; what two thousand inboxes with the longest names take fits. */
+const HEALTH_BYTES_MAX = 16 * 1024 ** 2
 
 /** The producer's state by `run/health.json`, which it writes anew at an interval of its own. */
 export function producerState(location: StoreLocation, nowMs: number = Date.now()): ProducerState {
@@ -35,7 +35,8 @@ export function producerState(location: StoreLocation, nowMs: number = Date.now(
     const bytes = Buffer.alloc(file.size)
     const text = bytes.toString('utf8', 0, readAt(file, bytes, 0, file.size, 0))
     const value: unknown = JSON.parse(text)
-    return judgeHealth(isJsonObject(value) ? value : {}, fstatSync(file.fd).mtimeMs, nowMs, isProcessAlive)
+    if (!isJsonObject(value)) return none
+    return judgeHealth(value, fstatSync(file.fd).mtimeMs, nowMs, isProcessAlive)
   } catch {
     return none
   } finally {

@@ -1,7 +1,11 @@
+import { lstatSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { shellWord } from '@kim/cli-kit'
+import { ownerRemedy } from '../../../journal/failure.js'
 import { type SinkLine, sinksOf } from '../../status/sinks.js'
 import { type Check, type Found, fine, unseen } from '../check.js'
 import { filesInTheWay } from '../named-files.js'
+import { whyShut } from '../standing-path.js'
 
 /** Whoever cannot follow a journal is told by a sink, and hears nothing while it takes nothing. */
 export const sinks: Check = {
@@ -62,8 +66,35 @@ function offFound(off: readonly SinkLine[]): Found {
   return {
     status: 'fail',
     evidence: `${identity} is off: ${why}${more(off.length)}`,
-    remedy: `put the file back, or rm ${shellWord(file)} to begin at the head; then start the producer again`,
+    remedy: `${backRemedy(file)}; then start the producer again`,
   }
+}
+
+/** What gives a watermark back. To do without it passes over mail: that is told only where nothing else is left. */
+function backRemedy(file: string): string {
+  const path = lowest(file)
+  const { uid: owner, ...is } = kindOf(path)
+  const uid = process.getuid?.()
+  if (uid !== undefined && owner !== uid) return ownerRemedy(path, owner, uid, is.directory)
+  const word = shellWord(path)
+  if (whyShut(path) !== undefined && (is.directory || is.file)) return `chmod ${is.file ? 600 : 700} ${word}`
+  const away = is.file && path === file ? `rm ${word}` : `mv ${word} ${shellWord(`${path}.away`)}`
+  return `put the file back, or ${away} to begin at the head`
+}
+
+/** The path itself, else what can be seen of it: below a directory that is closed, that one is in the way. */
+function lowest(path: string): string {
+  try {
+    lstatSync(path)
+    return path
+  } catch {
+    return path === dirname(path) ? path : lowest(dirname(path))
+  }
+}
+
+function kindOf(path: string): { readonly uid: number; readonly file: boolean; readonly directory: boolean } {
+  const stat = lstatSync(path)
+  return { uid: stat.uid, file: stat.isFile(), directory: stat.isDirectory() }
 }
 
 function troubleFound(troubled: readonly string[]): Found {

@@ -1,11 +1,13 @@
 import { chmodSync, existsSync, lstatSync, readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { shellWord } from '@kim/cli-kit'
-import type { StorePaths } from '@kim/manifest'
+import { parseSegmentName, type StorePaths } from '@kim/manifest'
 import { ownerRemedy } from '../../../journal/failure.js'
 import { type Check, type Found, fine, unseen } from '../check.js'
 
 const OTHERS = 0o077
+const OWNER_READS = 0o400
+const OWNER_WRITES = 0o200
 /** Enough to say what is wrong; a store may hold a great many files. */
 const ENTRIES_MAX = 20_000
 
@@ -32,6 +34,7 @@ export const storeModes: Check = {
     judge(paths.root, uid, flaws, seen)
     // What else stands in the directory is not ours, and nothing is done to it.
     for (const path of [paths.events, paths.run]) if (existsSync(path)) walk(path, uid, flaws, seen)
+    flaws.push(...shut(paths, uid))
     // A mode does not matter where something else stands than what belongs there.
     const first = misplaced(paths)[0] ?? flaws.find(({ mode }) => mode === undefined) ?? flaws[0]
     if (first === undefined) return fine(`${seen.count} files and directories, all of them private`)
@@ -48,6 +51,21 @@ function misplaced({ lock, health, metrics, controlPath, controlSocket }: StoreP
   const socket = lstatSync(controlSocket, { throwIfNoEntry: false })
   const isSocket = socket === undefined || socket.isSocket()
   return isSocket ? files : [...files, { path: controlSocket, why: 'no socket', mode: undefined }]
+}
+
+/** Files of its owner that a producer could not open: it reads every one of `events/`, and appends to the newest segment. */
+function shut({ events, lock }: StorePaths, uid: number): Flaw[] {
+  const segments = readdirSync(events).filter(name => parseSegmentName(name) !== undefined)
+  const newest = segments.sort((a, b) => (parseSegmentName(a) ?? 0) - (parseSegmentName(b) ?? 0)).at(-1)
+  return [...segments.map(name => join(events, name)), lock].flatMap(path => {
+    const stat = lstatSync(path, { throwIfNoEntry: false })
+    if (stat?.isFile() !== true || stat.uid !== uid) return []
+    const isWritten = path === lock || basename(path) === newest
+    const needed = OWNER_READS | (isWritten ? OWNER_WRITES : 0)
+    if ((stat.mode & needed) === needed) return []
+    const why = `mode ${(stat.mode & 0o777).toString(8).padStart(4, '0')}, with which its owner cannot ${(stat.mode & OWNER_READS) === 0 ? 'read' : 'write'} it`
+    return [{ path, why, mode: 0o600 }]
+  })
 }
 
 function judged(root: string, first: Flaw, flaws: readonly Flaw[], uid: number, fix: string): Found {

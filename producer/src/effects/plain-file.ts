@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs'
-import { openFlags } from '../../effects/file-system.js'
+import { openFlags } from './file-system.js'
 
 /** The text of a regular file; whatever else stands there is not waited for, not followed and undefined. */
 export function readPlainFile(path: string): string | undefined {
