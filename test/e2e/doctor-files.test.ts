@@ -9,7 +9,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { openJournal } from '@kim/producer/internal'
 import t, { type Test } from 'tap'
 import { bin, Machine } from './doctor-machine.js'
@@ -145,3 +145,48 @@ t.test('doctor - CL-64 a file of events that run would refuse for what it is', a
     evidence: /it has another name besides/,
   })
 })
+
+t.test('doctor - CL-64 a file of events of another owner, with the command that gives it back', async t => {
+  if (!isRoot) return
+  const machine = new Machine(t)
+  const file = join(machine.home, 'my ev')
+  writeFileSync(file, '', { mode: 0o600 })
+  chownSync(file, 1234, 1234)
+  const seen = await machine.look(t, 'sinks', '--events-file', file)
+  t.match(seen, { status: 'fail', evidence: `${file}: it belongs to user 1234, not to user 0` })
+  t.equal(spawnSync('sh', ['-c', /sudo (chown .*)/.exec(seen.remedy ?? '')?.[1] ?? 'false']).status, 0)
+  t.match(await machine.look(t, 'sinks', '--events-file', file), { status: 'unknown' })
+})
+
+t.test('doctor - CL-64 a file where a store, or a directory above it, has to be', async t => {
+  for (const part of ['state/store/events', 'state/store', 'state']) {
+    const machine = new Machine(t)
+    const path = join(machine.home, part)
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    writeFileSync(path, '')
+    t.match(await machine.look(t, 'store-writable'), { status: 'unknown' }, part)
+    const seen = await machine.look(t, 'store')
+    t.match(seen, { status: 'fail', evidence: `${path} is no directory` })
+    t.equal(spawnSync('sh', ['-c', /mv .*/.exec(seen.remedy ?? '')?.[0] ?? 'false']).status, 0)
+    t.match(await machine.look(t, 'store'), { status: 'warn', evidence: /there is no store/ })
+    t.doesNotThrow(() => machine.fill())
+  }
+})
+
+t.test(
+  'doctor - a pipe among the units is waited for by nobody',
+  { skip: process.platform !== 'linux' },
+  async t => {
+    const machine = new Machine(t)
+    const units = join(machine.home, 'config', 'systemd', 'user')
+    mkdirSync(units, { recursive: true })
+    spawnSync('mkfifo', [join(units, 'a.service')])
+    const args = ['doctor', '--json', '--store', machine.store, '--only', 'service']
+    const asked = spawnSync(process.execPath, [bin, ...args], {
+      env: machine.env,
+      timeout: 20_000,
+      killSignal: 'SIGKILL',
+    })
+    t.equal(asked.status, 0, String(asked.stderr))
+  },
+)

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 
 /** The words that a service's file starts, whichever supervisor it is for; empty where it starts nothing. */
 function commandIn(text: string): string[] {
@@ -23,6 +23,8 @@ function commandIn(text: string): string[] {
 /** The same, read from where it stands; undefined if it cannot be read. */
 export function commandInFile(path: string): string[] | undefined {
   try {
+    // A supervisor follows links, and waits for no pipe either.
+    if (!statSync(path).isFile()) return undefined
     const bytes = readFileSync(path)
     const isWide = bytes[0] === 0xff && bytes[1] === 0xfe
     return commandIn(bytes.toString(isWide ? 'utf16le' : 'utf8'))

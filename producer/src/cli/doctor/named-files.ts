@@ -1,41 +1,52 @@
 import { lstatSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { shellWord } from '@kim/cli-kit'
 import type { SinkOptions } from '../run/sink-options.js'
 import { standing, whyClosed, whyUnwritable } from './standing-path.js'
 
+/** What keeps a file from being written, and the command that mends it where there is one. */
+export interface Obstacle {
+  readonly why: string
+  readonly remedy?: string
+}
+
 /** What keeps the files of events that the flags name from being written, found without making or opening one. */
-export function filesInTheWay({ eventsFile, activityFile }: SinkOptions): string[] {
-  const events = eventsFile === undefined ? undefined : (whyShut(eventsFile) ?? whyOther(eventsFile))
-  const activity = activityFile === undefined ? undefined : whyShut(activityFile)
+export function filesInTheWay({ eventsFile, activityFile }: SinkOptions): Obstacle[] {
+  const events = eventsFile === undefined ? undefined : (shut(eventsFile) ?? other(eventsFile))
+  const activity = activityFile === undefined ? undefined : shut(activityFile)
   return [
-    ...(events === undefined ? [] : [`${eventsFile}: ${events}`]),
-    ...(activity === undefined ? [] : [`${activityFile}: ${activity}`]),
+    ...(events === undefined ? [] : [{ ...events, why: `${eventsFile}: ${events.why}` }]),
+    ...(activity === undefined ? [] : [{ ...activity, why: `${activityFile}: ${activity.why}` }]),
   ]
 }
 
 /** What is appended to has one name and is no link (KS-87); a report is replaced where it stands, whatever that is. */
-function whyOther(path: string): string | undefined {
+function other(path: string): Obstacle | undefined {
   const stat = lstatSync(path, { throwIfNoEntry: false })
-  if (stat?.isSymbolicLink() === true) return 'it is a symbolic link'
+  if (stat?.isSymbolicLink() === true) return { why: 'it is a symbolic link' }
   return stat?.isFile() === true && stat.nlink > 1
-    ? 'it has another name besides, and may be anything'
+    ? { why: 'it has another name besides, and may be anything' }
     : undefined
 }
 
-function whyShut(path: string): string | undefined {
+function shut(path: string): Obstacle | undefined {
   const [fixed = path, ...rest] = path.split('{persona}')
   // A file per persona is not known by name yet; where all of them stand is.
   const place = standing(rest.length > 0 ? dirname(`${fixed}x`) : path)
   const stat = statSync(place)
   if (stat.isDirectory()) {
-    if (place === path) return 'it is a directory'
+    if (place === path) return { why: 'it is a directory' }
     const why = whyClosed(place)
-    return why === undefined ? undefined : `${place} cannot be written: ${why}`
+    return why === undefined ? undefined : { why: `${place} cannot be written: ${why}` }
   }
-  if (place !== path) return `${place} is no directory`
-  if (!stat.isFile()) return 'it is no regular file'
+  if (place !== path) return { why: `${place} is no directory` }
+  if (!stat.isFile()) return { why: 'it is no regular file' }
   const uid = process.getuid?.()
-  if (uid !== undefined && stat.uid !== uid) return `it belongs to user ${stat.uid}, not to user ${uid}`
+  const word = shellWord(path)
+  if (uid !== undefined && stat.uid !== uid) {
+    const why = `it belongs to user ${stat.uid}, not to user ${uid}`
+    return { why, remedy: `name another one; or, if it is yours: sudo chown ${uid} ${word}` }
+  }
   const why = whyUnwritable(path)
-  return why === undefined ? undefined : `it cannot be written: ${why}`
+  return why === undefined ? undefined : { why: `it cannot be written: ${why}`, remedy: `chmod 600 ${word}` }
 }

@@ -4,7 +4,7 @@ import { shellWord } from '@kim/cli-kit'
 import { ownerRemedy } from '../../../journal/failure.js'
 import { type SinkLine, sinksOf } from '../../status/sinks.js'
 import { type Check, type Found, fine, unseen } from '../check.js'
-import { filesInTheWay } from '../named-files.js'
+import { filesInTheWay, type Obstacle } from '../named-files.js'
 import { whyShut } from '../standing-path.js'
 
 /** Whoever cannot follow a journal is told by a sink, and hears nothing while it takes nothing. */
@@ -43,11 +43,14 @@ export const sinks: Check = {
   },
 }
 
-function namedFound(inTheWay: readonly string[]): Found {
+function namedFound(inTheWay: readonly Obstacle[]): Found {
+  const [first] = inTheWay
   return {
     status: 'fail',
-    evidence: `${inTheWay[0]}${more(inTheWay.length)}`,
-    remedy: 'name a regular file of your own, or one that can be made, or mend who may write there',
+    evidence: `${first?.why}${more(inTheWay.length)}`,
+    remedy:
+      first?.remedy ??
+      'name a regular file of your own, or one that can be made, or mend who may write there',
   }
 }
 

@@ -25,7 +25,10 @@ export const storeWritable: Check = {
 /** What keeps a store from being made is told before somebody tries. */
 function unmade(root: string): Found {
   const path = standing(root)
-  const { uid: owner } = statSync(path)
+  const stat = statSync(path)
+  // Another check says so.
+  if (!stat.isDirectory()) return unseen('there is no store')
+  const { uid: owner } = stat
   const uid = process.getuid?.()
   if (path === root && uid !== undefined && owner !== uid) {
     const evidence = `${root} belongs to user ${owner}, not to user ${uid}: no store can be made there`
