@@ -55,6 +55,8 @@ export class Follower {
   #settling: NodeJS.Immediate | undefined
   #redaction = false
   #flaws: readonly Flaw[] = []
+  /** How many lines of the base's part are known to be no records. */
+  #malformed = 0
   #lost: News['lost'] | Batch['lost'] | 'redaction'
   #busy = false
   #isDeriving = false
@@ -279,6 +281,7 @@ export class Follower {
     this.#latest = undefined
     this.#redaction = snapshot.redactionPending
     this.#flaws = []
+    this.#malformed = snapshot.counts.get('malformed') ?? 0
     this.#state = new State(snapshot.base, {
       blob: ref => this.source.blob(ref),
       onBlob: kind => this.#tally(kind, 1),
@@ -300,7 +303,11 @@ export class Follower {
     const rest = this.source.derive({ flaws: all, until: this.#snapshot.end })
     let step = rest.next()
     while (step.done !== true) step = rest.next()
-    for (const flaw of flaws) this.#tally('checkpoint' in flaw ? 'checkpoint_rejected' : 'malformed', 1)
+    for (const flaw of flaws) if ('checkpoint' in flaw) this.#tally('checkpoint_rejected', 1)
+    // Every line of such a segment was decoded now: what was found besides is not found again.
+    const malformed = step.value.counts.get('malformed') ?? 0
+    this.#tally('malformed', Math.max(0, malformed - this.#malformed))
+    this.#malformed = malformed
     // Told later: whoever reads an entity now must not be called back in the middle of it.
     const impact = this.#impactOfAll()
     void nextTurn().then(() => {

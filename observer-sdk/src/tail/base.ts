@@ -113,11 +113,10 @@ export class Base {
     return entity?.item_type === this.typeOf(slot) && entity.item_id === this.idOf(slot) ? entity : undefined
   }
 
-  /** What to leave out when a slot's image could not be read: a line by its place, or a whole checkpoint. */
+  /** What not to trust unread when a slot's image could not be read: a segment, or a checkpoint. */
   flaw(slot: number): Flaw {
     const { kind, origin } = this.#pieces[this.#table.piece[slot] as number] as Piece
-    if (kind === 'checkpoint') return { checkpoint: origin }
-    return { segment: origin, offset: this.#table.place[slot] as number }
+    return kind === 'checkpoint' ? { checkpoint: origin } : { segment: origin }
   }
 
   /** A newer record has taken the entity over, or removed it. */
@@ -129,8 +128,8 @@ export class Base {
   }
 }
 
-/** Something that looked right and was not. */
-export type Flaw = { readonly segment: number; readonly offset: number } | { readonly checkpoint: number }
+/** Where something looked right and was not: every line of such a segment is decoded, such a checkpoint left out. */
+export type Flaw = { readonly segment: number } | { readonly checkpoint: number }
 
 /** The image that a record makes of its entity. */
 export function entityOf(record: ReadRecord): Entity {

@@ -33,7 +33,7 @@ class SegmentFacts {
   /** Whether a redaction began after the last checkpoint was noted; undefined if neither stands here. */
   redaction: boolean | undefined
   /** The last unread line that could be the head, to be parsed before it is. */
-  top: { from: number; to: number; seq: number; offset: number } | undefined
+  top: { from: number; to: number; seq: number } | undefined
 
   count(kind: AnomalyKind, times = 1): void {
     this.counts.set(kind, (this.counts.get(kind) ?? 0) + times)
@@ -62,10 +62,9 @@ export class ColdScan implements ScanVisitor {
   registryAuthoritative = false
   /** Whether a redaction is noted that no checkpoint has ended yet, as far as it was read. */
   redactionPending: boolean | undefined
-  /** Lines that are not what their frame promised, as `segment:offset`; met now, they make this scan void. */
-  readonly flawed: Set<string> = new Set()
+  /** Segments with a line that is not what its frame promised: met now, it makes this scan void. */
+  readonly flawed: Set<number> = new Set()
 
-  readonly #known: ReadonlySet<string>
   readonly #actions = new ActionCatalogue()
   #facts = new SegmentFacts()
   #segment = 0
@@ -73,11 +72,6 @@ export class ColdScan implements ScanVisitor {
   /** Whether a segment without that line is wholly in the tail. */
   #isAbove = true
   #isHeadSeen = false
-
-  /** `known` are the flawed lines found before: they count as malformed. */
-  constructor(known: ReadonlySet<string>) {
-    this.#known = known
-  }
 
   /**
    * Begins a segment. With `after`, only what follows the last such line counts; a segment that does not hold it
@@ -107,10 +101,6 @@ export class ColdScan implements ScanVisitor {
   }
 
   framed(window: Buffer, from: number, to: number, offset: number, frame: FrameMatcher): void {
-    if (this.#known.size > 0 && this.#known.has(`${this.#segment}:${offset}`)) {
-      this.#facts.count('malformed')
-      return
-    }
     const effects = this.#actions.effectsOf(window, frame.actionStart, frame.actionEnd)
     const effect = frame.hasPayload ? effects.withPayload : effects.withoutPayload
     // Nobody ever reads what a tombstone carries, so nobody would find out that its line is none.
@@ -121,11 +111,11 @@ export class ColdScan implements ScanVisitor {
     const { seq } = frame
     const facts = this.#facts
     if (seq > facts.highest) facts.highest = seq
-    if (seq > (this.head?.seq ?? 0)) facts.top = { from, to, seq, offset }
+    if (seq > (this.head?.seq ?? 0)) facts.top = { from, to, seq }
     if ((frame.hasEvent || effect === 'activity') && this.activity.wants) {
       this.activity.line(from, to)
     }
-    if (effect !== 'activity') this.claims.line(window, from, to, offset, frame, effect === 'upsert')
+    if (effect !== 'activity') this.claims.line(window, from, to, frame, effect === 'upsert')
     if (this.#after !== undefined && seq === this.#after.seq) {
       this.#pass(seq, window.toString('utf8', frame.writerStart, frame.writerEnd))
     }
@@ -163,7 +153,7 @@ export class ColdScan implements ScanVisitor {
     this.#facts.top = undefined
     if (top !== undefined && top.seq >= (this.#facts.head?.seq ?? 0)) {
       const decoded = decodeLine(window.subarray(top.from, top.to))
-      if (decoded.kind !== 'record') this.flawed.add(`${this.#segment}:${top.offset}`)
+      if (decoded.kind !== 'record') this.flawed.add(this.#segment)
       else this.#facts.head = { seq: top.seq, writer: decoded.record.writer ?? null }
     }
     this.activity.settle(window)

@@ -54,32 +54,34 @@ export function* derive(
   history: History,
   { flaws = [], until }: DeriveLimits = {},
 ): Generator<void, Snapshot> {
-  const lines = new Set<string>()
+  // Where one line was not what it seemed, any other may not be either: finding them one by one would take a pass each.
+  const doubted = new Set<number>()
   const refused = new Set<number>()
   for (const flaw of flaws) {
     if ('checkpoint' in flaw) refused.add(flaw.checkpoint)
-    else lines.add(`${flaw.segment}:${flaw.offset}`)
+    else doubted.add(flaw.segment)
   }
   const scanner = new SegmentScanner()
   const projectId = statedProjectId(history)
   for (let mayShorten = true; ; ) {
     const search: CheckpointSearch = yield* searchCheckpoint(history, scanner, projectId, refused)
-    const attempt = new Attempt(history, scanner, search, lines, until, mayShorten)
+    const attempt = new Attempt(history, scanner, search, doubted, until, mayShorten)
     const outcome = yield* attempt.run()
     if (outcome === 'refused') refused.add(attempt.checkpointSeq)
     else if (outcome === 'ambiguous') mayShorten = false
-    else if (outcome === 'flawed') for (const line of attempt.scan.flawed) lines.add(line)
+    else if (outcome === 'flawed') for (const segment of attempt.scan.flawed) doubted.add(segment)
     else return attempt.snapshot(projectId)
   }
 }
 
-/** One way through the segments, with what is known to be flawed left out. */
+/** One way through the segments, with no line of a doubted one taken unread. */
 class Attempt {
-  readonly scan: ColdScan
+  readonly scan: ColdScan = new ColdScan()
   readonly #history: History
   readonly #scanner: SegmentScanner
   readonly #search: CheckpointSearch
   readonly #base: CheckpointDocument | undefined
+  readonly #doubted: ReadonlySet<number>
   readonly #until: Position | undefined
   readonly #gone: boolean
   readonly #peaks = new Map<number, number>()
@@ -89,11 +91,11 @@ class Attempt {
     history: History,
     scanner: SegmentScanner,
     search: CheckpointSearch,
-    flawed: ReadonlySet<string>,
+    doubted: ReadonlySet<number>,
     until: Position | undefined,
     mayShorten: boolean,
   ) {
-    this.scan = new ColdScan(flawed)
+    this.#doubted = doubted
     this.#history = history
     this.#scanner = scanner
     this.#search = search
@@ -166,7 +168,11 @@ class Attempt {
   #read(number: number): void {
     const { newest } = this.#history
     const until = number === this.#until?.segment ? this.#until.offset : undefined
-    const end = this.#history.read(number, content => this.#scanner.scan(content, this.scan, until))
+    const end = this.#history.read(number, content =>
+      this.#doubted.has(number)
+        ? this.#scanner.scanWhole(content, this.scan, until)
+        : this.#scanner.scan(content, this.scan, until),
+    )
     if (end !== undefined) this.#peaks.set(number, end.peak)
     if (number === newest && this.#until === undefined) this.#end = placeOf(number, end)
     // Only the newest segment's transactions can still be completed.

@@ -48,8 +48,6 @@ export class EntityTable {
   /** Where in those bytes the payload begins, and its length; 0 where only parsing can tell. */
   payloadOffset: Int32Array = new Int32Array(INITIAL)
   payloadLength: Int32Array = new Int32Array(INITIAL)
-  /** Offset of the image's line in its segment. */
-  place: Float64Array = new Float64Array(INITIAL)
   /** The image's `entity_rev`, negative if it has none. */
   revision: Float64Array = new Float64Array(INITIAL)
   /** 1 while the newest image is a live one. */
@@ -164,7 +162,6 @@ export class EntityTable {
     this.#hash = twice(this.#hash)
     this.payloadOffset = twice(this.payloadOffset)
     this.payloadLength = twice(this.payloadLength)
-    this.place = twice(this.place)
     this.revision = twice(this.revision)
     this.live = twice(this.live)
   }

@@ -33,7 +33,7 @@ export class ImageClaims {
   }
 
   /** An unread line is the newest image of its entity so far, or says that the entity is gone. */
-  line(window: Buffer, from: number, to: number, offset: number, frame: FrameMatcher, live: boolean): void {
+  line(window: Buffer, from: number, to: number, frame: FrameMatcher, live: boolean): void {
     const table = this.#table
     const slot = table.take(window, frame.keyStart, frame.typeStart, frame.keyEnd, frame.hash)
     if (!this.#claims(slot)) return
@@ -41,7 +41,6 @@ export class ImageClaims {
     table.piece[slot] = WINDOW
     table.offset[slot] = from
     table.length[slot] = to - from
-    table.place[slot] = offset
     table.payloadOffset[slot] = frame.payloadStart - from
     table.payloadLength[slot] = frame.hasPayload ? frame.payloadEnd - frame.payloadStart : 0
     table.revision[slot] = frame.revision

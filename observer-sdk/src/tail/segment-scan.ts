@@ -52,6 +52,11 @@ export class SegmentScanner {
     if (end !== undefined) return end
     // Seqs that do not ascend: a line may repeat an earlier one, so no line is taken without the others.
     visitor.restart()
+    return this.scanWhole(content, visitor, until)
+  }
+
+  /** As `scan`, with every line decoded. */
+  scanWhole(content: FileContent, visitor: ScanVisitor, until: number = content.bytes): ScanEnd {
     return this.#pass(content, new LinePass(visitor), until) as ScanEnd
   }
 

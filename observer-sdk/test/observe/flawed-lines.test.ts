@@ -1,0 +1,70 @@
+import fs from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+import { join } from 'node:path'
+import { memoryCursors } from '@kim/observer-sdk'
+import { openObserverWith } from '@kim/observer-sdk/internal'
+import t, { type Test } from 'tap'
+import { JournalSource } from '../../dist/tail/journal-source.js'
+import { GrowingJournal } from './growing-journal.js'
+
+/** One entity, and after its first image so many more that only look like one. */
+function flawedIn(t: Test, lines: number): GrowingJournal {
+  const journal = new GrowingJournal(join(t.testdir({}), 'events'))
+  t.teardown(() => journal.close())
+  journal.grow(1, { item_id: 'river/a', payload: { schema_version: 1, n: 1 } })
+  for (let line = 0; line < lines; line++) {
+    const forged = journal.line({ item_id: 'river/a', payload: { schema_version: 1, n: 2 } })
+    journal.append(forged.replace('"n":2', '"n":x'))
+  }
+  return journal
+}
+
+t.test('state - any number of lines that only look right costs one derivation more (OB-11)', async t => {
+  const journal = flawedIn(t, 50)
+  journal.append(journal.line({ item_id: 'river/b' }))
+  const source = new JournalSource(journal.eventsDir)
+  const derive = source.derive.bind(source)
+  let derivations = 0
+  source.derive = limits => {
+    derivations++
+    return derive(limits)
+  }
+  const observer = await openObserverWith(
+    { eventsDir: journal.eventsDir, cursors: memoryCursors() },
+    { source },
+  )
+  t.teardown(() => observer.close())
+  t.equal(derivations, 1)
+  t.equal(observer.state.get('message', 'river/a')?.payload?.['n'], 1)
+  t.equal(derivations, 2)
+  t.same(observer.anomalies, { malformed: 50 })
+  t.equal(observer.state.size, 2)
+})
+
+t.test('derivation - any number of newest lines that only look right costs one pass more (OB-11)', t => {
+  const { openSync } = fs
+  t.teardown(() => {
+    fs.openSync = openSync
+    syncBuiltinESMExports()
+  })
+  let opened = 0
+  fs.openSync = (...args) => {
+    opened++
+    return openSync(...args)
+  }
+  const opensOver = (lines: number): number => {
+    const { eventsDir } = flawedIn(t, lines)
+    syncBuiltinESMExports()
+    opened = 0
+    const derivation = new JournalSource(eventsDir).derive()
+    let step = derivation.next()
+    while (step.done !== true) step = derivation.next()
+    t.equal(step.value.counts.get('malformed'), lines)
+    t.equal(step.value.head.seq, 2)
+    return opened
+  }
+  const once = opensOver(1)
+  t.ok(once > 0)
+  t.equal(opensOver(50), once)
+  t.end()
+})
