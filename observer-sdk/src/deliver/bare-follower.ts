@@ -95,7 +95,8 @@ export class BareFollower implements Followed {
     this.open(Number.MAX_SAFE_INTEGER).then(
       () => {
         this.#isBusy = false
-        if (!this.#isClosed) this.#onChange()
+        // What came while it was looked for may have been looked at already, so that no look to come finds it new.
+        if (!this.#isClosed) this.onNews(this.source.look())
       },
       (bug: unknown) => this.#onBug(bug),
     )
