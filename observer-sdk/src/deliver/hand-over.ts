@@ -48,6 +48,14 @@ export interface HandOverOptions {
   readonly onIdle?: (() => void) | undefined
 }
 
+/** A place to come back to, and what was still to be told there. */
+interface Mark {
+  readonly position: Position
+  readonly reached: Cursor
+  readonly gap: Gap | undefined
+  readonly skippedFrom: number | undefined
+}
+
 const NOWHERE: Cursor = { seq: 0, checkpoint_seq: 0, writer: null }
 
 /** One consumer's place in the journal. */
@@ -65,6 +73,8 @@ export class HandOver {
   /** A seq up to which everything was handed over, where nothing readable comes up to it; 0 as a rule. */
   #beyond = 0
   #gap: Gap | undefined
+  /** What stood when the committed cursor came to stand. */
+  #mark: Mark | undefined
   /** The first seq of what went unread, until something stands behind it. */
   #skippedFrom: number | undefined
   /** The cursor that the place was last looked for from. */
@@ -120,7 +130,7 @@ export class HandOver {
     }
     this.#isTaken = true
     try {
-      if (this.#isAhead) await this.#goBack()
+      if (this.#isAhead) this.#goBack()
       this.#isAhead = false
       if (!this.#isStored) await this.#commit(this.#committed)
       for (;;) {
@@ -138,17 +148,32 @@ export class HandOver {
   }
 
   /** What was handed over and not taken is handed over again. */
-  async #goBack(): Promise<void> {
-    const { follower } = this.#options
-    // What it was handed since the ground was looked at is no more above the head than what stood there then.
-    if (follower.epoch === this.#epoch) await this.#find(this.#committed, this.#reached)
+  #goBack(): void {
+    const mark = this.#mark
     // Places changed their meaning meanwhile: moving on finds the new one, from here.
-    else this.#reached = this.#committed
+    if (this.#options.follower.epoch !== this.#epoch || mark === undefined) this.#reached = this.#committed
+    else {
+      this.#reader?.seek(mark.position)
+      this.#reached = mark.reached
+      this.#gap = mark.gap
+      this.#skippedFrom = mark.skippedFrom
+    }
+  }
+
+  #setMark(): void {
+    const position = this.#reader?.position
+    this.#mark = position && {
+      position,
+      reached: this.#reached,
+      gap: this.#gap,
+      skippedFrom: this.#skippedFrom,
+    }
   }
 
   async #commit(cursor: Cursor): Promise<void> {
     this.#committed = cursor
     this.#isAhead = false
+    this.#setMark()
     if (this.#project === undefined) return
     await this.#options.cursors.save(this.#project, cursor)
     this.#isStored = true
@@ -256,6 +281,7 @@ export class HandOver {
     const { follower, cursors, projectId } = this.#options
     const { epoch } = follower
     this.#reader = undefined
+    this.#mark = undefined
     if (!follower.exists) {
       this.#epoch = epoch
       return
@@ -280,12 +306,10 @@ export class HandOver {
     if (!this.#isStored) await this.#commit(this.#committed)
   }
 
-  async #find(cursor: Cursor, known: Cursor = NOWHERE): Promise<void> {
+  async #find(cursor: Cursor): Promise<void> {
     const { follower, isClosed } = this.#options
     if (!follower.exists) return
-    const { snapshot } = follower
-    const head = known.seq > snapshot.head.seq ? known : snapshot.head
-    const start = await inSlices(follower.source.locate(cursor, { ...snapshot, head }), isClosed)
+    const start = await inSlices(follower.source.locate(cursor, follower.snapshot), isClosed)
     if (start === undefined) return
     this.#sought = cursor
     this.#skippedFrom = undefined
@@ -301,6 +325,7 @@ export class HandOver {
     this.#sinceSegment = position.segment === ORIGIN.segment ? -1 : position.segment
     this.#gap = gap
     this.#beyond = above ?? (this.#reached.seq > follower.snapshot.head.seq ? this.#reached.seq : 0)
+    this.#setMark()
   }
 }
 

@@ -148,3 +148,68 @@ t.test(
     }
   },
 )
+
+t.test(
+  'hand-over - left and taken up, it hands over whatever stands behind the cursor, whatever its seq (OB-44)',
+  async t => {
+    const eventsDir = join(t.testdir(), 'events')
+    const journal = journalIn(t, eventsDir)
+    journal.grow(9)
+    const observer = await observe(t, eventsDir, { from: 'head' })
+    const left = observer.changes()
+    for (const seq of [11, 12]) {
+      const pull = next(left)
+      journal.grow(1)
+      t.same(seqs(await pull), [seq])
+    }
+    await left.return()
+    const again = observer.changes()
+    t.same(seqs(await next(again)), [12], 'what was not asked beyond')
+    const pull = next(again)
+    journal.append(journal.line().replace('"seq":13', '"seq":5'))
+    journal.append(journal.line())
+    const handed = seqs(await pull)
+    while (handed.at(-1) !== 14) handed.push(...seqs(await next(again)))
+    t.same(handed, [5, 14])
+  },
+)
+
+t.test('hand-over - left and taken up, it tells the same gap again, until it is taken (OB-49)', async t => {
+  for (const [title, cursor, gap, first] of [
+    ['archived', { seq: 1, checkpoint_seq: 0, writer: null }, { from: 2, to: 3, reason: 'archived' }, 4],
+    ['rewound', { seq: 90, checkpoint_seq: 0, writer: 'w_9-fff' }, { from: 4, to: 90, reason: 'rewound' }, 4],
+  ] as const) {
+    await t.test(title, async t => {
+      const eventsDir = join(t.testdir(), 'events')
+      const journal = journalIn(t, eventsDir)
+      const begin = journal.segment
+      journal.grow(2)
+      journal.roll()
+      journal.grow(2)
+      rmSync(join(eventsDir, segmentName(begin)))
+      const saved: Cursor[] = []
+      const observer = await observe(t, eventsDir, {
+        cursors: { load: () => cursor, save: (_, at) => void saved.push(at) },
+      })
+      for (let turns = 0; turns < 3; turns++) {
+        const pulls = observer.changes()
+        const change = await next(pulls)
+        t.same(change.gap, gap)
+        t.equal(seqs(change)[0], first)
+        t.equal(change.cursor.seq, 6)
+        await pulls.return()
+      }
+      t.same(saved, [])
+      const pulls = observer.changes()
+      await next(pulls)
+      const pull = next(pulls)
+      journal.grow(1)
+      const change = await pull
+      t.same([change.gap, seqs(change)], [undefined, [7]])
+      t.same(
+        saved.map(({ seq }) => seq),
+        [6],
+      )
+    })
+  }
+})
