@@ -135,11 +135,17 @@ class JournalObserver implements Observer {
   }
 
   async open(): Promise<void> {
+    const { signal } = this.#options
     await this.#follower.open()
-    await this.#pulls.open()
-    if (this.#options.signal?.aborted === true) await this.close()
-    if (this.#pulls.isClosed) return
-    this.#options.signal?.addEventListener('abort', this.#abort, { once: true })
+    signal?.addEventListener('abort', this.#abort, { once: true })
+    if (signal?.aborted === true) await this.close()
+    try {
+      await this.#pulls.open()
+    } catch (refusal) {
+      signal?.removeEventListener('abort', this.#abort)
+      throw refusal
+    }
+    if (this.#pulls.isClosed) return await this.close()
     this.#watch = this.#follower.source.watch(news => this.#follower.onNews(news))
     // What was appended since the state was derived rings no bell of ours.
     this.#follower.onNews(this.#follower.source.look())

@@ -40,6 +40,8 @@ export interface HandOverOptions {
   readonly from: 'head' | 'start'
   /** True once the observer is closed. */
   readonly isClosed: () => boolean
+  /** What the consumer's storage answers, or nothing if the observer is closed before it does. */
+  readonly unlessClosed: <T>(answer: T) => Promise<Awaited<T> | undefined>
   /** The bug that ended the observer, which ends the changes too. */
   readonly bug: () => unknown
   /** Resolves when there may be more, or when the observer is closed. */
@@ -91,11 +93,11 @@ export class HandOver {
 
   /** Finds the place once the state is derived for the first time. */
   async open(): Promise<void> {
-    const { follower, cursors, projectId, from } = this.#options
+    const { follower, cursors, projectId, from, unlessClosed } = this.#options
     this.#epoch = follower.epoch
     if (!follower.exists) return
     this.#project = projectId()
-    const stored = parseCursor(await cursors.load(this.#project))
+    const stored = parseCursor(await unlessClosed(cursors.load(this.#project)))
     this.#isStored = stored !== undefined
     if (stored === undefined && from === 'head') {
       const { head, end, checkpointSeq } = follower.snapshot
@@ -132,7 +134,8 @@ export class HandOver {
     try {
       if (this.#isAhead) this.#goBack()
       this.#isAhead = false
-      if (!this.#isStored) await this.#commit(this.#committed)
+      // Closed before it was known what is stored, there may be something.
+      if (!this.#isStored && !this.#options.isClosed()) await this.#commit(this.#committed)
       for (;;) {
         const change = await this.#next(isStopped)
         if (change === undefined) break
@@ -175,7 +178,7 @@ export class HandOver {
     this.#isAhead = false
     this.#setMark()
     if (this.#project === undefined) return
-    await this.#options.cursors.save(this.#project, cursor)
+    await this.#options.unlessClosed(this.#options.cursors.save(this.#project, cursor))
     this.#isStored = true
   }
 
@@ -278,7 +281,7 @@ export class HandOver {
 
   /** Everything was derived anew: the place is found again from the cursor. */
   async #moveOn(): Promise<void> {
-    const { follower, cursors, projectId } = this.#options
+    const { follower, cursors, projectId, isClosed, unlessClosed } = this.#options
     const { epoch } = follower
     this.#reader = undefined
     this.#mark = undefined
@@ -295,7 +298,8 @@ export class HandOver {
     }
     const before = this.#project === undefined ? 0 : this.#reached.seq
     // Whoever asks again after a failure here comes here again.
-    const stored = parseCursor(await cursors.load(project))
+    const stored = parseCursor(await unlessClosed(cursors.load(project)))
+    if (isClosed()) return
     this.#epoch = epoch
     this.#project = project
     this.#isStored = stored !== undefined

@@ -3,7 +3,7 @@ import { HandOver, type HandOverOptions } from './hand-over.js'
 import { nextTurn } from './slices.js'
 
 /** What a host tells of itself; when there is news, and when it is over, is told by `Pulls`. */
-export type PullsOptions = Omit<HandOverOptions, 'isClosed' | 'bug' | 'news'> & {
+export type PullsOptions = Omit<HandOverOptions, 'isClosed' | 'unlessClosed' | 'bug' | 'news'> & {
   /** Lets go of everything but the pulls; called once. */
   readonly onEnd: () => void
 }
@@ -13,6 +13,8 @@ export class Pulls {
   readonly #handOver: HandOver
   readonly #onEnd: () => void
   #wakers: (() => void)[] = []
+  /** Those who wait for the consumer's storage, which may never answer. */
+  readonly #askers = new Set<() => void>()
   #closed: Promise<void> | undefined
   #bug: unknown
 
@@ -21,6 +23,7 @@ export class Pulls {
     this.#handOver = new HandOver({
       ...options,
       isClosed: () => this.isClosed,
+      unlessClosed: answer => this.#unlessClosed(answer),
       bug: () => this.#bug,
       news: () => new Promise(wake => this.#wakers.push(wake)),
     })
@@ -75,11 +78,21 @@ export class Pulls {
     return this.#closed
   }
 
+  #unlessClosed<T>(answer: T): Promise<Awaited<T> | undefined> {
+    return new Promise((resolve, reject) => {
+      const giveUp = (): void => resolve(undefined)
+      const isDone = (): void => void this.#askers.delete(giveUp)
+      this.#askers.add(giveUp)
+      Promise.resolve(answer).then(resolve, reject).finally(isDone)
+    })
+  }
+
   async #end(): Promise<void> {
     // The promise this returns must be in place before anybody is woken to look at it.
     await Promise.resolve()
     this.#onEnd()
     this.wake()
+    for (const give of this.#askers) give()
     // A closed watch is let go at the end of a turn: in the one after it nothing is left.
     await nextTurn()
     await nextTurn()

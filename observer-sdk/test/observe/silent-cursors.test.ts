@@ -1,0 +1,46 @@
+import { join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
+import { type Cursor, type CursorStore, openObserver, openTail } from '@kim/observer-sdk'
+import t from 'tap'
+import { GrowingJournal } from './growing-journal.js'
+
+const never = (): Promise<never> => new Promise(() => undefined)
+
+for (const open of [openObserver, openTail]) {
+  t.test(`close - ends a pull whose cursor store never answers: ${open.name} (OB-58)`, async t => {
+    const journal = new GrowingJournal(join(t.testdir({}), 'events'))
+    t.teardown(() => journal.close())
+    for (const answered of [0, 1]) {
+      let saves = 0
+      const cursors: CursorStore = {
+        load: () => undefined,
+        save: () => (saves++ < answered ? undefined : never()),
+      }
+      const opened = await open({ eventsDir: journal.eventsDir, cursors, from: 'start' })
+      const changes = opened.changes()
+      for (let taken = 0; taken < answered; taken++) t.equal((await changes.next()).value?.records.length, 1)
+      const pull = changes.next()
+      await turn()
+      await opened.close()
+      t.same(await pull, { value: undefined, done: true })
+    }
+  })
+}
+
+t.test('signal - aborted while the cursor store does not answer, it ends the open (OB-58)', async t => {
+  const journal = new GrowingJournal(join(t.testdir({}), 'events'))
+  t.teardown(() => journal.close())
+  const stop = new AbortController()
+  const saved: Cursor[] = []
+  const cursors: CursorStore = {
+    load: () => {
+      setImmediate(() => stop.abort())
+      return never()
+    },
+    save: (_, cursor) => void saved.push(cursor),
+  }
+  const observer = await openObserver({ eventsDir: journal.eventsDir, cursors, signal: stop.signal })
+  t.equal(observer.status.kind, 'closed')
+  t.same(await observer.changes().next(), { value: undefined, done: true })
+  t.same(saved, [], 'nothing takes the place of a cursor that was never seen')
+})
