@@ -14,6 +14,7 @@ import { Roster } from '../project/persona.js'
 import { SeqWatch } from '../project/seq-watch.js'
 import { State } from '../project/state.js'
 import type { Flaw } from '../tail/base.js'
+import { deepFreeze } from '../tail/freeze.js'
 import { isBefore, isSamePlace, type Position } from '../tail/position.js'
 import { isRedaction } from '../tail/redaction.js'
 import type { Batch, News, RecordReader, RecordSource, Snapshot } from '../tail/source.js'
@@ -361,7 +362,7 @@ export class Follower {
 
   #firstActivity(): Ring<ReadRecord> {
     const ring = new Ring<ReadRecord>(this.#options.activityMax)
-    for (const record of this.#snapshot.activity()) ring.push(record)
+    for (const record of this.#snapshot.activity()) ring.push(deepFreeze(record))
     return ring
   }
 

@@ -58,7 +58,7 @@ interface Mark {
   readonly skippedFrom: number | undefined
 }
 
-const NOWHERE: Cursor = { seq: 0, checkpoint_seq: 0, writer: null }
+const NOWHERE: Cursor = Object.freeze({ seq: 0, checkpoint_seq: 0, writer: null })
 
 /** One consumer's place in the journal. */
 export class HandOver {
@@ -276,7 +276,7 @@ export class HandOver {
     const { follower } = this.#options
     const { seq, writer } = follower.headAt(batch) ?? NOWHERE
     if (seq < this.#reached.seq || seq === 0) return
-    this.#reached = { seq, writer, checkpoint_seq: follower.snapshot.checkpointSeq }
+    this.#reached = Object.freeze({ seq, writer, checkpoint_seq: follower.snapshot.checkpointSeq })
   }
 
   /** Everything was derived anew: the place is found again from the cursor. */
@@ -323,7 +323,7 @@ export class HandOver {
 
   #stand(cursor: Cursor, { position, since, gap, above }: Start): void {
     const { follower } = this.#options
-    this.#reached = { ...cursor, checkpoint_seq: follower.snapshot.checkpointSeq }
+    this.#reached = Object.freeze({ ...cursor, checkpoint_seq: follower.snapshot.checkpointSeq })
     this.#reader = follower.source.reader(position)
     this.#since = since
     this.#sinceSegment = position.segment === ORIGIN.segment ? -1 : position.segment

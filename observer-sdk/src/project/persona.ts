@@ -1,5 +1,6 @@
 /** What one persona looks like from the journal: its inbox, its alerts, and whether anything shows that it lives. */
 import { isCount, type JsonObject, type ReadRecord } from '@kim/manifest'
+import { deepFreeze } from '../tail/freeze.js'
 import type { State } from './state.js'
 import type { EntityView } from './view.js'
 
@@ -90,8 +91,8 @@ export class Roster {
       persona,
       known: all.length > 0,
       unread: messages.filter(({ payload }) => payload?.['read'] === false).length,
-      newest: messages.slice(0, NEWEST_MAX),
-      alerts,
+      newest: kept(messages.slice(0, NEWEST_MAX)),
+      alerts: kept(alerts),
       attention: alerts.length + (isCount(urgent) ? urgent : 0),
       seen: {
         newest: newestOf(all),
@@ -131,6 +132,12 @@ function livenessOf({ state, unreachable }: Seen, evidence: Evidence | undefined
   if (evidence.age_ms === undefined) return 'unknown'
   if (evidence.age_ms > STALE_MS) return 'stale'
   return state?.['state'] === 'up' ? 'up' : 'unknown'
+}
+
+/** Views that are given out more than once: nobody may change them, or what they show. */
+function kept(views: EntityView[]): readonly EntityView[] {
+  for (const { payload } of views) deepFreeze(payload)
+  return Object.freeze(views)
 }
 
 function numberOf({ item_id }: EntityView, persona: string): number {
