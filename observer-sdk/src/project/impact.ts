@@ -1,4 +1,4 @@
-import { effectOf, type ReadRecord, sectionsOf } from '@kim/manifest'
+import { type Effect, effectOf, type ReadRecord, sectionsOf } from '@kim/manifest'
 
 /** What a change made stale: nothing more, and nothing less. Each list is sorted. */
 export interface Impact {
@@ -16,8 +16,30 @@ export function impactOf(record: ReadRecord): Impact {
   return {
     itemTypes: effect === 'activity' ? [] : [record.item_type],
     sections: sorted(sectionsOf(record)),
-    personas: record.agent === undefined ? [] : [record.agent],
+    personas: sorted(new Set(personasOf(record, effect))),
   }
+}
+
+/**
+ * Whom a record is about: the persona it names, and the one whose inbox or alerts its entity stands in. A foreign
+ * writer may name none, or another.
+ */
+function* personasOf(
+  { agent, item_id, item_type, payload }: ReadRecord,
+  effect: Effect,
+): Generator<string, void> {
+  if (agent !== undefined) yield agent
+  if (effect === 'activity' || item_id === undefined || !isPersonal(item_type)) return
+  const stated = payload?.['persona']
+  const slash = item_id.lastIndexOf('/')
+  if (item_type === 'persona') yield item_id
+  else if (typeof stated === 'string' && item_id.startsWith(`${stated}/`)) yield stated
+  else if (slash > 0) yield item_id.slice(0, slash)
+}
+
+/** Whether entities of a type make up the views of personas. */
+export function isPersonal(itemType: string): boolean {
+  return itemType === 'message' || itemType === 'alert' || itemType === 'persona'
 }
 
 /** Gathers impacts until somebody takes them. */
@@ -37,7 +59,7 @@ export class ImpactSet {
     if (effect === 'meta') return
     if (effect !== 'activity') this.#itemTypes.add(record.item_type)
     for (const section of sectionsOf(record)) this.#sections.add(section)
-    if (record.agent !== undefined) this.#personas.add(record.agent)
+    for (const persona of personasOf(record, effect)) this.#personas.add(persona)
   }
 
   /** An entity whose image changed without a record: one that was derived anew. */

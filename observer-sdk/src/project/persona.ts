@@ -1,6 +1,7 @@
 /** What one persona looks like from the journal: its inbox, its alerts, and whether anything shows that it lives. */
 import { isCount, type JsonObject, type ReadRecord } from '@kim/manifest'
 import { deepFreeze } from '../tail/freeze.js'
+import { isPersonal } from './impact.js'
 import type { State } from './state.js'
 import type { EntityView } from './view.js'
 
@@ -48,10 +49,15 @@ export class Roster {
   }
 
   /** A record that applied. */
-  see({ agent, seq, ts }: ReadRecord): void {
-    if (agent === undefined) return
-    this.#heard.set(agent, { seq, ts })
-    this.#views.delete(agent)
+  see({ agent, item_id, item_type, seq, ts }: ReadRecord): void {
+    if (agent !== undefined) {
+      this.#heard.set(agent, { seq, ts })
+      this.#views.delete(agent)
+    }
+    // Whose entity it is is told by its id: a foreign writer may name nobody, or somebody else.
+    if (item_id === undefined || !isPersonal(item_type)) return
+    for (const persona of this.#views.keys())
+      if (item_id === persona || item_id.startsWith(`${persona}/`)) this.#views.delete(persona)
   }
 
   /** Forgets what was derived from the state: it is another one now. */
