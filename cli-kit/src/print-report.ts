@@ -1,6 +1,5 @@
+import { safeJson, safeText } from '@kim/manifest'
 import type { Io } from './flag-table.js'
-import { safeJson } from './safe-json.js'
-import { safeText } from './safe-text.js'
 
 /** Prints a report: one JSON object, or lines for a person, of which no text in them can make more. */
 export function printReport(io: Io, asJson: boolean, facts: unknown, lines: readonly string[]): void {

@@ -45,11 +45,6 @@ export function formatBytes(bytes: number): string {
   return `${unit === 0 || size >= 100 ? Math.round(size) : size.toFixed(1)} ${units[unit]}`
 }
 
-/** A number of things for a person: `1 segment`, `3 segments`, `1,200 entries`. */
-export function formatCount(amount: number, noun: string, plural: string = `${noun}s`): string {
-  return `${amount.toLocaleString('en-US')} ${amount === 1 ? noun : plural}`
-}
-
 /** A span of time for a person, two units at most: `350ms`, `4.2s`, `3m 10s`, `2h 5m`, `4d 3h`. */
 export function formatDuration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)}ms`

@@ -1,8 +1,6 @@
-import { KimError } from '@kim/manifest'
+import { KimError, safeJson, safeText } from '@kim/manifest'
 import type { Command, CommandModule, Input, Io, Program } from './flag-table.js'
 import { chooseCommand, parseInput } from './parse.js'
-import { safeJson } from './safe-json.js'
-import { safeText } from './safe-text.js'
 import { writeWhole } from './stdout-file.js'
 
 /** Exit status of a process that a signal ended, as shells report it. */

@@ -32,7 +32,7 @@ function importsOf(file: string): { line: number; target: string }[] {
   return textOf(file)
     .split('\n')
     .flatMap((text, index) => {
-      const target = /(?:from|import)\s*\(?\s*'([^']+)'/.exec(text)?.[1]
+      const target = /(?<!')(?:from|import)\s*\(?\s*'([^']+)'/.exec(text)?.[1]
       return target === undefined || /^\s*(\/\/|\*)/.test(text) ? [] : [{ line: index + 1, target }]
     })
 }
@@ -88,6 +88,32 @@ t.test('producer - only cli and sinks see the observer', t => {
       .map(({ line, target }) => ({ file, line, text: `imports ${target}` })),
   )
   t.same(report(breaches), [])
+  t.end()
+})
+
+/** Every file that a door loads, and what each imports. */
+function reachedFrom(door: string): Map<string, readonly string[]> {
+  const reached = new Map<string, readonly string[]>()
+  const open = [door]
+  for (let file = open.pop(); file !== undefined; file = open.pop()) {
+    if (reached.has(file)) continue
+    const targets = importsOf(file).map(({ target }) => target)
+    reached.set(file, targets)
+    for (const target of targets)
+      if (target.startsWith('.')) open.push(normalize(join(dirname(file), target)).replace(/\.js$/, '.ts'))
+  }
+  return reached
+}
+
+t.test('observer-sdk - who embeds it loads nothing beyond the manifest and chokidar', t => {
+  const reached = reachedFrom('observer-sdk/src/index.ts')
+  t.ok(reached.size > 50, `${reached.size} files`)
+  const breaches = [...reached].flatMap(([file, targets]) =>
+    targets
+      .filter(target => !/^(\.|node:)/.test(target) && !['@kim/manifest', 'chokidar'].includes(target))
+      .map(target => `${file} imports ${target}`),
+  )
+  t.same(breaches, [])
   t.end()
 })
 

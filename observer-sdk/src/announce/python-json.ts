@@ -1,4 +1,4 @@
-import { safeJson } from '@kim/cli-kit'
+import { safeJson } from '@kim/manifest'
 
 /** A number that Python holds as a float: a whole one keeps its `.0`. */
 export class PythonFloat {

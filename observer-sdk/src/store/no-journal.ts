@@ -1,11 +1,11 @@
 import { basename, dirname, join } from 'node:path'
-import { safeText } from '@kim/cli-kit'
 import {
   eventsPaths,
   isMisnamedSegment,
   KimError,
   parseSegmentName,
   parseTempName,
+  safeText,
   storePaths,
 } from '@kim/manifest'
 import { listEntries } from './read-only-fs.js'

@@ -1,4 +1,4 @@
-import { safeText } from '@kim/cli-kit'
+import { safeText } from '@kim/manifest'
 import type { Counts, JournalStats } from './stats.js'
 
 /** The rows of a table that a person reads at once. */

@@ -1,4 +1,4 @@
-import { formatCount, safeText } from '@kim/cli-kit'
+import { formatCount, safeText } from '@kim/manifest'
 import type { Finding, FindingKind } from './findings.js'
 import type { Verdict } from './verdict.js'
 

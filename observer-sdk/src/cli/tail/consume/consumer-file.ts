@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync, unlinkSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, join } from 'node:path'
-import { usageError } from '@kim/cli-kit'
 import { clientState, isCount, isJsonObject, KimError } from '@kim/manifest'
 import type { Place } from './place.js'
 import { replaceFile } from './replace-file.js'
@@ -20,10 +19,9 @@ export function consumersDirectory(env: Environment): string {
 /** The file of one consumer. */
 export function consumerPath(env: Environment, name: string): string {
   if (!NAME.test(name)) {
-    throw usageError(
-      `"${name}" cannot name a consumer`,
-      'letters, digits, ".", "_" and "-", at most 100 of them',
-    )
+    throw new KimError('usage', `"${name}" cannot name a consumer`, {
+      hint: 'letters, digits, ".", "_" and "-", at most 100 of them',
+    })
   }
   return join(consumersDirectory(env), `${name}${SUFFIX}`)
 }

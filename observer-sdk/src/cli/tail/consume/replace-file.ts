@@ -1,7 +1,6 @@
 import { closeSync, fdatasyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { safeText } from '@kim/cli-kit'
-import { KimError } from '@kim/manifest'
+import { KimError, safeText } from '@kim/manifest'
 
 /**
  * Puts a small private file in place, whole or not at all: after a power cut the old text or the new one is there.
