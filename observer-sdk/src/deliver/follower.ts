@@ -14,12 +14,11 @@ import { Roster } from '../project/persona.js'
 import { SeqWatch } from '../project/seq-watch.js'
 import { State } from '../project/state.js'
 import type { Flaw } from '../tail/base.js'
-import { deepFreeze } from '../tail/freeze.js'
 import { isBefore, isSamePlace, type Position } from '../tail/position.js'
 import { isRedaction } from '../tail/redaction.js'
 import type { Batch, News, RecordReader, RecordSource, Snapshot } from '../tail/source.js'
 import type { FollowerOptions } from './follower-options.js'
-import { inSlices, nextTurn } from './slices.js'
+import { atOnce, inSlices, nextTurn } from './slices.js'
 
 /** Most bytes of lines read at a time. */
 export const BATCH_BYTES: number = 1024 * 1024
@@ -299,14 +298,11 @@ export class Follower {
 
   /** Lines of the base were not what they seemed: the same place is derived without them. */
   #rebase(flaws: readonly Flaw[]): Snapshot['base'] {
-    const all = [...this.#flaws, ...flaws]
-    this.#flaws = all
-    const rest = this.source.derive({ flaws: all, until: this.#snapshot.end })
-    let step = rest.next()
-    while (step.done !== true) step = rest.next()
+    this.#flaws = [...this.#flaws, ...flaws]
+    const { base, counts } = atOnce(this.source.derive({ flaws: this.#flaws, until: this.#snapshot.end }))
     for (const flaw of flaws) if ('checkpoint' in flaw) this.#tally('checkpoint_rejected', 1)
     // Every line of such a segment was decoded now: what was found besides is not found again.
-    const malformed = step.value.counts.get('malformed') ?? 0
+    const malformed = counts.get('malformed') ?? 0
     this.#tally('malformed', Math.max(0, malformed - this.#malformed))
     this.#malformed = malformed
     // Told later: whoever reads an entity now must not be called back in the middle of it.
@@ -314,7 +310,7 @@ export class Follower {
     void nextTurn().then(() => {
       if (!this.#closed) this.#options.onChange(impact, 'derivation')
     })
-    return step.value.base
+    return base
   }
 
   /** Has the state come level with what was read, for whoever is about to look at it. */
@@ -362,7 +358,7 @@ export class Follower {
 
   #firstActivity(): Ring<ReadRecord> {
     const ring = new Ring<ReadRecord>(this.#options.activityMax)
-    for (const record of this.#snapshot.activity()) ring.push(deepFreeze(record))
+    for (const record of this.#snapshot.activity()) ring.push(record)
     return ring
   }
 

@@ -8,6 +8,13 @@ export function nextTurn(): Promise<void> {
   return new Promise(resolve => setImmediate(resolve))
 }
 
+/** Runs to the end before it returns. */
+export function atOnce<T>(work: Generator<void, T>): T {
+  let step = work.next()
+  while (step.done !== true) step = work.next()
+  return step.value
+}
+
 /** Runs to the end unless it is to stop, and then gives nothing. */
 export async function inSlices<T>(work: Generator<void, T>, stops: () => boolean): Promise<T | undefined> {
   let began = performance.now()

@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { decodeLine, limits, type ReadRecord } from '@kim/manifest'
+import { deepFreeze } from './freeze.js'
 
 /** A record of the activity, or the bytes of its line. */
 type Entry = ReadRecord | Buffer
@@ -70,12 +71,12 @@ export class ActivityTail {
     this.#count = 0
   }
 
-  /** The records, oldest first; a line that turns out to be none is left out. */
+  /** The records, oldest first, unchangeable; a line that turns out to be none is left out. */
   records(): ReadRecord[] {
     return this.#newer.flatMap(entry => {
-      if (!Buffer.isBuffer(entry)) return [entry]
+      if (!Buffer.isBuffer(entry)) return [deepFreeze(entry)]
       const decoded = decodeLine(entry)
-      return decoded.kind === 'record' ? [decoded.record] : []
+      return decoded.kind === 'record' ? [deepFreeze(decoded.record)] : []
     })
   }
 
