@@ -75,3 +75,14 @@ t.test('npm start - a part that cannot work is an end with 1', async t => {
   await saw(/producer: .*dialect/)
   t.equal(await ended, 1)
 })
+
+t.test('npm start - takes the flag that it is told to add for a server on this machine', async t => {
+  const url = ['--url', 'http://127.0.0.1:1', '--dialect', 'local']
+  const refused = show(t, ...url)
+  const told = /add (--allow-\w+)/.exec(await refused.saw(/add --allow-/))?.[1] ?? ''
+  t.equal(await refused.ended, 1)
+  const { child, ended, saw } = show(t, ...url, told)
+  await saw(/producer: warn: .*ECONNREFUSED/)
+  child.kill('SIGINT')
+  t.equal(await ended, 0)
+})

@@ -17,6 +17,9 @@ const program: Program = {
           about: 'which deployment answers at --url',
         },
         { name: 'token-file', kind: 'string', value: 'F', about: 'the token for --url (else $KIM_TOKEN)' },
+        { name: 'auth-header', kind: 'string', value: 'NAME', about: 'send the token in this header' },
+        { name: 'allow-loopback', kind: 'boolean', about: 'take a --url on this machine' },
+        { name: 'allow-private', kind: 'boolean', about: 'take a --url on a private network' },
         {
           name: 'store',
           kind: 'string',

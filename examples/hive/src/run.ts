@@ -51,7 +51,12 @@ async function serverOf(input: Input): Promise<Server> {
     const text = input.text(flag)
     return text === undefined ? [] : [`--${flag}`, text]
   }
-  return { url, flags: ['--url', url, ...named('dialect'), ...named('token-file')], part: undefined }
+  // All that a hint of the producer may say to add.
+  const flags = [
+    ...['dialect', 'token-file', 'auth-header'].flatMap(named),
+    ...['allow-loopback', 'allow-private'].filter(flag => input.bool(flag)).map(flag => `--${flag}`),
+  ]
+  return { url, flags: ['--url', url, ...flags], part: undefined }
 }
 
 /** The real service; of its log, what a person should know. `started` settles once there is a journal, or no hope. */
