@@ -59,6 +59,19 @@ export function nextSeqByMeta(store: Store, projectId: string, nextSeq: number):
   return nextSeq
 }
 
+/** A journal that begins where another one stood says so: nothing else would tell that its records are gone (R1). */
+export function tellOfEarlier(store: Store): void {
+  const { log, paths } = store
+  const meta = readMeta(store)
+  if (meta === undefined || meta.next_seq === 1) return
+  log({
+    level: 'error',
+    code: 'records_lost',
+    message: `a journal stood in ${paths.events}, up to ${meta.next_seq - 1}, and none of its records is left: a new one begins`,
+    hint: 'what the source still shows is met as at a first contact; where a copy of the old one is, stop the producer, put the copy in the place of this store, and start again',
+  })
+}
+
 /** Keeps meta.json near the truth, at leisure: a cache that is never worth a sync or a failure. */
 export class MetaCache {
   readonly #store: Store

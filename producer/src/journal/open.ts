@@ -17,7 +17,7 @@ import { CheckpointJudge, loadNewest, type Reading } from './checkpoint-file.js'
 import type { Draft } from './draft.js'
 import { damaged, failure, isNoSpace } from './failure.js'
 import { listCheckpoints, listSegments, listTemps, type SegmentSource, segmentChunks } from './listing.js'
-import { nextSeqByMeta, projectInMeta } from './meta.js'
+import { nextSeqByMeta, projectInMeta, tellOfEarlier } from './meta.js'
 import { isNote, journalNote } from './notes.js'
 import { Recovery } from './recover.js'
 import { readSeal, sealNote, sealOfScan } from './seal.js'
@@ -81,6 +81,7 @@ function needSource(store: Store, source: string | undefined): string {
 function createJournal(store: Store, lock: HeldLock, given: string | undefined): Opened {
   const source = needSource(store, given)
   if (listCheckpoints(store).length > 0) throw damaged(`${store.paths.root} has checkpoints and no segment`)
+  tellOfEarlier(store)
   const projectId = store.random.hex(16)
   const segment = new ActiveSegment(store.disk, 1, join(store.paths.events, segmentName(1)), true)
   store.disk.syncDirectory(store.paths.events)
@@ -328,6 +329,7 @@ class Opening {
   #firstRecord(projectId: string): Draft {
     const sealed = this.#older.at(-1)
     if (sealed !== undefined) return sealNote(readSeal(this.#store, sealed), projectId)
+    tellOfEarlier(this.#store)
     return genesis(this.#store, projectId, needSource(this.#store, this.#source))
   }
 

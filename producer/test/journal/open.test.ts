@@ -212,6 +212,28 @@ t.test('tail - a store whose genesis was torn is born again', async t => {
   }
 })
 
+t.test('tail - a journal whose records are all gone is begun anew, and that is said (R1)', async t => {
+  for (const lose of [(path: string) => writeFileSync(path, ''), (path: string) => rmSync(path)]) {
+    const store = new TestStore(t)
+    const first = store.with(journal => {
+      journal.append(messages(1, 3))
+      return journal.projectId
+    })
+    t.notOk(store.logged.some(({ code }) => code === 'records_lost'))
+    lose(store.segment())
+    t.not(
+      store.with(journal => journal.projectId),
+      first,
+    )
+    t.match(
+      store.logged.filter(({ code }) => code === 'records_lost'),
+      [{ level: 'error', message: /up to 4, and none of its records is left/, hint: /copy/ }],
+    )
+    store.with(() => undefined)
+    t.equal(store.logged.filter(({ code }) => code === 'records_lost').length, 1, 'and said once')
+    await store.verified(t)
+  }
+})
 t.test('meta - announced numbers that the disk lost are skipped and named (M5)', async t => {
   const store = new TestStore(t)
   const projectId = store.with(journal => {
