@@ -198,6 +198,21 @@ t.test(
   async t => {
     const machine = new Machine(t).fill(
       {
+        agent: 'argus',
+        action: 'create',
+        item_type: 'alert',
+        item_id: 'argus/stranded-mail',
+        summary: 'stranded-mail',
+        event: 'alert',
+        payload: {
+          schema_version: 1,
+          persona: 'argus',
+          kind: 'stranded-mail',
+          status: 'open',
+          reason: 'stranded-mail: rivver holds unread mail, and nobody is seen to read it',
+        },
+      },
+      {
         agent: 'river',
         action: 'create',
         item_type: 'alert',
@@ -216,7 +231,7 @@ t.test(
     )
     t.match(await machine.look(t, 'inboxes'), {
       status: 'warn',
-      evidence: 'river: unreachable: no answer',
+      evidence: 'river: unreachable: no answer, and 1 more',
       remedy: /ask again now: kim-producer poke --store/,
     })
     t.match(await machine.look(t, 'clock'), { status: 'warn', remedy: /set-ntp/ })

@@ -1,19 +1,11 @@
 import { type Input, type Io, withProgress } from '@kim/cli-kit'
 import { storePaths } from '@kim/manifest'
-import { type FindingKind, verifyJournal } from '@kim/observer-sdk'
+import { verifyJournal } from '@kim/observer-sdk'
 import { repairStore } from '../../journal/repair.js'
 import { storeOptions } from '../open-store.js'
 import { openingLines } from '../opening-lines.js'
+import { isRepairable } from '../repairable.js'
 import { report } from '../report.js'
-
-/** What a repair names or takes away; everything else that verify finds wrong stays wrong. */
-const MENDED: ReadonlySet<string> = new Set<FindingKind>([
-  'checkpoint_corrupt',
-  'malformed_line',
-  'seq_hole',
-  'tx_incomplete',
-  'unreadable',
-])
 
 /** Sets aside and names what is damaged, and says what that leaves. Exit 1 where the journal stays corrupt. */
 export async function run(input: Input, io: Io): Promise<number> {
@@ -53,7 +45,7 @@ async function leftOver(storeDir: string, dryRun: boolean, io: Io): Promise<Reco
   const { events: eventsDir } = storePaths(storeDir)
   const { findings } = await withProgress(io, 'verify', control => verifyJournal({ eventsDir, ...control }))
   const wrong = Object.entries(findings).filter(
-    ([kind, { weight }]) => weight > 0 && !(dryRun && MENDED.has(kind)),
+    ([kind, { weight }]) => weight > 0 && !(dryRun && isRepairable(kind)),
   )
   return Object.fromEntries(wrong.map(([kind, { count }]) => [kind, count]))
 }

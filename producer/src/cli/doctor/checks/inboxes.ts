@@ -10,16 +10,18 @@ export const inboxes: Check = {
     const open = [...observer.state.values('alert')].flatMap(({ payload }) =>
       payload !== undefined && 'status' in payload && payload['status'] === 'open' ? [payload] : [],
     )
-    const isDown = open.some(({ kind }) => kind === 'unreachable')
-    const [first] = open.map(({ persona, reason }) => `${String(persona)}: ${String(reason)}`)
+    // An inbox that does not answer comes first: what the others say may be long known, and is mended elsewhere.
+    const down = open.find(({ kind }) => kind === 'unreachable')
+    const first = down ?? open[0]
     if (first === undefined) return fine('none is open')
     const more = open.length > 1 ? `, and ${open.length - 1} more` : ''
     return {
       status: 'warn',
-      evidence: `${first}${more}`,
-      remedy: isDown
-        ? `once what it names is mended, ask again now: ${context.command('kim-producer poke')}; a producer does so by itself, later`
-        : `see: ${context.command('kim-tail status')}`,
+      evidence: `${String(first['persona'])}: ${String(first['reason'])}${more}`,
+      remedy:
+        down !== undefined
+          ? `once what it names is mended, ask again now: ${context.command('kim-producer poke')}; a producer does so by itself, later`
+          : `see: ${context.command('kim-tail status')}`,
     }
   },
 }

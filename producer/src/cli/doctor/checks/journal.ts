@@ -2,6 +2,7 @@ import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { formatBytes } from '@kim/cli-kit'
 import { verifyJournal } from '@kim/observer-sdk'
+import { isRepairable } from '../../repairable.js'
 import { type Check, fine, unseen } from '../check.js'
 
 /** More than this takes longer than somebody who asks a doctor waits. */
@@ -21,12 +22,18 @@ export const journal: Check = {
     }
     const { exit, findings, hint } = await verifyJournal({ eventsDir: paths.events, signal })
     if (exit === 0) return fine(`${formatBytes(bytes)} judged`)
-    const kinds = Object.entries(findings).map(([kind, { count }]) => `${kind} × ${count}`)
+    // The rest are notes, of what a repair explained for one.
+    const wrong = Object.entries(findings).filter(([, { weight }]) => weight > 0)
+    const kinds = wrong.map(([kind, { count }]) => `${kind} × ${count}`)
+    const helps = wrong.length === 0 || wrong.some(([kind]) => isRepairable(kind))
+    const next = helps
+      ? `then: ${context.command('kim-producer journal repair')} --dry-run`
+      : 'no repair can undo it: put the files that it names back from a copy, with the producer stopped, or let it stand where a producer starts all the same'
     return {
       status: 'fail',
       evidence:
         exit === 5 ? `records are missing: ${kinds.join(', ')}` : `damaged: ${kinds.join(', ') || hint}`,
-      remedy: `see where: ${verify}; then: ${context.command('kim-producer journal repair')} --dry-run`,
+      remedy: `see where: ${verify}; ${next}`,
     }
   },
 }
