@@ -85,20 +85,23 @@ t.test('troubleshoot - has every error code with its exit, what it means and wha
   )
 })
 
-t.test('operate - the copy for the collector is as old as what it copies, for the alert goes by its age', t => {
-  const [, commands = ''] = /^```\n(install .*[\s\S]*?)^```/m.exec(read('docs/operate.md')) ?? []
-  const [, from = '', to = ''] = /(\S+metrics\.prom) (\S+\.prom)\b/.exec(commands) ?? []
-  t.match(read('docs/alerts.yml'), 'node_textfile_mtime_seconds')
-  const written = join(t.testdir({ 'metrics.prom': 'kim_up 1\n' }), 'metrics.prom')
-  const shown = join(t.testdirName, 'kim.prom')
-  utimesSync(written, 1_000_000, 1_000_000)
-  const typed = commands.replace(from, written).replaceAll(to, shown)
-  t.match(spawnSync('sh', ['-c', typed], { encoding: 'utf8' }), { status: 0, stderr: '' })
-  t.equal(readFileSync(shown, 'utf8'), 'kim_up 1\n')
-  t.match(statSync(shown), { mtimeMs: 1_000_000_000, mode: 0o100644 })
-  t.same(readdirSync(t.testdirName).sort(), ['kim.prom', 'metrics.prom'])
-  t.end()
-})
+t.test(
+  'operate - the copy for the collector is as old as what it copies, for the alert goes by its age',
+  t => {
+    const [, commands = ''] = /^```\n(install .*[\s\S]*?)^```/m.exec(read('docs/operate.md')) ?? []
+    const [, from = '', to = ''] = /(\S+metrics\.prom) (\S+\.prom)\b/.exec(commands) ?? []
+    t.match(read('docs/alerts.yml'), 'node_textfile_mtime_seconds')
+    const written = join(t.testdir({ 'metrics.prom': 'kim_up 1\n' }), 'metrics.prom')
+    const shown = join(t.testdirName, 'kim.prom')
+    utimesSync(written, 1_000_000, 1_000_000)
+    const typed = commands.replace(from, written).replaceAll(to, shown)
+    t.match(spawnSync('sh', ['-c', typed], { encoding: 'utf8' }), { status: 0, stderr: '' })
+    t.equal(readFileSync(shown, 'utf8'), 'kim_up 1\n')
+    t.match(statSync(shown), { mtimeMs: 1_000_000_000, mode: 0o100644 })
+    t.same(readdirSync(t.testdirName).sort(), ['kim.prom', 'metrics.prom'])
+    t.end()
+  },
+)
 
 t.test('token - help and documents tell of one and the same file, and say how it is written', async t => {
   const HOME = '~/.config/kim/token'

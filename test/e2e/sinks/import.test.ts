@@ -260,7 +260,7 @@ row('I16', 'an older monitor that still runs is refused: its cursor moves on', {
   t.teardown(() => holder.kill('SIGKILL'))
   await new Promise(resolve => holder.stdout.once('data', resolve))
   const held = await imported(scene, [path])
-  t.match([held.code, held.err], [75, /in use by process \d+/])
+  t.match([held.code, held.err], [75, /in use by process \d+: flock /])
   t.notOk(existsSync(scene.store))
 })
 

@@ -31,7 +31,7 @@ export function beginningOf(
     case 'since':
       return { ...AT_HEAD, printsPast: true }
     case 'after':
-      requireProject(position.projectId, past, facts, 'the cursor')
+      requireProject(position.projectId, past, facts, 'the cursor', 'leave the cursor out')
       return after(position.projectId, position.seq, position.writer)
     case 'after-event': {
       const found = past === undefined ? undefined : findRecord(past, position.ref, facts)
@@ -43,12 +43,18 @@ export function beginningOf(
       return afterMessage(position.id, plan, past, facts)
     case 'consumer':
       if (stored === undefined) return unstarted(plan, position.name)
-      requireProject(stored.projectId, past, facts, `the consumer "${position.name}"`)
+      requireProject(
+        stored.projectId,
+        past,
+        facts,
+        `the consumer "${position.name}"`,
+        `begin anew: kim-tail cursors rm ${position.name}`,
+      )
       return after(stored.projectId, stored.seq, stored.writer)
     case 'cursor-file':
       // As with journalctl, a file that is not there yet stands for the usual start.
       if (stored === undefined) return AT_HEAD
-      requireProject(stored.projectId, past, facts, 'the cursor file')
+      requireProject(stored.projectId, past, facts, 'the cursor file', 'remove it to begin anew')
       return after(stored.projectId, stored.seq, stored.writer)
     default:
       return position satisfies never
@@ -78,12 +84,10 @@ function requireProject(
   past: PastRecords | undefined,
   facts: JournalFacts,
   whose: string,
+  orElse: string,
 ): void {
   if (wanted === undefined || past === undefined || wanted === facts.projectId()) return
-  throw usageError(
-    `${whose} belongs to another journal`,
-    'name that journal with --store, or begin anew: kim-tail cursors --help',
-  )
+  throw usageError(`${whose} belongs to another journal`, `name that journal with --store, or ${orElse}`)
 }
 
 /** The first message above an id, wherever it stands; without one, what comes after all that was looked at. */
