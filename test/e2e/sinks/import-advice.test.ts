@@ -59,6 +59,28 @@ row(
 )
 
 row(
+  'KS-88 twice',
+  'a second import before the first run advises what the first did, and one after it nothing that tells twice',
+  {},
+  async (t, scene) => {
+    const template = join(scene.home, '{persona}.jsonl')
+    writeFileSync(join(scene.home, 'argus.jsonl'), '', { mode: 0o600 })
+    const flags = ['--state-file', stateFile(scene, 'argus'), '--events-file-template', template]
+    const [first = ''] = advised((await imported(scene, ...flags)).out)
+    const [second = ''] = advised((await imported(scene, ...flags)).out)
+    t.match(first, / --start earliest$/)
+    t.equal(second, first)
+    scene.newest(complete(3, 4, 6))
+    const producer = scene.start(NF)
+    await scene.tells('new 6')
+    t.equal(await producer.stop(), 0)
+    const [third = ''] = advised((await imported(scene, ...flags, '--dry-run')).out)
+    t.equal(third, first.replace(' --start earliest', ''))
+    t.same(heardBy(scene, second), [6])
+  },
+)
+
+row(
   'KS-88 follow',
   'what takes the place of a follower resumes, whatever the persona is called',
   {},

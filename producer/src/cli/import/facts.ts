@@ -65,3 +65,9 @@ export function outcomeOf(
     why: `the journal knows ${persona} already, up to ${Math.max(known.watermark, image?.silentTo ?? 0)}`,
   }
 }
+
+/** Whether a producer may have told something of an inbox: what an import alone recorded was told by nobody of ours. */
+export function isBegun(persona: string, state: StateView): boolean {
+  const known = new Personas(state).find(persona)
+  return known !== undefined && !(known.isOnlyCreated && known.alerts.size === 0)
+}

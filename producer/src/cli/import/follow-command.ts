@@ -8,11 +8,11 @@ const HASH_DIGITS = 8
 /**
  * What takes the place of who follows an event file; of all inboxes without a persona. It is a consumer with a name, so
  * that it resumes and tells nothing twice, and begins at the first record, so that nothing is lost before it is started.
- * Not so where the import stood already: since then a producer may have told what stands there.
+ * Not so where a producer has begun: it may have told what stands there.
  */
-export function followCommand(storeDir: string, persona: string | undefined, stoodAlready: boolean): string {
+export function followCommand(storeDir: string, persona: string | undefined, isBegun: boolean): string {
   const whose = persona === undefined ? '--all-personas' : `--persona ${shellWord(oneName(persona))}`
-  const start = stoodAlready ? '' : ' --start earliest'
+  const start = isBegun ? '' : ' --start earliest'
   return `kim-tail --store ${shellWord(storeDir)} ${whose} -f -o monitor --consumer ${consumerName(persona)}${start}`
 }
 

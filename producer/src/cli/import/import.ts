@@ -9,7 +9,7 @@ import { report } from '../report.js'
 import { MAX_REPLAY_DEFAULT } from '../run/flags.js'
 import { eventsFileOf } from '../run/sink-options.js'
 import { storeOf } from '../store-flags.js'
-import { factsOf, type Outcome, outcomeOf } from './facts.js'
+import { factsOf, isBegun, type Outcome, outcomeOf } from './facts.js'
 import { followCommand } from './follow-command.js'
 import { isForAll, type OlderEventFile, olderEventFiles } from './older-files.js'
 import { flockHolder } from './processes.js'
@@ -19,6 +19,8 @@ import { statePaths } from './state-paths.js'
 interface Taken {
   readonly state: OlderState
   readonly outcome: Outcome
+  /** A producer may have told something of it before this import. */
+  readonly begun: boolean
 }
 
 /** Takes over what an older monitor had told, so that nobody is woken for it again and nothing after it is lost. */
@@ -72,7 +74,7 @@ function refuseRunning(path: string): void {
   if (holder === undefined) return
   throw new KimError(
     'store_held',
-    `${path} is in use by process ${holder.pid}: ${holder.command.join(' ')}`,
+    [`${path} is in use by process ${holder.pid}`, holder.command.join(' ')].filter(Boolean).join(': '),
     {
       hint: 'stop the older monitor, then import; nothing was appended',
     },
@@ -84,7 +86,8 @@ function takeOver(journal: Journal, states: readonly OlderState[], storeDir: str
   const taken: Taken[] = []
   for (const state of states) {
     const outcome = outcomeOf(state, journal.state)
-    if (typeof outcome === 'string') taken.push({ state, outcome })
+    const begun = isBegun(state.persona, journal.state)
+    if (typeof outcome === 'string') taken.push({ state, outcome, begun })
     else refused.push(`${state.path}: ${outcome.why}`)
   }
   if (refused.length > 0) {
@@ -124,12 +127,12 @@ interface Done {
 function say(input: Input, io: Io, { taken, source, storeDir, dryRun, eventsFile }: Done): void {
   const home = io.env['HOME'] ?? homedir()
   const isOneFile = eventsFile !== undefined && isForAll(eventsFile)
-  const someStood = taken.some(({ outcome }) => outcome === 'stands_already')
-  const told = taken.map(({ state, outcome }) => {
+  const someBegun = taken.some(({ begun }) => begun)
+  const told = taken.map(({ state, outcome, begun }) => {
     const events = olderEventFiles(state.persona, home, eventsFile)
     const next = isOneFile
-      ? followCommand(storeDir, undefined, someStood)
-      : followCommand(storeDir, state.persona, outcome === 'stands_already')
+      ? followCommand(storeDir, undefined, someBegun)
+      : followCommand(storeDir, state.persona, begun)
     return {
       persona: state.persona,
       cursor: state.cursor ?? null,
