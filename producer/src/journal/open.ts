@@ -228,7 +228,7 @@ class Opening {
     }
     const project = hurt === undefined ? undefined : projectInMeta(this.#store)
     if (hurt === undefined) return undefined
-    if (project === undefined) throw foreign(hurt)
+    if (project === undefined) throw foreign(hurt, this.#isFirst(hurt))
     this.#judgeHurt(hurt)
     return project
   }
@@ -247,14 +247,17 @@ class Opening {
 
   /** Refuses a journal that is not this writer's to go on with. */
   #judgeFirst(first: ReadRecord, source: SegmentSource = this.#newest): void {
-    if (!this.#fits(first, source)) throw foreign(source)
+    if (!this.#fits(first, source)) throw foreign(source, this.#isFirst(source))
   }
 
   #fits(first: ReadRecord, source: SegmentSource): boolean {
     const kind = first.action === 'journal_note' ? first.payload?.['kind'] : undefined
-    const isFirstSegment = source.number === this.#segments[0]?.number
-    const fits = kind === 'segment_sealed' || (kind === 'genesis' && isFirstSegment)
+    const fits = kind === 'segment_sealed' || (kind === 'genesis' && this.#isFirst(source))
     return fits && projectOf(first) !== undefined
+  }
+
+  #isFirst({ number }: SegmentSource): boolean {
+    return number === this.#segments[0]?.number
   }
 
   #checkSource(): void {
@@ -360,10 +363,13 @@ class Opening {
   }
 }
 
-function foreign({ path }: SegmentSource): KimError {
+/** `isFirst`: nothing before it says that the journal is ours, so it may all be another writer's. */
+function foreign({ path }: SegmentSource, isFirst: boolean): KimError {
   return failure(
     'journal_foreign',
     `${path} does not begin as a segment of this writer does`,
-    'nothing was appended; a journal of another writer is only read. Give this source another --store',
+    isFirst
+      ? 'nothing was appended; a journal of another writer is only read. Give this source another --store'
+      : `nothing was appended; a copy that somebody put there is to be taken away: ${path}. A journal of another writer is only read: give this source another --store`,
   )
 }

@@ -20,6 +20,10 @@ const REMEDIES: readonly (readonly [RegExp, (asked: Asked) => string])[] = [
     ({ base }) =>
       `what answers at ${base} does not speak ${base.split(':')[0]}: check http or https in --url, and the port`,
   ],
+  [
+    /^unreachable: (name not resolved|no way to)/,
+    ({ base }) => `this machine finds no way to ${base}: look at its network, or check --url`,
+  ],
   [/^unreachable/, ({ base }) => `is Kijito running at ${base}? Start it, or check --url`],
 ]
 

@@ -294,6 +294,13 @@ t.test('open - a journal of another writer is never continued (R8, R9)', t => {
     'journal_foreign',
   )
   t.ok(readFileSync(join(store.paths.events, 'seg-00000003.jsonl')).equals(genesis), 'nothing was appended')
+  const stray = join(store.paths.events, 'seg-00000003.jsonl')
+  t.throws(() => store.open(), {
+    code: 'journal_foreign',
+    hint: `a copy that somebody put there is to be taken away: ${stray}`,
+  })
+  rmSync(stray)
+  store.with(journal => t.same(journal.append([message(2)]).seqs, [3]))
   t.end()
 })
 
