@@ -119,3 +119,13 @@ t.test('help - an example stands on one line, however wide the terminal is', t =
   )
   t.end()
 })
+
+t.test('no journal - who has no store yet is told what makes one', t => {
+  const { code, err } = run([tail, '-p', 'river'])
+  t.equal(code, 4)
+  t.match(
+    err,
+    /^kim-tail: no journal at \S+default\n {2}kim-producer run makes it; name another one with --store DIR/,
+  )
+  t.end()
+})

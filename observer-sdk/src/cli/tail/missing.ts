@@ -24,7 +24,9 @@ function storeHint(asked: string, isStore: boolean): string {
     name => !isStore || existsSync(storePaths(join(parent, name)).events),
   )
   const close = didYouMean(basename(asked), siblings, `${parent}/`).replace(/^; /, '')
-  return close === '' ? 'name one with --store DIR or $KIM_STORE' : safeText(close)
+  if (close !== '') return safeText(close)
+  const name = 'with --store DIR or $KIM_STORE'
+  return isStore ? `kim-producer run makes it; name another one ${name}` : `name one ${name}`
 }
 
 /** A persona that nothing in the journal is about. */
