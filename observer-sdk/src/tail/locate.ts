@@ -64,22 +64,21 @@ export function* locate(
   if (cursor.seq > head.seq || (yield* search.belongsToOthers(cursor)))
     return yield* search.rewound(cursor, head.seq)
   const holding = history.holding(cursor.seq) ?? 0
+  let isEndRead = false
   for (const { number } of history.segments) {
     // Names are lower bounds, so earlier segments end below the cursor, unless a read one is known not to.
     if (number < holding && (peaks.get(number) ?? 0) <= cursor.seq) continue
     const above = search.first(number, { above: cursor.seq })
     if (above !== undefined)
       return { ...above.place, gap: search.before(cursor.seq, above.record.seq, number) }
+    if (number === end.segment) isEndRead = search.isRead
     yield
   }
-  // What stands above the cursor was there when the end was looked for, and its segment is away now: behind the end of
-  // that, it would be passed over once it is back.
-  const isAway = cursor.seq < head.seq && history.read(end.segment, () => true) === undefined
-  if (isAway) {
-    const position = { segment: end.segment, offset: 0, peak: 0 }
-    return { position, since: 0, gap: undefined, above: cursor.seq }
-  }
-  return { position: end, since: end.offset, gap: undefined }
+  if (isEndRead || cursor.seq >= head.seq) return { position: end, since: end.offset, gap: undefined }
+  // What stands above the cursor was there when the end was looked for, and its segment was away just now: behind the
+  // end of that, it would be passed over once it is back.
+  const position = { segment: end.segment, offset: 0, peak: 0 }
+  return { position, since: 0, gap: undefined, above: cursor.seq }
 }
 
 /**
@@ -99,6 +98,8 @@ interface Found {
 }
 
 class Search {
+  /** Whether the segment that was looked through last could be read to its end. */
+  isRead = false
   readonly #history: History
   readonly #scanner = new SegmentScanner()
 
@@ -169,7 +170,11 @@ class Search {
 
   #find(segment: number, which: 'first' | 'last', query: Query): Found | undefined {
     const finder = new RecordFinder(segment, which, query)
-    this.#history.read(segment, content => this.#scanner.scan(content, finder))
+    const isWhole = this.#history.read(segment, content => {
+      this.#scanner.scan(content, finder)
+      return content.failure === undefined
+    })
+    this.isRead = isWhole === true
     return finder.found
   }
 }

@@ -1,10 +1,11 @@
 // Where a consumer goes on: after a break, behind a segment that was away, and beside one that is missing.
-import { renameSync } from 'node:fs'
+import { mkdirSync, renameSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { segmentName } from '@kim/manifest'
 import { type Change, type CursorStore, memoryCursors, openTail, type RecordTail } from '@kim/observer-sdk'
 import { openObserverWith } from '@kim/observer-sdk/internal'
 import t, { type Test } from 'tap'
+import { JournalSource } from '../../dist/tail/journal-source.js'
 import { GrowingJournal, PROJECT } from './growing-journal.js'
 
 type Follower = Pick<RecordTail, 'changes' | 'close'>
@@ -127,3 +128,36 @@ t.test('observer - behind a newest segment that was away is handed the rest when
   while ((seqs.at(-1) ?? 0) < journal.seq) await take()
   t.same(seqs, upTo(1, journal.seq))
 })
+
+t.test(
+  'place - OB-73 looked for while the newest segment is away is not behind it once it is back',
+  async t => {
+    for (const instead of ['nothing', 'a directory'] as const) {
+      const journal = journalIn(t)
+      journal.grow(2)
+      const before = journal.seq
+      journal.roll()
+      const newest = join(journal.eventsDir, segmentName(journal.segment))
+      journal.grow(3)
+      const source = new JournalSource(journal.eventsDir)
+      const { ground } = finish(source.ground(0))
+      renameSync(newest, `${newest}.elsewhere`)
+      if (instead === 'a directory') mkdirSync(newest)
+      source.look()
+      const looking = source.locate({ seq: before, writer: journal.writer }, ground)
+      // Back before the look for the place has ended.
+      looking.next()
+      if (instead === 'a directory') rmdirSync(newest)
+      renameSync(`${newest}.elsewhere`, newest)
+      const { position, above } = finish(looking)
+      t.same(position, { segment: journal.segment, offset: 0, peak: 0 }, instead)
+      t.equal(above, before)
+    }
+  },
+)
+
+function finish<T>(work: Generator<void, T>): T {
+  let step = work.next()
+  while (step.done !== true) step = work.next()
+  return step.value
+}
