@@ -84,6 +84,8 @@ export class Pulls {
       const isDone = (): void => void this.#askers.delete(giveUp)
       this.#askers.add(giveUp)
       Promise.resolve(answer).then(resolve, reject).finally(isDone)
+      // Nobody ends a wait that begins after the end: only an answer that is at hand is heard.
+      if (this.isClosed) void nextTurn().then(giveUp)
     })
   }
 

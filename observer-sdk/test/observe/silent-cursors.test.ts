@@ -44,3 +44,34 @@ t.test('signal - aborted while the cursor store does not answer, it ends the ope
   t.same(await observer.changes().next(), { value: undefined, done: true })
   t.same(saved, [], 'nothing takes the place of a cursor that was never seen')
 })
+
+t.test('signal - aborted before the cursor store is asked, it ends the open just so (OB-58)', async t => {
+  const journal = new GrowingJournal(join(t.testdir({}), 'events'))
+  t.teardown(() => journal.close())
+  const stop = new AbortController()
+  const cursors: CursorStore = { load: never, save: never }
+  const opening = openObserver({ eventsDir: journal.eventsDir, cursors, signal: stop.signal })
+  stop.abort()
+  t.equal((await opening).status.kind, 'closed')
+})
+
+for (const open of [openObserver, openTail]) {
+  t.test(`close - a change is asked beyond only after it: ${open.name} (OB-58)`, async t => {
+    const journal = new GrowingJournal(join(t.testdir({}), 'events'))
+    t.teardown(() => journal.close())
+    const saved: Cursor[] = []
+    const cursors: CursorStore = {
+      load: () => undefined,
+      save: (_, cursor) => {
+        saved.push(cursor)
+        return saved.length === 1 ? undefined : never()
+      },
+    }
+    const opened = await open({ eventsDir: journal.eventsDir, cursors, from: 'start' })
+    const changes = opened.changes()
+    const { value } = await changes.next()
+    await opened.close()
+    t.same(await changes.next(), { value: undefined, done: true })
+    t.same(saved.at(-1), value?.cursor, 'the storage was told all the same')
+  })
+}
