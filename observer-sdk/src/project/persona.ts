@@ -40,6 +40,8 @@ export class Roster {
   readonly #state: State
   readonly #now: () => number
   readonly #views = new Map<string, Omit<PersonaView, 'liveness' | 'evidence'> & { readonly seen: Seen }>()
+  /** How long the names are that a view was ever made for: few, however many views there are. */
+  readonly #lengths = new Set<number>()
   /** The newest record of each persona since the open, activity included. */
   readonly #heard = new Map<string, { readonly seq: number; readonly ts: string | undefined }>()
 
@@ -56,13 +58,9 @@ export class Roster {
     }
     // Whose entity it is is told by its id: a foreign writer may name nobody, or somebody else.
     if (item_id === undefined || !isPersonal(item_type)) return
-    for (const persona of this.#views.keys())
-      if (item_id === persona || item_id.startsWith(`${persona}/`)) this.#views.delete(persona)
-  }
-
-  /** Forgets what was derived from the state: it is another one now. */
-  reset(): void {
-    this.#views.clear()
+    // A name may itself hold a slash, and an id any number of them: only where a name can end is it looked up.
+    for (const length of this.#lengths)
+      if (item_id.length === length || item_id[length] === '/') this.#views.delete(item_id.slice(0, length))
   }
 
   /** Every persona that the journal has a record for. */
@@ -73,6 +71,7 @@ export class Roster {
   view(persona: string): PersonaView {
     const view = this.#views.get(persona) ?? this.#build(persona)
     this.#views.set(persona, view)
+    this.#lengths.add(persona.length)
     const { seen, ...rest } = view
     const heard = this.#heard.get(persona)
     const newest = heard !== undefined && heard.seq >= (seen.newest?.seq ?? 0) ? heard : seen.newest

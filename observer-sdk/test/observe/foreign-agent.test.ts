@@ -39,3 +39,30 @@ t.test(
     await pull
   },
 )
+
+t.test(
+  'persona - a name that holds a slash is told by its length, and other views are kept (OB-38)',
+  async t => {
+    const journal = new GrowingJournal(join(t.testdir({}), 'events'))
+    t.teardown(() => journal.close())
+    const names = ['ri', 'river', 'river/mouth', 'loom/mouth']
+    for (const persona of names)
+      journal.grow(1, { item_id: `${persona}/1`, payload: { schema_version: 1, persona, read: false } })
+    const observer = await openObserver({ eventsDir: journal.eventsDir, cursors: memoryCursors() })
+    t.teardown(() => observer.close())
+    const before = new Map(names.map(name => [name, observer.persona(name)]))
+    const changes = observer.changes()
+    const pull = changes.next()
+    for (const item_id of ['river/mouth/1', '/'.repeat(1000), `loom/${'/'.repeat(1000)}`]) {
+      const record = { action: 'update', item_type: 'message', item_id }
+      const payload = { persona: 'river/mouth', read: true }
+      journal.append(`${JSON.stringify({ v: 2, seq: ++journal.seq, ...record, payload })}\n`)
+    }
+    await pull
+    await observer.waitFor(journal.seq)
+    t.equal(observer.persona('river/mouth').unread, 0)
+    for (const name of ['ri', 'loom/mouth'])
+      t.equal(observer.persona(name).newest, before.get(name)?.newest, `${name}: nothing of it changed`)
+    await observer.close()
+  },
+)
