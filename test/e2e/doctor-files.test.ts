@@ -61,6 +61,39 @@ t.test('doctor - a file that its owner cannot open, mended by what it names and 
   t.match(await machine.look(t, 'store-modes'), { status: 'ok' }, 'nobody writes to a sealed segment')
 })
 
+t.test(
+  'doctor - CL-64 a directory of a store that may not be looked into, with what gives it back',
+  async t => {
+    if (!isRoot) return
+    const machine = new Machine(t).fill()
+    spawnSync('chown', ['-R', '1235', machine.home])
+    chmodSync(machine.home, 0o755)
+    const look = (...flags: string[]): unknown => {
+      const args = ['doctor', '--json', '--store', machine.store, '--only', 'store-modes', ...flags]
+      const asked = spawnSync(process.execPath, [bin, ...args], { env: machine.env, uid: 1235, gid: 1235 })
+      return (JSON.parse(String(asked.stdout)) as { checks: unknown[] }).checks[0]
+    }
+    for (const name of ['events', 'run']) {
+      const directory = join(machine.store, name)
+      chownSync(directory, 1234, 1234)
+      t.match(look(), {
+        status: 'fail',
+        evidence: `${directory}: belongs to user 1234`,
+        remedy: `if it is yours: sudo chown -R 1235 ${directory}`,
+      })
+      chownSync(directory, 1235, 1235)
+      chmodSync(directory, 0o300)
+      t.match(look(), {
+        status: 'fail',
+        evidence: `${directory}: mode 0300, with which its owner cannot look into it`,
+        remedy: `chmod 700 ${directory}`,
+      })
+      t.match(look('--fix'), { fixed: true })
+      t.match(look(), { status: 'ok' })
+    }
+  },
+)
+
 /** A machine with the watermark of a sink, and where that and its directory are. */
 function withWatermark(t: Test): { machine: Machine; file: string; directory: string } {
   const machine = new Machine(t).fill()

@@ -12,7 +12,12 @@ export function whyClosed(directory: string): string | undefined {
   return refusal(directory, constants.W_OK | constants.X_OK)
 }
 
-/** The same of a file. */
+/** Why it cannot be seen what a directory holds. */
+export function whyUnseen(directory: string): string | undefined {
+  return refusal(directory, constants.R_OK | constants.X_OK)
+}
+
+/** Why a file cannot be written. */
 export function whyUnwritable(file: string): string | undefined {
   return refusal(file, constants.W_OK)
 }

@@ -1,13 +1,15 @@
-import { chmodSync, existsSync, lstatSync, readdirSync } from 'node:fs'
+import { chmodSync, existsSync, lstatSync, readdirSync, type Stats } from 'node:fs'
 import { basename, join } from 'node:path'
 import { shellWord } from '@kim/cli-kit'
 import { parseSegmentName, type StorePaths } from '@kim/manifest'
 import { ownerRemedy } from '../../../journal/failure.js'
 import { type Check, type Found, fine, unseen } from '../check.js'
+import { whyUnseen } from '../standing-path.js'
 
 const OTHERS = 0o077
 const OWNER_READS = 0o400
 const OWNER_WRITES = 0o200
+const OWNER_LOOKS = 0o500
 /** Enough to say what is wrong; a store may hold a great many files. */
 const ENTRIES_MAX = 20_000
 
@@ -43,7 +45,8 @@ export const storeModes: Check = {
 }
 
 /** What `run/` has under a name that another kind of file belongs to. */
-function misplaced({ lock, health, metrics, controlPath, controlSocket }: StorePaths): Flaw[] {
+function misplaced({ run, lock, health, metrics, controlPath, controlSocket }: StorePaths): Flaw[] {
+  if (whyUnseen(run) !== undefined) return []
   const files = [lock, health, metrics, controlPath].flatMap(path => {
     const stat = lstatSync(path, { throwIfNoEntry: false })
     return stat === undefined || stat.isFile() ? [] : [{ path, why: 'no regular file', mode: undefined }]
@@ -54,16 +57,18 @@ function misplaced({ lock, health, metrics, controlPath, controlSocket }: StoreP
 }
 
 /** Files of its owner that a producer could not open: it reads every one of `events/`, and appends to the newest segment. */
-function shut({ events, lock }: StorePaths, uid: number): Flaw[] {
-  const segments = readdirSync(events).filter(name => parseSegmentName(name) !== undefined)
+function shut({ events, run, lock }: StorePaths, uid: number): Flaw[] {
+  const names = whyUnseen(events) === undefined ? readdirSync(events) : []
+  const segments = names.filter(name => parseSegmentName(name) !== undefined)
   const newest = segments.sort((a, b) => (parseSegmentName(a) ?? 0) - (parseSegmentName(b) ?? 0)).at(-1)
-  return [...segments.map(name => join(events, name)), lock].flatMap(path => {
+  const locks = whyUnseen(run) === undefined ? [lock] : []
+  return [...segments.map(name => join(events, name)), ...locks].flatMap(path => {
     const stat = lstatSync(path, { throwIfNoEntry: false })
     if (stat?.isFile() !== true || stat.uid !== uid) return []
     const isWritten = path === lock || basename(path) === newest
     const needed = OWNER_READS | (isWritten ? OWNER_WRITES : 0)
     if ((stat.mode & needed) === needed) return []
-    const why = `mode ${(stat.mode & 0o777).toString(8).padStart(4, '0')}, with which its owner cannot ${(stat.mode & OWNER_READS) === 0 ? 'read' : 'write'} it`
+    const why = `${modeOf(stat)}, with which its owner cannot ${(stat.mode & OWNER_READS) === 0 ? 'read' : 'write'} it`
     return [{ path, why, mode: 0o600 }]
   })
 }
@@ -108,9 +113,15 @@ function judge(path: string, uid: number, flaws: Flaw[], seen: { count: number }
     flaws.push({ path, why: `belongs to user ${stat.uid}`, mode: undefined, owner: stat.uid, isDirectory })
   else if (!isDirectory && !stat.isFile() && !stat.isSocket()) {
     flaws.push({ path, why: 'neither a file nor a directory', mode: undefined })
+  } else if (isDirectory && (stat.mode & OWNER_LOOKS) !== OWNER_LOOKS) {
+    flaws.push({ path, why: `${modeOf(stat)}, with which its owner cannot look into it`, mode: 0o700 })
+    return false
   } else if ((stat.mode & OTHERS) !== 0) {
-    const why = `mode ${(stat.mode & 0o777).toString(8).padStart(4, '0')}`
-    flaws.push({ path, why, mode: isDirectory ? 0o700 : 0o600 })
+    flaws.push({ path, why: modeOf(stat), mode: isDirectory ? 0o700 : 0o600 })
   }
   return isDirectory && stat.uid === uid
+}
+
+function modeOf({ mode }: Stats): string {
+  return `mode ${(mode & 0o777).toString(8).padStart(4, '0')}`
 }
