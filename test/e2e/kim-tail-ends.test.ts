@@ -68,6 +68,22 @@ t.test('kim-tail - CL-65 --deadline ends a wait for a command that keeps failing
   t.end()
 })
 
+t.test('kim-tail - CL-65 --deadline ends a look at what stands there too, which can be gone on with', t => {
+  const root = t.testdir()
+  const events = write(join(root, 'events'), { 'seg-00000001.jsonl': lines(1, 100_000) })
+  for (const follow of [[], ['-f']]) {
+    const args = ['--events', events, '-n', 'all', ...follow, '--deadline', '1ms', '-o', 'agent']
+    const { code, stdout } = tail(root, args)
+    const end = /^kim end reason=deadline(?: resume="--after-seq (\d+)")?$/m.exec(stdout)
+    t.ok(end, stdout.slice(-200))
+    const printed = [...stdout.matchAll(/^seq=(\d+) /gm)].map(([, number]) => number)
+    t.ok(printed.length < 100_000)
+    t.equal(printed.at(-1), end?.[1], 'as far as it was printed')
+    t.equal(code, printed.length === 0 ? 3 : 0)
+  }
+  t.end()
+})
+
 t.test('kim-tail - CL-65 what --until-match waits for is not held back by --max-rate', t => {
   const root = t.testdir()
   const events = write(join(root, 'events'), { 'seg-00000001.jsonl': lines(1, 9) })

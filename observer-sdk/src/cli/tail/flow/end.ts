@@ -16,15 +16,19 @@ export type End =
 /** As shells report a process that a signal ended. */
 const SIGNALLED = { sighup: 129, sigint: 130, sigterm: 143 } as const
 
-/** How a signal that ends a command is told. */
-export function endOf(signal: unknown): keyof typeof SIGNALLED {
-  if (signal === 'SIGHUP') return 'sighup'
-  return signal === 'SIGINT' ? 'sigint' : 'sigterm'
+/** How what ends a command from outside is told: a signal, or the deadline. */
+export function endOf(reason: unknown): 'deadline' | keyof typeof SIGNALLED {
+  return reason === 'deadline' ? reason : signalOf(reason)
 }
 
 /** What the process exits with for a signal where nobody is an agent. */
 export function signalledCode(signal: unknown): number {
-  return SIGNALLED[endOf(signal)]
+  return SIGNALLED[signalOf(signal)]
+}
+
+function signalOf(signal: unknown): keyof typeof SIGNALLED {
+  if (signal === 'SIGHUP') return 'sighup'
+  return signal === 'SIGINT' ? 'sigint' : 'sigterm'
 }
 
 /** What the process exits with, by why it ended. */

@@ -10,8 +10,9 @@ import { MissingSegments } from '../read/missing-segments.js'
 import type { StoreLocation } from '../store-location.js'
 import { formatToken } from '../where/cursor-token.js'
 import { backlogOf, pastEntries, readFrom, requireKnown } from './backlog.js'
-import { endOf, signalledCode } from './end.js'
+import { endOf, exitCodeOf } from './end.js'
 import { producerState } from './health.js'
+import { lookEnd } from './look-end.js'
 import { Printer } from './printer.js'
 import { tellGap } from './tell-gap.js'
 
@@ -29,7 +30,7 @@ export async function listPast(plan: Plan, location: StoreLocation, io: Io): Pro
   let place: Pick<ReadRecord, 'seq' | 'writer'> = newest ?? { seq: 0, writer: undefined }
   let last: Entry | undefined
   // The first line already says how many there are: no more than that may be printed.
-  const { signal } = io
+  const signal = lookEnd(io.signal, printer.stop)
   const entries = await pastEntries(past, plan, printer.selects, met, signal, isAgent ? headSeq : undefined)
   if (isAgent) {
     const waiting = await backlogOf(entries, Date.now())
@@ -59,12 +60,13 @@ export async function listPast(plan: Plan, location: StoreLocation, io: Io): Pro
     if (out.isFull) await out.flush()
   }
   if (!isDone) await requireKnown(past, met, signal)
+  const end = signal.aborted && (io.signal.aborted || !isDone) ? endOf(signal.reason) : undefined
   // Ended before it found where to begin: whoever goes on has to begin as this one did.
-  const isCut = signal.aborted && !isDone && last === undefined
-  if (signal.aborted && !isDone && last !== undefined) place = last.record
+  const isCut = end !== undefined && !isDone && last === undefined
+  if (end !== undefined && !isDone && last !== undefined) place = last.record
   printer.settleRate(true)
   report.unreadable(past.failures)
-  if (isEmpty && !signal.aborted) report.nothing()
+  if (isEmpty && end === undefined) report.nothing()
   if (plan.sayCaughtUp) report.caughtUp(headSeq)
   const { toSeq } = plan.selection
   if (toSeq !== undefined && toSeq < place.seq) place = { seq: toSeq, writer: undefined }
@@ -72,8 +74,9 @@ export async function listPast(plan: Plan, location: StoreLocation, io: Io): Pro
     const { seq, writer = null } = place
     report.cursor(formatToken({ projectId: facts.projectId(), seq, writer }))
   }
-  report.end(signal.aborted ? endOf(signal.reason) : 'done', isCut ? undefined : `--after-seq ${place.seq}`)
+  report.end(end ?? 'done', isCut ? undefined : `--after-seq ${place.seq}`)
   await out.flush()
-  if (signal.aborted && !isAgent) return signalledCode(signal.reason)
-  return isDone || plan.untilMatch === undefined ? 0 : 3
+  const wantsMatch = plan.untilMatch !== undefined
+  if (end !== undefined) return exitCodeOf(end, printer.stop, { isAgent, wantsMatch })
+  return isDone || !wantsMatch ? 0 : 3
 }

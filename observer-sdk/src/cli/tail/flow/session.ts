@@ -15,6 +15,7 @@ import { type Claim, claimCursor } from './claim.js'
 import { Committer } from './commit.js'
 import { type End, endOf, exitCodeOf } from './end.js'
 import type { Feed, FeedBatch } from './feed.js'
+import { lookEnd } from './look-end.js'
 import { openFeed } from './observer-feed.js'
 import { Printer } from './printer.js'
 import { Progress } from './progress.js'
@@ -43,18 +44,8 @@ export async function follow(plan: Plan, location: StoreLocation, io: Io): Promi
     })
     // Listed anew: a segment that began meanwhile may hold records up to the head that the feed begins at.
     const standing = PastRecords.open(location.eventsDir)
-    session = new Session({
-      plan,
-      location,
-      io,
-      facts,
-      printer,
-      claim,
-      beginning,
-      feed,
-      past: standing,
-      parent,
-    })
+    const parts = { plan, location, io, facts, printer, claim, beginning, feed, past: standing, parent }
+    session = new Session(parts)
     return await session.run()
   } finally {
     await feed?.close()
@@ -82,6 +73,8 @@ class Session {
   readonly #progress: Progress
   readonly #committer: Committer
   readonly #timetable: Timetable
+  /** Ends a look at what stands there. */
+  readonly #looking: AbortSignal
   /** Aborted by the end, whatever it is. */
   readonly #ended = new AbortController()
   #end: End | undefined
@@ -96,7 +89,7 @@ class Session {
 
   constructor(parts: Parts) {
     this.#parts = parts
-    const { beginning, claim, feed } = parts
+    const { beginning, claim, feed, io, printer } = parts
     const { start } = beginning
     const from = start.kind === 'head' ? feed.head : start
     this.#progress = new Progress(from.seq, from.writer, feed.head.checkpointSeq)
@@ -104,6 +97,7 @@ class Session {
     const { begin } = claim
     if (begin !== undefined) this.#begins = () => this.#storeBegin(begin)
     this.#committer = new Committer(claim.save, () => this.#place(), claim.stored)
+    this.#looking = lookEnd(io.signal, printer.stop)
     this.#timetable = new Timetable({ ...parts, progress: this.#progress }, performance.now())
   }
 
@@ -122,23 +116,23 @@ class Session {
   }
 
   async run(): Promise<number> {
-    const { io } = this.#parts
-    const onAbort = (): void => this.end(endOf(io.signal.reason))
-    io.signal.addEventListener('abort', onAbort, { once: true })
-    if (io.signal.aborted) onAbort()
+    const looking = this.#looking
+    const onAbort = (): void => this.end(endOf(looking.reason))
+    looking.addEventListener('abort', onAbort, { once: true })
+    if (looking.aborted) onAbort()
     try {
       await this.#begin()
       await this.#loop()
       return await this.#finish()
     } finally {
-      io.signal.removeEventListener('abort', onAbort)
+      looking.removeEventListener('abort', onAbort)
       this.#committer.finish()
     }
   }
 
   /** Says how things stand, and prints what is selected of what stands there. */
   async #begin(): Promise<void> {
-    const { beginning, feed, location, plan, printer } = this.#parts
+    const { beginning, feed, io, location, plan, printer } = this.#parts
     const { report } = printer
     if (printer.stop.isDone) this.end('met')
     const met = new Acquaintance(plan.selection.personas)
@@ -155,8 +149,9 @@ class Session {
       report.say('waiting', `no journal at ${location.eventsDir} yet; waiting for it`, { reason: 'no_store' })
     else await this.#checkPersonas(met)
     if (beginning.isNew) {
-      const { backlog: passed } = await backlogOf(this.#behind(0), Date.now())
-      if (this.#parts.io.signal.aborted) {
+      // A deadline leaves it the time to begin: else one that is too short would keep it from that for ever.
+      const { backlog: passed } = await backlogOf(this.#behind(0, undefined, io.signal), Date.now())
+      if (io.signal.aborted) {
         // It never began: what it passes over is to be said first.
         this.#committer.close()
         this.#begins = undefined
@@ -177,7 +172,7 @@ class Session {
 
   /** Where it ends early, what was not printed is still to come, for whoever goes on from there. */
   async #printPast(entries: Iterable<Entry> | AsyncIterable<Entry>): Promise<void> {
-    const { beginning, io, past, plan, printer } = this.#parts
+    const { beginning, past, plan, printer } = this.#parts
     const missing = new MissingSegments(() => past)
     let read: number | undefined
     let last: Entry | undefined
@@ -194,31 +189,31 @@ class Session {
       if (printer.print(entry)) this.end('met')
       if (printer.out.isFull) await printer.out.flush()
     }
-    if (!beginning.printsPast || !io.signal.aborted) return
+    if (!beginning.printsPast || !this.#looking.aborted) return
     if (last === undefined) this.#isCut = true
     else this.#progress.stand(last.record.seq, last.record.writer ?? null)
   }
 
   /** What was asked for by number or time, as far as it stood there when the feed was opened. */
   async #pastEntries(met: Acquaintance): Promise<Iterable<Entry> | AsyncIterable<Entry> | undefined> {
-    const { beginning, feed, io, past, plan, printer } = this.#parts
+    const { beginning, feed, past, plan, printer } = this.#parts
     if (!beginning.printsPast || past === undefined) return undefined
-    return await pastEntries(past, plan, printer.selects, met, io.signal, feed.head.seq)
+    return await pastEntries(past, plan, printer.selects, met, this.#looking, feed.head.seq)
   }
 
   /** What waits behind a cursor, up to a seq. */
-  #behind(seq: number, toSeq?: number): Iterable<Entry> | AsyncIterable<Entry> {
-    const { io, past, printer } = this.#parts
-    return past === undefined ? [] : entriesBehind(past, seq, printer.selects, io.signal, toSeq)
+  #behind(seq: number, toSeq?: number, end = this.#looking): Iterable<Entry> | AsyncIterable<Entry> {
+    const { past, printer } = this.#parts
+    return past === undefined ? [] : entriesBehind(past, seq, printer.selects, end, toSeq)
   }
 
   /** A name that nobody has is refused, or said and waited for. */
   async #checkPersonas(met: Acquaintance): Promise<void> {
-    const { feed, io, past, plan, printer } = this.#parts
+    const { feed, past, plan, printer } = this.#parts
     const known = new Set(feed.personas())
     if (past === undefined || met.unmet.every(name => known.has(name))) return
     try {
-      await requireKnown(past, met, io.signal)
+      await requireKnown(past, met, this.#looking)
     } catch (error) {
       if (!plan.follow || !(error instanceof KimError)) throw error
       printer.report.say('waiting', `${error.message}; waiting for it`, {

@@ -5,7 +5,7 @@ export interface Due {
 }
 
 /** Timers beyond this wrap around in Node and fire at once. */
-const TIMER_MS_MAX = 2 ** 31 - 1
+export const TIMER_MS_MAX: number = 2 ** 31 - 1
 
 /**
  * Sleeps until it is rung or something is due. A ring while nobody sleeps is kept. One timer at a time, none while
