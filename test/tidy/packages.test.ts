@@ -68,6 +68,16 @@ t.test('versions - of our packages agree', t => {
   t.end()
 })
 
+t.test('packages - bring the licence along, the same for all', t => {
+  const published = manifests.filter(({ json }) => json.private !== true)
+  t.ok(published.length >= 4)
+  for (const { file } of published) {
+    const copy = file.replace('package.json', 'LICENSE')
+    t.equal(repositoryFiles().includes(copy) && textOf(copy), textOf('LICENSE'), copy)
+  }
+  t.end()
+})
+
 t.test('packages - are ESM for the same Node, with a string default door', t => {
   for (const { file, json } of manifests) {
     t.equal(json.type, 'module', file)
