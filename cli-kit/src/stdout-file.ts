@@ -5,14 +5,11 @@ import type { Writable } from 'node:stream'
  * Has a stream to a file take all of what it is given or say why not. Node asks the system once and takes a write that
  * a full disk cut short for a whole one: what is missing would count as printed.
  */
-export function writeWhole(
-  stream: Writable & { readonly fd: number },
-  write: typeof writeSync = writeSync,
-): void {
+export function writeWhole(stream: Writable & { readonly fd: number }): void {
   if (!isRegularFile(stream.fd)) return
   stream._write = (chunk: Uint8Array, _encoding, done) => {
     try {
-      for (let taken = 0; taken < chunk.length; ) taken += write(stream.fd, chunk, taken)
+      for (let taken = 0; taken < chunk.length; ) taken += writeSync(stream.fd, chunk, taken)
     } catch (error) {
       done(error instanceof Error ? error : new Error(String(error)))
       return

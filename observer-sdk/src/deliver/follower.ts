@@ -371,7 +371,7 @@ export class Follower {
 
   #impactOfAll(): Impact {
     const impact = new ImpactSet()
-    for (const type of this.#state.counts.keys()) impact.addEntity(type, undefined)
+    for (const type of this.#state.counts.keys()) impact.addType(type)
     const { itemTypes, sections } = impact.toImpact()
     return { itemTypes, sections, personas: this.#roster.names() }
   }

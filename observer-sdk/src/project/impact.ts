@@ -62,8 +62,8 @@ export class ImpactSet {
     for (const persona of personasOf(record, effect)) this.#personas.add(persona)
   }
 
-  /** An entity whose image changed without a record: one that was derived anew. */
-  addEntity(itemType: string, agent: string | undefined): void {
+  /** Entities of a type whose images changed without a record: they were derived anew. */
+  addType(itemType: string): void {
     this.#itemTypes.add(itemType)
     for (const section of sectionsOf({
       action: 'update',
@@ -73,7 +73,6 @@ export class ImpactSet {
     })) {
       this.#sections.add(section)
     }
-    if (agent !== undefined) this.#personas.add(agent)
   }
 
   /** Takes over what another has gathered. */
