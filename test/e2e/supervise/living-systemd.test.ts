@@ -8,6 +8,7 @@ import { isSoak, Prng } from '../../kit/index.js'
 import { readRecords, row, type Scene } from '../../kit/kijito/index.js'
 import { isReadableBy, UserSystemd } from '../../kit/user-systemd.js'
 import { linesIn } from '../sinks/lines.js'
+import { sentOnce } from './sent-once.js'
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url))
 const UNIT = 'kim-producer.service'
@@ -130,15 +131,6 @@ async function killed(t: Test, scene: Scene, systemd: UserSystemd): Promise<void
   }
   clearInterval(mail)
   await scene.tells(`new ${sent.at(-1)}`)
-  const records = readRecords(scene.store)
-  const created = records.filter(({ item_type, action }) => item_type === 'message' && action === 'create')
-  t.same(
-    created.map(({ payload }) => payload?.['id']),
-    sent,
-    'each message stands in the journal once, in order',
-  )
-  const writers = records.map(({ writer }) => writer)
-  const runs = writers.filter((writer, at) => writer !== writers[at - 1])
-  t.equal(runs.length, new Set(runs).size, 'no two processes ever wrote by turns')
+  sentOnce(t, scene.store, sent)
   t.comment(`${sent.length} messages, ${KILLS} kills, active again after ${back.join(', ')} ms`)
 }

@@ -7,6 +7,7 @@ import { isSoak, Prng } from '../../kit/index.js'
 import { readRecords, row, type Scene } from '../../kit/kijito/index.js'
 import { type Life, UnitSupervisor } from '../../kit/unit-supervisor.js'
 import { linesIn } from '../sinks/lines.js'
+import { sentOnce } from './sent-once.js'
 
 /** How often the service is killed. */
 const KILLS = isSoak() ? 40 : 6
@@ -82,16 +83,7 @@ row(
       Array.from({ length: KILLS }, () => 'SIGKILL'),
     )
 
-    const records = readRecords(scene.store)
-    const created = records.filter(({ item_type, action }) => item_type === 'message' && action === 'create')
-    t.same(
-      created.map(({ payload }) => payload?.['id']),
-      sent,
-      'each message stands in the journal once, in order',
-    )
-    const writers = records.map(({ writer }) => writer)
-    const runs = writers.filter((writer, at) => writer !== writers[at - 1])
-    t.equal(runs.length, new Set(runs).size, 'no two processes ever wrote by turns')
+    const runs = sentOnce(t, scene.store, sent)
     t.equal(runs.length, KILLS + 1)
 
     const told = linesIn(file).flatMap(({ event, id }) => (event === 'new' ? [id] : []))
