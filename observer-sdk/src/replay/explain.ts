@@ -15,7 +15,7 @@ import { paceFrom } from './state-at.js'
 import { type Alarm, Alarms } from './story/alarms.js'
 import { type HostEvent, HostTime } from './story/host-time.js'
 import { Life, type Step } from './story/life.js'
-import { ProducerRuns } from './story/producer-runs.js'
+import { liesWithin, ProducerRuns } from './story/producer-runs.js'
 
 /** A time at which no producer ran. */
 interface ProducerGap {
@@ -27,7 +27,19 @@ interface ProducerGap {
   readonly ms: number
   /** Whether the run before it said that it stops. */
   readonly stopped: boolean
+  /** Records are missing there: another producer may have run. */
+  readonly records_missing: boolean
 }
+
+/** A record that came into the journal long after the answer that brought it. */
+interface CommitWait {
+  readonly seq: number
+  readonly ts: string | null
+  readonly ms: number
+}
+
+/** Less than this is how long a disk takes. */
+const COMMIT_WAIT_MS = 1000
 
 /** What the journal knows of a persona's liveness. */
 interface Liveness {
@@ -46,6 +58,8 @@ export interface Explanation {
   /** Between creation and append. */
   readonly host: readonly HostEvent[]
   readonly producer_gaps: readonly ProducerGap[]
+  /** The longest time in which what was polled could not be appended; null if there was none to speak of. */
+  readonly commit_wait: CommitWait | null
   /** Of its persona, open at some time between creation and its last record. */
   readonly alarms: readonly Alarm[]
   /** The persona's own records just before the append and until its last one. */
@@ -82,11 +96,15 @@ export async function explain(
   const watched = new HostTime(createdMs)
   const liveness: Liveness[] = []
   let around: Liveness | undefined
+  let commitWait: CommitWait | null = null
   const reading = new Reading(
     { after: journal.first - 1 },
     {
       applied: ({ record }) => {
-        if (life.last === undefined) watched.take(record)
+        if (life.last === undefined) {
+          watched.take(record)
+          commitWait = longer(commitWait, record, createdMs)
+        }
         if (record.writer !== undefined) runs.take(record)
         const isOfItem = record.item_type === item_type && record.item_id === item_id
         const isOfPersona = record.item_type === 'persona' && record.item_id === persona
@@ -115,6 +133,7 @@ export async function explain(
   const appendedMs = stampMs(life.appended?.ts)
   const lastMs = stampMs(life.last?.ts)
   const since = Number.isNaN(createdMs) ? appendedMs : createdMs - host.disagreementMs
+  const missing = reading.damage.close(journal, payloads.faults)
   return {
     item_type,
     item_id,
@@ -128,18 +147,32 @@ export async function explain(
       to_ts: to.from_ts,
       ms,
       stopped: from.stopped,
+      records_missing: liesWithin(missing.holes, { from: from.to_seq, to: to.from_seq }),
     })),
-    alarms: alarms.within(since, lastMs),
+    commit_wait: life.appended === undefined ? null : commitWait,
+    alarms: alarms.within(since, lastMs, life.span),
     liveness: liveness.slice(-LIVENESS_MAX),
     unknown: unknownOf(life, host, createdMs, stampMs(runs.all[0]?.from_ts)),
-    missing: reading.damage.close(journal, payloads.faults),
+    missing,
   }
+}
+
+/** The longer wait of those that ended after a message was made: a record before it, or without a time, says nothing of it. */
+function longer(
+  known: CommitWait | null,
+  { seq, ts, clock }: ReadRecord,
+  createdMs: number,
+): CommitWait | null {
+  const ms = clock?.wait_ms ?? 0
+  if (ms < COMMIT_WAIT_MS || !(stampMs(ts) >= createdMs) || ms <= (known?.ms ?? 0)) return known
+  return { seq, ts: ts ?? null, ms }
 }
 
 function unknownOf(life: Life, host: HostTime, createdMs: number, begins: number): string[] {
   return [
     ...life.unknown,
-    ...(createdMs < begins
+    // Where the clock was set back, a time before the first record is no time before the journal.
+    ...(createdMs < begins && !host.isSetBack
       ? ['before the first record: the message is older than what is available of the journal']
       : []),
     ...(host.unclocked > 0 && !Number.isNaN(createdMs)

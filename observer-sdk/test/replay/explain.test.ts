@@ -1,4 +1,4 @@
-import { explain, openCopy } from '@kim/observer-sdk/internal'
+import { collectTimeline, explain, openCopy } from '@kim/observer-sdk/internal'
 import t from 'tap'
 import { JournalMaker } from '../verify/journal-maker.js'
 
@@ -109,6 +109,52 @@ t.test(
     t.end()
   },
 )
+
+t.test('CL-68 explain - a message that waited for the journal was held up by that', async t => {
+  const maker = new JournalMaker()
+  maker.add({ ...message(1, 1000), ...clocked({ at: 2000, wait: 999 }) })
+  maker.add({ ...message(2, 2500), ...clocked({ at: 34_000, wait: 31_000 }) })
+  maker.add({ ...message(3, 9000), ...clocked({ at: 34_001 }) })
+  maker.add({ ...message(4, 35_000), ...clocked({ at: 35_100 }) })
+  const eventsDir = maker.write(t.testdir())
+  const told = async (id: number): Promise<object> =>
+    await explain(
+      openCopy(eventsDir),
+      { kind: 'message', persona: 'river', id, text: `river:new:${id}` },
+      { eventsDir },
+    )
+  t.match(await told(1), { commit_wait: null })
+  const held = { commit_wait: { seq: 3, ts: iso(34_000), ms: 31_000 } }
+  t.match(await told(2), held)
+  t.match(await told(3), held, 'what could not be polled meanwhile waited for the same')
+  t.match(await told(4), { commit_wait: null })
+  t.end()
+})
+
+t.test('CL-68 explain, timeline - do not say that nothing ran where what would tell is missing', async t => {
+  const maker = new JournalMaker()
+  maker.note('producer_started', {}, clocked({ at: 0 }))
+  maker.note('producer_stopped', { reason: 'SIGTERM' }, clocked({ at: 10_000 }))
+  maker.next += 5
+  maker.writer = 'w_3-c'
+  maker.note('producer_started', {}, clocked({ at: 60_000 }))
+  maker.add({ ...message(7, 20_000), ...clocked({ at: 61_000 }) })
+  const eventsDir = maker.write(t.testdir())
+  const name = { kind: 'message', persona: 'river', id: 7, text: 'river:new:7' } as const
+  const { producer_gaps } = await explain(openCopy(eventsDir), name, { eventsDir })
+  t.match(producer_gaps, [{ from_seq: 3, to_seq: 9, ms: 40_000, records_missing: true }])
+  const request = {
+    fromMs: Number.NEGATIVE_INFINITY,
+    toMs: Number.POSITIVE_INFINITY,
+    personas: [],
+    createdMs: undefined,
+    mode: 'none',
+    title: 'x',
+  } as const
+  const { spans } = await collectTimeline(openCopy(eventsDir), request, { eventsDir })
+  t.match(spans.find(({ kind }) => kind === 'no_producer')?.label, /up to so long.*missing/)
+  t.end()
+})
 
 t.test('CL-44 explain - what was not recorded is unknown, not zero', async t => {
   const maker = new JournalMaker()

@@ -7,6 +7,7 @@ import { eventsOf } from './events-of.js'
 import { formOf } from './form-of.js'
 import { pointOf } from './point-of.js'
 import { stateText } from './state-text.js'
+import { warnOfLater } from './warn-of-later.js'
 import { writePieces } from './write-pieces.js'
 
 /** CL-42: the state at a moment. */
@@ -22,6 +23,7 @@ export async function run(input: Input, io: Io): Promise<number> {
   if (asked.kind === 'seq' && reading.stoppedAt === undefined && head < asked.seq)
     io.stderr.write(`kim-replay: the newest record is seq ${head}: this is the state at the end\n`)
   const document = stateDocument(state, input.list('persona'))
+  warnOfLater(io, document, asked)
   if (form === 'json') await writePieces(io, stateLines(document))
   else printReport(io, false, undefined, stateText(document))
   return state.missing.exit

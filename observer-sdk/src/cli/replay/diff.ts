@@ -7,6 +7,7 @@ import { eventsOf } from './events-of.js'
 import { formOf } from './form-of.js'
 import { missingText } from './missing-text.js'
 import { pointIn } from './point-of.js'
+import { warnOfLater } from './warn-of-later.js'
 import { writePieces } from './write-pieces.js'
 
 /** CL-43: what changed between two moments. */
@@ -26,6 +27,8 @@ export async function run(input: Input, io: Io): Promise<number> {
   const difference = await withProgress(io, 'diff', control =>
     differenceOf(journal, points, input.list('persona'), { eventsDir: journal.eventsDir, ...control }),
   )
+  warnOfLater(io, difference.from, points.from)
+  warnOfLater(io, difference.to, points.to)
   if (form === 'json-patch') await writePieces(io, listOf(difference.patch))
   else if (form === 'json') await writePieces(io, documentOf(difference))
   else printReport(io, false, undefined, textOf(difference))

@@ -29,6 +29,7 @@ function textOf({
   steps,
   host,
   producer_gaps,
+  commit_wait,
   alarms,
   liveness,
   unknown,
@@ -36,9 +37,14 @@ function textOf({
 }: Explanation): string[] {
   const why = [
     ...producer_gaps.map(
-      ({ from_seq, to_seq, from_ts, to_ts, ms, stopped }) =>
-        `no producer ran for ${stopped ? '' : 'up to '}${formatDuration(ms)} of it: between ${place(from_seq, from_ts)} and ${place(to_seq, to_ts)} (${stopped ? 'it had been stopped' : 'the one before ended unseen'})`,
+      ({ from_seq, to_seq, from_ts, to_ts, ms, stopped, records_missing }) =>
+        `no producer ran for ${stopped && !records_missing ? '' : 'up to '}${formatDuration(ms)} of it: between ${place(from_seq, from_ts)} and ${place(to_seq, to_ts)} (${records_missing ? 'what would tell is among the records that are missing' : stopped ? 'it had been stopped' : 'the one before ended unseen'})`,
     ),
+    ...(commit_wait === null
+      ? []
+      : [
+          `what was polled waited ${formatDuration(commit_wait.ms)} for the journal, up to ${place(commit_wait.seq, commit_wait.ts)}: the disk was full or slow, or the producer stood still; its log says more`,
+        ]),
     ...host.map(event => hostText(event)),
     ...alarms.map(alarm => alarmText(alarm)),
   ]

@@ -1,5 +1,5 @@
 /** The alarms of one persona, each from when it was raised to when it was cleared. */
-import type { ReadRecord } from '@kim/manifest'
+import type { ReadRecord, SeqRange } from '@kim/manifest'
 import { stampMs } from '../stamp.js'
 
 /** One alarm. */
@@ -48,10 +48,15 @@ export class Alarms {
     }
   }
 
-  /** Those that were open at some time between two. */
-  within(sinceMs: number, untilMs: number): Alarm[] {
+  /**
+   * Those that were open at some time between two, or while something had its records: where the wall clock was set
+   * back the times tell nothing of that, and the order of the records does.
+   */
+  within(sinceMs: number, untilMs: number, records: SeqRange | null): Alarm[] {
     return [...this.#past, ...this.#open.values()]
-      .filter(({ from_ts, to_ts }) => {
+      .filter(({ from_seq, from_ts, to_seq, to_ts }) => {
+        if (records !== null && from_seq > records.to) return false
+        if (records !== null && (to_seq ?? Number.POSITIVE_INFINITY) >= records.from) return true
         const [from, to] = [stampMs(from_ts), to_ts === null ? Number.POSITIVE_INFINITY : stampMs(to_ts)]
         return !(from > untilMs) && !(to < sinceMs)
       })

@@ -1,5 +1,5 @@
 /** One message's life, step by step. */
-import type { ReadRecord } from '@kim/manifest'
+import type { ReadRecord, SeqRange } from '@kim/manifest'
 import { stampMs } from '../stamp.js'
 import { type Span, spanBetween, wallOf } from './clocks.js'
 
@@ -35,6 +35,7 @@ export class Life {
   readonly steps: Step[] = []
   /** What nobody recorded. */
   readonly unknown: string[] = []
+  #first: number | undefined
   #last: ReadRecord | undefined
   #isRead = false
   #createdMs = Number.NaN
@@ -55,7 +56,13 @@ export class Life {
     return this.#last
   }
 
+  /** From its first record that can be read to its newest one; null if there is none. */
+  get span(): SeqRange | null {
+    return this.#first === undefined ? null : { from: this.#first, to: this.#last?.seq ?? this.#first }
+  }
+
   take(record: ReadRecord): void {
+    this.#first ??= record.seq
     if (this.#last === undefined) this.#begin(record)
     else this.#next(record, this.#last)
     this.#last = record

@@ -1,6 +1,15 @@
 /** When a producer ran, as far as its notes and its records tell. */
-import type { ReadRecord } from '@kim/manifest'
+import type { ReadRecord, SeqRange } from '@kim/manifest'
 import { stampMs } from '../stamp.js'
+
+/** A part of a run in which the wall clock went on as time does. */
+interface RunPart {
+  readonly from_seq: number
+  readonly to_seq: number
+  /** The earliest and the latest time that a record of it states, in milliseconds. */
+  readonly low_ms: number
+  readonly high_ms: number
+}
 
 /** One run. */
 export interface ProducerRun {
@@ -10,23 +19,28 @@ export interface ProducerRun {
   /** Its last record so far. */
   readonly to_seq: number
   readonly to_ts: string | null
-  /** The earliest and the latest time that a record of it states, in milliseconds: its clock may have been set back. */
-  readonly low_ms: number
-  readonly high_ms: number
+  /** From its first record on; a new part begins where the wall clock was set. */
+  readonly parts: readonly RunPart[]
   /** Whether it said that it stops; else it ended unseen, or goes on. */
   readonly stopped: boolean
 }
 
+/** A clock that is set all the time gets no more parts than this: the last one then holds the rest. */
+const PARTS_MAX = 1000
+
+type Growing<T> = { -readonly [K in keyof T]: T[K] }
+
 /** Follows the writers of records. */
 export class ProducerRuns {
-  readonly #runs: { -readonly [K in keyof ProducerRun]: ProducerRun[K] }[] = []
+  readonly #runs: Growing<ProducerRun & { parts: Growing<RunPart>[] }>[] = []
 
   /** Oldest first. */
   get all(): readonly ProducerRun[] {
     return this.#runs
   }
 
-  take({ seq, ts, writer = undefined, action, payload }: ReadRecord): void {
+  /** `isClockSet` is whether the wall clock was set since the record before. */
+  take({ seq, ts, writer = undefined, action, payload }: ReadRecord, isClockSet = false): void {
     const kind = action === 'journal_note' ? payload?.['kind'] : undefined
     let run = this.#runs.at(-1)
     if (
@@ -41,16 +55,13 @@ export class ProducerRuns {
         from_ts: ts ?? null,
         to_seq: seq,
         to_ts: ts ?? null,
-        low_ms: Number.POSITIVE_INFINITY,
-        high_ms: Number.NEGATIVE_INFINITY,
+        parts: [],
         stopped: false,
       }
       this.#runs.push(run)
     }
     run.to_seq = seq
-    const at = stampMs(ts)
-    if (at < run.low_ms) run.low_ms = at
-    if (at > run.high_ms) run.high_ms = at
+    takePart(run.parts, seq, stampMs(ts), isClockSet)
     run.to_ts = ts ?? run.to_ts
     if (kind === 'producer_stopped') run.stopped = true
   }
@@ -68,4 +79,23 @@ export class ProducerRuns {
       return ms > 0 ? [{ from, to, ms }] : []
     })
   }
+}
+
+function takePart(parts: Growing<RunPart>[], seq: number, at: number, isClockSet: boolean): void {
+  const part = parts.at(-1)
+  if (part === undefined || (isClockSet && parts.length < PARTS_MAX)) {
+    const [low_ms, high_ms] = Number.isNaN(at)
+      ? [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+      : [at, at]
+    parts.push({ from_seq: seq, to_seq: seq, low_ms, high_ms })
+    return
+  }
+  part.to_seq = seq
+  if (at < part.low_ms) part.low_ms = at
+  if (at > part.high_ms) part.high_ms = at
+}
+
+/** Whether one of the holes lies between two records: what they are neighbours of is not known then. */
+export function liesWithin(holes: readonly SeqRange[], { from, to }: SeqRange): boolean {
+  return holes.some(hole => hole.from > from && hole.to < to)
 }

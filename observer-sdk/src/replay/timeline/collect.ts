@@ -1,6 +1,6 @@
 /** Lays a journal out in time, in one pass. */
 import { formatDuration } from '@kim/cli-kit'
-import type { Effect, ReadRecord } from '@kim/manifest'
+import type { Effect, ReadRecord, SeqRange } from '@kim/manifest'
 import type { PassOptions } from '../../verify/pace.js'
 import type { CopiedJournal } from '../copied-journal.js'
 import { walkLines } from '../line-walk.js'
@@ -11,7 +11,7 @@ import { type RedactMode, Redactor } from '../redactor.js'
 import { stampMs } from '../stamp.js'
 import { paceFrom } from '../state-at.js'
 import { hostEvents } from '../story/host-time.js'
-import { ProducerRuns } from '../story/producer-runs.js'
+import { liesWithin, ProducerRuns } from '../story/producer-runs.js'
 import { LatencyBins } from './latency-bins.js'
 import { MarkStore } from './mark-store.js'
 import { Slowest } from './slowest.js'
@@ -112,7 +112,8 @@ class Collector {
       this.#undated += 1
       return
     }
-    if (record.writer !== undefined) this.#runs.take(record)
+    const isClockSet = this.#host(record, t)
+    if (record.writer !== undefined) this.#runs.take(record, isClockSet)
     const { fromMs, toMs, personas } = this.#request
     if (places > this.#places && this.#last !== undefined && this.#breaks.length < BREAKS_MAX) {
       const after = this.#last
@@ -120,7 +121,6 @@ class Collector {
         this.#breaks.push({ seq, t, afterSeq: after.seq, afterT: after.t })
     }
     this.#places = places
-    this.#host(record, t)
     this.#last = { t, seq }
     if (agent === undefined || item_type === 'journal') return
     if (personas.length > 0 && !personas.includes(agent)) return
@@ -140,13 +140,9 @@ class Collector {
     this.#marks.add(t, lane, kind, seq, label)
   }
 
-  close(
-    projectId: string,
-    missing: Timeline['missing'],
-    holes: readonly { readonly from: number; readonly to: number }[],
-  ): Timeline {
+  close(projectId: string, missing: Timeline['missing'], holes: readonly SeqRange[]): Timeline {
     const { fromMs, toMs, mode, title, createdMs } = this.#request
-    this.#producer()
+    this.#producer(holes)
     for (const { afterSeq, afterT, seq, t } of this.#breaks) {
       const inside = holes.filter(({ from, to }) => from > afterSeq && to < seq)
       if (inside.length === 0) continue
@@ -229,14 +225,21 @@ class Collector {
     }
   }
 
-  /** Where the host slept between two records, which of the time between them is not known, only how much; where its clock was set. */
-  #host(record: ReadRecord, t: number): void {
+  /**
+   * Where the host slept between two records, which of the time between them is not known, only how much; where its
+   * clock was set, which it tells.
+   */
+  #host(record: ReadRecord, t: number): boolean {
     const before = this.#before
     this.#before = record
-    if (before === undefined || this.#last === undefined) return
+    if (before === undefined || this.#last === undefined) return false
+    let isClockSet = false
     for (const { kind, from_seq, to_seq, ms } of hostEvents({ from: before, to: record })) {
-      if (kind === 'clock_set' && this.#clockSet.length < CLOCK_SET_MAX)
+      if (kind === 'clock_set') isClockSet = true
+      if (kind === 'clock_set' && this.#clockSet.length < CLOCK_SET_MAX) {
         this.#clockSet.push({ from_seq, to_seq, ms: ms ?? 0 })
+        this.#spans.cut(this.#last, { t, seq: record.seq })
+      }
       if (kind !== 'suspended') continue
       const label = `the host slept ${formatDuration(ms ?? 0)} of it`
       this.#spans.add({
@@ -249,30 +252,31 @@ class Collector {
         label,
       })
     }
+    return isClockSet
   }
 
-  #producer(): void {
+  #producer(holes: readonly SeqRange[]): void {
     const runs = this.#runs.all
-    for (const [
-      i,
-      { from_ts, to_ts, from_seq, to_seq, low_ms, high_ms, stopped, writer },
-    ] of runs.entries()) {
+    for (const [i, { from_ts, to_ts, to_seq, parts, stopped, writer }] of runs.entries()) {
       const [from, to] = [stampMs(from_ts), stampMs(to_ts)]
       if (Number.isNaN(from) || Number.isNaN(to)) continue
       const name = this.#request.mode === 'none' ? ` ${writer ?? ''}` : ''
-      this.#spans.add({
-        lane: 0,
-        kind: 'run',
-        from: low_ms,
-        to: high_ms,
-        from_seq,
-        to_seq,
-        label: `run${name}${stopped ? ', stopped' : ''}`,
-      })
+      for (const part of parts) {
+        const end = part !== parts.at(-1) ? ', until the clock was set' : stopped ? ', stopped' : ''
+        this.#spans.add({
+          lane: 0,
+          kind: 'run',
+          from: part.low_ms,
+          to: part.high_ms,
+          from_seq: part.from_seq,
+          to_seq: part.to_seq,
+          label: `run${name}${end}`,
+        })
+      }
       const next = runs[i + 1]
       const begin = stampMs(next?.from_ts)
       if (next === undefined || Number.isNaN(begin) || begin <= to) continue
-      const label = stopped ? 'no producer: it had been stopped' : 'no producer: the one before ended unseen'
+      const between = { from: to_seq, to: next.from_seq }
       this.#spans.add({
         lane: 0,
         kind: 'no_producer',
@@ -280,7 +284,11 @@ class Collector {
         to: begin,
         from_seq: to_seq,
         to_seq: next.from_seq,
-        label,
+        label: liesWithin(holes, between)
+          ? 'no producer for up to so long: what would tell is among the records that are missing'
+          : stopped
+            ? 'no producer: it had been stopped'
+            : 'no producer for up to so long: the one before ended unseen',
       })
     }
   }

@@ -3,6 +3,12 @@ import type { SpanKind, TimelineSpan } from './timeline.js'
 
 const SPANS_MAX = 20_000
 
+/** A record that a span begins or ends with. */
+interface SpanEnd {
+  readonly t: number
+  readonly seq: number
+}
+
 /** Gathers the spans of a window. */
 export class SpanStore {
   readonly #fromMs: number
@@ -31,6 +37,17 @@ export class SpanStore {
     if (open === undefined) return
     this.#open.delete(key)
     this.add({ ...open, to, to_seq: toSeq })
+  }
+
+  /**
+   * The wall clock was set between two records: what goes on ends with the first and begins anew with the second, for
+   * a span over both would be longer or shorter than what lasted, and may end before it begins.
+   */
+  cut(before: SpanEnd, after: SpanEnd): void {
+    for (const [key, open] of this.#open) {
+      this.add({ ...open, to: before.t, to_seq: before.seq })
+      this.#open.set(key, { ...open, from: after.t, from_seq: after.seq })
+    }
   }
 
   /** Takes one if it lies in the window, if only in part: what nobody asked for takes no room. */

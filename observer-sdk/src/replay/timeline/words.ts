@@ -64,7 +64,7 @@ export function caveats({
       .slice(0, CLOCK_SET_SHOWN)
       .map(
         ({ from_seq, to_seq, ms }) =>
-          `The wall clock was set ${ms < 0 ? 'back' : 'forward'} by ${formatDuration(Math.abs(ms))} between seq ${from_seq} and ${to_seq}: times before and after do not compare.`,
+          `The wall clock was set ${ms < 0 ? 'back' : 'forward'} by ${formatDuration(Math.abs(ms))} between seq ${from_seq} and ${to_seq}: times before and after do not compare, and what lasted over it stands in parts.`,
       ),
     ...(clock_set.length <= CLOCK_SET_SHOWN ? [] : [`And ${clock_set.length - CLOCK_SET_SHOWN} more times.`]),
     ...(lacking.length === 0 ? [] : [`The journal lacks something: ${lacking.join(', ')}.`]),

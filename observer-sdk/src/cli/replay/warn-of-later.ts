@@ -1,0 +1,13 @@
+import { type Io, safeText } from '@kim/cli-kit'
+import { laterThanAsked } from '../../replay/later-than-asked.js'
+import type { Point } from '../../replay/point.js'
+import type { StateDocument } from '../../replay/state-document.js'
+
+/** CL-69: says on stderr that a state holds what is later, by a clock that was set back, than the time that was asked for. */
+export function warnOfLater(io: Pick<Io, 'stderr'>, document: StateDocument, point: Point): void {
+  const later = laterThanAsked(document, point)
+  if (later === undefined || document.at === null || point.kind !== 'time') return
+  io.stderr.write(
+    `kim-replay: the clock was set back: seq ${later.seq} of ${safeText(later.ts)} stands before seq ${document.at.seq}, the last record that is not later than ${safeText(point.text)}, and counts\n  if another moment of that time is meant, name it by a seq\n`,
+  )
+}
