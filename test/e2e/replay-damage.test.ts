@@ -1,4 +1,5 @@
-import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { contentOf, copyOf, replay, segmentsOf, writeStore } from './replay-store.js'
@@ -97,6 +98,31 @@ t.test('CL-48 bundle - holds damage as it is, and its judge finds it', t => {
     t.equal(replay(['bundle', '--out', file, '--redact', 'none', '--events', events]).code, 0)
     t.equal(replay(['verify', file]).code, exit)
   }
+  t.end()
+})
+
+t.test('CL-70 bundle - a line that a redaction took out harms no answer from it, and any other answer', t => {
+  const events = damaged('extra')
+  const extra = readFileSync(join(events, middle), 'latin1').split('\n')
+  // Within a transaction it would take the transaction with it.
+  const between = extra.findIndex((line, i) => i > 3 && !line.includes('"tx":'))
+  writeFileSync(join(events, middle), extra.toSpliced(between, 0, 'no record').join('\n'), 'latin1')
+  const file = out('taken-out.tgz')
+  const unpacked = out('unpacked')
+  // What is copied is damaged, and what is made of it is not.
+  t.equal(replay(['bundle', '--out', file, '--events', events]).code, 0)
+  mkdirSync(unpacked)
+  t.equal(spawnSync('tar', ['-xzf', file, '-C', unpacked]).status, 0)
+  const inside = join(unpacked, 'events')
+  t.match(replay(['verify', '--events', inside]), { code: 0, out: /1 line that held no record/ })
+  for (const [name, args, answer] of asks) {
+    const { code, out: said, err } = replay([...args, '--events', inside])
+    t.equal(code, 0, `${name}: ${err}`)
+    t.match(said, answer)
+    t.equal(replay([...args, '--events', events]).code, 6, name)
+  }
+  const bare = join(scratch, 'bare')
+  t.equal(replay(['at', '--seq', '100000', '--events', copyOf(inside, bare)]).code, 6, 'without the manifest')
   t.end()
 })
 

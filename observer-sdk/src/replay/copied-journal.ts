@@ -4,6 +4,7 @@ import { JournalDirectory } from '../tail/directory.js'
 import { History } from '../tail/history.js'
 import { directoryProjectId, statedProjectId } from '../tail/project-id.js'
 import { namesProject, readMeta } from '../verify/meta-file.js'
+import { isOfRedactedBundle } from './bundle/unpacked.js'
 import { requireJournal } from './require-journal.js'
 
 /** What every question begins with. */
@@ -17,6 +18,8 @@ export interface CopiedJournal {
   readonly first: number
   /** Whether nothing beside the records names a project: their writer need not keep our rules (OB-67). */
   readonly isForeign: boolean
+  /** Whether it is a redacted bundle's: a line that was taken out is told of by `verify`, and harms no answer. */
+  readonly isRedacted: boolean
 }
 
 /** Looks at a journal directory. Throws `no_store` where there is none, `not_permitted` where it may not be read. */
@@ -34,6 +37,9 @@ export function openCopy(eventsDir: string): CopiedJournal {
     first: history.first() ?? 1,
     get isForeign() {
       return statedId === undefined && !namesProject(readMeta(eventsDir)) && !hasCheckpoint(history)
+    },
+    get isRedacted() {
+      return isOfRedactedBundle(eventsDir)
     },
   }
 }

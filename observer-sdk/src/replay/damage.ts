@@ -6,6 +6,7 @@ import { FramingCheck } from '../verify/framing-check.js'
 import { noteKindOf, notePayload } from '../verify/note.js'
 import { SeqSet } from '../verify/seq-set.js'
 import { TxCheck } from '../verify/tx-check.js'
+import { isPlaceholder } from './bundle/placeholder.js'
 import type { CopiedJournal } from './copied-journal.js'
 import type { PayloadFault } from './payloads.js'
 
@@ -26,6 +27,7 @@ interface Hole {
 
 /** Holes kept to be explained by a later repair; beyond them a journal is simply full of holes. */
 const HOLES_MAX = 100_000
+const TAKEN_OUT_MAX = 100_000
 
 /** Collects the damage of a passage. */
 export class Damage {
@@ -35,6 +37,8 @@ export class Damage {
   readonly #known = new SeqSet()
   readonly #repaired = new SeqSet()
   readonly #holes: Hole[] = []
+  /** Lines as a redaction puts them in place of others: damage, but in a bundle that was redacted. */
+  readonly #takenOut: MalformedEntry[] = []
   #highest: number
   #late: number | undefined
   #places = 0
@@ -94,7 +98,9 @@ export class Damage {
 
   malformed(entry: MalformedEntry): void {
     this.#places += 1
-    this.#framing.malformed(entry)
+    if (entry.bytes !== undefined && isPlaceholder(entry.bytes) && this.#takenOut.length < TAKEN_OUT_MAX)
+      this.#takenOut.push(entry)
+    else this.#framing.malformed(entry)
   }
 
   future(seq: number | undefined, place: LinePlace): void {
@@ -120,8 +126,13 @@ export class Damage {
   }
 
   /** All that was found, and what was needed beside the lines. Nothing may be told afterwards. */
-  close(journal: Pick<CopiedJournal, 'isForeign'>, faults: Iterable<PayloadFault> = []): Missing {
+  close(
+    journal: Pick<CopiedJournal, 'isForeign' | 'isRedacted'>,
+    faults: Iterable<PayloadFault> = [],
+  ): Missing {
     for (const { kind, seq, detail } of faults) this.#log.report(kind, { seq }, detail)
+    if (this.#takenOut.length > 0 && !journal.isRedacted)
+      for (const entry of this.#takenOut) this.#framing.malformed(entry)
     this.#framing.end()
     this.#runs.end()
     const holes: SeqRange[] = []

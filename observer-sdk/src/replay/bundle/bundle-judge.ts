@@ -10,8 +10,10 @@ import {
   bundleEvents,
   bundleFile,
   isBundlePath,
+  MANIFEST_BYTES_MAX,
   parseBundle,
 } from './manifest.js'
+import { isPlaceholder } from './placeholder.js'
 import type { TarEntry, TarSink } from './tar.js'
 
 /** A file that is not what the manifest says, or of which the manifest says what is not so. */
@@ -37,8 +39,6 @@ export interface BundleVerdict {
   /** Checks of a journal that say nothing of a slice. */
   readonly not_applicable: readonly string[]
 }
-
-const MANIFEST_BYTES_MAX = 64 * 1024 * 1024
 
 /** Judges a bundle from what its files hold; the manifest comes first. */
 export class BundleJudge implements TarSink {
@@ -123,7 +123,7 @@ export class BundleJudge implements TarSink {
 
   verdict(broken: string | undefined): BundleVerdict {
     const manifest = this.#manifest
-    const { exit, findings } = this.#reading?.damage.close({ isForeign: false }) ?? {
+    const { exit, findings } = this.#reading?.damage.close({ isForeign: false, isRedacted: false }) ?? {
       exit: 0 as const,
       findings: {},
     }
@@ -188,10 +188,4 @@ export class BundleJudge implements TarSink {
 function notApplicable(manifest: BundleManifest | undefined): string[] {
   const blobs = manifest?.redact === 'none' ? [] : ['blobs']
   return [...blobs, 'chain', 'checkpoints', 'digest', 'revisions', 'schema']
-}
-
-const PLACEHOLDER = /^\{"bytes":\d{1,16},"redacted_line":true\}$/
-
-function isPlaceholder(bytes: Uint8Array): boolean {
-  return bytes.length < 64 && PLACEHOLDER.test(Buffer.from(bytes).toString('latin1'))
 }

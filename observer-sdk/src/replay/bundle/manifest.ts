@@ -8,6 +8,9 @@ export const bundleFile = 'bundle.json'
 /** The folder of the journal in a bundle. */
 export const bundleEvents = 'events'
 
+/** More than a manifest ever has. */
+export const MANIFEST_BYTES_MAX: number = 64 * 1024 * 1024
+
 /** Whether a path is that of a file of the journal in a bundle, and leads nowhere else. */
 export function isBundlePath(path: string): boolean {
   const [first, ...parts] = path.split('/')
