@@ -252,6 +252,28 @@ t.test('CL-42 CL-45 errors - say what was meant', t => {
   t.end()
 })
 
+t.test('CL-42 errors - who named no journal, or a number that there is not, is told what to name', t => {
+  const env = { HOME: scratch, XDG_STATE_HOME: out('state'), KIM_STORE: '' }
+  for (const command of ['verify', 'stats', 'digest']) {
+    const { code, err } = replay([command], { env })
+    t.equal(code, 4, command)
+    t.match(err, /there is no journal at .*\n {2}name a copied directory with --events DIR, or a store/)
+  }
+  const beyond = replay(['explain', '99999', '--events', events])
+  t.match(beyond, {
+    code: 4,
+    err: /no record with seq 99999\n {2}kim-replay stats says which numbers it holds/,
+  })
+  t.end()
+})
+
+t.test('CL-43 diff - tells the record that made an item from those that changed it afterwards', t => {
+  const { out: told } = replay(['diff', '--from', '0', '--to', '20', '--events', events])
+  t.match(told, /^message river\/2: created by seq \d+, then \d+$/m)
+  t.match(told, /^message argus\/2: created by seq \d+$/m)
+  t.end()
+})
+
 t.test('CL-34 at - a seq above the newest is answered for the end, which it says', t => {
   const whole = replay(['at', '--seq', '1000000000', '--events', events])
   t.equal(whole.code, 0)

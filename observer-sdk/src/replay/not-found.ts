@@ -25,6 +25,7 @@ export function notFound(name: EventName, { personas, nearest }: Known, lack: La
 }
 
 function nearestHint(name: EventName, nearest: number | undefined): { readonly hint?: string } {
+  if (name.kind === 'seq') return { hint: 'kim-replay stats says which numbers it holds' }
   if (name.kind !== 'message' || nearest === undefined) return {}
   return { hint: `did you mean ${safeText(name.persona)}:new:${nearest}? It is the nearest that there is` }
 }

@@ -95,10 +95,13 @@ const VALUE_CHARS = 60
 
 function changeText({ item_type, item_id, change, seqs, patch }: EntityChange): string[] {
   const more = seqs.length > SEQS_SHOWN ? ` … ${seqs.length} in all, to ${seqs.at(-1)}` : ''
-  const by =
-    seqs.length === 0
-      ? 'by no record that can be read'
-      : `by seq ${seqs.slice(0, SEQS_SHOWN).join(', ')}${more}`
+  const [first, ...others] = seqs.slice(0, SEQS_SHOWN)
+  // The record that made it did not do so together with those that changed it.
+  const shown =
+    change === 'created' && others.length > 0
+      ? [`${first}, then ${others[0]}`, ...others.slice(1)]
+      : [first, ...others]
+  const by = seqs.length === 0 ? 'by no record that can be read' : `by seq ${shown.join(', ')}${more}`
   const inside = patch.filter(({ path }) => path.startsWith('/payload'))
   return [
     `${item_type} ${item_id}: ${change} ${by}`,
