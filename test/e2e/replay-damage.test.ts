@@ -126,6 +126,20 @@ t.test('CL-70 bundle - a line that a redaction took out harms no answer from it,
   t.end()
 })
 
+t.test('CL-70 verify - a line that a redaction took out of a transaction leaves it as torn as it was', t => {
+  const events = damaged('within')
+  const extra = readFileSync(join(events, middle), 'latin1').split('\n')
+  const within = extra.findIndex((line, i) => i > 3 && line.includes('"tx":')) + 1
+  writeFileSync(join(events, middle), extra.toSpliced(within, 0, 'no record').join('\n'), 'latin1')
+  const file = out('within.tgz')
+  t.equal(replay(['bundle', '--out', file, '--events', events]).code, 0)
+  const { code, out: said } = replay(['verify', file])
+  t.equal(code, 6)
+  t.match(said, /389 records with effect.*1 line that held no record.*tx_incomplete × 2/s)
+  t.notMatch(said, /malformed_line/)
+  t.end()
+})
+
 t.test('CL-35 kim-replay - leaves what it reads as it was', t => {
   const before = contentOf(whole)
   for (const [, args] of asks) replay([...args, '--events', whole])

@@ -39,6 +39,7 @@ export class Damage {
   readonly #holes: Hole[] = []
   /** Lines as a redaction puts them in place of others: damage, but in a bundle that was redacted. */
   readonly #takenOut: MalformedEntry[] = []
+  #takenOutMore = 0
   #highest: number
   #late: number | undefined
   #places = 0
@@ -98,9 +99,9 @@ export class Damage {
 
   malformed(entry: MalformedEntry): void {
     this.#places += 1
-    if (entry.bytes !== undefined && isPlaceholder(entry.bytes) && this.#takenOut.length < TAKEN_OUT_MAX)
-      this.#takenOut.push(entry)
-    else this.#framing.malformed(entry)
+    if (entry.bytes === undefined || !isPlaceholder(entry.bytes)) this.#framing.malformed(entry)
+    else if (this.#takenOut.length < TAKEN_OUT_MAX) this.#takenOut.push(entry)
+    else this.#takenOutMore += 1
   }
 
   future(seq: number | undefined, place: LinePlace): void {
@@ -131,8 +132,11 @@ export class Damage {
     faults: Iterable<PayloadFault> = [],
   ): Missing {
     for (const { kind, seq, detail } of faults) this.#log.report(kind, { seq }, detail)
-    if (this.#takenOut.length > 0 && !journal.isRedacted)
+    if (this.#takenOut.length > 0 && !journal.isRedacted) {
       for (const entry of this.#takenOut) this.#framing.malformed(entry)
+      for (let i = 0; i < this.#takenOutMore; i++)
+        this.#log.report('malformed_line', {}, 'a line as a redaction leaves it')
+    }
     this.#framing.end()
     this.#runs.end()
     const holes: SeqRange[] = []

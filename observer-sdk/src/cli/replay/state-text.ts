@@ -29,7 +29,7 @@ function personaLines(name: string, state: PersonaState, width: number): string[
   const seen =
     evidence === null
       ? ''
-      : `; last heard of at seq ${evidence.seq}${evidence.ts === null ? '' : `, ${evidence.ts}`}`
+      : `; newest record seq ${evidence.seq}${evidence.ts === null ? '' : `, ${evidence.ts}`}`
   return [
     `${name.padEnd(width)}  ${liveness.padEnd(7)}  ${unread} unread of ${messages}${newest}${urgent}${seen}`,
     ...alerts.map(

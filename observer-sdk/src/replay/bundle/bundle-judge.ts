@@ -86,9 +86,9 @@ export class BundleJudge implements TarSink {
     if (this.#segment === undefined) return
     const { entry, framer } = this.#segment
     for (const line of framer.push(bytes)) {
-      // What a redaction put in place of a line that was no record is not judged again.
+      // What a redaction put in place of a line that was no record is no damage, but it parts what stands around it.
       if (line.kind === 'line' && this.#isRedacted && isPlaceholder(line.bytes)) this.#redactedLines += 1
-      else this.#reading?.line(line, entry)
+      this.#reading?.line(line, entry)
     }
   }
 
@@ -123,7 +123,10 @@ export class BundleJudge implements TarSink {
 
   verdict(broken: string | undefined): BundleVerdict {
     const manifest = this.#manifest
-    const { exit, findings } = this.#reading?.damage.close({ isForeign: false, isRedacted: false }) ?? {
+    const { exit, findings } = this.#reading?.damage.close({
+      isForeign: false,
+      isRedacted: this.#isRedacted,
+    }) ?? {
       exit: 0 as const,
       findings: {},
     }
