@@ -192,6 +192,24 @@ t.test(
   },
 )
 
+t.test('CL-67 explain, timeline - a clock that was set while no producer ran hides none of that', async t => {
+  for (const set of [-HOUR, HOUR]) {
+    const maker = new JournalMaker()
+    maker.note('producer_started', {}, at(0, 0))
+    maker.note('producer_stopped', { reason: 'SIGTERM' }, at(10_000, 10_000))
+    maker.writer = 'w_3-c'
+    maker.note('producer_started', {}, at(1_000_000 + set, 1_000_000))
+    maker.add({ ...message(7, iso(400_000 + set)), ...at(1_000_100 + set, 1_000_100) })
+    const eventsDir = maker.write(`${t.testdir()}/${set}`)
+    const told = await explain(openCopy(eventsDir), named(7), { eventsDir })
+    t.match(told.producer_gaps, [{ from_seq: 3, to_seq: 4, ms: 600_000, stopped: true }])
+    const { spans } = await collectTimeline(openCopy(eventsDir), everything, { eventsDir })
+    const gap = spans.find(({ kind }) => kind === 'no_producer')
+    t.match(gap, { from: start + 10_000 + set, to: start + 1_000_000 + set })
+  }
+  t.end()
+})
+
 t.test('CL-59 explain - tells a second life, and one whose beginning is lost', async t => {
   const maker = new JournalMaker()
   maker.add({ ...message(1, iso(9000)), ...at(10_000, 10_000) })

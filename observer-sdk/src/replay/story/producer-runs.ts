@@ -1,6 +1,7 @@
 /** When a producer ran, as far as its notes and its records tell. */
 import type { ReadRecord, SeqRange } from '@kim/manifest'
 import { stampMs } from '../stamp.js'
+import { hostEvents } from './host-time.js'
 
 /** A part of a run in which the wall clock went on as time does. */
 interface RunPart {
@@ -19,6 +20,8 @@ export interface ProducerRun {
   /** Its last record so far. */
   readonly to_seq: number
   readonly to_ts: string | null
+  /** By how much the wall clock was set since the run before, as far as the other clocks tell; negative: back. */
+  readonly set_ms: number
   /** From its first record on; a new part begins where the wall clock was set. */
   readonly parts: readonly RunPart[]
   /** Whether it said that it stops; else it ended unseen, or goes on. */
@@ -34,13 +37,18 @@ type Growing<T> = { -readonly [K in keyof T]: T[K] }
 export class ProducerRuns {
   readonly #runs: Growing<ProducerRun & { parts: Growing<RunPart>[] }>[] = []
 
+  #before: ReadRecord | undefined
+
   /** Oldest first. */
   get all(): readonly ProducerRun[] {
     return this.#runs
   }
 
   /** `isClockSet` is whether the wall clock was set since the record before. */
-  take({ seq, ts, writer = undefined, action, payload }: ReadRecord, isClockSet = false): void {
+  take(record: ReadRecord, isClockSet = false): void {
+    const { seq, ts, writer, action, payload } = record
+    const before = this.#before
+    this.#before = record
     const kind = action === 'journal_note' ? payload?.['kind'] : undefined
     let run = this.#runs.at(-1)
     if (
@@ -55,6 +63,7 @@ export class ProducerRuns {
         from_ts: ts ?? null,
         to_seq: seq,
         to_ts: ts ?? null,
+        set_ms: before === undefined ? 0 : clockSetBetween(before, record),
         parts: [],
         stopped: false,
       }
@@ -66,7 +75,7 @@ export class ProducerRuns {
     if (kind === 'producer_stopped') run.stopped = true
   }
 
-  /** The times between two runs, as far as they lie between two times. */
+  /** The times between two runs, as far as they lie between two times; by the clock as it went on after them. */
   gaps(
     sinceMs: number,
     untilMs: number,
@@ -74,11 +83,15 @@ export class ProducerRuns {
     return this.#runs.flatMap((to, i) => {
       const from = this.#runs[i - 1]
       if (from === undefined) return []
-      const [begin, end] = [stampMs(from.to_ts), stampMs(to.from_ts)]
+      const [begin, end] = [stampMs(from.to_ts) + to.set_ms, stampMs(to.from_ts)]
       const ms = Math.min(end, untilMs) - Math.max(begin, sinceMs)
       return ms > 0 ? [{ from, to, ms }] : []
     })
   }
+}
+
+function clockSetBetween(from: ReadRecord, to: ReadRecord): number {
+  return hostEvents({ from, to }).find(({ kind }) => kind === 'clock_set')?.ms ?? 0
 }
 
 function takePart(parts: Growing<RunPart>[], seq: number, at: number, isClockSet: boolean): void {

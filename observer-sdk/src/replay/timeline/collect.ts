@@ -275,12 +275,15 @@ class Collector {
       }
       const next = runs[i + 1]
       const begin = stampMs(next?.from_ts)
-      if (next === undefined || Number.isNaN(begin) || begin <= to) continue
+      if (next === undefined || Number.isNaN(begin)) continue
+      // By the clock as it went on after it, if it was set meanwhile.
+      const end = to + next.set_ms
+      if (begin <= end) continue
       const between = { from: to_seq, to: next.from_seq }
       this.#spans.add({
         lane: 0,
         kind: 'no_producer',
-        from: to,
+        from: end,
         to: begin,
         from_seq: to_seq,
         to_seq: next.from_seq,
