@@ -3,6 +3,7 @@ import stringify from 'fast-json-stable-stringify'
 import type { JsonObject, JsonValue, PayloadRef } from './envelope.js'
 import { isCount, isJsonObject, isPayloadRef, isSeq, isSha256 } from './envelope.js'
 import type { Head } from './fold.js'
+import { exceedsNesting, exceedsNumberRange } from './json-bounds.js'
 import { checkpointName } from './layout.js'
 import type { Entity, Revision } from './projection.js'
 import { compareUtf8 } from './utf8-order.js'
@@ -170,8 +171,9 @@ export function parseCheckpointHeader(text: string): ParsedHeader {
 
 /** What the line of an entity says, or nothing if it is none. */
 export function parseCheckpointEntity(line: string): Entity | undefined {
+  if (exceedsNesting(line)) return undefined
   const value = parseJson(line.endsWith(',') ? line.slice(0, -1) : line)
-  if (!isJsonObject(value)) return undefined
+  if (!isJsonObject(value) || exceedsNumberRange(value)) return undefined
   const { item_type, item_id, agent, entity_rev, payload, payload_ref, seq, ts } = value
   if (!isText(item_type) || !isText(item_id) || !isSeq(seq)) return undefined
   if (!isJsonObject(payload) && !isPayloadRef(payload_ref)) return undefined

@@ -117,6 +117,8 @@ t.test('checkpoint - a line that is no entity is refused', async t => {
     '{"item_type":"a","item_id":"b","payload":{}}',
     '{"item_type":"a","item_id":"b","payload":[],"seq":1}',
     '{"item_type":1,"item_id":"b","payload":{},"seq":1}',
+    '{"item_type":"a","item_id":"b","payload":{"n":1e999},"seq":1}',
+    `{"item_type":"a","item_id":"b","payload":{"deep":${'['.repeat(255)}${']'.repeat(255)}},"seq":1}`,
   ]
   for (const line of bad) t.equal(parseCheckpointEntity(line), undefined, line)
   t.match(

@@ -1,10 +1,11 @@
 /** The live entities: what a cold start found, and over it what records have changed since. */
+import { Buffer } from 'node:buffer'
 import {
   type Effect,
   type Entity,
-  isJsonObject,
   type JsonObject,
   type PayloadRef,
+  parsePayload,
   payloadHash,
   projectionDigest,
   type ReadRecord,
@@ -175,12 +176,7 @@ export class State implements StateView, ViewSource {
       this.#missed.add(image)
       return undefined
     }
-    try {
-      const value: unknown = JSON.parse(new TextDecoder().decode(read))
-      return isJsonObject(value) ? value : undefined
-    } catch {
-      return undefined
-    }
+    return parsePayload(Buffer.from(read.buffer, read.byteOffset, read.length).toString('utf8'))
   }
 }
 

@@ -7,9 +7,9 @@ import {
   Fold,
   type FoldStart,
   headOf,
-  isJsonObject,
   type JsonObject,
   parseCheckpointEntity,
+  parsePayload,
   projectionDigest,
   registryCapability,
 } from '@kim/manifest'
@@ -195,16 +195,7 @@ function* attentive(
     else {
       const read = readBlob(eventsDir, payload_ref)
       if (!read.ok) fold.count(read.reason === 'mismatch' ? 'blob_mismatch' : 'blob_missing')
-      yield { item_type, payload: read.ok ? parsed(read.value) : undefined }
+      yield { item_type, payload: read.ok ? parsePayload(read.value.toString('utf8')) : undefined }
     }
-  }
-}
-
-function parsed(bytes: Buffer): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(bytes.toString('utf8'))
-    return isJsonObject(value) ? value : undefined
-  } catch {
-    return undefined
   }
 }

@@ -1,5 +1,5 @@
 /** The payloads of entities, wherever they stand. */
-import { type Entity, isJsonObject, type JsonObject, type PayloadRef } from '@kim/manifest'
+import { type Entity, type JsonObject, type PayloadRef, parsePayload } from '@kim/manifest'
 import { readBlob } from '../store/blob-file.js'
 import type { FindingKind } from '../verify/findings.js'
 import { type EntityFacts, factsOf } from './entity-facts.js'
@@ -67,7 +67,7 @@ export class Payloads {
   #read(ref: PayloadRef, seq: number | undefined): Kept {
     const { sha256, bytes } = ref
     const read = readBlob(this.#eventsDir, ref)
-    if (read.ok) return { payload: objectIn(read.value), bytes }
+    if (read.ok) return { payload: parsePayload(read.value.toString('utf8')), bytes }
     const kind =
       read.reason === 'absent' ? 'blob_missing' : read.reason === 'mismatch' ? 'blob_mismatch' : 'unreadable'
     this.#faults.set(sha256, { kind, seq, detail: `blob ${sha256}, ${bytes} bytes: ${read.code}` })
@@ -82,14 +82,5 @@ export class Payloads {
       this.#kept.delete(oldest)
       this.#keptBytes -= bytes
     }
-  }
-}
-
-function objectIn(bytes: Buffer): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(bytes.toString('utf8'))
-    return isJsonObject(value) ? value : undefined
-  } catch {
-    return undefined
   }
 }

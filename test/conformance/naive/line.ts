@@ -133,6 +133,18 @@ export function isSafe(value: unknown): value is number {
   return Number.isSafeInteger(value)
 }
 
+/** What a line could hold as its payload, if the text is that. */
+export function payloadIn(text: string, rules: Rules): object | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    // One level more stands around it in a line.
+    if (nestingOf(text) >= rules.limits.nesting_levels_max.value || holdsInfinity(value)) return undefined
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
 /** How deep arrays and objects stand inside one another in a valid JSON text, the outermost counted. */
 function nestingOf(json: string): number {
   let depth = 0

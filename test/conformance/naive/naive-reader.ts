@@ -16,10 +16,10 @@ import {
   type BlobRef,
   decodeLine,
   field,
-  isObject,
   isSafe,
   type NaiveLine,
   type NaiveRecord,
+  payloadIn,
 } from './line.js'
 import type { Rules } from './rules.js'
 import { judgeTransactions, type Release } from './transactions.js'
@@ -86,7 +86,7 @@ export function readNaively(eventsDir: string, cursorFile: unknown, rules: Rules
 
   let attention = 0
   for (const entity of scan.state.values()) {
-    const payload = entity.payload ?? loadBlob(entity.payloadRef, eventsDir, scan.anomalies)
+    const payload = entity.payload ?? loadBlob(entity.payloadRef, eventsDir, scan.anomalies, rules)
     if (payload !== undefined) attention += attentionOf(entity.itemType, payload, classes)
   }
 
@@ -360,7 +360,12 @@ function isRepaired(hole: Range, repairs: readonly Range[]): boolean {
   return next > hole.to
 }
 
-function loadBlob(ref: BlobRef | undefined, eventsDir: string, anomalies: Anomalies): object | undefined {
+function loadBlob(
+  ref: BlobRef | undefined,
+  eventsDir: string,
+  anomalies: Anomalies,
+  rules: Rules,
+): object | undefined {
   if (ref === undefined) return undefined
   const bytes = readBlob(eventsDir, ref.sha256)
   if (bytes === undefined) {
@@ -371,12 +376,7 @@ function loadBlob(ref: BlobRef | undefined, eventsDir: string, anomalies: Anomal
     anomalies.add('blob_mismatch', 1)
     return undefined
   }
-  try {
-    const value: unknown = JSON.parse(bytes.toString('utf8'))
-    return isObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
+  return payloadIn(bytes.toString('utf8'), rules)
 }
 
 function hashOf(entity: LiveEntity): string {

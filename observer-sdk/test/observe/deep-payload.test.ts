@@ -1,0 +1,38 @@
+// Payloads that nest deeper than any reader must bear, where no line holds them.
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import { memoryCursors, openObserver } from '@kim/observer-sdk'
+import { fullScan } from '@kim/observer-sdk/internal'
+import t from 'tap'
+import { GrowingJournal } from './growing-journal.js'
+
+const DEPTH = 100_000
+
+t.test('payload - JF-53 one in a blob that no line could hold reads as unavailable (OB-3)', async t => {
+  const journal = new GrowingJournal(join(t.testdir({}), 'events'))
+  t.teardown(() => journal.close())
+  const { eventsDir } = journal
+  const content = Buffer.from(`{"a":${'['.repeat(DEPTH)}${']'.repeat(DEPTH)},"persona":"river","read":false}`)
+  const sha256 = createHash('sha256').update(content).digest('hex')
+  const ref = { sha256, bytes: content.length }
+  journal.put(`blobs/${sha256.slice(0, 2)}/${sha256}`, content)
+  const { payload: _, ...draft } = JSON.parse(journal.line({ item_id: 'river/1' }))
+  journal.append(`${JSON.stringify({ ...draft, payload_ref: ref })}\n`)
+  const observer = await openObserver({ eventsDir, cursors: memoryCursors() })
+  t.teardown(() => observer.close())
+  const isUnavailable = (id: string): void => {
+    const view = observer.state.get('message', id)
+    t.match(view, { payload: undefined, unavailable: ref })
+    t.match(
+      observer.persona('river').newest.find(({ item_id }) => item_id === id),
+      { unavailable: ref },
+    )
+  }
+  isUnavailable('river/1')
+  journal.append(`${JSON.stringify({ ...draft, seq: 3, item_id: 'river/2', payload_ref: ref })}\n`)
+  await observer.waitFor(3)
+  isUnavailable('river/2')
+  t.equal(observer.board().attention_required, 0)
+  t.same(observer.anomalies, {}, 'it is there, and what the ref says')
+  t.same((await fullScan(eventsDir)).anomalies, {})
+})
