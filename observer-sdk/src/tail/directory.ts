@@ -57,6 +57,8 @@ export class JournalDirectory {
   readonly path: string
   /** Identity of every live segment that was read. */
   readonly known: Map<number, string> = new Map()
+  /** Identity of every compressed copy that places were looked for in. */
+  readonly copies: Map<number, string> = new Map()
   /** What had to be left out. */
   readonly passedOver: PassedOver = new PassedOver()
   #listing = NOTHING
@@ -135,6 +137,7 @@ export class JournalDirectory {
   /** Everything is compared with what is there from now on. */
   forget(): void {
     this.known.clear()
+    this.copies.clear()
     this.passedOver.clear()
     this.#failures = 0
     this.#changedMs = Number.NaN

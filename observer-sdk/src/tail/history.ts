@@ -77,8 +77,8 @@ export class History {
         return undefined
       }
       if (content.passedOver !== undefined) this.#directory.passedOver.unreadable(number, content)
-      if (!content.candidate.gzip && content.passedOver === undefined)
-        this.#directory.known.set(number, content.identity)
+      if (content.candidate.gzip) this.#directory.copies.set(number, content.identity)
+      else if (content.passedOver === undefined) this.#directory.known.set(number, content.identity)
       const result = use(content)
       if (content.failure !== undefined) {
         this.unreadable += 1

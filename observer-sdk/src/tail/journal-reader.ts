@@ -13,6 +13,8 @@ import type { Batch, Entry, RecordReader } from './source.js'
 /** Most bytes read at a time. */
 const CHUNK_BYTES = 256 * 1024
 
+const LINE_FEED = 0x0a
+
 /** Told the bytes of each record's line, which are valid during the call. */
 export type KeepLine = (record: ReadRecord, line: Uint8Array) => void
 
@@ -53,6 +55,9 @@ export class JournalReader implements RecordReader {
   /** A compressed segment while it is read: it can only be inflated whole. */
   #inflated: { readonly segment: number; readonly bytes: Buffer } | undefined
 
+  /** Identity of the compressed copy that the present place is one of. */
+  #copy: string | undefined
+
   /** Identity of the live segment that this batch comes from. */
   #source: string | undefined
 
@@ -70,6 +75,7 @@ export class JournalReader implements RecordReader {
     this.#lineStart = position.offset
     this.#framer = new LineFramer(position.offset)
     this.#judge = this.#newJudge(position)
+    this.#copy = directory.copies.get(position.segment)
   }
 
   get position(): Position {
@@ -79,6 +85,11 @@ export class JournalReader implements RecordReader {
   seek(position: Position): void {
     if (isSamePlace(position, this.#position)) return
     this.#inflated = position.segment === this.#inflated?.segment ? this.#inflated : undefined
+    if (position.segment !== this.#position.segment) this.#copy = undefined
+    this.#goTo(position)
+  }
+
+  #goTo(position: Position): void {
     this.#position = position
     this.#at = position.offset
     this.#lineStart = position.offset
@@ -171,6 +182,8 @@ export class JournalReader implements RecordReader {
       this.#source = content.candidate.place === 'live' ? content.identity : undefined
     }
     if (found.lost === undefined && content.bytes < this.#at) found.lost = 'segment_shrunk'
+    if (found.lost === undefined && content.candidate.gzip && !this.#goesOnIn(content))
+      found.lost = 'segment_replaced'
     if (found.lost !== undefined) return undefined
     const wanted = Math.min(bytesMax, CHUNK_BYTES, content.bytes - this.#at)
     const chunk = wanted > 0 ? content.read(this.#at, wanted) : Buffer.alloc(0)
@@ -183,6 +196,19 @@ export class JournalReader implements RecordReader {
     this.#take(chunk, found)
     this.#atEnd = chunk.length < wanted || this.#at >= content.bytes
     return chunk.length
+  }
+
+  /**
+   * Whether the present place is one of this copy too. Its identity tells nothing the first time: it was written anew,
+   * of a file that a redaction may have rewritten before, or since.
+   */
+  #goesOnIn(content: FileContent): boolean {
+    if (content.failure !== undefined || content.identity === this.#copy) return true
+    if (!isPlaceIn(content, this.#position)) return false
+    this.#copy = content.identity
+    // What is held of a line or a transaction that was not complete may have other bytes here.
+    this.#goTo(this.#position)
+    return true
   }
 
   /** Gone or unreadable, with whatever of it was not read: what comes after it is read, if anything does. */
@@ -265,4 +291,17 @@ export class JournalReader implements RecordReader {
       opened.value.close()
     }
   }
+}
+
+/** Whether the record that stands last before a place has the seq it is to have. */
+function isPlaceIn(content: FileContent, { offset, peak }: Position): boolean {
+  const before = content.read(0, offset)
+  for (let end = offset; end > 0; ) {
+    if (before[end - 1] !== LINE_FEED) return false
+    const from = end < 2 ? 0 : before.lastIndexOf(LINE_FEED, end - 2) + 1
+    const decoded = decodeLine(before.subarray(from, end - 1), from === 0)
+    if (decoded.kind === 'record') return decoded.record.seq === peak
+    end = from
+  }
+  return true
 }
