@@ -46,6 +46,8 @@ class SegmentFacts {
   }
 
   see({ record: { seq, writer } }: JudgedLine): void {
+    // Of several with the highest seq the last one counts.
+    if (seq >= (this.top?.seq ?? seq + 1)) this.top = undefined
     this.highest = Math.max(this.highest, seq)
     if (seq >= (this.head?.seq ?? 0)) this.head = { seq, writer: writer ?? null }
   }

@@ -1,5 +1,7 @@
+import { join } from 'node:path'
 import { coldStart, fullScan, runWork } from '@kim/observer-sdk/internal'
 import t from 'tap'
+import { GrowingJournal } from '../observe/growing-journal.js'
 import { JournalMaker } from '../verify/journal-maker.js'
 
 t.test('CL-39 digest - ends when it is told to, and says how far it is', async t => {
@@ -39,4 +41,19 @@ t.test('work - is done step by step, and left where it is when it is told to end
   await t.rejects(runWork(steps(2), control.signal), { message: 'told to end' })
   t.same(done, [1, 2])
   t.end()
+})
+
+t.test('digest - OB-10 OB-40 the last with the highest seq counts, one without effect too', async t => {
+  const journal = new GrowingJournal(join(t.testdir({}), 'events'))
+  t.teardown(() => journal.close())
+  journal.writer = 'w_2-bbb'
+  journal.grow()
+  journal.seq -= 1
+  journal.writer = 'w_3-ccc'
+  journal.transaction(2, 1)
+  journal.append('no record\n')
+  const { eventsDir } = journal
+  const cursor = { checkpoint_seq: 0, seq: 2, writer: 'w_3-ccc' }
+  t.same((await coldStart(eventsDir)).cursor, cursor)
+  t.same((await fullScan(eventsDir)).cursor, cursor)
 })
