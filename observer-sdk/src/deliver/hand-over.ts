@@ -7,7 +7,7 @@ import { isSamePlace, ORIGIN, type Position } from '../tail/position.js'
 import type { Batch, Gap, Ground, RecordReader, RecordSource, Start } from '../tail/source.js'
 import type { Change } from './change.js'
 import { BATCH_BYTES } from './follower.js'
-import { inSlices, nextTurn } from './slices.js'
+import { inSlices, nextTurn, Slice } from './slices.js'
 
 /** What follows the journal, with a state or without one. */
 export interface Followed {
@@ -84,6 +84,8 @@ export class HandOver {
   #stale = new ImpactSet()
   #isStored = false
   #isTaken = false
+  /** A consumer and a storage that wait for nothing would let nobody else have a turn while they catch up. */
+  readonly #slice = new Slice()
   /** True once a change was handed over that is not committed. */
   #isAhead = false
 
@@ -185,6 +187,11 @@ export class HandOver {
   async #next(isStopped: () => boolean): Promise<Change | undefined> {
     const { follower, isClosed, news, onIdle } = this.#options
     while (!isClosed() && !isStopped()) {
+      if (this.#slice.isOver) {
+        await nextTurn()
+        this.#slice.begin()
+        continue
+      }
       // Asked for first: what happens while we look is not missed.
       const more = news()
       if (follower.isMoving) {
@@ -205,6 +212,7 @@ export class HandOver {
       }
       if (batch?.lost === undefined) onIdle?.()
       await more
+      this.#slice.begin()
     }
     return undefined
   }
@@ -227,7 +235,7 @@ export class HandOver {
   #changeOf(batch: Batch | undefined): Change | undefined {
     const { follower } = this.#options
     const records = batch === undefined ? [] : this.#handedOver(batch)
-    const gap = this.#gap ?? this.#gapBefore(records, batch)
+    const gap = this.#gapWith(this.#gapBefore(records, batch))
     if (batch !== undefined) this.#reach(batch)
     if (records.length === 0) {
       if (batch?.more === true || (gap === undefined && this.#stale.isEmpty)) return undefined
@@ -270,6 +278,12 @@ export class HandOver {
       return from < first.seq ? { from, to: first.seq - 1, reason: 'archived' } : undefined
     const { segment = 0 } = batch.entries.find(({ record }) => record === first) ?? {}
     return seq === 0 ? undefined : missingBetween(seq, first.seq, segment)
+  }
+
+  /** What was found missing when the place was looked for, or more, if what stood there has gone since. */
+  #gapWith(before: Gap | undefined): Gap | undefined {
+    const isMore = this.#gap?.reason !== 'rewound' && (before?.to ?? 0) > (this.#gap?.to ?? 0)
+    return isMore ? before : this.#gap
   }
 
   #reach(batch: Batch): void {

@@ -3,6 +3,19 @@
 /** How long a slice may last before others get their turn. */
 const SLICE_MS = 20
 
+/** The time since others last had their turn. */
+export class Slice {
+  #began = performance.now()
+
+  get isOver(): boolean {
+    return performance.now() - this.#began >= SLICE_MS
+  }
+
+  begin(): void {
+    this.#began = performance.now()
+  }
+}
+
 /** Resolves in a later turn of the event loop. */
 export function nextTurn(): Promise<void> {
   return new Promise(resolve => setImmediate(resolve))
@@ -17,12 +30,12 @@ export function atOnce<T>(work: Generator<void, T>): T {
 
 /** Runs to the end unless it is to stop, and then gives nothing. */
 export async function inSlices<T>(work: Generator<void, T>, stops: () => boolean): Promise<T | undefined> {
-  let began = performance.now()
+  const slice = new Slice()
   for (let step = work.next(); ; step = work.next()) {
     if (step.done === true) return step.value
-    if (performance.now() - began < SLICE_MS) continue
+    if (!slice.isOver) continue
     await nextTurn()
     if (stops()) return undefined
-    began = performance.now()
+    slice.begin()
   }
 }

@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { segmentName } from '@kim/manifest'
@@ -8,6 +8,8 @@ import {
   memoryCursors,
   type Observer,
   type ObserverOptions,
+  openTail,
+  type RecordTail,
 } from '@kim/observer-sdk'
 import { openObserverWith } from '@kim/observer-sdk/internal'
 import t, { type Test } from 'tap'
@@ -27,6 +29,12 @@ async function observe(
   )
   t.teardown(() => observer.close())
   return observer
+}
+
+async function tail(t: Test, eventsDir: string, options: Partial<ObserverOptions> = {}): Promise<RecordTail> {
+  const follower = await openTail({ eventsDir, cursors: memoryCursors(), from: 'start', ...options })
+  t.teardown(() => follower.close())
+  return follower
 }
 
 function journalIn(t: Test, eventsDir: string, projectId?: string): GrowingJournal {
@@ -213,3 +221,57 @@ t.test('hand-over - left and taken up, it tells the same gap again, until it is 
     })
   }
 })
+
+t.test(
+  'hand-over - a segment that goes after the place was found widens the gap before it (OB-47)',
+  async t => {
+    const eventsDir = join(t.testdir(), 'events')
+    const journal = journalIn(t, eventsDir)
+    const begins = [journal.segment]
+    for (let rolls = 0; rolls < 2; rolls++) {
+      journal.grow(2)
+      journal.roll()
+      begins.push(journal.segment)
+    }
+    const [first = 0, second = 0, third = 0] = begins
+    rmSync(join(eventsDir, segmentName(first)))
+    const cursors = { load: () => ({ seq: 1, checkpoint_seq: 0, writer: null }), save: () => undefined }
+    for (const open of [observe, tail]) {
+      const follower = await open(t, eventsDir, { cursors })
+      const content = readFileSync(join(eventsDir, segmentName(second)))
+      rmSync(join(eventsDir, segmentName(second)))
+      const change = await next(follower.changes())
+      t.same(change.gap, { from: 2, to: third - 1, reason: 'archived' })
+      t.same(seqs(change), [third])
+      await follower.close()
+      writeFileSync(join(eventsDir, segmentName(second)), content)
+    }
+  },
+)
+
+t.test(
+  'hand-over - lets others have their turns while a consumer catches up that waits for nothing',
+  async t => {
+    const eventsDir = join(t.testdir(), 'events')
+    const journal = journalIn(t, eventsDir)
+    const payload = { schema_version: 1, content: 'x'.repeat(2000) }
+    for (let batches = 0; batches < 4; batches++) journal.grow(600, { payload })
+    for (const open of [observe, tail]) {
+      const follower = await open(t, eventsDir)
+      let changes = 0
+      let turnsBy = 0
+      const turned = turn().then(() => {
+        turnsBy = changes
+      })
+      const asleep = new Int32Array(new SharedArrayBuffer(4))
+      for await (const { cursor } of follower.changes()) {
+        changes += 1
+        Atomics.wait(asleep, 0, 0, 30)
+        if (cursor.seq === journal.seq) break
+      }
+      await turned
+      t.ok(changes > 3)
+      t.ok(turnsBy < changes, 'somebody had a turn in between')
+    }
+  },
+)
