@@ -17,6 +17,8 @@ const seeds = seedsToRun(isSoak() ? 30 : 1)
 const ROUNDS = 20
 const STEPS = 6
 const PATIENCE_MS = 20_000
+const NAPS = 0.1
+const NAP_MS = 1500
 const source = 'http://localhost:7474'
 
 type Follower = Observer | RecordTail
@@ -77,6 +79,8 @@ class Consumer {
       for await (const change of follower.changes()) {
         this.#account(change)
         if (this.#random.chance(0.2)) await sleep(this.#random.int(80))
+        // Meanwhile what it reads next is sealed, rewritten and parked.
+        else if (this.#random.chance(NAPS)) await sleep(this.#random.int(NAP_MS))
         if (this.#isLeaving) break
       }
       if (!this.#isLeaving) return
@@ -130,12 +134,38 @@ class Scene {
   /** One of the things that a journal does. */
   async act(): Promise<void> {
     const journal = this.#journal
-    const kind = this.#random.weighted({ append: 8, burst: 1, roll: 1, checkpoint: 1, gc: 1, redact: 0.5 })
+    const kind = this.#random.weighted({
+      append: 8,
+      burst: 1,
+      roll: 1,
+      checkpoint: 1,
+      gc: 1,
+      redact: 0.5,
+      bury: 1.5,
+    })
     if (kind === 'append') this.append(1 + this.#random.int(20))
     else if (kind === 'burst') this.append(400)
-    else if (kind === 'redact') await this.#redact()
+    else if (kind === 'redact') await this.#redact(2 + this.#random.int(this.head))
+    else if (kind === 'bury') await this.#bury()
     else journal[kind]()
+    await this.#upkeep()
+  }
+
+  async #upkeep(): Promise<void> {
+    const journal = this.#journal
     while (journal === this.#journal && journal.upkeep()) await sleep(0)
+  }
+
+  /** Rewrites what was just written and parks it, all at once: whoever naps meanwhile goes on reading in there. */
+  async #bury(): Promise<void> {
+    const seq = Math.max(2, this.head - this.#random.int(20))
+    this.append(10)
+    this.#journal.roll()
+    this.append(1)
+    this.#journal.checkpoint()
+    await this.#upkeep()
+    await this.#redact(seq)
+    this.#journal.gc()
   }
 
   /** Takes something away for a moment, and says whether the end of the journal is. */
@@ -180,8 +210,7 @@ class Scene {
     }
   }
 
-  async #redact(): Promise<void> {
-    const seq = 2 + this.#random.int(this.head)
+  async #redact(seq: number): Promise<void> {
     const storeDir = join(this.#home, 'store')
     this.close()
     try {
@@ -233,7 +262,7 @@ async function run(seed: number, home: string): Promise<string[]> {
     () => openTail({ eventsDir, cursors, from: 'start' as const }),
   ]
   let cursors = memoryCursors()
-  const consumers = [0, 0, 1].map(way => {
+  const consumers = [0, 0, 1, 1].map(way => {
     const own = memoryCursors()
     const open = (): Promise<Follower> => {
       cursors = own
