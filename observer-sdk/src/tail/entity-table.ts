@@ -146,7 +146,8 @@ export class EntityTable {
     if (known !== undefined) return known
     const index = this.types.push(itemType) - 1
     this.#typeIndex.set(itemType, index)
-    if (index < TYPES_COMPARED) this.#typeBytes.push(bytes.slice(from, to))
+    // A copy: the slice of a buffer would be a view of a window that is read into again.
+    if (index < TYPES_COMPARED) this.#typeBytes.push(Uint8Array.from(bytes.subarray(from, to)))
     return index
   }
 
