@@ -314,10 +314,14 @@ async function settle(scene: Scene, consumers: readonly Consumer[]): Promise<str
   ])
 }
 
+// The seeds are many, and each is bounded by its own patience.
+t.setTimeout(0)
+
 t.test(
   'followers - beside a saboteur miss nothing untold and end as one that opens now (OB-3, OB-47, OB-73)',
   {
     skip: !isSoak() && 'soak only',
+    timeout: 0,
   },
   async t => {
     for (const seed of seeds) {
