@@ -194,6 +194,45 @@ t.test(
 )
 
 t.test(
+  'doctor - without a flag of run it looks with those of the service on the store (CL-64)',
+  { skip: process.platform !== 'linux' && 'systemd only' },
+  async t => {
+    const machine = new Machine(t).fill()
+    machine.env['PATH'] = new FakeSupervisor(join(machine.home, 'bin')).path
+    const units = join(machine.home, 'config', 'systemd', 'user')
+    mkdirSync(units, { recursive: true })
+    const write = (name: string, ...flags: string[]): void => {
+      const words = [process.execPath, bin, 'run', `--store=${machine.store}`, ...flags]
+      writeFileSync(join(units, name), `[Service]\nExecStart=${words.join(' ')}\n`)
+    }
+    const token = join(machine.home, 'token')
+    writeFileSync(token, 'demo', { mode: 0o600 })
+    const flags = [
+      '--url=http://127.0.0.1:9',
+      '--dialect=hosted',
+      '--allow-loopback',
+      `--token-file=${token}`,
+    ]
+    write('kim-producer.service', ...flags)
+    t.match(await machine.look(t, 'server'), { status: 'fail', evidence: /^http:\/\/127\.0\.0\.1:9: / })
+    t.match(await machine.look(t, 'token'), { status: 'ok', evidence: /token$/ })
+    t.match(await machine.look(t, 'producer'), { remedy: /kim-producer run .*--dialect hosted/ })
+    const own = await machine.look(t, 'server', '--url', 'http://localhost:7474')
+    t.match(own, { evidence: /^http:\/\/localhost:7474/ }, 'a flag that is given is what is meant')
+
+    write('kim-producer.service', ...flags, '--of-another-release')
+    t.match(
+      await machine.look(t, 'server'),
+      { evidence: /^http:\/\/localhost:7474/ },
+      'flags that it cannot read',
+    )
+    write('kim-producer.service', ...flags)
+    write('kim-producer-b.service', ...flags)
+    t.match(await machine.look(t, 'server'), { evidence: /^http:\/\/localhost:7474/ }, 'two say two things')
+  },
+)
+
+t.test(
   'doctor - an open alarm, a forgotten consumer, a clock that is behind, numbers that run out',
   async t => {
     const machine = new Machine(t).fill(

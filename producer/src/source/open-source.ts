@@ -1,4 +1,5 @@
 import { validateHeaderName } from 'node:http'
+import { isDeepStrictEqual } from 'node:util'
 import { type Environment, KimError } from '@kim/manifest'
 import { type Clock, systemClock } from '../effects/clock.js'
 import { type FileSystem, nodeFileSystem } from '../effects/file-system.js'
@@ -13,7 +14,7 @@ import { Connections } from './connections.js'
 import { judgeCounts } from './counts.js'
 import { Destination, type Resolve, systemResolve } from './destination.js'
 import { judgeDirectory } from './directory.js'
-import { type Call, exchange, type Line } from './exchange.js'
+import { type Call, exchange, type Line, type Outcome } from './exchange.js'
 import { type Judged, unreachable } from './failures.js'
 import { judgePage } from './page.js'
 import type { PageQuery, Source } from './source.js'
@@ -205,21 +206,31 @@ export async function openSource(options: SourceOptions): Promise<Source> {
     signal: AbortSignal,
     judge: (value: unknown) => Judged<T>,
   ): Promise<Answer<T>> {
-    const sentMs = clock.monoMs()
+    let sentMs = clock.monoMs()
     const finish = (judged: Judged<T>, receivedMs: number): Answer<T> => ({ ...judged, sentMs, receivedMs })
     if (path === undefined)
       return finish({ ok: false, failure: unreachable('a value no address can hold') }, sentMs)
-    const headers = {
-      'User-Agent': `kim/${options.version}`,
-      'Accept-Encoding': 'identity',
-      ...token.header(),
+    const send = (credentials: Record<string, string>): Promise<Outcome> => {
+      const headers = {
+        'User-Agent': `kim/${options.version}`,
+        'Accept-Encoding': 'identity',
+        ...credentials,
+      }
+      return exchange(line, { path, headers, ...deadlines }, signal)
     }
-    const outcome = await exchange(line, { path, headers, ...deadlines }, signal)
+    const shown = token.header()
+    let outcome = await send(shown)
+    if (!outcome.ok && outcome.failure.status === 401) {
+      token.reload('refused')
+      const current = token.header()
+      // Whoever read the new one, this request or one beside it: what the old one lost is not put off for long.
+      if (!isDeepStrictEqual(current, shown)) {
+        sentMs = clock.monoMs()
+        outcome = await send(current)
+      }
+    }
     const receivedMs = clock.monoMs()
-    if (!outcome.ok) {
-      if (outcome.failure.status === 401) token.reload('refused')
-      return finish(outcome, receivedMs)
-    }
+    if (!outcome.ok) return finish(outcome, receivedMs)
     const body = parseBody(outcome.body)
     return finish(body.ok ? judge(body.value) : body, receivedMs)
   }

@@ -17,6 +17,7 @@ import { quiet, testSource } from '../kit/source.js'
 
 const argus = { persona: 'argus' }
 const SECRET = 'kjt_s3cret'
+const PAGE = '{"result":[],"next_before_id":null}'
 
 function directory(t: Test): string {
   const path = mkdtempSync(join(tmpdir(), 'kim-token-'))
@@ -208,8 +209,8 @@ t.test('token - is read again at any 401 and when asked, and a bad one is not ta
   t.match(await source.page(argus, quiet), { ok: false, failure: { status: 401 } })
   t.equal(source.reloadToken(), false, 'the same')
   writeFileSync(path, 'new')
-  t.match(await source.page(argus, quiet), { ok: false, failure: { status: 401 } })
-  t.match(await source.page(argus, quiet), { ok: true })
+  t.match(await source.page(argus, quiet), { ok: true }, 'the same request goes out with the new one')
+  t.equal(server.asked.length, 3)
 
   writeFileSync(path, '')
   t.equal(source.reloadToken(), undefined)
@@ -220,6 +221,32 @@ t.test('token - is read again at any 401 and when asked, and a bad one is not ta
   writeFileSync(path, 'newer', { mode: 0o600 })
   t.equal(source.reloadToken(), true)
 })
+
+t.test(
+  'token - every request that a token lost is asked once more with the one that came (KS-84)',
+  async t => {
+    const path = tokenFile(t, 'old')
+    const first: Asked[] = []
+    const server = await roughServer(t, (asked: Asked) => {
+      const bearer = asked.headers.get('authorization')
+      if (bearer !== 'Bearer old') {
+        asked.socket.write(httpText(bearer === 'Bearer new' ? 200 : 401, PAGE))
+      } else if (first.push(asked) === 2) {
+        writeFileSync(path, 'new')
+        for (const { socket } of first) socket.write(httpText(401, '{}'))
+      }
+    })
+    const source = await testSource(t, server.url, { dialect: 'hosted', tokenFile: path })
+    const both = await Promise.all([source.page(argus, quiet), source.page({ persona: 'loom' }, quiet)])
+    t.match(both, [{ ok: true }, { ok: true }], 'that of whom the file was read for, and the other')
+
+    writeFileSync(path, 'newer')
+    source.reloadToken()
+    const before = server.asked.length
+    t.match(await source.page(argus, quiet), { ok: false, failure: { status: 401 } })
+    t.equal(server.asked.length, before + 1, 'a token that was just refused is not shown again')
+  },
+)
 
 t.test(
   'token - a file that is refused at every 401 is said once, and once when it is not any more (KS-66, KS-84)',

@@ -400,7 +400,10 @@ row('switch-over', 'a machine goes over: nothing is lost, nobody is woken twice'
     out.includes(`give the service --events-file-template '${join(files, '{persona}.jsonl')}'\n`),
     'the flag as it is to be typed',
   )
-  t.match(out, /river\.jsonl is followed by nobody now\n {2}warning: others may read it; .*0600/)
+  t.match(
+    out,
+    /river\.jsonl is held open by no process now; one that opens it at each look is not seen\n {2}warning: others may read it; .*0600/,
+  )
   t.equal(out.match(/others may read it/g)?.length, 1, 'of that file alone')
   const producer = scene.start([...ALL, '--events-file-template', join(files, '{persona}.jsonl')])
   await scene.until('105 is heard', () => heard.includes('"id": 105'))

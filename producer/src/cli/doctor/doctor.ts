@@ -6,6 +6,7 @@ import { servicePlace, targetOf } from '../../service/target.js'
 import { report } from '../report.js'
 import { runOptions } from '../run/options.js'
 import { runWords } from '../service/run-args.js'
+import { askedFlags } from './asked-flags.js'
 import type { Check, Found } from './check.js'
 import { CHECKS } from './checks.js'
 import { Context } from './context.js'
@@ -18,14 +19,16 @@ interface Result extends Found {
 
 /** Looks at everything that is known to go wrong and names what mends it. Changes nothing without `--fix`. */
 export async function run(input: Input, io: Io): Promise<number> {
-  const options = runOptions(input, io)
+  const service = installed(io, input.text('name'))
+  const asked = askedFlags(input, io, service)
+  const options = runOptions(asked, io)
   const context = new Context({
     options,
-    given: runWords(input),
-    paths: storePaths(options.storeDir),
+    given: runWords(asked),
+    paths: storePaths(runOptions(input, io).storeDir),
     env: io.env,
     run: systemRunner,
-    service: installed(io, input.text('name')),
+    service,
     isServiceNamed: input.given('name'),
     signal: io.signal,
   })

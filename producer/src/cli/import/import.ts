@@ -186,10 +186,10 @@ function fileFacts({ path, followers, isOpenToOthers }: OlderEventFile): object 
   return { path, followers: told, open_to_others: isOpenToOthers }
 }
 
-/** Which file somebody still follows, and what to put in place of that line. */
+/** Which file a process holds open, and what to put in place of that line. */
 function eventLines({ path, flag, followers, isOpenToOthers }: OlderEventFile, next: string): string[] {
   return [
-    `  ${path}${followers.length === 0 ? ' is followed by nobody now' : ''}`,
+    `  ${path}${followers.length === 0 ? ' is held open by no process now; one that opens it at each look is not seen' : ''}`,
     ...(isOpenToOthers
       ? [
           '  warning: others may read it; the producer sets it to 0600, and a reader of another user loses it then',
