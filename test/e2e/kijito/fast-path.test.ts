@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from 'node:fs'
 import { complete, counts, FP, longPoll, NF, row, type Scene } from '../../kit/kijito/index.js'
 
 /** Polls happen for a reason, or not while a test lasts. */
@@ -249,8 +250,9 @@ row(
     await scene.tells('armed(5)')
     producer.signal('SIGUSR1')
     await scene.until('a second poll', () => inboxes(scene) === 2)
-    // While it is stopped both arrive together.
+    // While it is stopped both arrive together; it stops a moment after it was told to.
     producer.signal('SIGSTOP')
+    await scene.until('it is stopped', () => isStopped(producer.child.pid))
     producer.signal('SIGUSR1')
     producer.signal('SIGUSR1')
     scene.clear()
@@ -274,3 +276,9 @@ row('F21', 'a signal polls now while a request is held (KS-8, KS-57)', { standin
   await scene.tells('new 6')
   t.equal(inboxes(scene), 2)
 })
+
+/** Whether a process stands still, as far as the system tells. */
+function isStopped(pid: number | undefined): boolean {
+  const file = `/proc/${pid}/stat`
+  return !existsSync(file) || /\) T /.test(readFileSync(file, 'utf8'))
+}

@@ -14,11 +14,15 @@ const reportIn = (path: string): Report | undefined => {
   }
 }
 
-async function reported(scene: Scene, path: string, holds: (report: Report) => boolean): Promise<Report> {
+async function reported(
+  scene: Scene,
+  path: string,
+  holds: (report: Report) => boolean | undefined,
+): Promise<Report> {
   let report: Report = {}
   await scene.until('the report says so', () => {
     report = reportIn(path) ?? {}
-    return holds(report)
+    return holds(report) === true
   })
   return report
 }
@@ -95,8 +99,8 @@ row(
       'nothing is left of the try',
     )
     rmSync(path, { recursive: true })
-    const report = await reported(scene, path, ({ last_authored }) => last_authored !== undefined)
-    t.match(report, { last_authored: { river: { id: 5 } } })
+    // The first one that can be written may tell of less.
+    await reported(scene, path, ({ last_authored }) => JSON.stringify(last_authored)?.includes('"id":5'))
     t.equal(said(producer.stderr, 'activity_unwritten').length, 1)
   },
 )

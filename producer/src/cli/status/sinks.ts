@@ -39,8 +39,10 @@ function ledgersIn(directory: string, headSeq: number): SinkLine[] {
   try {
     names = readdirSync(directory).filter(name => name.endsWith('.json') && !name.startsWith('.'))
   } catch (error) {
-    // What cannot be looked into may hold any number of them; none would be a wrong answer.
-    return systemCode(error) === 'ENOENT' ? [] : [unreadLine(directory, `cannot be read: ${wordOf(error)}`)]
+    // What cannot be looked into may hold any number of them; none would be a wrong answer. What is no directory holds none.
+    const code = systemCode(error)
+    const isNone = code === 'ENOENT' || code === 'ENOTDIR'
+    return isNone ? [] : [unreadLine(directory, `cannot be read: ${wordOf(error)}`)]
   }
   return names.sort().map(name => ledgerLine(join(directory, name), headSeq))
 }
