@@ -28,7 +28,7 @@ export interface StateNeeds {
   readonly blob: BlobReader
   /** A blob could not be had; said once per image. */
   readonly onBlob: (kind: 'blob_missing' | 'blob_mismatch') => void
-  /** Images turned out not to be what they seemed: gives the base without them, at the same place. */
+  /** Images turned out not to be what they seemed: gives the base without them and all those told before, at the same place. */
   readonly onFlaws: (flaws: readonly Flaw[]) => Base
 }
 

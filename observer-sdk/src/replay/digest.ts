@@ -2,6 +2,7 @@
 import type { AnomalyKind } from '@kim/manifest'
 import { type Cursor, parseCursor } from '../cursors/cursor.js'
 import { State } from '../project/state.js'
+import type { Flaw } from '../tail/base.js'
 import { JournalSource } from '../tail/journal-source.js'
 import type { Gap, Snapshot, Start } from '../tail/source.js'
 import { breathe } from './breathe.js'
@@ -44,10 +45,15 @@ export async function coldLook(
   const snapshot = await runWork(source.derive(), signal)
   const cursor = parseCursor(storedCursor)
   const start = cursor === undefined ? undefined : await startOf(source, cursor, snapshot, signal)
+  // Derived anew without all that was found so far: of the last alone, the ones before would come back, without end.
+  let known: readonly Flaw[] = []
   const state = new State(snapshot.base, {
     blob: ref => source.blob(ref),
     onBlob: () => {},
-    onFlaws: flaws => finish(source.derive({ flaws, until: snapshot.end })).base,
+    onFlaws: flaws => {
+      known = [...known, ...flaws]
+      return finish(source.derive({ flaws: known, until: snapshot.end })).base
+    },
   })
   // The digest first: it reads every payload, and so settles how many entities there are.
   const digest = state.digest()

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { segmentName } from '@kim/manifest'
 import { coldStart, fullScan, runWork } from '@kim/observer-sdk/internal'
 import t from 'tap'
 import { GrowingJournal } from '../observe/growing-journal.js'
@@ -57,3 +58,24 @@ t.test('digest - OB-10 OB-40 the last with the highest seq counts, one without e
   t.same((await coldStart(eventsDir)).cursor, cursor)
   t.same((await fullScan(eventsDir)).cursor, cursor)
 })
+
+t.test(
+  'digest - OB-11 an image that is none gives way to the next older, however many segments hold such a one',
+  async t => {
+    const journal = new GrowingJournal(join(t.testdir({}), 'events'))
+    t.teardown(() => journal.close())
+    const image = (n: number): string =>
+      journal.line({ item_id: 'river/a', payload: { schema_version: 1, n } })
+    // After each one a line that is sound: the newest of a segment is parsed before anything is taken.
+    const other = (): string => journal.line({ item_id: 'river/b' })
+    journal.append(image(1))
+    for (let segment = 0; segment < 3; segment++) {
+      const number = journal.seq + 1
+      journal.put(segmentName(number), image(2).replace('"n":2', '"n":x') + other())
+    }
+    const { eventsDir } = journal
+    const { digest, entities } = await fullScan(eventsDir)
+    t.equal(entities, 2)
+    t.match(await coldStart(eventsDir), { digest, entities })
+  },
+)
