@@ -1,10 +1,10 @@
 import { limits } from './limits.js'
 
-/** True if a text holds more of a character than an acceptable value could nest of it alone. */
-function hasMany(json: string, opening: string): boolean {
+/** True if a text holds more than half of so many levels of one bracket: no text nests deeper without that. */
+function hasMany(json: string, opening: string, levels: number): boolean {
   let count = 0
   for (let at = json.indexOf(opening); at !== -1; at = json.indexOf(opening, at + 1)) {
-    if (++count > limits.nestingLevelsMax / 2) return true
+    if (++count > levels / 2) return true
   }
   return false
 }
@@ -38,8 +38,9 @@ function scanNesting(json: string, outer: number): boolean {
  * Asked before parsing; it counts brackets first, because few texts have enough of them to need the scan.
  */
 export function exceedsNesting(json: string, outer = 0): boolean {
-  if (json.length <= limits.nestingLevelsMax - outer) return false
-  return (hasMany(json, '{') || hasMany(json, '[')) && scanNesting(json, outer)
+  const levels = limits.nestingLevelsMax - outer
+  if (json.length <= levels) return false
+  return (hasMany(json, '{', levels) || hasMany(json, '[', levels)) && scanNesting(json, outer)
 }
 
 /**

@@ -36,3 +36,27 @@ t.test('payload - JF-53 one in a blob that no line could hold reads as unavailab
   t.same(observer.anomalies, {}, 'it is there, and what the ref says')
   t.same((await fullScan(eventsDir)).anomalies, {})
 })
+
+t.test(
+  'payload - JF-19 OB-11 one level too deep gives way to the older image, lists and objects in turn',
+  async t => {
+    const journal = new GrowingJournal(join(t.testdir({}), 'events'))
+    t.teardown(() => journal.close())
+    const { eventsDir } = journal
+    const image = (payload: string): string =>
+      journal
+        .line({ item_id: 'river/1', payload: { schema_version: 1 } })
+        .replace('{"schema_version":1}', payload)
+    const levels = (pairs: number): string => `${'{"a":['.repeat(pairs)}${']}'.repeat(pairs)}`
+    journal.append(image('{"n":1}'))
+    // The newest line is parsed before anything is taken, so another one stands after it.
+    journal.append(image(levels(128)) + journal.line({ item_id: 'river/2' }))
+    const observer = await openObserver({ eventsDir, cursors: memoryCursors() })
+    t.teardown(() => observer.close())
+    t.same(observer.state.get('message', 'river/1')?.payload, { n: 1 })
+    t.equal(observer.digest(), (await fullScan(eventsDir)).digest)
+    journal.append(image(levels(127)))
+    await observer.waitFor(journal.seq)
+    t.equal(JSON.stringify(observer.state.get('message', 'river/1')?.payload), levels(127))
+  },
+)
