@@ -1,6 +1,7 @@
 /** What an implementation is judged by: the result of a full scan, and that of a cold start (OB-61). */
 import type { AnomalyKind } from '@kim/manifest'
 import { type Cursor, parseCursor } from '../cursors/cursor.js'
+import { atOnce } from '../deliver/slices.js'
 import { State } from '../project/state.js'
 import type { Flaw } from '../tail/base.js'
 import { JournalSource } from '../tail/journal-source.js'
@@ -52,7 +53,7 @@ export async function coldLook(
     onBlob: () => {},
     onFlaws: flaws => {
       known = [...known, ...flaws]
-      return finish(source.derive({ flaws: known, until: snapshot.end })).base
+      return atOnce(source.derive({ flaws: known, until: snapshot.end })).base
     },
   })
   // The digest first: it reads every payload, and so settles how many entities there are.
@@ -77,11 +78,4 @@ async function startOf(
   signal: AbortSignal | undefined,
 ): Promise<Start | undefined> {
   return source.look().exists ? await runWork(source.locate(cursor, snapshot), signal) : undefined
-}
-
-/** Runs work to its end without giving others their turn. */
-function finish<T>(work: Generator<void, T>): T {
-  let step = work.next()
-  while (step.done !== true) step = work.next()
-  return step.value
 }

@@ -5,6 +5,7 @@ import { segmentName } from '@kim/manifest'
 import { type Change, type CursorStore, memoryCursors, openTail, type RecordTail } from '@kim/observer-sdk'
 import { openObserverWith } from '@kim/observer-sdk/internal'
 import t, { type Test } from 'tap'
+import { atOnce } from '../../dist/deliver/slices.js'
 import { JournalSource } from '../../dist/tail/journal-source.js'
 import { GrowingJournal, PROJECT } from './growing-journal.js'
 
@@ -140,7 +141,7 @@ t.test(
       const newest = join(journal.eventsDir, segmentName(journal.segment))
       journal.grow(3)
       const source = new JournalSource(journal.eventsDir)
-      const { ground } = finish(source.ground(0))
+      const { ground } = atOnce(source.ground(0))
       renameSync(newest, `${newest}.elsewhere`)
       if (instead === 'a directory') mkdirSync(newest)
       source.look()
@@ -149,15 +150,9 @@ t.test(
       looking.next()
       if (instead === 'a directory') rmdirSync(newest)
       renameSync(`${newest}.elsewhere`, newest)
-      const { position, above } = finish(looking)
+      const { position, above } = atOnce(looking)
       t.same(position, { segment: journal.segment, offset: 0, peak: 0 }, instead)
       t.equal(above, before)
     }
   },
 )
-
-function finish<T>(work: Generator<void, T>): T {
-  let step = work.next()
-  while (step.done !== true) step = work.next()
-  return step.value
-}
