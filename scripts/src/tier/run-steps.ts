@@ -16,8 +16,8 @@ export async function runSteps(
     console.log(
       `${result.ok ? 'ok  ' : 'FAIL'} ${tier}/${step.name}: ${counted} (${result.note}, ${seconds} s)`,
     )
-    for (const line of result.said) console.log(`       ${line}`)
     if (!result.ok) console.log(result.output.replace(/^/gm, '     | '))
+    for (const line of result.said) console.log(`       ${line}`)
   }
   return { ok: results.every(result => result.ok), results }
 }
@@ -31,8 +31,12 @@ async function attempt(step: Step): Promise<Result> {
   }
 }
 
-/** Prints the closing line and returns the exit code. */
+/** Prints what failed once more, where the end of a long log is all that is kept, and the closing line; returns the exit code. */
 export function close(ok: boolean, results: readonly Result[]): number {
+  for (const result of results.filter(({ ok }) => !ok)) {
+    const names = result.output.split('\n').filter(line => /^\s*not ok /.test(line))
+    for (const name of names.slice(0, 40)) console.log(`FAIL ${result.note}: ${name.trim()}`)
+  }
   console.log(closingLine(sum(results)))
   return ok ? 0 : 1
 }
