@@ -1,5 +1,6 @@
 import type { JsonObject } from '@kim/manifest'
 import type { Draft } from '../journal/draft.js'
+import { messageItemId } from '../journal/message-id.js'
 import type { Row } from '../source/answer.js'
 import type { AlertKind } from './alert-kind.js'
 import { type PersonaImage, personaPayload } from './persona-image.js'
@@ -45,7 +46,7 @@ export function messageDraft(
     agent: context.persona,
     action: how.action,
     item_type: 'message',
-    item_id: `${context.persona}/${row.id}`,
+    item_id: messageItemId(context.persona, row.id),
     summary: `message ${row.id} from ${row.from ?? 'an unknown author'}`,
     payload: messagePayload(row, context),
     event: how.isNews ? 'new' : undefined,
@@ -59,7 +60,7 @@ export function messageUpdate(persona: string, id: number, payload: JsonObject, 
     agent: persona,
     action: 'update',
     item_type: 'message',
-    item_id: `${persona}/${id}`,
+    item_id: messageItemId(persona, id),
     summary: `message ${id}: ${what}`,
     payload,
   }

@@ -1,5 +1,6 @@
 import { registryOfAllCapability } from '@kim/manifest'
 import type { StateView } from '../journal/journal.js'
+import { messageItemId } from '../journal/message-id.js'
 import type { History } from '../journal/open.js'
 import type { Ask, CoreNote, CoreOptions } from './core.js'
 import { DirectoryWatch } from './directory-watch.js'
@@ -123,7 +124,7 @@ export class Hive implements Rules {
   }
 
   messageOf(persona: string, id: number): StoredMessage | undefined {
-    const itemId = `${persona}/${id}`
+    const itemId = messageItemId(persona, id)
     if (!this.view.has('message', itemId)) return undefined
     const payload = this.view.get('message', itemId)?.payload
     return payload === undefined ? undefined : { payload, body: bodyMark(payload) }

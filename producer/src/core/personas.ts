@@ -1,4 +1,5 @@
 import type { StateView } from '../journal/journal.js'
+import { messageItemId } from '../journal/message-id.js'
 import { parseAlertId } from './alert-kind.js'
 import { UNSEEN_BODY } from './body-hash.js'
 import { idOfMessage, Persona } from './persona.js'
@@ -62,7 +63,9 @@ export class Personas {
     persona.readRecords(this.#view)
     // What a cap silenced, or a first contact passed over, is counted until it was announced.
     if (persona.isCapOwed || persona.isOnlyCreated) return
-    const gone = [...persona.index.ids()].filter(id => !this.#view.has('message', `${persona.name}/${id}`))
+    const gone = [...persona.index.ids()].filter(
+      id => !this.#view.has('message', messageItemId(persona.name, id)),
+    )
     for (const id of gone) persona.index.drop(id)
   }
 }

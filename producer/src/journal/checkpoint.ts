@@ -17,6 +17,7 @@ import {
   LineFramer,
   parseCheckpointEntity,
   tempName,
+  toWellFormed,
 } from '@kim/manifest'
 import type { Boundary } from './boundary.js'
 import type { VerifiedCheckpoint } from './checkpoint-file.js'
@@ -26,7 +27,7 @@ import { ReadBack } from './read-back.js'
 import { type ScannedRecord, SegmentScan } from './segment-scan.js'
 import type { JournalState, LiveEntity } from './state.js'
 import type { Store } from './store.js'
-import type { Place, StoreFile } from './store-file.js'
+import type { StoreFile } from './store-file.js'
 
 /** Entities sorted, merged or written between two yields; bytes written between two syncs. */
 const SLICE_ENTITIES = 512
@@ -36,10 +37,12 @@ const RUN_ENTITIES = 4096
 /** What the sealed segments since the last checkpoint did to one entity: its newest line, or none. */
 interface Change {
   readonly item_type: string
+  /** Well-formed, as the lines of a checkpoint are ordered. */
   readonly item_id: string
-  /** What the lines of a checkpoint are ordered by. */
-  readonly order: string
-  place: Place | undefined
+  /** Where its newest line stands. There is one of these for every entity touched: a place of its own would add half. */
+  file: StoreFile | undefined
+  offset: number
+  length: number
   /** The line itself where reading it again would mean unpacking its segment again. */
   line: Buffer | undefined
 }
@@ -71,8 +74,14 @@ export interface BuiltCheckpoint {
   adopt(): void
 }
 
-const compare = (a: Pick<Change, 'order' | 'item_type'>, b: Pick<Change, 'order' | 'item_type'>): number =>
-  compareUtf8(a.order, b.order) || (a.item_type < b.item_type ? -1 : a.item_type > b.item_type ? 1 : 0)
+type Order = Pick<Change, 'item_type' | 'item_id'>
+
+/** As by their keys, which are only made where the types do not say it. */
+function compare(a: Order, b: Order): number {
+  if (a.item_type === b.item_type) return compareUtf8(a.item_id, b.item_id)
+  const byKey = compareUtf8(checkpointKey(a.item_type, a.item_id), checkpointKey(b.item_type, b.item_id))
+  return byKey || (a.item_type < b.item_type ? -1 : 1)
+}
 
 /**
  * Builds a checkpoint from the one before and the segments sealed since, in slices of a few milliseconds: the
@@ -83,7 +92,7 @@ export function* buildCheckpoint(
   state: JournalState,
   plan: CheckpointPlan,
 ): Generator<void, BuiltCheckpoint> {
-  const changes = yield* foldSegments(store, plan.segments)
+  const changes = yield* foldSegments(store, state, plan.segments)
   const runs = yield* sortRuns(changes)
   const name = checkpointName(plan.boundary.headSeq)
   const path = join(store.paths.checkpoints, name)
@@ -157,12 +166,16 @@ function headerOf({ boundary, projectId }: CheckpointPlan): CheckpointHeader {
 }
 
 /** What the sealed segments did to the state, by type and id. */
-function* foldSegments(store: Store, segments: readonly SegmentSource[]): Generator<void, Change[]> {
-  const changes = new Map<string, Map<string, Change>>()
+function* foldSegments(
+  store: Store,
+  state: JournalState,
+  segments: readonly SegmentSource[],
+): Generator<void, Change[]> {
+  const changes = new Changes(state)
   for (const source of segments) {
     const file: StoreFile = { path: source.path }
     const scan = new SegmentScan({
-      effective: scanned => note(changes, scanned, file, source.isGzipped),
+      effective: scanned => changes.note(scanned, file, source.isGzipped),
     })
     for (const chunk of segmentChunks(store, source)) {
       scan.push(chunk)
@@ -170,28 +183,50 @@ function* foldSegments(store: Store, segments: readonly SegmentSource[]): Genera
     }
     scan.finish()
   }
-  return [...changes.values()].flatMap(byId => [...byId.values()])
+  return changes.all()
 }
 
-function note(
-  changes: Map<string, Map<string, Change>>,
-  { record, offset, length, bytes }: ScannedRecord,
-  file: StoreFile,
-  keepLine: boolean,
-): void {
-  const { item_type, item_id } = record
-  const effect = effectOf(record)
-  if (item_id === undefined || (effect !== 'upsert' && effect !== 'remove')) return
-  const byId = changes.get(item_type) ?? new Map<string, Change>()
-  changes.set(item_type, byId)
-  let change = byId.get(item_id)
-  if (change === undefined) {
-    const order = checkpointKey(item_type, item_id)
-    change = { item_type, item_id, order, place: undefined, line: undefined }
-    byId.set(item_id, change)
+/** What segments did, gathered line by line. */
+class Changes {
+  readonly #state: JournalState
+  readonly #byType = new Map<string, Map<string, Change>>()
+
+  constructor(state: JournalState) {
+    this.#state = state
   }
-  change.place = effect === 'upsert' ? { file, offset, length } : undefined
-  change.line = effect === 'upsert' && keepLine ? Buffer.from(bytes) : undefined
+
+  note({ record, offset, length, bytes }: ScannedRecord, file: StoreFile, keepLine: boolean): void {
+    const { item_type, item_id } = record
+    const effect = effectOf(record)
+    if (item_id === undefined || (effect !== 'upsert' && effect !== 'remove')) return
+    const change = this.#changeOf(item_type, item_id)
+    const stands = effect === 'upsert'
+    change.file = stands ? file : undefined
+    change.offset = offset
+    change.length = length
+    change.line = stands && keepLine ? Buffer.from(bytes) : undefined
+  }
+
+  all(): Change[] {
+    return [...this.#byType.values()].flatMap(byId => [...byId.values()])
+  }
+
+  #changeOf(itemType: string, itemId: string): Change {
+    let byId = this.#byType.get(itemType)
+    if (byId === undefined) {
+      byId = new Map()
+      this.#byType.set(itemType, byId)
+    }
+    let change = byId.get(itemId)
+    if (change === undefined) {
+      // One name for all who hold it: the one just read is let go.
+      const name = this.#state.find(itemType, itemId)?.item_id ?? itemId
+      const item_id = toWellFormed(name)
+      change = { item_type: itemType, item_id, file: undefined, offset: 0, length: 0, line: undefined }
+      byId.set(name, change)
+    }
+    return change
+  }
 }
 
 /** Sorting everything at once could take long, so it is sorted in runs that are merged as they are read. */
@@ -260,7 +295,7 @@ function* merge(
   }
   for (const line of baseLines(store, base)) {
     const { item_type, item_id } = line.entity
-    const here = { item_type, order: checkpointKey(item_type, item_id) }
+    const here = { item_type, item_id: toWellFormed(item_id) }
     let isReplaced = false
     while (next.done !== true && compare(next.value, here) <= 0) {
       isReplaced = compare(next.value, here) === 0
@@ -276,11 +311,11 @@ function* merge(
 }
 
 /** The line of an entity as its newest record says; none if that removed it. */
-function changedLine({ place, line }: Change, readBack: ReadBack): EntityLine | undefined {
-  if (place === undefined) return undefined
-  const decoded = decodeLine(line ?? readBack.line(place))
+function changedLine({ file, offset, length, line }: Change, readBack: ReadBack): EntityLine | undefined {
+  if (file === undefined) return undefined
+  const decoded = decodeLine(line ?? readBack.line({ file, offset, length }))
   if (decoded.kind !== 'record' || decoded.record.item_id === undefined) {
-    throw damaged(`${place.file.path}: the record at byte ${place.offset} changed`)
+    throw damaged(`${file.path}: the record at byte ${offset} changed`)
   }
   const { item_type, item_id, agent, entity_rev, payload, payload_ref, seq, ts } = decoded.record
   const entity: Entity = { item_type, item_id, agent, entity_rev, payload, payload_ref, seq, ts }

@@ -16,17 +16,21 @@ export interface RetentionView {
   view(entity: LiveEntity): EntityView
 }
 
-function messagesByPersona(state: JournalState): Map<string, Message[]> {
-  const byPersona = new Map<string, Message[]>()
+function messagesByPersona(state: JournalState): Map<string, LiveEntity[]> {
+  const byPersona = new Map<string, LiveEntity[]>()
   for (const entity of state.values('message')) {
     const parsed = parseMessageId(entity.item_id)
     if (parsed === undefined) continue
     const messages = byPersona.get(parsed.persona)
-    const message = { id: parsed.id, entity }
-    if (messages === undefined) byPersona.set(parsed.persona, [message])
-    else messages.push(message)
+    if (messages === undefined) byPersona.set(parsed.persona, [entity])
+    else messages.push(entity)
   }
   return byPersona
+}
+
+/** Numbered when its persona's turn comes: those of all of them at once would be the most the journal ever holds. */
+function numbered(entities: readonly LiveEntity[]): Message[] {
+  return entities.map(entity => ({ id: parseMessageId(entity.item_id)?.id ?? 0, entity }))
 }
 
 /** Above this id a persona's messages are still being fetched, so nothing may be taken away there. */
@@ -94,8 +98,8 @@ function retire(persona: string, image: JsonObject, messages: readonly Message[]
  */
 export function* retentionCommits(view: RetentionView, retainRead: number): Generator<Draft[]> {
   let commit: Draft[] = []
-  for (const [persona, messages] of messagesByPersona(view.state)) {
-    let rest = retirable(view, persona, messages, retainRead)
+  for (const [persona, entities] of messagesByPersona(view.state)) {
+    let rest = retirable(view, persona, numbered(entities), retainRead)
     while (rest.length > 0) {
       const entity = view.state.find('persona', persona)
       const image = entity === undefined ? undefined : view.view(entity).payload
