@@ -51,7 +51,10 @@ const refIgnored: readonly AnomalyKind[] = ['payload_ref_ignored']
 const malformed = (reason: MalformedReason): Decoded => ({ kind: 'malformed', reason })
 
 function isBlank(bytes: Uint8Array): boolean {
-  for (const byte of bytes) if (byte !== 0x20 && byte !== 0x09 && byte !== 0x0d) return false
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at]
+    if (byte !== 0x20 && byte !== 0x09 && byte !== 0x0d) return false
+  }
   return true
 }
 
@@ -67,7 +70,7 @@ export function decodeLine(bytes: Uint8Array, atFileStart = false): Decoded {
   const line = atFileStart && startsWithBom(bytes) ? bytes.subarray(3) : bytes
   if (isBlank(line)) return blank
   if (!isUtf8(line)) return malformed('invalid_utf8')
-  const json = Buffer.from(line.buffer, line.byteOffset, line.length).toString('utf8')
+  const json = textOf(line)
   if (exceedsNesting(json)) return malformed('too_deep')
   let value: unknown
   try {
@@ -77,6 +80,11 @@ export function decodeLine(bytes: Uint8Array, atFileStart = false): Decoded {
   }
   if (exceedsNumberRange(value)) return malformed('number_range')
   return isJsonObject(value) ? decodeObject(value) : malformed('not_object')
+}
+
+function textOf(bytes: Uint8Array): string {
+  const buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+  return buffer.toString('utf8')
 }
 
 /** A payload by its text, as it stands in a line; nothing if a line with it would be malformed. */

@@ -48,10 +48,11 @@ export function exceedsNesting(json: string, outer = 0): boolean {
  * Walking the values costs less than looking for such literals in the text.
  */
 export function exceedsNumberRange(value: unknown): boolean {
-  if (typeof value === 'number') return value === Infinity || value === -Infinity
-  if (typeof value !== 'object' || value === null) return false
+  if (typeof value !== 'object' || value === null) return value === Infinity || value === -Infinity
   for (const key in value) {
-    if (exceedsNumberRange((value as Record<string, unknown>)[key])) return true
+    const inner = (value as Record<string, unknown>)[key]
+    // Most values are texts, which need no call.
+    if (typeof inner !== 'string' && exceedsNumberRange(inner)) return true
   }
   return false
 }

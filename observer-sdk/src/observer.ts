@@ -221,9 +221,11 @@ class JournalObserver implements Observer {
   }
 
   #onChange(impact: Impact, by: 'records' | 'derivation'): void {
-    if (by === 'derivation') this.#pulls.stale(impact)
     this.#invalidations.announce(impact)
     this.#waiters.reach(this.#follower.head.seq)
+    // Whoever waits for records was woken when they were read.
+    if (by === 'records') return
+    this.#pulls.stale(impact)
     this.#pulls.wake()
   }
 }

@@ -9,7 +9,7 @@ import {
   Ring,
 } from '@kim/manifest'
 import { BoardMaker } from '../project/board.js'
-import { type Impact, ImpactSet } from '../project/impact.js'
+import { type Impact, ImpactSet, impactOf } from '../project/impact.js'
 import { Roster } from '../project/persona.js'
 import { SeqWatch } from '../project/seq-watch.js'
 import { State } from '../project/state.js'
@@ -209,7 +209,10 @@ export class Follower {
     // What is no news here may be what a consumer behind the state waits for.
     const isAwaited = this.#options.onBatch()
     if (isNews && !more && this.#lost === undefined && isAwaited) {
-      this.#settling ??= setImmediate(() => this.#settle())
+      // In the turn after the next: what a burst brings meanwhile is handed over before as well.
+      this.#settling ??= setImmediate(() => {
+        this.#settling = setImmediate(() => this.#settle())
+      })
       return
     }
     this.#catchUp()
@@ -331,7 +334,6 @@ export class Follower {
       if (kind === 'unreadable') this.#cannotRead(times)
       else this.#tally(kind, times)
     }
-    const impact = new ImpactSet()
     let idle = 0
     batch.entries.forEach(({ record }, at) => {
       for (; (batch.idle[idle]?.before ?? Infinity) <= at; idle++)
@@ -343,10 +345,9 @@ export class Follower {
       if (effect === 'meta') this.#note(record)
       else this.#roster.see(record)
       if (entersActivity(record)) this.#enter(record)
-      impact.addRecord(record)
     })
     for (const { seq } of batch.idle.slice(idle)) this.#seqs.pass(seq)
-    const changed = impact.toImpact()
+    const changed = impactOf(batch.entries.map(({ record }) => record))
     this.#board.touch(changed.itemTypes)
     this.#options.onChange(changed, 'records')
   }

@@ -44,8 +44,10 @@ export interface HandOverOptions {
   readonly unlessClosed: <T>(answer: T) => Promise<Awaited<T> | undefined>
   /** The bug that ended the observer, which ends the changes too. */
   readonly bug: () => unknown
-  /** Resolves when there may be more, or when the observer is closed. */
-  readonly news: () => Promise<void>
+  /** How often there was news so far. */
+  readonly heard: () => number
+  /** Resolves when more is heard than by then, or when the observer is closed; nothing if that is so already. */
+  readonly news: (heard: number) => Promise<void> | undefined
   /** Called whenever everything at hand was handed over and a pull waits for more. */
   readonly onIdle?: (() => void) | undefined
 }
@@ -143,7 +145,8 @@ export class HandOver {
         if (change === undefined) break
         this.#isAhead = true
         yield change
-        await this.#commit(change.cursor)
+        const saved = this.#commit(change.cursor)
+        if (saved !== undefined) await saved
       }
     } finally {
       this.#isTaken = false
@@ -175,27 +178,35 @@ export class HandOver {
     }
   }
 
-  async #commit(cursor: Cursor): Promise<void> {
+  /** Waits for nothing where the storage answers at once: what comes next would wait as well. */
+  #commit(cursor: Cursor): Promise<void> | undefined {
     this.#committed = cursor
     this.#isAhead = false
     this.#setMark()
-    if (this.#project === undefined) return
-    await this.#options.unlessClosed(this.#options.cursors.save(this.#project, cursor))
+    if (this.#project === undefined) return undefined
+    const answer = this.#options.cursors.save(this.#project, cursor)
+    if (isPromise(answer)) return this.#stored(answer)
+    this.#isStored = true
+    return undefined
+  }
+
+  async #stored(answer: PromiseLike<unknown>): Promise<void> {
+    await this.#options.unlessClosed(answer)
     this.#isStored = true
   }
 
   async #next(isStopped: () => boolean): Promise<Change | undefined> {
-    const { follower, isClosed, news, onIdle } = this.#options
+    const { follower, isClosed, heard, news, onIdle } = this.#options
     while (!isClosed() && !isStopped()) {
       if (this.#slice.isOver) {
         await nextTurn()
         this.#slice.begin()
         continue
       }
-      // Asked for first: what happens while we look is not missed.
-      const more = news()
+      // Asked first: what happens while we look is not missed.
+      const before = heard()
       if (follower.isMoving) {
-        await more
+        await news(before)
         continue
       }
       if (follower.epoch !== this.#epoch) {
@@ -211,7 +222,7 @@ export class HandOver {
         continue
       }
       if (batch?.lost === undefined) onIdle?.()
-      await more
+      await news(before)
       this.#slice.begin()
     }
     return undefined
@@ -242,12 +253,13 @@ export class HandOver {
       if (!follower.exists && gap === undefined && this.#stale.isEmpty) return undefined
     }
     this.#gap = undefined
-    return { ...this.#impactWith(records), records, news: records.filter(isNews), gap, cursor: this.#reached }
+    const { itemTypes, sections, personas } = this.#impactWith(records)
+    const news = records.filter(isNews)
+    return { itemTypes, sections, personas, records, news, gap, cursor: this.#reached }
   }
 
   #impactWith(records: readonly ReadRecord[]): Impact {
-    const [first] = records
-    if (first !== undefined && records.length === 1 && this.#stale.isEmpty) return impactOf(first)
+    if (this.#stale.isEmpty) return impactOf(records)
     const impact = this.#stale
     this.#stale = new ImpactSet()
     for (const record of records) impact.addRecord(record)
@@ -347,8 +359,14 @@ export class HandOver {
   }
 }
 
+function isPromise(answer: unknown): answer is PromiseLike<unknown> {
+  return typeof (answer as PromiseLike<unknown> | undefined | null)?.then === 'function'
+}
+
+const NOTHING = { entries: [], counts: new Map(), idle: [], passed: undefined, skipped: false } as const
+
 /** What reading at the end gives. */
 function nothingAt(position: Position, more: boolean): Batch {
-  const nothing = { entries: [], counts: new Map(), idle: [], passed: undefined, skipped: false }
-  return { from: position, to: position, ...nothing, more }
+  const { entries, counts, idle, passed, skipped } = NOTHING
+  return { from: position, to: position, entries, counts, idle, passed, more, skipped }
 }

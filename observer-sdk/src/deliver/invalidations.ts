@@ -23,8 +23,9 @@ export class Invalidations {
 
   /** This is stale. */
   announce(impact: Impact): void {
+    if (this.#callbacks.size === 0) return
     this.#stale.addAll(impact)
-    if (this.#callbacks.size > 0) this.#due ??= setImmediate(() => this.#tell())
+    this.#due ??= setImmediate(() => this.#tell())
   }
 
   /** Nobody is told any more. */

@@ -3,7 +3,7 @@ import { HandOver, type HandOverOptions } from './hand-over.js'
 import { nextTurn } from './slices.js'
 
 /** What a host tells of itself; when there is news, and when it is over, is told by `Pulls`. */
-export type PullsOptions = Omit<HandOverOptions, 'isClosed' | 'unlessClosed' | 'bug' | 'news'> & {
+export type PullsOptions = Omit<HandOverOptions, 'isClosed' | 'unlessClosed' | 'bug' | 'heard' | 'news'> & {
   /** Lets go of everything but the pulls; called once. */
   readonly onEnd: () => void
 }
@@ -13,6 +13,7 @@ export class Pulls {
   readonly #handOver: HandOver
   readonly #onEnd: () => void
   #wakers: (() => void)[] = []
+  #heard = 0
   /** Those who wait for the consumer's storage, which may never answer. */
   readonly #askers = new Set<() => void>()
   #closed: Promise<void> | undefined
@@ -25,7 +26,8 @@ export class Pulls {
       isClosed: () => this.isClosed,
       unlessClosed: answer => this.#unlessClosed(answer),
       bug: () => this.#bug,
-      news: () => new Promise(wake => this.#wakers.push(wake)),
+      heard: () => this.#heard,
+      news: heard => this.#news(heard),
     })
   }
 
@@ -62,6 +64,7 @@ export class Pulls {
 
   /** Wakes whoever waits for more; says whether anybody does. */
   wake(): boolean {
+    this.#heard += 1
     const wakers = this.#wakers.splice(0)
     for (const wake of wakers) wake()
     return wakers.length > 0
@@ -76,6 +79,10 @@ export class Pulls {
   close(): Promise<void> {
     this.#closed ??= this.#end()
     return this.#closed
+  }
+
+  #news(heard: number): Promise<void> | undefined {
+    return this.#heard === heard ? new Promise(wake => this.#wakers.push(wake)) : undefined
   }
 
   #unlessClosed<T>(answer: T): Promise<Awaited<T> | undefined> {

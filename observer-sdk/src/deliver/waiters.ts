@@ -22,6 +22,7 @@ export class SeqWaiters {
 
   /** The head is here now. */
   reach(head: number): void {
+    if (this.#waiters.length === 0) return
     const due = this.#waiters.filter(({ seq }) => seq <= head)
     if (due.length === 0) return
     this.#waiters = this.#waiters.filter(({ seq }) => seq > head)

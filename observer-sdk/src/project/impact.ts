@@ -9,32 +9,51 @@ export interface Impact {
 
 const NOTHING: Impact = { itemTypes: [], sections: [], personas: [] }
 
-/** What one record makes stale: most changes are of one, and whoever waits for it waits for this too. */
-export function impactOf(record: ReadRecord): Impact {
+/** What records make stale that applied. Those of a burst are mostly about one inbox: nothing is gathered for them. */
+export function impactOf(records: readonly ReadRecord[]): Impact {
+  const [first] = records
+  if (first === undefined) return NOTHING
+  if (records.every(record => isAlike(record, first))) return impactOfOne(first)
+  const impact = new ImpactSet()
+  for (const record of records) impact.addRecord(record)
+  return impact.toImpact()
+}
+
+/** Whether two records make the same stale. */
+function isAlike(a: ReadRecord, b: ReadRecord): boolean {
+  if (a === b) return true
+  if (a.agent !== b.agent || a.item_type !== b.item_type) return false
+  const effect = effectOf(a)
+  return effect === effectOf(b) && ownerOf(a, effect) === ownerOf(b, effect)
+}
+
+function impactOfOne(record: ReadRecord): Impact {
   const effect = effectOf(record)
   if (effect === 'meta') return NOTHING
+  const { agent } = record
+  const owner = ownerOf(record, effect)
+  const personas = agent === undefined ? [] : [agent]
+  if (owner !== undefined && owner !== agent) personas.push(owner)
+  personas.sort()
   return {
     itemTypes: effect === 'activity' ? [] : [record.item_type],
-    sections: sorted(sectionsOf(record)),
-    personas: sorted(new Set(personasOf(record, effect))),
+    sections: inOrder(sectionsOf(record)),
+    personas,
   }
 }
 
 /**
- * Whom a record is about: the persona it names, and the one whose inbox or alerts its entity stands in. A foreign
- * writer may name none, or another.
+ * Whose inbox or alerts the entity of a record stands in. The record names somebody besides, but a foreign writer may
+ * name none, or another.
  */
-function* personasOf(
-  { agent, item_id, item_type, payload }: ReadRecord,
-  effect: Effect,
-): Generator<string, void> {
-  if (agent !== undefined) yield agent
-  if (effect === 'activity' || item_id === undefined || !isPersonal(item_type)) return
+function ownerOf({ item_id, item_type, payload }: ReadRecord, effect: Effect): string | undefined {
+  if (effect === 'activity' || item_id === undefined || !isPersonal(item_type)) return undefined
+  if (item_type === 'persona') return item_id
   const stated = payload?.['persona']
+  if (typeof stated === 'string' && item_id[stated.length] === '/' && item_id.startsWith(stated))
+    return stated
   const slash = item_id.lastIndexOf('/')
-  if (item_type === 'persona') yield item_id
-  else if (typeof stated === 'string' && item_id.startsWith(`${stated}/`)) yield stated
-  else if (slash > 0) yield item_id.slice(0, slash)
+  return slash > 0 ? item_id.slice(0, slash) : undefined
 }
 
 /** Whether entities of a type make up the views of personas. */
@@ -59,7 +78,9 @@ export class ImpactSet {
     if (effect === 'meta') return
     if (effect !== 'activity') this.#itemTypes.add(record.item_type)
     for (const section of sectionsOf(record)) this.#sections.add(section)
-    for (const persona of personasOf(record, effect)) this.#personas.add(persona)
+    if (record.agent !== undefined) this.#personas.add(record.agent)
+    const owner = ownerOf(record, effect)
+    if (owner !== undefined) this.#personas.add(owner)
   }
 
   /** Entities of a type whose images changed without a record: they were derived anew. */
@@ -92,8 +113,18 @@ export class ImpactSet {
   }
 }
 
-/** Most impacts are of one record: one of each needs no sorting. */
 function sorted(names: Iterable<string>): string[] {
-  const list = [...names]
-  return list.length < 2 ? list : list.sort()
+  return Array.from(names).sort()
+}
+
+const ordered = new WeakMap<readonly string[], readonly string[]>()
+
+/** The manifest has a few lists, and one of them is asked for with every record. */
+function inOrder(sections: readonly string[]): readonly string[] {
+  let found = ordered.get(sections)
+  if (found === undefined) {
+    found = Object.freeze(sorted(sections))
+    ordered.set(sections, found)
+  }
+  return found
 }

@@ -18,12 +18,6 @@ export interface ContentRange {
   readonly to?: number
 }
 
-/** Bytes of a file that were read already. */
-export interface ReadPart {
-  readonly offset: number
-  readonly bytes: Buffer
-}
-
 /**
  * The content of one store file, compressed or not, as of the moment it was opened. Reading stops early on
  * damage; `failure` then says why, and what was read before it stands.
@@ -37,17 +31,15 @@ export class FileContent {
   /** What stands in an earlier place and could not be read: this is the copy behind it. */
   readonly passedOver: Failure | undefined
   readonly #file: OpenFile
-  readonly #part: ReadPart | undefined
   #inflated: Buffer | undefined
   #failure: Failure | undefined
 
-  constructor(candidate: Candidate, file: OpenFile, passedOver?: Failure, part?: ReadPart) {
+  constructor(candidate: Candidate, file: OpenFile, passedOver?: Failure) {
     this.candidate = candidate
     this.passedOver = passedOver
     this.identity = file.identity
     this.storedBytes = file.size
     this.#file = file
-    this.#part = part
   }
 
   /** Why reading stopped before the end, if it did. */
@@ -108,9 +100,9 @@ export class FileContent {
     }
   }
 
-  /** The same open file, taken to be so long; a part of it may be in memory already. */
-  atLength(bytes: number, part?: ReadPart): FileContent {
-    return new FileContent(this.candidate, { ...this.#file, size: bytes }, this.passedOver, part)
+  /** The same open file, taken to be so long. */
+  atLength(bytes: number): FileContent {
+    return new FileContent(this.candidate, { ...this.#file, size: bytes }, this.passedOver)
   }
 
   /** Whether both read through one descriptor. */
@@ -145,9 +137,6 @@ export class FileContent {
   }
 
   #readStored(position: number, length: number): Buffer {
-    const at = position - (this.#part?.offset ?? 0)
-    if (this.#part !== undefined && at >= 0 && at + length <= this.#part.bytes.length)
-      return this.#part.bytes.subarray(at, at + length)
     // A few lines at a time come from the pool: memory of their own would cost more than reading them.
     const target = Buffer.allocUnsafe(length)
     try {

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import type { FileContent, ReadPart } from '../store/file-content.js'
+import type { FileContent } from '../store/file-content.js'
 import type { FileNow } from './file-identity.js'
 
 /** What is read ahead is less than this: a burst of lines, not a batch. */
@@ -18,7 +18,8 @@ let scratch: Buffer | undefined
 export class ActiveSegment {
   #number: number | undefined
   #content: FileContent | undefined
-  #ahead: ReadPart | undefined
+  /** What was read ahead, and where it begins. */
+  #ahead: { readonly offset: number; readonly bytes: Buffer } | undefined
 
   /** Whether it is this segment that is held. */
   isOf(number: number): boolean {
@@ -28,7 +29,7 @@ export class ActiveSegment {
   /** What is held, as long as it is now; undefined if that is not what stands there. */
   lend(now: FileNow | undefined): FileContent | undefined {
     if (now?.identity !== this.#content?.identity) this.release()
-    return now && this.#content?.atLength(now.size, this.#ahead)
+    return now && this.#content?.atLength(now.size)
   }
 
   /** Holds what was opened, in place of what was held before; closes it if another observer holds that file. */
@@ -48,20 +49,28 @@ export class ActiveSegment {
     return this.#content?.isSameOpenFile(content) === true
   }
 
-  /** Reads what came after this offset, for whoever is lent the segment next, and says how much; 0 if not all of it. */
-  readAhead(offset: number): number {
+  /** Reads what came after this offset, and says how much; undefined if that may not be all of it. */
+  readAhead(offset: number): number | undefined {
     this.#ahead = undefined
-    if (this.#content === undefined) return 0
+    if (this.#content === undefined) return undefined
     scratch ??= Buffer.allocUnsafeSlow(AHEAD_BYTES)
     const read = this.#content.readOnce(scratch, offset)
-    if (this.#content.failure !== undefined) this.release()
+    if (this.#content.failure !== undefined) {
+      this.release()
+      return undefined
+    }
     // A full buffer may not be all: then this is not where the file ends.
-    if (read === 0 || read === AHEAD_BYTES) return 0
-    this.#ahead = { offset, bytes: scratch.subarray(0, read) }
+    if (read === AHEAD_BYTES) return undefined
+    if (read > 0) this.#ahead = { offset, bytes: scratch.subarray(0, read) }
     return read
   }
 
-  /** What was read ahead is not lent any more. */
+  /** What was read ahead, if it begins here. */
+  aheadAt(offset: number): Buffer | undefined {
+    return this.#ahead?.offset === offset ? this.#ahead.bytes : undefined
+  }
+
+  /** What was read ahead is given to nobody any more. */
   forgetAhead(): void {
     this.#ahead = undefined
   }

@@ -7,6 +7,7 @@ import { listStore, type StoreListing } from '../store/listing.js'
 import { type Failure, found, type Outcome } from '../store/outcome.js'
 import { openSegment } from '../store/store-files.js'
 import { notifies } from '../watch/pace.js'
+import type { Glimpse } from '../watch/watch.js'
 import { ActiveSegment } from './active-segment.js'
 import { type FileNow, identityOf } from './file-identity.js'
 import { PassedOver } from './passed-over.js'
@@ -97,6 +98,7 @@ export class JournalDirectory {
   /** Number of the first segment after this one. */
   after(number: number): number | undefined {
     const { segments } = this.#listing
+    if (number >= (segments.at(-1)?.number ?? 0)) return undefined
     let low = 0
     let high = segments.length
     while (low < high) {
@@ -117,6 +119,18 @@ export class JournalDirectory {
   segmentNow(number: number): FileNow | undefined {
     if (this.#isTipFresh && this.#tip?.number === number) return this.#tip
     return identityOf(join(this.path, segmentName(number)))
+  }
+
+  /** What a glimpse read of a segment from here to its end, if it is the file that was read before. Valid in this turn. */
+  glimpsed(
+    number: number,
+    offset: number,
+  ): { readonly bytes: Buffer; readonly identity: string } | undefined {
+    const tip = this.#tip
+    if (!this.#isTipFresh || tip?.number !== number || this.known.get(number) !== tip.identity)
+      return undefined
+    const bytes = this.#active.aheadAt(offset)
+    return bytes && { bytes, identity: tip.identity }
   }
 
   /** Opens a segment wherever it can be read, or lends the one that is held. For `closeSegment`, soon. */
@@ -163,12 +177,13 @@ export class JournalDirectory {
   }
 
   /** Whether the held segment has grown, by one call that reads what came. A look has to follow. */
-  glimpse(): boolean {
+  glimpse(): Glimpse {
     const tip = this.#tip
-    const read = tip === undefined ? 0 : this.#active.readAhead(tip.size)
-    if (tip === undefined || read === 0) return false
-    this.#tip = { ...tip, size: tip.size + read }
-    return true
+    const read = tip && this.#active.readAhead(tip.size)
+    if (tip === undefined || read === undefined) return 'blind'
+    if (read === 0) return 'nothing'
+    this.#tip = { number: tip.number, identity: tip.identity, size: tip.size + read }
+    return 'took'
   }
 
   /** Looks: a call or two while nothing happens, a listing when the directory changed. */

@@ -46,6 +46,8 @@ export class JournalReader implements RecordReader {
   readonly #directory: JournalDirectory
   readonly #keep: KeepLine | undefined
   #position: Position
+  /** Where to read on, if that is elsewhere. */
+  #sought: Position | undefined
   /** The next byte to read; behind it, in the framer, stands at most one unterminated line. */
   #at: number
   #framer: LineFramer
@@ -79,14 +81,21 @@ export class JournalReader implements RecordReader {
   }
 
   get position(): Position {
-    return this.#position
+    return this.#sought ?? this.#position
   }
 
   seek(position: Position): void {
-    if (isSamePlace(position, this.#position)) return
+    const from = this.position
+    if (isSamePlace(position, from)) return
     this.#inflated = position.segment === this.#inflated?.segment ? this.#inflated : undefined
-    if (position.segment !== this.#position.segment) this.#copy = undefined
-    this.#goTo(position)
+    if (position.segment !== from.segment) this.#copy = undefined
+    this.#sought = position
+  }
+
+  /** Who is led from place to place by what another reads goes there once it reads itself. */
+  #arrive(): void {
+    if (this.#sought !== undefined) this.#goTo(this.#sought)
+    this.#sought = undefined
   }
 
   #goTo(position: Position): void {
@@ -100,11 +109,12 @@ export class JournalReader implements RecordReader {
   read(bytesMax: number): Batch {
     // Lines are kept for whoever asked for them, which only reading them does.
     const isShareable = this.#keep === undefined
-    const others = isShareable ? sharedBatch(this.#directory, this.#position, bytesMax) : undefined
+    const others = isShareable ? sharedBatch(this.#directory, this.position, bytesMax) : undefined
     if (others !== undefined) {
       this.seek(others.to)
       return others
     }
+    this.#arrive()
     const from = this.#position
     this.#source = undefined
     const found = new Gathering()
@@ -124,6 +134,7 @@ export class JournalReader implements RecordReader {
       this.#report(this.#judge.interrupt(), found)
       const isMissing = next > this.#position.peak + 1
       this.seek({ segment: next, offset: 0, peak: 0 })
+      this.#arrive()
       // Whoever is handed this is told of what is missing before the next one.
       if (isMissing && found.entries.length > 0) {
         found.more = true
@@ -155,6 +166,12 @@ export class JournalReader implements RecordReader {
       return part.length
     }
     this.#atEnd = true
+    const glimpsed = this.#directory.glimpsed(segment, this.#at)
+    if (glimpsed !== undefined) {
+      this.#source = glimpsed.identity
+      this.#take(glimpsed.bytes, found)
+      return glimpsed.bytes.length
+    }
     const opened = this.#directory.openSegment(segment)
     if (!opened.ok) {
       if (opened.reason === 'unreadable') this.#countUnreadable(found)

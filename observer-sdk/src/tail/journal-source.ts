@@ -83,9 +83,9 @@ export class JournalSource implements RecordSource {
         return { identity: glance.identity, grown: glance.changed }
       },
       glimpse() {
-        const grown = directory.glimpse()
-        if (grown) directory.whileFresh(tell)
-        return grown
+        const glimpse = directory.glimpse()
+        if (glimpse === 'took') directory.whileFresh(tell)
+        return glimpse
       },
     }
     const watch = openWatch(directory.path, eyes, this.#pace)

@@ -1,5 +1,5 @@
 import type { JournalDirectory } from './directory.js'
-import { isSamePlace, type Position } from './position.js'
+import type { Position } from './position.js'
 import type { Batch } from './source.js'
 
 /** What is known of a batch that some observer of this process read. */
@@ -18,7 +18,8 @@ interface Shared {
 /** Observers that follow one writer are a batch or two apart. */
 const KEPT = 16
 
-const shared: Shared[] = []
+/** By the offset of the place they begin at, which mostly tells them apart: it is asked at every look, and mostly in vain. */
+const shared = new Map<number, Shared>()
 
 /**
  * Keeps a batch for the other observers of this process: twenty panels of one editor see the same lines, and reading
@@ -32,15 +33,17 @@ export function shareBatch(
   readTo: number,
 ): void {
   if (directory.identity === undefined) return
-  shared.push({
+  const { from } = batch
+  shared.delete(from.offset)
+  shared.set(from.offset, {
     directory: directory.identity,
-    from: batch.from,
+    from,
     file,
     readTo,
     bytesMax,
     batch: new WeakRef(batch),
   })
-  if (shared.length > KEPT) shared.shift()
+  if (shared.size > KEPT) for (const oldest of shared.keys()) return void shared.delete(oldest)
 }
 
 /**
@@ -52,16 +55,17 @@ export function sharedBatch(
   from: Position,
   bytesMax: number,
 ): Batch | undefined {
-  // Asked at every look, and mostly in vain: the place tells most of them apart.
-  const found = shared.findLast(
-    each =>
-      isSamePlace(each.from, from) &&
-      each.from.peak === from.peak &&
-      each.bytesMax === bytesMax &&
-      each.directory === directory.identity,
+  const found = shared.get(from.offset)
+  if (
+    found === undefined ||
+    found.from.segment !== from.segment ||
+    found.from.peak !== from.peak ||
+    found.bytesMax !== bytesMax ||
+    found.directory !== directory.identity
   )
-  const batch = found?.batch.deref()
-  if (found === undefined || batch === undefined) return undefined
+    return undefined
+  const batch = found.batch.deref()
+  if (batch === undefined) return undefined
   const now = directory.segmentNow(from.segment)
   if (now?.identity !== found.file || now.size < found.readTo) return undefined
   const known = directory.known.get(from.segment)

@@ -1,7 +1,8 @@
 /**
  * Says "look now" and nothing else. Rings are coalesced into one look per turn of the event loop; a
- * slow timer looks in any case, so that a lost notification costs seconds, never a record. The first ring of a turn
- * is answered with a glimpse besides, before the look and never instead of it.
+ * slow timer looks in any case, so that a lost notification costs seconds, never a record. What rings is answered with
+ * a glimpse where that is enough to see what came, and the look follows once for all that came with it: soon, and never
+ * not at all.
  */
 import { openDoorbell } from './doorbell.js'
 import { FAST_MS, notifies, SLOW_MS } from './pace.js'
@@ -18,9 +19,12 @@ export interface Sighting {
 export interface Eyes {
   /** Looks at everything there is to see. */
   look(): Sighting
-  /** Takes what lies in plain view, as fast as can be, and says whether there was anything; a look follows. */
-  glimpse?(): boolean
+  /** Takes what lies in plain view, as fast as can be; a look follows. */
+  glimpse?(): Glimpse
 }
+
+/** What a glimpse came to; `blind` if only a look can tell. */
+export type Glimpse = 'took' | 'nothing' | 'blind'
 
 /** An armed watch. */
 export interface Watch {
@@ -38,8 +42,8 @@ export interface Pace {
   readonly innerMs?: number
 }
 
-/** Most glimpses before a look is taken. */
-const GLIMPSES = 16
+/** How soon a look follows a glimpse. Looking takes longer than glimpsing, and what a burst brings waits behind it. */
+const SOON_MS = 2
 
 /** Looks in a later turn, and then whenever the directory may have changed. */
 export function openWatch(directory: string, eyes: Eyes, pace: Pace = {}): Watch {
@@ -52,6 +56,8 @@ export function openWatch(directory: string, eyes: Eyes, pace: Pace = {}): Watch
   let foundAt: number | undefined
   let deaf = false
   let due: NodeJS.Immediate | undefined
+  /** Calls off the look that is to follow a glimpse. */
+  let callOff: (() => void) | undefined
   let timer: NodeJS.Timeout | undefined
   let closed = false
 
@@ -59,26 +65,42 @@ export function openWatch(directory: string, eyes: Eyes, pace: Pace = {}): Watch
     if (why === 'heard') {
       heard += 1
       deaf = false
-      if (due === undefined && glimpse()) return
+      if (due === undefined && glimpsed()) return
     }
     ring()
   })
 
   function ring(): void {
     if (closed) return
-    due ??= setImmediate(() => {
-      due = undefined
-      settle(eyes.look())
-    })
+    due ??= setImmediate(look)
   }
 
-  /** While a burst lasts, one glimpse follows another, so that none of it waits behind a look. */
-  function glimpse(left = GLIMPSES): boolean {
-    if (closed || left === 0 || eyes.glimpse?.() !== true || closed) return false
-    due = setImmediate(() => {
-      due = undefined
-      if (!glimpse(left - 1)) ring()
+  function look(): void {
+    clearImmediate(due)
+    due = undefined
+    callOff?.()
+    callOff = undefined
+    settle(eyes.look())
+  }
+
+  /** Begun in a turn of its own: what was glimpsed is on its way to somebody who waits. What is returned calls it off. */
+  function lookSoon(): () => void {
+    let timeout: NodeJS.Timeout | undefined
+    const begun = setImmediate(() => {
+      timeout = setTimeout(look, SOON_MS)
     })
+    return () => {
+      clearImmediate(begun)
+      clearTimeout(timeout)
+    }
+  }
+
+  /** Whether nothing more has to be looked at now. */
+  function glimpsed(): boolean {
+    if (closed) return true
+    const glimpse = eyes.glimpse?.() ?? 'blind'
+    if (glimpse === 'blind' || (glimpse === 'nothing' && callOff === undefined)) return false
+    if (!closed) callOff ??= lookSoon()
     return true
   }
 
@@ -114,6 +136,7 @@ export function openWatch(directory: string, eyes: Eyes, pace: Pace = {}): Watch
       closed = true
       bell.close()
       clearImmediate(due)
+      callOff?.()
       clearTimeout(timer)
     },
   }
