@@ -138,13 +138,13 @@ export function* readCheckpoint(
   const known = header
   const vouching = refs.findLast(ref => verifyHeader(known, { ...found, ref }) === undefined)
   if (vouching === undefined) return undefined
-  if (into !== undefined) loadHeader(into, header)
+  if (into !== undefined) loadHeader(into, header, file)
   return { headSeq: header.head_seq, refSeq: vouching.seq, file, header }
 }
 
-function loadHeader(state: JournalState, header: CheckpointHeader): void {
+function loadHeader(state: JournalState, header: CheckpointHeader, file: StoreFile): void {
   state.advance(header.head_seq, header.head_writer ?? undefined)
-  for (const revision of header.revisions) state.putRemoved(revision)
+  for (const revision of header.revisions) state.putRemoved(revision, file)
   for (const key of header.keys) state.keys.restore(key)
   for (const capability of header.capabilities) state.capabilities.add(capability)
 }

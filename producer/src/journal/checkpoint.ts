@@ -27,25 +27,23 @@ import { ReadBack } from './read-back.js'
 import { type ScannedRecord, SegmentScan } from './segment-scan.js'
 import type { JournalState, LiveEntity } from './state.js'
 import type { Store } from './store.js'
-import type { StoreFile } from './store-file.js'
+import type { Place, StoreFile } from './store-file.js'
 
 /** Entities sorted, merged or written between two yields; bytes written between two syncs. */
 const SLICE_ENTITIES = 512
 const SYNC_BYTES = 1024 * 1024
 const RUN_ENTITIES = 4096
+/** Read at a time, into the same memory again and again: all that is read would else wait for the collector. */
+const CHUNK_BYTES = 256 * 1024
 
-/** What the sealed segments since the last checkpoint did to one entity: its newest line, or none. */
-interface Change {
-  readonly item_type: string
-  /** Well-formed, as the lines of a checkpoint are ordered. */
-  readonly item_id: string
-  /** Where its newest line stands. There is one of these for every entity touched: a place of its own would add half. */
-  file: StoreFile | undefined
-  offset: number
-  length: number
+/** The newest line of an entity in the sealed segments since the last checkpoint. */
+interface Newest extends Place {
   /** The line itself where reading it again would mean unpacking its segment again. */
-  line: Buffer | undefined
+  readonly line: Buffer | undefined
 }
+
+/** What those segments did to the entities of each type: there is an entry for every entity touched, and nothing for a removed one. */
+type Changes = ReadonlyMap<string, ReadonlyMap<string, Newest | undefined>>
 
 /** How a checkpoint is built. */
 export interface CheckpointPlan {
@@ -74,14 +72,20 @@ export interface BuiltCheckpoint {
   adopt(): void
 }
 
-type Order = Pick<Change, 'item_type' | 'item_id'>
+/** Which entity; the lines of a checkpoint are in the order of these. */
+interface Name {
+  readonly item_type: string
+  readonly item_id: string
+}
 
 /** As by their keys, which are only made where the types do not say it. */
-function compare(a: Order, b: Order): number {
-  if (a.item_type === b.item_type) return compareUtf8(a.item_id, b.item_id)
+function compare(a: Name, b: Name): number {
+  if (a.item_type === b.item_type) return compareIds(a.item_id, b.item_id)
   const byKey = compareUtf8(checkpointKey(a.item_type, a.item_id), checkpointKey(b.item_type, b.item_id))
   return byKey || (a.item_type < b.item_type ? -1 : 1)
 }
+
+const compareIds = (a: string, b: string): number => compareUtf8(toWellFormed(a), toWellFormed(b))
 
 /**
  * Builds a checkpoint from the one before and the segments sealed since, in slices of a few milliseconds: the
@@ -92,7 +96,8 @@ export function* buildCheckpoint(
   state: JournalState,
   plan: CheckpointPlan,
 ): Generator<void, BuiltCheckpoint> {
-  const changes = yield* foldSegments(store, state, plan.segments)
+  const memory = Buffer.allocUnsafe(CHUNK_BYTES)
+  const changes = yield* foldSegments(store, state, plan.segments, memory)
   const runs = yield* sortRuns(changes)
   const name = checkpointName(plan.boundary.headSeq)
   const path = join(store.paths.checkpoints, name)
@@ -106,7 +111,7 @@ export function* buildCheckpoint(
   try {
     writer.put(`${encodeCheckpointHeader(header)}\n`)
     let count = 0
-    for (const merged of merge(store, plan, runs, readBack)) {
+    for (const merged of merge(store, plan, { changes, runs, readBack, memory })) {
       const { entity, text } = plan.rewrite?.(merged) ?? merged
       if (count > 0) writer.put(',\n')
       count++
@@ -170,84 +175,66 @@ function* foldSegments(
   store: Store,
   state: JournalState,
   segments: readonly SegmentSource[],
-): Generator<void, Change[]> {
-  const changes = new Changes(state)
+  memory: Buffer,
+): Generator<void, Changes> {
+  const changes = new Map<string, Map<string, Newest | undefined>>()
+  const note = (
+    { record, offset, length, bytes }: ScannedRecord,
+    file: StoreFile,
+    isPacked: boolean,
+  ): void => {
+    const { item_type, item_id } = record
+    const effect = effectOf(record)
+    if (item_id === undefined || (effect !== 'upsert' && effect !== 'remove')) return
+    const ofType = changes.get(item_type) ?? new Map<string, Newest | undefined>()
+    changes.set(item_type, ofType)
+    const line = isPacked ? Buffer.from(bytes) : undefined
+    // One name for all who hold it: the one just read is let go.
+    const name = ofType.has(item_id) ? item_id : (state.find(item_type, item_id)?.item_id ?? item_id)
+    ofType.set(name, effect === 'upsert' ? { file, offset, length, line } : undefined)
+  }
   for (const source of segments) {
     const file: StoreFile = { path: source.path }
-    const scan = new SegmentScan({
-      effective: scanned => changes.note(scanned, file, source.isGzipped),
-    })
-    for (const chunk of segmentChunks(store, source)) {
+    const scan = new SegmentScan({ effective: scanned => note(scanned, file, source.isGzipped) })
+    for (const chunk of segmentChunks(store, source, 0, memory)) {
       scan.push(chunk)
       yield
     }
     scan.finish()
   }
-  return changes.all()
+  return changes
 }
 
-/** What segments did, gathered line by line. */
-class Changes {
-  readonly #state: JournalState
-  readonly #byType = new Map<string, Map<string, Change>>()
-
-  constructor(state: JournalState) {
-    this.#state = state
-  }
-
-  note({ record, offset, length, bytes }: ScannedRecord, file: StoreFile, keepLine: boolean): void {
-    const { item_type, item_id } = record
-    const effect = effectOf(record)
-    if (item_id === undefined || (effect !== 'upsert' && effect !== 'remove')) return
-    const change = this.#changeOf(item_type, item_id)
-    const stands = effect === 'upsert'
-    change.file = stands ? file : undefined
-    change.offset = offset
-    change.length = length
-    change.line = stands && keepLine ? Buffer.from(bytes) : undefined
-  }
-
-  all(): Change[] {
-    return [...this.#byType.values()].flatMap(byId => [...byId.values()])
-  }
-
-  #changeOf(itemType: string, itemId: string): Change {
-    let byId = this.#byType.get(itemType)
-    if (byId === undefined) {
-      byId = new Map()
-      this.#byType.set(itemType, byId)
-    }
-    let change = byId.get(itemId)
-    if (change === undefined) {
-      // One name for all who hold it: the one just read is let go.
-      const name = this.#state.find(itemType, itemId)?.item_id ?? itemId
-      const item_id = toWellFormed(name)
-      change = { item_type: itemType, item_id, file: undefined, offset: 0, length: 0, line: undefined }
-      byId.set(name, change)
-    }
-    return change
-  }
+/** Ids of one type in their order. */
+interface Run {
+  readonly item_type: string
+  readonly ids: readonly string[]
 }
 
 /** Sorting everything at once could take long, so it is sorted in runs that are merged as they are read. */
-function* sortRuns(changes: readonly Change[]): Generator<void, Change[][]> {
-  const runs: Change[][] = []
-  for (let at = 0; at < changes.length; at += RUN_ENTITIES) {
-    runs.push(changes.slice(at, at + RUN_ENTITIES).sort(compare))
-    yield
+function* sortRuns(changes: Changes): Generator<void, Run[]> {
+  const runs: Run[] = []
+  for (const [item_type, ofType] of changes) {
+    const ids = [...ofType.keys()]
+    for (let at = 0; at < ids.length; at += RUN_ENTITIES) {
+      runs.push({ item_type, ids: ids.slice(at, at + RUN_ENTITIES).sort(compareIds) })
+      yield
+    }
   }
   return runs
 }
 
-/** The changes of all runs in their order. */
-function* inOrder(runs: readonly (readonly Change[])[]): Generator<Change> {
+/** The names of all runs in their order. */
+function* inOrder(runs: readonly Run[]): Generator<Name> {
   const at = runs.map(() => 0)
   for (;;) {
-    let first: Change | undefined
+    let first: Name | undefined
     let from = -1
-    for (const [n, run] of runs.entries()) {
-      const candidate = run[at[n] ?? 0]
-      if (candidate !== undefined && (first === undefined || compare(candidate, first) < 0)) {
+    for (const [n, { item_type, ids }] of runs.entries()) {
+      const item_id = ids[at[n] ?? 0]
+      if (item_id === undefined) continue
+      const candidate = { item_type, item_id }
+      if (first === undefined || compare(candidate, first) < 0) {
         first = candidate
         from = n
       }
@@ -259,11 +246,15 @@ function* inOrder(runs: readonly (readonly Change[])[]): Generator<Change> {
 }
 
 /** The entity lines of a checkpoint, in its order. */
-function* baseLines(store: Store, base: VerifiedCheckpoint | undefined): Generator<EntityLine> {
+function* baseLines(
+  store: Store,
+  base: VerifiedCheckpoint | undefined,
+  memory: Buffer,
+): Generator<EntityLine> {
   if (base === undefined) return
   const framer = new LineFramer()
   let isHeader = true
-  for (const chunk of store.disk.fileChunks(base.file.path)) {
+  for (const chunk of store.disk.fileChunks(base.file.path, 0, memory)) {
     for (const line of framer.push(chunk)) {
       if (line.kind !== 'line') continue
       const whole = Buffer.from(line.bytes.buffer, line.bytes.byteOffset, line.bytes.length).toString('utf8')
@@ -280,42 +271,47 @@ function* baseLines(store: Store, base: VerifiedCheckpoint | undefined): Generat
   }
 }
 
+/** What is merged into the base, and what with. */
+interface Merging {
+  readonly changes: Changes
+  readonly runs: readonly Run[]
+  readonly readBack: ReadBack
+  /** To read chunks of the base into. */
+  readonly memory: Buffer
+}
+
 /** The base with the changes made in it. */
 function* merge(
   store: Store,
   { base }: CheckpointPlan,
-  runs: readonly (readonly Change[])[],
-  readBack: ReadBack,
+  { changes, runs, readBack, memory }: Merging,
 ): Generator<EntityLine> {
-  const changes = inOrder(runs)
-  let next = changes.next()
-  const emit = function* (change: Change): Generator<EntityLine> {
-    const line = changedLine(change, readBack)
-    if (line !== undefined) yield line
+  const names = inOrder(runs)
+  let next = names.next()
+  const emit = function* ({ item_type, item_id }: Name): Generator<EntityLine> {
+    const newest = changes.get(item_type)?.get(item_id)
+    if (newest !== undefined) yield changedLine(newest, readBack)
   }
-  for (const line of baseLines(store, base)) {
-    const { item_type, item_id } = line.entity
-    const here = { item_type, item_id: toWellFormed(item_id) }
+  for (const line of baseLines(store, base, memory)) {
     let isReplaced = false
-    while (next.done !== true && compare(next.value, here) <= 0) {
-      isReplaced = compare(next.value, here) === 0
+    while (next.done !== true && compare(next.value, line.entity) <= 0) {
+      isReplaced = compare(next.value, line.entity) === 0
       yield* emit(next.value)
-      next = changes.next()
+      next = names.next()
     }
     if (!isReplaced) yield line
   }
   while (next.done !== true) {
     yield* emit(next.value)
-    next = changes.next()
+    next = names.next()
   }
 }
 
-/** The line of an entity as its newest record says; none if that removed it. */
-function changedLine({ file, offset, length, line }: Change, readBack: ReadBack): EntityLine | undefined {
-  if (file === undefined) return undefined
-  const decoded = decodeLine(line ?? readBack.line({ file, offset, length }))
+/** The line of an entity as its newest record says. */
+function changedLine({ line, ...place }: Newest, readBack: ReadBack): EntityLine {
+  const decoded = decodeLine(line ?? readBack.line(place))
   if (decoded.kind !== 'record' || decoded.record.item_id === undefined) {
-    throw damaged(`${file.path}: the record at byte ${offset} changed`)
+    throw damaged(`${place.file.path}: the record at byte ${place.offset} changed`)
   }
   const { item_type, item_id, agent, entity_rev, payload, payload_ref, seq, ts } = decoded.record
   const entity: Entity = { item_type, item_id, agent, entity_rev, payload, payload_ref, seq, ts }

@@ -215,10 +215,13 @@ export class Disk {
     }
   }
 
-  /** The bytes of an open file from a position to its end, in chunks the caller may keep. */
-  *chunks(fd: number, path: string, from = 0): Generator<Buffer> {
+  /**
+   * The bytes of an open file from a position to its end, in chunks the caller may keep; or, into memory of the
+   * caller's, in chunks that are valid until the next one is asked for.
+   */
+  *chunks(fd: number, path: string, from = 0, into?: Buffer): Generator<Buffer> {
     for (let at = from; ; ) {
-      const buffer = Buffer.allocUnsafe(READ_CHUNK_BYTES)
+      const buffer = into ?? Buffer.allocUnsafe(READ_CHUNK_BYTES)
       const count = this.#readSome(fd, path, buffer, 0, buffer.length, at)
       if (count === 0) return
       at += count
@@ -226,11 +229,11 @@ export class Disk {
     }
   }
 
-  /** The bytes of a file by path from a position on, in chunks. */
-  *fileChunks(path: string, from = 0): Generator<Buffer> {
+  /** The bytes of a file by path from a position on, in chunks as above. */
+  *fileChunks(path: string, from = 0, into?: Buffer): Generator<Buffer> {
     const { fd } = this.openRead(path)
     try {
-      yield* this.chunks(fd, path, from)
+      yield* this.chunks(fd, path, from, into)
     } finally {
       this.close(fd)
     }

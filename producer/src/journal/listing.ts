@@ -68,9 +68,14 @@ export function listCheckpoints(store: Store): CheckpointSource[] {
 }
 
 /** The unpacked bytes of a segment from a position on, in chunks that the caller may keep. */
-export function* segmentChunks(store: Store, source: SegmentSource, from = 0): Generator<Buffer> {
+export function* segmentChunks(
+  store: Store,
+  source: SegmentSource,
+  from = 0,
+  into?: Buffer,
+): Generator<Buffer> {
   if (!source.isGzipped) {
-    yield* store.disk.fileChunks(source.path, from)
+    yield* store.disk.fileChunks(source.path, from, into)
     return
   }
   const packed = store.disk.readWhole(source.path)

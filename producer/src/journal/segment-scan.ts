@@ -16,7 +16,14 @@ export interface ScannedRecord {
   readonly record: ReadRecord
   readonly offset: number
   readonly length: number
+  /** As long as the chunk is that it came in. */
   readonly bytes: Uint8Array
+}
+
+/** A record that waits for its run, which may end in a later chunk: its bytes are not asked for any more. */
+interface Marked {
+  readonly scanned: ScannedRecord
+  readonly mark: number
 }
 
 /** A terminated line that is no record, by the offsets of its first byte and of its `\n`. */
@@ -62,7 +69,7 @@ export interface ScanListener {
 export class SegmentScan {
   readonly #listener: ScanListener
   readonly #framer: LineFramer
-  readonly #runs: TxTracker<ScannedRecord> = new TxTracker()
+  readonly #runs: TxTracker<Marked> = new TxTracker()
   readonly #duplicates: DuplicateFinder = new DuplicateFinder()
   readonly #hash: Hash
   #bytes: number
@@ -116,7 +123,7 @@ export class SegmentScan {
 
   /** The run that the lines end inside of, if they do. */
   get openRun(): AbandonedRun | undefined {
-    return describeRun(this.#runs.pending)
+    return describeRun(this.#runs.pending.map(({ scanned }) => scanned))
   }
 
   /** No more lines will come: a run that is still open has no effect, now or ever. */
@@ -155,13 +162,12 @@ export class SegmentScan {
     this.#first ??= record
     if (record.seq > this.#last) this.#last = record.seq
     this.#listener.valid?.(scanned)
-    const { dropped, released } = this.#runs.record(record, scanned)
+    const { dropped, released } = this.#runs.record(record, { scanned, mark: lineMark(scanned.bytes) })
     this.#drop(dropped)
-    for (const one of released) {
+    for (const { scanned: one, mark } of released) {
       // The same line twice in one segment counts once.
       const effect = effectOf(one.record)
-      if (this.#duplicates.see(one.record, effect, lineMark(one.bytes)) !== 'duplicate_line')
-        this.#listener.effective?.(one)
+      if (this.#duplicates.see(one.record, effect, mark) !== 'duplicate_line') this.#listener.effective?.(one)
     }
   }
 
@@ -169,8 +175,9 @@ export class SegmentScan {
     this.#drop(this.#runs.interrupt())
   }
 
-  #drop(dropped: readonly ScannedRecord[]): void {
-    if (dropped.length === 0) return
+  #drop(waiting: readonly Marked[]): void {
+    if (waiting.length === 0) return
+    const dropped = waiting.map(({ scanned }) => scanned)
     for (const one of dropped) this.#listener.dropped?.(one)
     const run = describeRun(dropped)
     if (run !== undefined) this.#listener.abandoned?.(run)

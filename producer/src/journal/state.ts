@@ -2,7 +2,6 @@ import {
   type Classifiable,
   type Effect,
   effectOf,
-  forgetsRevision,
   isRegistryGenesis,
   type JsonObject,
   type PayloadRef,
@@ -11,6 +10,7 @@ import {
   registryOfAllCapability,
 } from '@kim/manifest'
 import { KeyLedger } from './keys.js'
+import { RemovedRevisions } from './removed.js'
 import type { Place, StoreFile } from './store-file.js'
 
 /**
@@ -27,12 +27,6 @@ export interface LiveEntity {
   file: StoreFile
   offset: number
   length: number
-}
-
-/** A removed entity's last revision, and the seq of the record that removed it. */
-interface Removed {
-  readonly entity_rev: number
-  readonly seq: number
 }
 
 /** What a state record or a checkpoint's line says about an entity. */
@@ -75,7 +69,7 @@ function isRead(image: EntityImage): boolean {
 /** What the journal says is so: the fold of its records, kept up to date by each commit. */
 export class JournalState {
   readonly #live: ByType<LiveEntity> = new Map()
-  readonly #removed: ByType<Removed> = new Map()
+  readonly #removed: RemovedRevisions = new RemovedRevisions()
   readonly keys: KeyLedger = new KeyLedger()
   readonly capabilities: Set<string> = new Set()
   #size = 0
@@ -108,7 +102,7 @@ export class JournalState {
 
   /** The last known revision of an entity, live or removed. */
   revisionOf(itemType: string, itemId: string): number | undefined {
-    return this.find(itemType, itemId)?.entity_rev ?? this.#removed.get(itemType)?.get(itemId)?.entity_rev
+    return this.find(itemType, itemId)?.entity_rev ?? this.#removed.find(itemType, itemId)
   }
 
   /** A valid record stood at the head, whatever its effect. */
@@ -122,7 +116,7 @@ export class JournalState {
   apply(record: AppliedRecord, effect: Effect, place: Place): void {
     this.keys.record(record.seq, record.ts, record.key)
     if (effect === 'upsert') this.put(record, place)
-    else if (effect === 'remove') this.remove(record)
+    else if (effect === 'remove') this.remove(record, place)
     else if (isRegistryGenesis(record)) {
       this.capabilities.add(registryCapability)
       if (record.payload?.['mode'] === 'all') this.capabilities.add(registryOfAllCapability)
@@ -143,28 +137,25 @@ export class JournalState {
     const before = map.size
     map.set(item_id, { item_type, item_id, entity_rev, seq, read: isRead(image), file, offset, length })
     this.#size += map.size - before
-    this.#removed.get(item_type)?.delete(item_id)
+    this.#removed.delete(item_type, item_id)
   }
 
-  remove(image: EntityImage): void {
+  remove(image: EntityImage, { file }: Place): void {
     const { item_type, item_id, seq } = image
     if (item_id === undefined) return
     const revision = image.entity_rev ?? this.revisionOf(item_type, item_id)
     if (this.#live.get(item_type)?.delete(item_id) === true) this.#size--
-    if (revision !== undefined) inner(this.#removed, item_type).set(item_id, { entity_rev: revision, seq })
+    if (revision !== undefined) this.#removed.add([item_type, item_id, revision], seq, file)
   }
 
   /** The revision of an entity that a checkpoint says was removed before it. */
-  putRemoved([itemType, itemId, entity_rev]: Revision): void {
-    inner(this.#removed, itemType).set(itemId, { entity_rev, seq: 0 })
+  putRemoved(revision: Revision, file: StoreFile): void {
+    this.#removed.add(revision, 0, file)
   }
 
   /** What a checkpoint keeps of removed entities: a type that never comes back needs no revision. */
-  *removedRevisions(): Generator<Revision> {
-    for (const [itemType, map] of this.#removed) {
-      if (forgetsRevision(itemType)) continue
-      for (const [itemId, { entity_rev }] of map) yield [itemType, itemId, entity_rev]
-    }
+  removedRevisions(): Iterable<Revision> {
+    return this.#removed.entries()
   }
 
   /**
@@ -172,9 +163,6 @@ export class JournalState {
    * know the same.
    */
   forgetRemoved(headSeq: number): void {
-    for (const [itemType, map] of this.#removed) {
-      if (!forgetsRevision(itemType)) continue
-      for (const [itemId, { seq }] of map) if (seq <= headSeq) map.delete(itemId)
-    }
+    this.#removed.forget(headSeq)
   }
 }
