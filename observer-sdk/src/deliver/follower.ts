@@ -344,17 +344,14 @@ export class Follower {
       if (this.#state.apply(record, effect)) this.#tally('entity_rev_jump', 1)
       if (effect === 'meta') this.#note(record)
       else this.#roster.see(record)
-      if (entersActivity(record)) this.#enter(record)
+      if (!entersActivity(record)) return
+      this.#activity ??= this.#firstActivity()
+      this.#activity.push(record)
     })
     for (const { seq } of batch.idle.slice(idle)) this.#seqs.pass(seq)
     const changed = impactOf(batch.entries.map(({ record }) => record))
     this.#board.touch(changed.itemTypes)
     this.#options.onChange(changed, 'records')
-  }
-
-  #enter(record: ReadRecord): void {
-    this.#activity ??= this.#firstActivity()
-    this.#activity.push(record)
   }
 
   #firstActivity(): Ring<ReadRecord> {

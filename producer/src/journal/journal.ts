@@ -118,6 +118,9 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
+/** While upkeep is behind, a slice of it is done for so many bytes that are appended. */
+const UPKEEP_BYTES = 64 * 1024
+
 class OpenJournal implements Journal {
   readonly projectId: string
   readonly writer: string
@@ -210,9 +213,10 @@ class OpenJournal implements Journal {
     const isBlind = (batch: Batch): boolean =>
       adopted > 0 && batch.drafts.some(draft => draft.key === undefined)
     const fit = batches.filter(batch => !isBlind(batch))
+    const { length } = appender.segment
     const outcomes = appender.append(fit)
     if (fit.length < batches.length) appender.told()
-    if (appender.failure === undefined) this.#follow()
+    if (appender.failure === undefined) this.#follow(appender.segment.length - length)
     let next = 0
     return batches.map(batch => {
       if (isBlind(batch)) return { refused: moved(adopted) }
@@ -221,10 +225,12 @@ class OpenJournal implements Journal {
   }
 
   /** What may follow a commit. Whatever of it needs space that is not there can wait. */
-  #follow(): void {
+  #follow(bytes: number): void {
     this.#meta.note(this.#appender.nextSeq, this.#appender.segment.number)
     this.#rollIfFull()
-    this.#upkeep.step()
+    // What outruns its upkeep pays for it as it comes: nothing else bounds what the next checkpoint has to hold.
+    const slices = this.#upkeep.isBehind ? Math.ceil(bytes / UPKEEP_BYTES) : 1
+    for (let left = slices; left > 0 && this.#upkeep.step(); ) left--
   }
 
   settle(): readonly number[] {

@@ -14,6 +14,8 @@ import type { Store } from './store.js'
 
 /** A full disk is given this long before a checkpoint is tried again. */
 const RETRY_MS = 30_000
+/** So many segments may wait for a checkpoint that is not begun. */
+const BEHIND_SEGMENTS = 2
 
 /** What upkeep works on. */
 export interface UpkeepStart {
@@ -40,6 +42,8 @@ export class Upkeep {
   #boundary: Boundary | undefined
   #work: Slices<void> | undefined
   #gcDue = false
+  /** How many segments were sealed since the checkpoint was begun that is under way, or was the last. */
+  #waiting = 0
   #isHeld = false
   #notBeforeMs = Number.NEGATIVE_INFINITY
 
@@ -62,9 +66,16 @@ export class Upkeep {
     return this.#start.store.clock.monoMs() >= this.#notBeforeMs
   }
 
+  /** True while segments are sealed faster than checkpoints cover them: the next one has all of that to hold at once. */
+  get isBehind(): boolean {
+    return this.#boundary !== undefined && this.#waiting >= BEHIND_SEGMENTS
+  }
+
   /** A segment was sealed; only the newest one matters. */
   sealed(boundary: Boundary): void {
-    if (this.#start.isHistoryWhole && !this.#isHeld) this.#boundary = boundary
+    if (!this.#start.isHistoryWhole || this.#isHeld) return
+    this.#boundary = boundary
+    this.#waiting += 1
   }
 
   /** Does nothing more until the next open. */
@@ -121,6 +132,7 @@ export class Upkeep {
   }
 
   *#checkpoint(boundary: Boundary): Slices<void> {
+    this.#waiting = 0
     const { store, state, projectId, gc } = this.#start
     const base = this.#base
     if (base !== undefined && base.headSeq >= boundary.headSeq) {

@@ -509,3 +509,19 @@ t.test(
     await store.verified(t)
   },
 )
+
+t.test('checkpoint - is not left behind by a burst that gives it no rest (JF-58)', t => {
+  const store = new TestStore(t)
+  const journal = store.open({ segmentBytes: 150_000, gc: false })
+  const first = (name: string): number => Number(/\d+/.exec(name)?.[0])
+  let furthest = 0
+  for (let n = 0; n < 120; n++) {
+    journal.append(Array.from({ length: 500 }, (_, at) => message(1 + (((n % 4) * 500 + at) % 2000))))
+    const covered = first(store.checkpoints().at(-1) ?? '0')
+    furthest = Math.max(furthest, store.segments().filter(name => first(name) > covered).length)
+  }
+  t.ok(store.segments().length > 100, `${store.segments().length} segments`)
+  t.ok(furthest < 20, `at most ${furthest} of them wait for a checkpoint`)
+  journal.close()
+  t.end()
+})
