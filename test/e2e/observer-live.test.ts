@@ -20,8 +20,10 @@ function scratch(t: Test): string {
 class Consumer {
   readonly seqs: number[] = []
   readonly gaps: unknown[] = []
+  /** How late records came that were appended after the first ones had come: before, there was nothing to be watched. */
   readonly latencies: number[] = []
   readonly observer: Observer
+  #since: number | undefined
   readonly done: Promise<void>
 
   constructor(observer: Observer, pause = 0) {
@@ -32,11 +34,12 @@ class Consumer {
   async #consume(pause: number): Promise<void> {
     for await (const change of this.observer.changes()) {
       const now = performance.timeOrigin + performance.now()
+      this.#since ??= now
       if (change.gap !== undefined) this.gaps.push(change.gap)
       for (const { seq, payload } of change.records) {
         this.seqs.push(seq)
         const sent = payload?.['sent_ms']
-        if (typeof sent === 'number') this.latencies.push(now - sent)
+        if (typeof sent === 'number' && sent > this.#since) this.latencies.push(now - sent)
       }
       if (pause > 0) await sleep(pause)
     }
