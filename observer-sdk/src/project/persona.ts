@@ -109,12 +109,10 @@ export class Roster {
 
   /** The entities of a type whose id says that they are this persona's. */
   #prefixed(itemType: string, persona: string): EntityView[] {
-    const prefix = `${persona}/`
     const found: EntityView[] = []
-    for (const view of this.#state.values(itemType)) {
+    for (const view of this.#state.startingWith(`${persona}/`, itemType)) {
       // A name may itself hold a slash: the payload decides.
-      if (view.item_id.startsWith(prefix) && (view.payload?.['persona'] ?? persona) === persona)
-        found.push(view)
+      if ((view.payload?.['persona'] ?? persona) === persona) found.push(view)
     }
     return found
   }

@@ -84,9 +84,15 @@ export class State implements StateView, ViewSource {
   }
 
   *values(itemType?: string): IterableIterator<EntityView> {
+    yield* this.startingWith('', itemType)
+  }
+
+  /** Those whose id begins so: no name is made of the others. */
+  *startingWith(prefix: string, itemType?: string): IterableIterator<EntityView> {
     const base = this.#base
-    for (const slot of base.slots(itemType)) yield new SlotView(base, slot, this)
-    for (const entity of this.#live(itemType)) yield new LiveView(entity, this)
+    for (const slot of base.slots(itemType, prefix)) yield new SlotView(base, slot, this)
+    for (const entity of this.#live(itemType))
+      if (entity.item_id.startsWith(prefix)) yield new LiveView(entity, this)
   }
 
   /** Makes a record's effect its own; true if it raises the entity's revision by more than one. */

@@ -8,7 +8,7 @@ import {
   parsePayload,
   type ReadRecord,
 } from '@kim/manifest'
-import { type EntityTable, entityKeyOf } from './entity-table.js'
+import { type EntityTable, entityKeyOf, idBytes } from './entity-table.js'
 import { deepFreeze } from './freeze.js'
 
 /** A stretch of memory that images stand in: lines of the journal, or entity lines of a checkpoint. */
@@ -59,13 +59,15 @@ export class Base {
     return slot >= 0 && this.#table.live[slot] === 1 ? slot : -1
   }
 
-  /** The slots of all live entities, or of those of one type. */
-  *slots(itemType?: string): Generator<number> {
+  /** The slots of all live entities, or of those of one type, or of those whose id begins so. */
+  *slots(itemType?: string, prefix = ''): Generator<number> {
     const table = this.#table
     const type = itemType === undefined ? -1 : table.typeIndexOf(itemType)
     if (itemType !== undefined && type < 0) return
+    const beginning = idBytes(prefix)
     for (let slot = 0; slot < table.count; slot++) {
-      if (table.live[slot] === 1 && (type < 0 || table.type[slot] === type)) yield slot
+      const isMeant = table.live[slot] === 1 && (type < 0 || table.type[slot] === type)
+      if (isMeant && table.hasPrefix(slot, beginning)) yield slot
     }
   }
 

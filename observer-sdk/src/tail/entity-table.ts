@@ -27,6 +27,11 @@ export function entityKeyOf(itemType: string, itemId: string): EntityKey {
   return { bytes, typeStart, hash: hashKey(bytes, idEnd, typeStart) }
 }
 
+/** An id, or the beginning of one, in the bytes of a key. */
+export function idBytes(itemId: string): Uint8Array {
+  return Buffer.from(JSON.stringify(itemId).slice(1, -1))
+}
+
 function hashKey(bytes: Uint8Array, idEnd: number, typeStart: number): number {
   let hash = HASH_SEED
   for (let at = 0; at < bytes.length; at++) {
@@ -91,6 +96,14 @@ export class EntityTable {
     const start = this.#keyStart[slot] as number
     const id = this.#keys.toString('utf8', start, start + (this.#idLength[slot] as number))
     return id.includes('\\') ? (JSON.parse(`"${id}"`) as string) : id
+  }
+
+  /** Whether an item id begins so; the bytes are those of `idBytes`. */
+  hasPrefix(slot: number, prefix: Uint8Array): boolean {
+    if ((this.#idLength[slot] as number) < prefix.length) return false
+    const start = this.#keyStart[slot] as number
+    for (let at = 0; at < prefix.length; at++) if (this.#keys[start + at] !== prefix[at]) return false
+    return true
   }
 
   /** The index of an item type, or -1 if none of its entities was met. */

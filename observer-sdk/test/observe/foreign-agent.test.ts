@@ -66,3 +66,52 @@ t.test(
     await observer.close()
   },
 )
+
+t.test('persona - whatever characters its name is made of, its messages are found (OB-38)', async t => {
+  const journal = new GrowingJournal(join(t.testdir({}), 'events'))
+  t.teardown(() => journal.close())
+  const names = [
+    'a',
+    'ab',
+    'a/b',
+    'a"b',
+    'a\\',
+    'a\\/b',
+    'fox 🦊',
+    'fox 🦊🦊',
+    'tab\t',
+    'é',
+    'e\u0301',
+    '\ufffd',
+    '__proto__',
+  ]
+  const say = (turn: number): void => {
+    for (const [at, persona] of names.entries())
+      for (let id = 1; id <= at + 1; id++)
+        journal.grow(1, {
+          item_id: `${persona}/${10 * turn + id}`,
+          payload: { schema_version: 1, persona, read: false },
+        })
+  }
+  say(0)
+  const observer = await openObserver({ eventsDir: journal.eventsDir, cursors: memoryCursors() })
+  t.teardown(() => observer.close())
+  const unread = (): number[] => names.map(name => observer.persona(name).unread)
+  t.same(
+    unread(),
+    names.map((_, at) => at + 1),
+    'as the state was found',
+  )
+  say(10)
+  await observer.waitFor(journal.seq)
+  t.same(
+    unread(),
+    names.map((_, at) => 2 * (at + 1)),
+    'and as records changed it',
+  )
+  t.equal(observer.persona('fox').unread, 0)
+  t.same(
+    observer.persona('a').newest.map(({ item_id }) => item_id),
+    ['a/101', 'a/1'],
+  )
+})
