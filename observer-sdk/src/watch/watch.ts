@@ -1,8 +1,7 @@
 /**
  * Says "look now" and nothing else. Rings are coalesced into one look per turn of the event loop; a
- * slow timer looks in any case, so that a lost notification costs seconds, never a record. What rings is answered with
- * a glimpse where that is enough to see what came, and the look follows once for all that came with it: soon, and never
- * not at all.
+ * slow timer looks in any case, so that a lost notification costs seconds, never a record. Where a glimpse is enough to
+ * see what came, it is taken at once, and one look for all that came with it follows soon.
  */
 import { openDoorbell } from './doorbell.js'
 import { FAST_MS, notifies, SLOW_MS } from './pace.js'
