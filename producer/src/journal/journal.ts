@@ -120,6 +120,8 @@ interface Waiting {
 
 /** While upkeep is behind, a slice of it is done for so many bytes that are appended. */
 const UPKEEP_BYTES = 64 * 1024
+/** After this long no other slice is begun, whatever is due: the append waits for it. */
+const UPKEEP_MS = 25
 
 class OpenJournal implements Journal {
   readonly projectId: string
@@ -230,7 +232,9 @@ class OpenJournal implements Journal {
     this.#rollIfFull()
     // What outruns its upkeep pays for it as it comes: nothing else bounds what the next checkpoint has to hold.
     const slices = this.#upkeep.isBehind ? Math.ceil(bytes / UPKEEP_BYTES) : 1
-    for (let left = slices; left > 0 && this.#upkeep.step(); ) left--
+    const { clock } = this.#store
+    const until = clock.monoMs() + UPKEEP_MS
+    for (let left = slices; left > 0 && this.#upkeep.step() && clock.monoMs() < until; ) left--
   }
 
   settle(): readonly number[] {

@@ -525,3 +525,24 @@ t.test('checkpoint - is not left behind by a burst that gives it no rest (JF-58)
   journal.close()
   t.end()
 })
+
+t.test('checkpoint - a burst that pays for it waits for no more than a few slices at once (JF-62)', t => {
+  const store = new TestStore(t)
+  const journal = store.open({ segmentBytes: 3_000_000, gc: false })
+  // Each call takes a while, as on a machine whose slices take as long as they may.
+  store.fs.fault = () => {
+    store.clock.mono += 0.1
+    return undefined
+  }
+  const content = 'x'.repeat(1500)
+  let worst = 0
+  for (let n = 0; n < 40; n++) {
+    store.fs.calls.length = 0
+    journal.append(Array.from({ length: 500 }, (_, at) => message(1 + n * 500 + at, {}, { content })))
+    worst = Math.max(worst, store.fs.calls.length)
+  }
+  t.ok(store.checkpoints().length > 0, 'it gets done')
+  t.ok(worst < 1500, `at most ${worst} calls in one append`)
+  journal.close()
+  t.end()
+})
