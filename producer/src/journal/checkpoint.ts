@@ -78,14 +78,16 @@ interface Name {
   readonly item_id: string
 }
 
-/** As by their keys, which are only made where the types do not say it. */
+/** As by their keys, which are only made where the types do not say it; 0 for the same name alone. */
 function compare(a: Name, b: Name): number {
   if (a.item_type === b.item_type) return compareIds(a.item_id, b.item_id)
   const byKey = compareUtf8(checkpointKey(a.item_type, a.item_id), checkpointKey(b.item_type, b.item_id))
   return byKey || (a.item_type < b.item_type ? -1 : 1)
 }
 
-const compareIds = (a: string, b: string): number => compareUtf8(toWellFormed(a), toWellFormed(b))
+/** Ids that differ only where they are ill-formed have the same key, and are two nevertheless. */
+const compareIds = (a: string, b: string): number =>
+  compareUtf8(toWellFormed(a), toWellFormed(b)) || compareUtf8(a, b)
 
 /**
  * Builds a checkpoint from the one before and the segments sealed since, in slices of a few milliseconds: the

@@ -546,3 +546,25 @@ t.test('checkpoint - a burst that pays for it waits for no more than a few slice
   journal.close()
   t.end()
 })
+
+t.test(
+  'checkpoint - names that differ only where they are ill-formed are different ones (JF-64)',
+  async t => {
+    const store = new TestStore(t)
+    const foreign = (seq: number, item_id: string): string =>
+      `${JSON.stringify({ ...message(1, { item_type: 'note', item_id }), v: 2, seq, writer: 'foreign' })}\n`
+    store.with(journal => journal.append([message(1)]))
+    store.scribble(foreign(3, 'a\ud801') + foreign(4, 'a\ud800'))
+    store.with(journal => journal.checkpoint())
+    const seq = store.with(journal => journal.head.seq)
+    store.scribble(foreign(seq + 1, 'a\ud800'))
+    store.with(journal => journal.checkpoint())
+    t.equal(store.notes('checkpoint_ref').length, 2)
+    store.with(journal => {
+      t.equal(journal.state.get('note', 'a\ud801')?.seq, 3)
+      t.equal(journal.state.get('note', 'a\ud800')?.seq, seq + 1)
+    })
+    t.notOk(store.logged.some(({ code }) => code === 'checkpoint_not_built'))
+    t.notOk((await store.verified(t, 6)).includes('checkpoint_mismatch'))
+  },
+)
