@@ -45,7 +45,7 @@ export class RemovedRevisions {
       newest = { file, revisions: new Map(), seq }
       this.#generations.push(newest)
     }
-    newest.seq = seq
+    newest.seq = Math.max(newest.seq, seq)
     note(newest.revisions, itemType, itemId, revision)
   }
 
