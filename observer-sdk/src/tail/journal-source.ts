@@ -18,6 +18,8 @@ export class JournalSource implements RecordSource {
   /** Identity of the directory that was derived from. */
   #derived: string | undefined
   #pending: News['lost']
+  /** What the last look told, whoever took it: a glimpse tells nothing else. */
+  #news: News | undefined
 
   /** `keep` is told the stored bytes of every record that is read, for those who pass them on. */
   constructor(eventsDir: string, pace: Pace = {}, keep?: KeepLine) {
@@ -66,19 +68,19 @@ export class JournalSource implements RecordSource {
   }
 
   look(): News {
-    return this.#newsOf(this.#directory.look())
+    this.#news = this.#newsOf(this.#directory.look())
+    return this.#news
   }
 
   watch(onNews: (news: News) => void): { ring(): void; close(): void } {
     const directory = this.#directory
-    let news: News | undefined
     const tell = (): void => {
-      if (news !== undefined) onNews(news)
+      if (this.#news !== undefined) onNews(this.#news)
     }
     const eyes = {
       look: () => {
         const glance = directory.look()
-        news = this.#newsOf(glance)
+        this.#news = this.#newsOf(glance)
         if (glance.changed) directory.whileFresh(tell)
         return { identity: glance.identity, grown: glance.changed }
       },

@@ -1,4 +1,5 @@
 import {
+  appendFileSync,
   copyFileSync,
   linkSync,
   mkdirSync,
@@ -126,6 +127,28 @@ for (const [manner, isLinked] of [
     t.notMatch(held(journal.eventsDir, journal), [/deleted|kept/])
   })
 }
+
+t.test('active segment - replaced is told once, whatever is appended then', { skip }, async t => {
+  const journal = new GrowingJournal(join(t.testdir({}), 'events'))
+  t.teardown(() => journal.close())
+  const path = join(journal.eventsDir, segmentName(1))
+  // At the default pace no unasked look comes between.
+  const observer = await openObserver({ eventsDir: journal.eventsDir, cursors: memoryCursors() })
+  t.teardown(() => observer.close())
+  await sleep(30)
+  journal.grow(2)
+  await observer.waitFor(3)
+  copyFileSync(path, `${journal.eventsDir}.tmp`)
+  renameSync(`${journal.eventsDir}.tmp`, path)
+  await until(() => observer.anomalies.segment_replaced === 1)
+  await sleep(30)
+  for (let i = 0; i < 3; i++) {
+    appendFileSync(path, journal.line())
+    await observer.waitFor(journal.seq)
+    await sleep(30)
+  }
+  t.same(observer.anomalies, { segment_replaced: 1 })
+})
 
 t.test('active segment - cut short while it is held is noticed', { skip }, async t => {
   const { journal, observer, path } = await holding(t)
