@@ -161,8 +161,11 @@ export class JournalDirectory {
   closeSegment(number: number, content: FileContent): void {
     if (this.#active.owns(content)) {
       if (content.failure !== undefined) this.#active.release()
-    } else if (this.#mayHold(number, content)) this.#active.hold(number, content)
-    else content.close()
+    } else if (this.#mayHold(number, content)) {
+      this.#active.hold(number, content)
+      // It may have grown before it was opened: as long as the look found it, it would seem cut short.
+      this.#isTipFresh = false
+    } else content.close()
   }
 
   /** Deals with what the last look found, right after it: nothing is asked of the system twice. */
