@@ -8,6 +8,7 @@ import { JournalReader, type KeepLine } from './journal-reader.js'
 import { type Ground, groundOf, locate, type Start } from './locate.js'
 import type { Position } from './position.js'
 import { directoryProjectId, statedProjectId } from './project-id.js'
+import { forgetBatches } from './shared-batches.js'
 import type { CursorLike, News, RecordReader, RecordSource } from './source.js'
 
 /** A journal directory as a source of records. */
@@ -49,6 +50,7 @@ export class JournalSource implements RecordSource {
   #begin(): void {
     this.#directory.forget()
     this.look()
+    forgetBatches(this.#directory)
     this.#derived = this.#directory.identity
     this.#pending = undefined
   }

@@ -75,3 +75,8 @@ export function sharedBatch(
   const isMore = now.size > found.readTo || directory.after(from.segment) !== undefined
   return isMore && !batch.more ? { ...batch, more: true } : batch
 }
+
+/** Gives what was read of a directory to nobody any more: bytes that were cut off may have others in their place. */
+export function forgetBatches({ identity }: JournalDirectory): void {
+  for (const [offset, { directory }] of shared) if (directory === identity) shared.delete(offset)
+}
