@@ -1,9 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { wakeClassOf } from '@kim/manifest'
-import { type Change, type Observer, openObserver } from '@kim/observer-sdk'
-import { coldStart, fullScan } from '@kim/observer-sdk/internal'
+import type { Change, Observer } from '@kim/observer-sdk'
+import { coldStart, fullScan, openObserverWith } from '@kim/observer-sdk/internal'
 import t from 'tap'
 import { coldMembers, differencesOf, pick } from '../conformance/compare.js'
 import { readNaively } from '../conformance/naive/naive-reader.js'
@@ -55,9 +54,14 @@ async function observed(
   cursor: unknown,
   expected: Record<string, unknown>,
 ): Promise<object[]> {
-  const observer = await openObserver({ eventsDir, cursors: { load: () => cursor, save: () => {} } })
+  let tell = (): void => {}
+  const idle = new Promise<undefined>(resolve => {
+    tell = () => resolve(undefined)
+  })
+  const cursors = { load: () => cursor, save: () => {} }
+  const observer = await openObserverWith({ eventsDir, cursors }, { onIdle: () => tell() })
   try {
-    const handed = cursor === undefined ? [] : await handedOver(observer)
+    const handed = cursor === undefined ? [] : await handedOver(observer, idle)
     const digest = observer.digest()
     const shown = {
       digest,
@@ -79,12 +83,12 @@ async function observed(
   }
 }
 
-/** All changes that are at hand. */
-async function handedOver(observer: Observer): Promise<Change[]> {
+/** All changes that are at hand: once a pull waits, nothing more is. */
+async function handedOver(observer: Observer, idle: Promise<undefined>): Promise<Change[]> {
   const changes: Change[] = []
   const pulls = observer.changes()
   for (;;) {
-    const next = await Promise.race([pulls.next(), sleep(5)])
+    const next = await Promise.race([pulls.next(), idle])
     if (next === undefined || next.done === true) return changes
     changes.push(next.value)
   }

@@ -238,7 +238,7 @@ export class HandOver {
       return latest
     }
     const batch = reader.read(BATCH_BYTES)
-    if (batch.lost !== undefined || follower.reach(batch.to)) return batch
+    if (follower.reach(batch.to)) return batch
     reader.seek(batch.from)
     return nothingAt(batch.from, true)
   }
