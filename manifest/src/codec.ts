@@ -15,7 +15,7 @@ import {
 import { KimError } from './errors.js'
 import { frameOf } from './frame.js'
 import { actionClasses } from './generated/action-classes.js'
-import { exceedsNesting, exceedsNumberRange } from './json-bounds.js'
+import { exceedsNesting, exceedsNumberRange, freezeInRange } from './json-bounds.js'
 import type { AnomalyKind } from './kinds.js'
 import { belongsInBlob, limits } from './limits.js'
 import { toWellFormed } from './well-formed.js'
@@ -50,10 +50,10 @@ const refIgnored: readonly AnomalyKind[] = ['payload_ref_ignored']
 
 const malformed = (reason: MalformedReason): Decoded => ({ kind: 'malformed', reason })
 
-function isBlank(bytes: Uint8Array): boolean {
-  for (let at = 0; at < bytes.length; at++) {
-    const byte = bytes[at]
-    if (byte !== 0x20 && byte !== 0x09 && byte !== 0x0d) return false
+function isBlank(text: string): boolean {
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit !== 0x20 && unit !== 0x09 && unit !== 0x0d) return false
   }
   return true
 }
@@ -63,14 +63,18 @@ const startsWithBom = (bytes: Uint8Array): boolean =>
 
 /**
  * Says what one line is, without its `\n`. Total: whatever the bytes, it returns a value and throws nothing.
+ * A record is frozen at every depth, because it is mostly shared.
  * Only the first line of a file may begin with a byte order mark.
  */
 export function decodeLine(bytes: Uint8Array, atFileStart = false): Decoded {
   if (bytes.length > limits.lineReadBytesMax) return malformed('too_long')
   const line = atFileStart && startsWithBom(bytes) ? bytes.subarray(3) : bytes
-  if (isBlank(line)) return blank
-  if (!isUtf8(line)) return malformed('invalid_utf8')
-  const json = textOf(line)
+  return isUtf8(line) ? decodeText(textOf(line)) : malformed('invalid_utf8')
+}
+
+/** As `decodeLine`, by the text of a line: valid UTF-8, no longer than a line may be, without a byte order mark. */
+export function decodeText(json: string): Decoded {
+  if (isBlank(json)) return blank
   if (exceedsNesting(json)) return malformed('too_deep')
   let value: unknown
   try {
@@ -78,7 +82,7 @@ export function decodeLine(bytes: Uint8Array, atFileStart = false): Decoded {
   } catch {
     return malformed('invalid_json')
   }
-  if (exceedsNumberRange(value)) return malformed('number_range')
+  if (!freezeInRange(value)) return malformed('number_range')
   return isJsonObject(value) ? decodeObject(value) : malformed('not_object')
 }
 
@@ -130,7 +134,7 @@ function decodeObject(raw: JsonObject): Decoded {
   }
   let defects = noDefects
   if (ref !== undefined && validRef === undefined) defects = payload === undefined ? refInvalid : refIgnored
-  return { kind: 'record', record, defects }
+  return { kind: 'record', record: Object.freeze(record), defects }
 }
 
 /** Only a lone surrogate makes JSON text hold such an escape that is no escaped backslash. */

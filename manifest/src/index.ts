@@ -40,7 +40,7 @@ export {
   wakeClassOf,
 } from './classify.js'
 export type { Decoded, MalformedReason } from './codec.js'
-export { decodeLine, encodeRecord, parsePayload } from './codec.js'
+export { decodeLine, decodeText, encodeRecord, parsePayload } from './codec.js'
 export type { SeqRange } from './continuity.js'
 export { Continuity } from './continuity.js'
 export type { DigestEntity } from './digest.js'

@@ -56,3 +56,17 @@ export function exceedsNumberRange(value: unknown): boolean {
   }
   return false
 }
+
+/**
+ * Freezes a parsed value at every depth; false if it holds a number beyond the range of a double, and then it is of no
+ * use. One walk for both: it costs more than what is done on the way.
+ */
+export function freezeInRange(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return !exceedsNumberRange(value)
+  for (const key in value) {
+    const inner = (value as Record<string, unknown>)[key]
+    if (typeof inner !== 'string' && !freezeInRange(inner)) return false
+  }
+  Object.freeze(value)
+  return true
+}

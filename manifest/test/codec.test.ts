@@ -188,6 +188,24 @@ function sorted(value: unknown): unknown {
     .map(([key, item]) => [key, sorted(item)])
 }
 
+t.test('decode - a record is frozen at every depth, whoever shares it', async t => {
+  const record = read({
+    ...minimal,
+    payload: { list: [{ deep: [1, {}] }], nothing: null },
+    tx: { id: 'a', i: 1, n: 1 },
+    clock: { mono_ms: 1 },
+    actor: { kind: 'human', name: 'x' },
+    unknown: { inner: {} },
+  })
+  const values = new Set<unknown>([record])
+  for (const value of values) {
+    t.ok(Object.isFrozen(value))
+    for (const inner of Object.values(value as object))
+      if (typeof inner === 'object' && inner !== null) values.add(inner)
+  }
+  t.equal(values.size, 12)
+})
+
 t.test('decode - every malformed reason, JF-19', async t => {
   const cases: [MalformedReason, string | object | Uint8Array][] = [
     ['invalid_utf8', Buffer.from([0x7b, 0xff, 0x7d])],

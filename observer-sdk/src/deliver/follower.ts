@@ -18,10 +18,11 @@ import { isBefore, isSamePlace, type Position } from '../tail/position.js'
 import { isRedaction } from '../tail/redaction.js'
 import type { Batch, News, RecordReader, RecordSource, Snapshot } from '../tail/source.js'
 import type { FollowerOptions } from './follower-options.js'
+import { Owed } from './owed.js'
 import { atOnce, inSlices, nextTurn } from './slices.js'
 
-/** Most bytes of lines read at a time. */
-export const BATCH_BYTES: number = 1024 * 1024
+/** Most bytes of lines read at a time: the first ones of a large write are handed over before the last ones are parsed. */
+const PART_BYTES = 64 * 1024
 
 type Idle = Batch['idle'][number]
 
@@ -50,9 +51,8 @@ export class Follower {
   #holesBefore = 0
   #epoch = 0
   #latest: Batch | undefined
-  /** What was read and the state does not show yet: whoever looks at it has it shown first. */
-  readonly #owed: Batch[] = []
-  #settling: NodeJS.Immediate | undefined
+  /** Whoever looks at the state has this shown first. */
+  readonly #owed = new Owed(() => this.#settle())
   #redaction = false
   #flaws: readonly Flaw[] = []
   /** How many lines of the base's part are known to be no records. */
@@ -188,13 +188,13 @@ export class Follower {
   /** Reads on until the state has come to this place; false if everything is to be derived anew instead. */
   reach(to: Position): boolean {
     this.#guard(() => {
+      let more = false
       while (!this.isMoving && isBefore(this.#reader.position, to)) {
-        const from = this.#reader.position
-        this.#read()
+        more = this.#read().more
         this.#catchUp()
-        if (isSamePlace(from, this.#reader.position)) break
+        if (!more) break
       }
-      if (this.#lost !== undefined) void this.#continue()
+      if (this.#lost !== undefined || more) void this.#continue()
     })
     return !this.isMoving
   }
@@ -208,25 +208,21 @@ export class Follower {
     const { isNews, more } = this.#read()
     // What is no news here may be what a consumer behind the state waits for.
     const isAwaited = this.#options.onBatch()
-    if (isNews && !more && this.#lost === undefined && isAwaited) {
-      // In the turn after the next: what a burst brings meanwhile is handed over before as well.
-      this.#settling ??= setImmediate(() => {
-        this.#settling = setImmediate(() => this.#settle())
-      })
-      return
-    }
-    this.#catchUp()
+    const mayWait = isNews && isAwaited && !this.#owed.isFull
+    if (!mayWait || this.#lost !== undefined) this.#catchUp()
+    else if (more) this.#owed.wait()
+    else this.#owed.settleSoon()
     if (this.#lost !== undefined || more) void this.#continue()
   }
 
   #read(): { readonly isNews: boolean; readonly more: boolean } {
-    const batch = this.#reader.read(BATCH_BYTES)
+    const batch = this.#reader.read(PART_BYTES)
     const { passed } = batch
     if (passed !== undefined && passed.seq >= this.#head.seq) this.#head = passed
     if (batch.lost !== undefined) this.#lost ??= batch.lost
     this.#latest = batch
     const isNews = batch.entries.length > 0 || passed !== undefined || batch.counts.size > 0
-    if (isNews) this.#owed.push(batch)
+    if (isNews) this.#owed.add(batch)
     return { isNews, more: batch.more }
   }
 
@@ -318,15 +314,13 @@ export class Follower {
 
   /** Has the state come level with what was read, for whoever is about to look at it. */
   #settle(): void {
-    if (this.#owed.length === 0) return
+    if (this.#owed.isEmpty) return
     this.#guard(() => this.#catchUp())
     if (this.#lost !== undefined) void this.#continue()
   }
 
   #catchUp(): void {
-    clearImmediate(this.#settling)
-    this.#settling = undefined
-    for (const batch of this.#owed.splice(0)) this.#apply(batch)
+    for (const batch of this.#owed.take()) this.#apply(batch)
   }
 
   #apply(batch: Batch): void {

@@ -6,7 +6,6 @@ import { missingBetween } from '../tail/locate.js'
 import { isSamePlace, ORIGIN, type Position } from '../tail/position.js'
 import type { Batch, Gap, Ground, RecordReader, RecordSource, Start } from '../tail/source.js'
 import type { Change } from './change.js'
-import { BATCH_BYTES } from './follower.js'
 import { inSlices, nextTurn, Slice } from './slices.js'
 
 /** What follows the journal, with a state or without one. */
@@ -59,6 +58,9 @@ interface Mark {
   readonly gap: Gap | undefined
   readonly skippedFrom: number | undefined
 }
+
+/** Most bytes of lines that a consumer behind the state is handed at a time. */
+const BATCH_BYTES = 1024 * 1024
 
 const NOWHERE: Cursor = Object.freeze({ seq: 0, checkpoint_seq: 0, writer: null })
 
@@ -217,15 +219,21 @@ export class HandOver {
       const change = this.#changeOf(batch)
       if (change !== undefined) return change
       if (batch?.lost !== undefined) follower.onLost(batch.lost)
-      if (batch?.more === true) {
+      if (batch?.more === true && !this.#isReadByState()) {
         await nextTurn()
         continue
       }
-      if (batch?.lost === undefined) onIdle?.()
+      if (batch?.more !== true && batch?.lost === undefined) onIdle?.()
       await news(before)
       this.#slice.begin()
     }
     return undefined
+  }
+
+  /** Whether what comes next is what the state is about to read, which is news once it was. */
+  #isReadByState(): boolean {
+    const { follower } = this.#options
+    return follower.isReading && this.#reader !== undefined && follower.isLevelAt(this.#reader.position)
   }
 
   #pull(reader: RecordReader): Batch {

@@ -13,18 +13,24 @@ const NOTHING: Impact = { itemTypes: [], sections: [], personas: [] }
 export function impactOf(records: readonly ReadRecord[]): Impact {
   const [first] = records
   if (first === undefined) return NOTHING
-  if (records.every(record => isAlike(record, first))) return impactOfOne(first)
+  if (areAlike(records, first)) return impactOfOne(first)
   const impact = new ImpactSet()
   for (const record of records) impact.addRecord(record)
   return impact.toImpact()
 }
 
-/** Whether two records make the same stale. */
-function isAlike(a: ReadRecord, b: ReadRecord): boolean {
-  if (a === b) return true
-  if (a.agent !== b.agent || a.item_type !== b.item_type) return false
-  const effect = effectOf(a)
-  return effect === effectOf(b) && ownerOf(a, effect) === ownerOf(b, effect)
+/** Whether all records make the same stale as this one of them. */
+function areAlike(records: readonly ReadRecord[], one: ReadRecord): boolean {
+  if (records.length === 1) return true
+  const effect = effectOf(one)
+  const owner = ownerOf(one, effect)
+  return records.every(
+    record =>
+      record.agent === one.agent &&
+      record.item_type === one.item_type &&
+      effectOf(record) === effect &&
+      ownerOf(record, effect) === owner,
+  )
 }
 
 function impactOfOne(record: ReadRecord): Impact {

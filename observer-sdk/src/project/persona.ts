@@ -1,6 +1,6 @@
 /** What one persona looks like from the journal: its inbox, its alerts, and whether anything shows that it lives. */
 import { isCount, type JsonObject, type ReadRecord } from '@kim/manifest'
-import { deepFreeze } from '../tail/freeze.js'
+import { deepFreeze } from './freeze.js'
 import { isPersonal } from './impact.js'
 import type { State } from './state.js'
 import type { EntityView } from './view.js'

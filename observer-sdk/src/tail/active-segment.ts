@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer'
 import type { FileContent } from '../store/file-content.js'
 import type { FileNow } from './file-identity.js'
 
-/** What is read ahead is less than this: a burst of lines, not a batch. */
+/** Most bytes read ahead: a burst of lines, or the first ones of a large write. */
 const AHEAD_BYTES = 64 * 1024
 
 /** Identities of what this process holds: what one reads ahead, the others take from it. */
@@ -49,7 +49,7 @@ export class ActiveSegment {
     return this.#content?.isSameOpenFile(content) === true
   }
 
-  /** Reads what came after this offset, and says how much; undefined if that may not be all of it. */
+  /** Reads what came after this offset, and says how much; undefined if nothing is held. */
   readAhead(offset: number): number | undefined {
     this.#ahead = undefined
     if (this.#content === undefined) return undefined
@@ -59,8 +59,6 @@ export class ActiveSegment {
       this.release()
       return undefined
     }
-    // A full buffer may not be all: then this is not where the file ends.
-    if (read === AHEAD_BYTES) return undefined
     if (read > 0) this.#ahead = { offset, bytes: scratch.subarray(0, read) }
     return read
   }
@@ -68,6 +66,11 @@ export class ActiveSegment {
   /** What was read ahead, if it begins here. */
   aheadAt(offset: number): Buffer | undefined {
     return this.#ahead?.offset === offset ? this.#ahead.bytes : undefined
+  }
+
+  /** Whether what was read ahead may not be all there is: then it does not tell where the file ends. */
+  get isAheadFull(): boolean {
+    return this.#ahead?.bytes.length === AHEAD_BYTES
   }
 
   /** What was read ahead is given to nobody any more. */

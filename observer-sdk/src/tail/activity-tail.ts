@@ -1,6 +1,5 @@
 import { Buffer } from 'node:buffer'
 import { decodeLine, limits, type ReadRecord } from '@kim/manifest'
-import { deepFreeze } from './freeze.js'
 
 /** A record of the activity, or the bytes of its line. */
 type Entry = ReadRecord | Buffer
@@ -74,9 +73,9 @@ export class ActivityTail {
   /** The records, oldest first, unchangeable; a line that turns out to be none is left out. */
   records(): ReadRecord[] {
     return this.#newer.flatMap(entry => {
-      if (!Buffer.isBuffer(entry)) return [deepFreeze(entry)]
+      if (!Buffer.isBuffer(entry)) return [entry]
       const decoded = decodeLine(entry)
-      return decoded.kind === 'record' ? [deepFreeze(decoded.record)] : []
+      return decoded.kind === 'record' ? [decoded.record] : []
     })
   }
 

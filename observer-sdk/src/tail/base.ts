@@ -9,7 +9,6 @@ import {
   type ReadRecord,
 } from '@kim/manifest'
 import { type EntityTable, entityKeyOf, idBytes } from './entity-table.js'
-import { deepFreeze } from './freeze.js'
 
 /** A stretch of memory that images stand in: lines of the journal, or entity lines of a checkpoint. */
 export interface Piece {
@@ -90,8 +89,7 @@ export class Base {
   /** A slot's entity, parsed; undefined if its bytes are not what their frame promised. */
   read(slot: number): Entity | undefined {
     const piece = this.#table.piece[slot] as number
-    // This one is given out again and again: nobody may change it.
-    if (piece < 0) return entityOf(deepFreeze(this.#records[-piece - 1] as ReadRecord))
+    if (piece < 0) return entityOf(this.#records[-piece - 1] as ReadRecord)
     const { kind, bytes } = this.#pieces[piece] as Piece
     const from = this.#table.offset[slot] as number
     const line = bytes.subarray(from, from + (this.#table.length[slot] as number))

@@ -35,6 +35,17 @@ const NOTHING_NEW: Glance = {
 /** The newest segment as a look found it. */
 interface Tip extends FileNow {
   readonly number: number
+  /** It may be longer: a glimpse did not come to its end. */
+  readonly isLonger?: boolean
+}
+
+/** What a glimpse read. */
+export interface Glimpsed {
+  readonly bytes: Buffer
+  /** Identity of the file. */
+  readonly identity: string
+  /** False if more may stand behind it. */
+  readonly isAll: boolean
 }
 
 /** What a look found out. */
@@ -117,20 +128,17 @@ export class JournalDirectory {
 
   /** A live segment as it is now; undefined if none can be seen. */
   segmentNow(number: number): FileNow | undefined {
-    if (this.#isTipFresh && this.#tip?.number === number) return this.#tip
+    if (this.#isTipFresh && this.#tip?.number === number && this.#tip.isLonger !== true) return this.#tip
     return identityOf(join(this.path, segmentName(number)))
   }
 
-  /** What a glimpse read of a segment from here to its end, if it is the file that was read before. Valid in this turn. */
-  glimpsed(
-    number: number,
-    offset: number,
-  ): { readonly bytes: Buffer; readonly identity: string } | undefined {
+  /** What a glimpse read of a segment from here on, if it is the file that was read before. Valid in this turn. */
+  glimpsed(number: number, offset: number): Glimpsed | undefined {
     const tip = this.#tip
     if (!this.#isTipFresh || tip?.number !== number || this.known.get(number) !== tip.identity)
       return undefined
     const bytes = this.#active.aheadAt(offset)
-    return bytes && { bytes, identity: tip.identity }
+    return bytes && { bytes, identity: tip.identity, isAll: tip.isLonger !== true }
   }
 
   /** Opens a segment wherever it can be read, or lends the one that is held. For `closeSegment`, soon. */
@@ -182,10 +190,12 @@ export class JournalDirectory {
   /** Whether the held segment has grown, by one call that reads what came. A look has to follow. */
   glimpse(): Glimpse {
     const tip = this.#tip
-    const read = tip && this.#active.readAhead(tip.size)
-    if (tip === undefined || read === undefined) return 'blind'
+    if (tip === undefined || tip.isLonger === true) return 'blind'
+    const { number, identity, size } = tip
+    const read = this.#active.readAhead(size)
+    if (read === undefined) return 'blind'
     if (read === 0) return 'nothing'
-    this.#tip = { number: tip.number, identity: tip.identity, size: tip.size + read }
+    this.#tip = { number, identity, size: size + read, isLonger: this.#active.isAheadFull }
     return 'took'
   }
 
@@ -240,10 +250,9 @@ export class JournalDirectory {
       tip?.number !== this.#tip?.number ||
       tip?.size !== this.#tip?.size ||
       tip?.identity !== this.#tip?.identity
-    ) {
-      this.#tip = tip
+    )
       changed = true
-    }
+    this.#tip = tip
     return {
       identity,
       readable: this.#readable,

@@ -1,10 +1,10 @@
 import { Buffer } from 'node:buffer'
-import { type AnomalyKind, decodeLine, type Head, LineFramer, type ReadRecord } from '@kim/manifest'
+import { type AnomalyKind, decodeLine, type Head, type ReadRecord } from '@kim/manifest'
 import type { FileContent } from '../store/file-content.js'
 import { segmentLines } from '../store/segment-lines.js'
 import { openSegment } from '../store/store-files.js'
 import type { JournalDirectory } from './directory.js'
-import { deepFreeze } from './freeze.js'
+import { LineDecoder } from './line-decoder.js'
 import { type JudgedLine, LineJudge, type Verdict } from './line-judge.js'
 import { isSamePlace, type Position } from './position.js'
 import { shareBatch, sharedBatch } from './shared-batches.js'
@@ -15,6 +15,9 @@ const CHUNK_BYTES = 256 * 1024
 
 const LINE_FEED = 0x0a
 
+/** Read into by one reader at a time, which is done with it before another one begins. */
+let window = Buffer.alloc(0)
+
 /** Told the bytes of each record's line, which are valid during the call. */
 export type KeepLine = (record: ReadRecord, line: Uint8Array) => void
 
@@ -23,7 +26,7 @@ class Gathering {
   readonly entries: Entry[] = []
   readonly counts = new Map<AnomalyKind, number>()
   readonly idle: { seq: number; before: number }[] = []
-  passed: Head | undefined
+  #highest: ReadRecord | undefined
   more = false
   skipped = false
   lost: Batch['lost']
@@ -36,8 +39,13 @@ class Gathering {
     this.idle.push({ seq, before: this.entries.length })
   }
 
-  pass({ seq, writer }: ReadRecord): void {
-    if (seq >= (this.passed?.seq ?? 0)) this.passed = { seq, writer: writer ?? null }
+  pass(record: ReadRecord): void {
+    if (record.seq >= (this.#highest?.seq ?? 0)) this.#highest = record
+  }
+
+  /** The highest record of all that passed. */
+  get passed(): Head | undefined {
+    return this.#highest && { seq: this.#highest.seq, writer: this.#highest.writer ?? null }
   }
 }
 
@@ -48,12 +56,10 @@ export class JournalReader implements RecordReader {
   #position: Position
   /** Where to read on, if that is elsewhere. */
   #sought: Position | undefined
-  /** The next byte to read; behind it, in the framer, stands at most one unterminated line. */
+  /** The next byte to read; before it, behind the last line, stands at most one that is not terminated. */
   #at: number
-  #framer: LineFramer
+  #lines: LineDecoder
   #judge: LineJudge
-  /** Offset of the first byte of the line that is not terminated yet. */
-  #lineStart: number
   /** A compressed segment while it is read: it can only be inflated whole. */
   #inflated: { readonly segment: number; readonly bytes: Buffer } | undefined
 
@@ -74,8 +80,7 @@ export class JournalReader implements RecordReader {
     this.#keep = keep
     this.#position = position
     this.#at = position.offset
-    this.#lineStart = position.offset
-    this.#framer = new LineFramer(position.offset)
+    this.#lines = new LineDecoder(position.offset)
     this.#judge = this.#newJudge(position)
     this.#copy = directory.copies.get(position.segment)
   }
@@ -101,8 +106,7 @@ export class JournalReader implements RecordReader {
   #goTo(position: Position): void {
     this.#position = position
     this.#at = position.offset
-    this.#lineStart = position.offset
-    this.#framer = new LineFramer(position.offset)
+    this.#lines = new LineDecoder(position.offset)
     this.#judge = this.#newJudge(position)
   }
 
@@ -170,6 +174,7 @@ export class JournalReader implements RecordReader {
     if (glimpsed !== undefined) {
       this.#source = glimpsed.identity
       this.#take(glimpsed.bytes, found)
+      this.#atEnd = glimpsed.isAll
       return glimpsed.bytes.length
     }
     const opened = this.#directory.openSegment(segment)
@@ -203,7 +208,7 @@ export class JournalReader implements RecordReader {
       found.lost = 'segment_replaced'
     if (found.lost !== undefined) return undefined
     const wanted = Math.min(bytesMax, CHUNK_BYTES, content.bytes - this.#at)
-    const chunk = wanted > 0 ? content.read(this.#at, wanted) : Buffer.alloc(0)
+    const chunk = readChunk(content, this.#at, wanted)
     if (content.failure !== undefined) {
       this.#directory.passedOver.unreadable(segment, content)
       this.#countUnreadable(found)
@@ -243,32 +248,30 @@ export class JournalReader implements RecordReader {
 
   #take(chunk: Buffer, found: Gathering): void {
     this.#at += chunk.length
-    for (const line of this.#framer.push(chunk)) {
-      if (line.kind === 'too_long') {
-        this.#lineStart = line.offset + line.length + 1
-        this.#report(this.#judge.interrupt(), found)
-        found.count('malformed')
-      } else {
-        this.#lineStart = line.offset + line.bytes.length + 1
-        this.#line(line.bytes, line.offset, line.atFileStart, found)
-      }
-    }
+    const lines = this.#lines
+    for (lines.use(chunk); lines.next(); ) this.#line(lines, found)
     const { segment } = this.#position
-    const offset = this.#judge.pending[0]?.offset ?? this.#lineStart
-    this.#position = { segment, offset, peak: this.#judge.peak }
+    this.#position = { segment, offset: this.#judge.pending[0]?.offset ?? lines.end, peak: this.#judge.peak }
   }
 
-  #line(bytes: Uint8Array, offset: number, atFileStart: boolean, found: Gathering): void {
-    const decoded = decodeLine(bytes, atFileStart)
+  #line(line: LineDecoder, found: Gathering): void {
+    const { decoded, offset } = line
     if (decoded.kind === 'blank') return
-    this.#report(this.#judge.judge(decoded, offset, bytes), found)
+    if (decoded.kind === 'record') {
+      const { record, defects } = decoded
+      if (record.tx === undefined && this.#judge.passes(record.seq)) {
+        this.#keep?.(record, line.bytes)
+        this.#release(record, defects, offset, found)
+        return
+      }
+    }
+    this.#report(this.#judge.judge(decoded, offset, line.bytes), found)
     if (decoded.kind === 'record') return
     found.count(decoded.kind)
     if (decoded.kind === 'future' && decoded.seq !== undefined) found.sit(decoded.seq)
   }
 
   #report({ released, dropped, repeated }: Verdict, found: Gathering): void {
-    const { segment } = this.#position
     for (const { record, defects } of dropped) {
       for (const kind of defects) found.count(kind)
       found.pass(record)
@@ -276,12 +279,16 @@ export class JournalReader implements RecordReader {
       found.count('tx_incomplete')
     }
     for (const { record, defects, offset, bytes } of released) {
-      found.pass(record)
       this.#keep?.(record, bytes)
-      for (const kind of defects) found.count(kind)
-      found.entries.push({ record: deepFreeze(record), segment, offset })
+      this.#release(record, defects, offset, found)
     }
     if (repeated > 0) found.count('duplicate_line', repeated)
+  }
+
+  #release(record: ReadRecord, defects: readonly AnomalyKind[], offset: number, found: Gathering): void {
+    found.pass(record)
+    for (const kind of defects) found.count(kind)
+    found.entries.push({ record, segment: this.#position.segment, offset })
   }
 
   #newJudge({ segment, peak }: Position): LineJudge {
@@ -308,6 +315,13 @@ export class JournalReader implements RecordReader {
       opened.value.close()
     }
   }
+}
+
+/** As `read`, into memory that is used again; a compressed file is in memory anyway. */
+function readChunk(content: FileContent, position: number, length: number): Buffer {
+  if (content.candidate.gzip) return content.read(position, length)
+  if (length > window.length) window = Buffer.allocUnsafeSlow(length)
+  return window.subarray(0, content.readInto(window, 0, length, position))
 }
 
 /** Whether the record that stands last before a place has the seq it is to have. */

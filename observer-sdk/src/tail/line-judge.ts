@@ -63,9 +63,12 @@ export class LineJudge {
     for (const line of lines) add(this.#released, line)
   }
 
-  /** A record that is known to carry no `tx`; false if it could repeat an earlier line. */
+  /**
+   * A record that is known to carry no `tx`: true if it has its effect, whatever stands before it. Otherwise nothing was
+   * decided: it may end a transaction, or repeat an earlier line.
+   */
   passes(seq: number): boolean {
-    if (seq <= this.#peak) return false
+    if (seq <= this.#peak || this.#released !== undefined || this.#transactions.isOpen) return false
     this.#peak = seq
     return true
   }

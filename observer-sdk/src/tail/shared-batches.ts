@@ -60,7 +60,7 @@ export function sharedBatch(
     found === undefined ||
     found.from.segment !== from.segment ||
     found.from.peak !== from.peak ||
-    found.bytesMax !== bytesMax ||
+    found.bytesMax > bytesMax ||
     found.directory !== directory.identity
   )
     return undefined
