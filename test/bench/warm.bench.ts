@@ -2,7 +2,8 @@
  * Following a writer: from an append through a held descriptor to the consumer's callback, beside `tail -F`, in turns:
  * what else the machine does meets both. `npm run bench -- warm [--json] [--tiny]`. Twenty observers share one process,
  * as in an editor. The first lines that a process follows are handled by code that is not compiled yet: they stand
- * beside the whole. Then all of it again with a thousand lines in one write among the others.
+ * beside the whole. Then all of it again with a thousand lines in one write among the others. An append has come when
+ * its last line has; of the lines of a large one, each waits until those before it were parsed.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -37,21 +38,36 @@ interface Load {
   readonly batches?: boolean
 }
 
-/** A follower under measurement: how late each line came, and how many. */
+/** How late each line came that somebody follows, and each append. */
+class Heard {
+  readonly lines: number[] = []
+  readonly appends: number[] = []
+  #sent = 0
+
+  line(at: number, sent: number): void {
+    const latency = at - sent
+    this.lines.push(latency)
+    if (sent === this.#sent) this.appends[this.appends.length - 1] = latency
+    else this.appends.push(latency)
+    this.#sent = sent
+  }
+}
+
+/** Followers under measurement. */
 interface Followed {
-  readonly latencies: number[]
+  readonly heard: readonly Heard[]
   close(): Promise<void>
 }
 
 async function tailF(file: string): Promise<Followed> {
   const child = spawn('tail', ['-n', '0', '-F', file], { stdio: ['ignore', 'pipe', 'ignore'] })
-  const latencies: number[] = []
+  const heard = new Heard()
   createInterface({ input: child.stdout }).on('line', line => {
     const at = now()
-    latencies.push(at - Number(/"sent_ms":([\d.]+)/.exec(line)?.[1]))
+    heard.line(at, Number(/"sent_ms":([\d.]+)/.exec(line)?.[1]))
   })
   return {
-    latencies,
+    heard: [heard],
     close: async () => {
       child.kill()
       await once(child, 'close')
@@ -60,18 +76,19 @@ async function tailF(file: string): Promise<Followed> {
 }
 
 async function observers(count: number, eventsDir: string): Promise<Followed> {
-  const latencies: number[] = []
   const opened = await Promise.all(
     Array.from({ length: count }, () => openObserver({ eventsDir, cursors: memoryCursors() })),
   )
-  const consumed = opened.map(async observer => {
+  const heard = opened.map(() => new Heard())
+  const consumed = opened.map(async (observer, i) => {
+    const mine = heard[i] as Heard
     for await (const change of observer.changes()) {
       const at = now()
-      for (const { payload } of change.records) latencies.push(at - Number(payload?.['sent_ms']))
+      for (const { payload } of change.records) mine.line(at, Number(payload?.['sent_ms']))
     }
   })
   return {
-    latencies,
+    heard,
     close: async () => {
       await Promise.all(opened.map(observer => observer.close()))
       await Promise.all(consumed)
@@ -105,7 +122,8 @@ interface Contender {
 /** What was seen of one contender, turn by turn. */
 class Seen {
   readonly contender: Contender
-  readonly latencies: number[] = []
+  readonly lines: number[] = []
+  readonly appends: number[] = []
   readonly calls: Record<string, number> = {}
   cpuUs = 0
   bytesRead = 0
@@ -133,14 +151,17 @@ class Seen {
       const cpu = process.cpuUsage()
       child.stdin?.write('go\n')
       this.bytesAppended += await child.bytes
-      for (const end = now() + 10_000; followed.latencies.length < records * load.count && now() < end; )
-        await sleep(5)
+      const came = (): number => followed.heard.reduce((sum, { lines }) => sum + lines.length, 0)
+      for (const end = now() + 10_000; came() < records * load.count && now() < end; ) await sleep(5)
       const { user, system } = process.cpuUsage(cpu)
       this.cpuUs += user + system
       this.bytesRead += fileCalls.bytes - read
       for (const [name, times] of Object.entries(fileCalls.calls))
         this.calls[name] = (this.calls[name] ?? 0) + times - (calls[name] ?? 0)
-      for (const latency of followed.latencies) this.latencies.push(latency)
+      for (const { lines, appends } of followed.heard) {
+        for (const latency of lines) this.lines.push(latency)
+        for (const latency of appends) this.appends.push(latency)
+      }
       await followed.close()
     } finally {
       rmSync(root, { recursive: true, force: true })
@@ -153,21 +174,26 @@ const report = new Report('warm')
 /** Tells of all of them; the first is what the others stand beside. */
 function tell(all: readonly Seen[]): void {
   const [tail] = all
-  const base = percentile(tail?.latencies ?? [], 50)
-  for (const { contender, latencies, cpuUs, calls, bytesRead, bytesAppended } of all) {
+  const base = percentile(tail?.appends ?? [], 50)
+  const lineBase = percentile(tail?.lines ?? [], 50)
+  for (const { contender, lines, appends, cpuUs, calls, bytesRead, bytesAppended } of all) {
     const { title, load, reachP99 } = contender
     const appended = load.records * load.count
     const isBeside = contender !== tail?.contender && load.count === 1
-    const p50 = percentile(latencies, 50)
+    const p50 = percentile(appends, 50)
+    const lineP50 = percentile(lines, 50)
     report.add(title, {
-      lines: latencies.length,
-      missed: appended - latencies.length,
+      appends: appends.length,
+      missed: appended - lines.length,
       p50_ms: p50,
-      p99_ms: percentile(latencies, 99),
-      max_ms: percentile(latencies, 100),
+      p99_ms: percentile(appends, 99),
+      max_ms: percentile(appends, 100),
       times_tail_p50: isBeside ? p50 / base : undefined,
       reach_times_tail_p50: isBeside ? 1.5 : undefined,
       reach_p99_ms: reachP99,
+      line_p50_ms: load.batches === true ? lineP50 : undefined,
+      line_p99_ms: load.batches === true ? percentile(lines, 99) : undefined,
+      line_times_tail_p50: isBeside && load.batches === true ? lineP50 / lineBase : undefined,
       cpu_us: cpuUs / appended,
       read_ratio: bytesRead / (bytesAppended * load.count),
       ...Object.fromEntries(
@@ -177,7 +203,7 @@ function tell(all: readonly Seen[]): void {
       ),
     })
     if (load.count > 1 || load.batches === true) continue
-    const first = latencies.slice(0, LINES.first)
+    const first = lines.slice(0, LINES.first)
     report.add(`${title}, its first ${LINES.first}`, {
       p50_ms: percentile(first, 50),
       p99_ms: percentile(first, 99),
