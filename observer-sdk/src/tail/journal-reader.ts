@@ -13,6 +13,9 @@ import type { Batch, Entry, RecordReader } from './source.js'
 /** Most bytes read at a time. */
 const CHUNK_BYTES = 256 * 1024
 
+/** How much more than was asked for is read to come to the end of a transaction, about as much as a commit holds. */
+const RUN_BYTES = 1024 * 1024
+
 const LINE_FEED = 0x0a
 
 /** Read into by one reader at a time, which is done with it before another one begins. */
@@ -123,13 +126,14 @@ export class JournalReader implements RecordReader {
     this.#source = undefined
     const found = new Gathering()
     for (let left = bytesMax; ; ) {
-      if (left <= 0) {
+      // A transaction in parts is nothing that could be shared: every observer would read it for itself.
+      if (left <= 0 && !(this.#judge.isOpen && left > -RUN_BYTES)) {
         found.more = true
         break
       }
       // Before the bytes: what was appended here before the next segment came is still read.
       const next = this.#directory.after(this.#position.segment)
-      const read = this.#position.segment === 0 ? 0 : this.#readSegment(left, found)
+      const read = this.#position.segment === 0 ? 0 : this.#readSegment(left > 0 ? left : CHUNK_BYTES, found)
       if (read === undefined) break
       left -= read
       // The end that was reached is that of the moment the file was opened, which was after `next` was looked for.

@@ -38,6 +38,25 @@ t.test('shared batches - what one observer read, another takes', async t => {
   t.same(seqs(first.reader.read(BYTES)), [5, 6])
 })
 
+t.test('shared batches - a transaction longer than what was asked for is read to its end, once', async t => {
+  const journal = journalIn(t, 3)
+  journal.transaction(200)
+  journal.grow(50)
+  const first = readerOf(journal.eventsDir)
+  const second = readerOf(journal.eventsDir)
+  const all: number[] = []
+  for (let more = true; more; ) {
+    const batch = first.reader.read(10_000)
+    t.equal(second.reader.read(10_000), batch)
+    all.push(...seqs(batch))
+    more = batch.more
+  }
+  t.same(
+    all,
+    Array.from({ length: 254 }, (_, i) => i + 1),
+  )
+})
+
 t.test('shared batches - what came since is asked for, in this segment and the next', async t => {
   const journal = journalIn(t, 3)
   const first = readerOf(journal.eventsDir)
