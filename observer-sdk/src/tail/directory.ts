@@ -18,6 +18,12 @@ import { PassedOver } from './passed-over.js'
  */
 const SETTLED_MS = 3_000
 
+/** The same where a tick is known to be short: on a file system of this machine that tells parts of a second. */
+const SETTLED_SOON_MS = 100
+
+/** Times of a coarse clock are multiples of this: a tick of FAT takes 2 s, of HFS+ 1 s, of exFAT 10 ms. */
+const COARSE_NS = 10_000_000n
+
 /** How long what shows only inside a subdirectory is left alone. */
 const INNER_MS = 30_000
 
@@ -77,7 +83,7 @@ export class JournalDirectory {
   #identity: string | undefined
   #readable = false
   #failures = 0
-  #changedMs = Number.NaN
+  #changedNs: bigint | undefined
   #listedMs = 0
   readonly #innerMs: number
   #lookedInside = Number.NEGATIVE_INFINITY
@@ -88,8 +94,8 @@ export class JournalDirectory {
   #isTipFresh = false
   readonly #active = new ActiveSegment()
   #isHolding = false
-  /** Whether an open file hinders nobody here; asked once of each directory. */
-  #isHarmless: boolean | undefined
+  /** Whether it is on a file system of this machine, of Linux, as far as is known; asked once of each directory. */
+  #isNear: boolean | undefined
 
   constructor(path: string, innerMs: number = INNER_MS) {
     this.path = path
@@ -162,7 +168,7 @@ export class JournalDirectory {
     this.copies.clear()
     this.passedOver.clear()
     this.#failures = 0
-    this.#changedMs = Number.NaN
+    this.#changedNs = undefined
   }
 
   /** Closes what `openSegment` gave, unless it is to be held. */
@@ -209,8 +215,20 @@ export class JournalDirectory {
   #mayHold(number: number, { candidate, failure, identity }: FileContent): boolean {
     if (!this.#isHolding || failure !== undefined || candidate.place !== 'live') return false
     if (number !== this.#tip?.number || identity !== this.#tip.identity) return false
-    this.#isHarmless ??= notifies(this.path)
-    return this.#isHarmless
+    // There an open file hinders nobody.
+    return this.#isHere()
+  }
+
+  #isHere(): boolean {
+    this.#isNear ??= notifies(this.path)
+    return this.#isNear
+  }
+
+  /** Whether the listing is so much younger than the directory's last change that no second one can hide behind it. */
+  #isSettled({ mtimeNs }: BigIntStats): boolean {
+    const sinceMs = this.#listedMs - Number(mtimeNs / 1_000_000n)
+    if (sinceMs >= SETTLED_MS) return true
+    return sinceMs >= SETTLED_SOON_MS && mtimeNs % COARSE_NS !== 0n && this.#isHere()
   }
 
   #look(): Glance {
@@ -226,17 +244,16 @@ export class JournalDirectory {
     }
     if (stat === undefined || !stat.isDirectory()) return this.#absent()
     const identity = `${stat.dev}:${stat.ino}:${stat.birthtimeNs}`
-    const changedMs = Number(stat.mtimeMs)
     const isOther = identity !== this.#identity
-    const isTouched = isOther || changedMs !== this.#changedMs
+    const isTouched = isOther || stat.mtimeNs !== this.#changedNs
     let changed = isOther
     let replaced = false
     if (isOther) {
       this.forget()
-      this.#isHarmless = undefined
+      this.#isNear = undefined
     }
     let healed = this.passedOver.recovered(this.path)
-    if (isTouched || !this.#readable || this.#listedMs < changedMs + SETTLED_MS || this.#isOtherInside()) {
+    if (isTouched || !this.#readable || !this.#isSettled(stat) || this.#isOtherInside()) {
       const failures = this.#failures
       changed = this.#list() || changed || failures !== this.#failures
       const came = this.passedOver.appeared(this.#listing.segments, number => this.known.has(number))
@@ -244,7 +261,7 @@ export class JournalDirectory {
       if (isTouched && !isOther) replaced = this.#isReplaced()
     }
     this.#identity = identity
-    this.#changedMs = changedMs
+    this.#changedNs = stat.mtimeNs
     const tip = this.#lookAtTip()
     if (
       tip?.number !== this.#tip?.number ||

@@ -1,0 +1,41 @@
+// How a directory is looked at, where it takes more than a listing at each look.
+import { mkdirSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { segmentName } from '@kim/manifest'
+import t, { type Test } from 'tap'
+import { JournalDirectory } from '../../dist/tail/directory.js'
+import { notifies } from '../../dist/watch/pace.js'
+
+/** What is found of a segment that came without leaving a trace in the directory's time of change, in seconds. */
+function foundWithoutTrace(t: Test, changed: number): readonly number[] {
+  const eventsDir = join(t.testdir({}), 'events')
+  mkdirSync(eventsDir)
+  writeFileSync(join(eventsDir, segmentName(1)), '')
+  utimesSync(eventsDir, changed, changed)
+  const directory = new JournalDirectory(eventsDir)
+  directory.look()
+  writeFileSync(join(eventsDir, segmentName(7)), '')
+  utimesSync(eventsDir, changed, changed)
+  directory.look()
+  return directory.listing.segments.map(({ number }) => number)
+}
+
+const now = (): number => Math.floor(Date.now() / 1000)
+
+t.test('directory - OB-21 it is listed again within one tick of its clock', t => {
+  t.same(foundWithoutTrace(t, now() + 60), [1, 7], 'a time to come, in whole seconds')
+  t.same(foundWithoutTrace(t, now() + 60.0123), [1, 7], 'a time to come')
+  t.same(foundWithoutTrace(t, now()), [1, 7], 'a clock of whole seconds')
+  t.end()
+})
+
+// What is written on another machine is stamped by another clock, and other systems' are not known to be fine.
+const skip = !notifies(process.cwd())
+
+t.test('directory - OB-21 it is not listed again once nothing can hide behind its time', t => {
+  t.same(foundWithoutTrace(t, now() - 60), [1], 'a minute ago')
+  t.same(foundWithoutTrace(t, now() - 0.7877), [1], 'a while ago, by a clock that tells parts of a second', {
+    skip,
+  })
+  t.end()
+})
