@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { type Draft, openJournal } from '@kim/producer/internal'
 import { Prng } from '../kit/index.js'
+import { SegmentWrites } from './segment-writes.js'
 
 const { values } = parseArgs({
   options: {
@@ -12,19 +13,20 @@ const { values } = parseArgs({
     singles: { type: 'string', default: '40' },
     batches: { type: 'string', default: '4' },
     'segment-bytes': { type: 'string', default: '262144' },
+    mirror: { type: 'string' },
+    await: { type: 'boolean', default: false },
     hold: { type: 'boolean', default: false },
   },
 })
 const random = new Prng(Number(values.seed))
+const segments = new SegmentWrites(values.mirror)
 const journal = openJournal({
+  fs: segments.fileSystem,
   storeDir: values.store,
   source: 'http://localhost:7474',
   segmentBytes: Number(values['segment-bytes']),
   gzip: random.chance(0.5),
 })
-
-/** Milliseconds of one clock that other processes of this machine read too. */
-const now = (): number => performance.timeOrigin + performance.now()
 
 let id = 0
 function drafts(count: number): Draft[] {
@@ -47,7 +49,6 @@ function drafts(count: number): Draft[] {
         persona,
         read: false,
         schema_version: 1,
-        sent_ms: now(),
       },
     }
   })
@@ -62,6 +63,8 @@ for (let at = plan.length - 1; at > 0; at--) {
   const other = random.int(at + 1)
   ;[plan[at], plan[other]] = [plan[other] as number, plan[at] as number]
 }
+if (values.await) await new Promise(resolve => process.stdin.once('data', resolve))
+process.stdin.pause()
 for (const count of plan) {
   journal.append(drafts(count), { tx: count > 1 && random.chance(0.5) })
   while (journal.upkeep()) await sleep(0)
@@ -70,7 +73,8 @@ for (const count of plan) {
 }
 journal.checkpoint()
 journal.append(drafts(1))
-const said = { head: journal.head.seq, messages: id, project_id: journal.projectId }
+const { writes } = segments
+const said = { head: journal.head.seq, messages: id, project_id: journal.projectId, writes }
 process.stdout.write(`${JSON.stringify(said)}\n`)
 if (values.hold) await new Promise(resolve => process.stdin.once('end', resolve).resume())
 journal.close()

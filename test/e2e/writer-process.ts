@@ -1,11 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import type { SegmentWrite } from './segment-writes.js'
 
 /** What the writer says when all is appended. */
 export interface Written {
   readonly head: number
   readonly messages: number
   readonly project_id: string
+  readonly writes: readonly SegmentWrite[]
 }
 
 /** A compiled script beside the tests. */
