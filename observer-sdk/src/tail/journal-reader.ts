@@ -328,15 +328,15 @@ function readChunk(content: FileContent, position: number, length: number): Buff
   return window.subarray(0, content.readInto(window, 0, length, position))
 }
 
-/** Whether the record that stands last before a place has the seq it is to have. */
+/** Whether the highest seq before a place is what it is to be; the last one is lower where lines repeat earlier ones. */
 function isPlaceIn(content: FileContent, { offset, peak }: Position): boolean {
   const before = content.read(0, offset)
   for (let end = offset; end > 0; ) {
     if (before[end - 1] !== LINE_FEED) return false
     const from = end < 2 ? 0 : before.lastIndexOf(LINE_FEED, end - 2) + 1
     const decoded = decodeLine(before.subarray(from, end - 1), from === 0)
-    if (decoded.kind === 'record') return decoded.record.seq === peak
+    if (decoded.kind === 'record' && decoded.record.seq >= peak) return decoded.record.seq === peak
     end = from
   }
-  return true
+  return peak === 0
 }
