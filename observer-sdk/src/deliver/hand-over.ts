@@ -62,6 +62,9 @@ interface Mark {
 /** Most bytes of lines that a consumer behind the state is handed at a time. */
 const BATCH_BYTES = 1024 * 1024
 
+/** The same for one that waited: it has the first lines of a large write before the last ones are parsed. */
+const PART_BYTES = 64 * 1024
+
 const NOWHERE: Cursor = Object.freeze({ seq: 0, checkpoint_seq: 0, writer: null })
 
 /** One consumer's place in the journal. */
@@ -92,6 +95,8 @@ export class HandOver {
   readonly #slice = new Slice()
   /** True once a change was handed over that is not committed. */
   #isAhead = false
+  /** True until what the consumer waits for has come. */
+  #isAwaited = false
 
   constructor(options: HandOverOptions) {
     this.#options = options
@@ -217,13 +222,17 @@ export class HandOver {
       }
       const batch = this.#reader === undefined ? undefined : this.#pull(this.#reader)
       const change = this.#changeOf(batch)
-      if (change !== undefined) return change
+      if (change !== undefined) {
+        this.#isAwaited = false
+        return change
+      }
       if (batch?.lost !== undefined) follower.onLost(batch.lost)
       if (batch?.more === true && !this.#isReadByState()) {
         await nextTurn()
         continue
       }
       if (batch?.more !== true && batch?.lost === undefined) onIdle?.()
+      this.#isAwaited = true
       await news(before)
       this.#slice.begin()
     }
@@ -245,7 +254,7 @@ export class HandOver {
       reader.seek(latest.to)
       return latest
     }
-    const batch = reader.read(BATCH_BYTES)
+    const batch = reader.read(this.#isAwaited ? PART_BYTES : BATCH_BYTES)
     if (follower.reach(batch.to)) return batch
     reader.seek(batch.from)
     return nothingAt(batch.from, true)

@@ -1,7 +1,7 @@
 /** A large write, handed over in parts, and the state that comes after them. */
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
-import { type Change, memoryCursors, type Observer } from '@kim/observer-sdk'
+import { type Change, memoryCursors, type Observer, openTail } from '@kim/observer-sdk'
 import { openObserverWith } from '@kim/observer-sdk/internal'
 import t, { type Test } from 'tap'
 import { JournalSource } from '../../dist/tail/journal-source.js'
@@ -94,6 +94,9 @@ const seqsOf = (changes: readonly Change[]): number[] =>
 const from = (first: number, last: number): number[] =>
   Array.from({ length: last - first + 1 }, (_, i) => first + i)
 
+const bytesOf = ({ records }: Change): number =>
+  records.reduce((sum, { raw }) => sum + JSON.stringify(raw).length, 0)
+
 t.test(
   'parts - the first lines of a large write are handed over before the last are read (OB-53)',
   async t => {
@@ -103,12 +106,24 @@ t.test(
     t.same(seqsOf(changes), from(3, 1002))
     t.ok(seen.indexOf('handed') < seen.lastIndexOf('read'))
     t.ok(seen.filter(what => what === 'handed').length >= 8)
-    for (const { records } of changes) {
-      const bytes = records.reduce((sum, { raw }) => sum + JSON.stringify(raw).length, 0)
-      t.ok(bytes <= PART, 'no more than a part at a time')
-    }
+    for (const change of changes) t.ok(bytesOf(change) <= PART, 'no more than a part at a time')
   },
 )
+
+t.test('parts - so they are where no state is kept, and whoever has not waited is given more', async t => {
+  const journal = new GrowingJournal(join(t.testdir({}), 'events'))
+  t.teardown(() => journal.close())
+  const tail = await openTail({ eventsDir: journal.eventsDir, cursors: memoryCursors() })
+  t.teardown(() => tail.close())
+  const sizes: number[] = []
+  setTimeout(() => journal.grow(1000, { payload: { schema_version: 1, content } }), 20)
+  for await (const change of tail.changes()) {
+    sizes.push(bytesOf(change))
+    if (change.cursor.seq === journal.seq) break
+  }
+  t.ok((sizes[0] ?? 0) <= PART, 'a part for whoever waited')
+  t.ok((sizes[1] ?? 0) > 2 * PART, 'and then as much as there is')
+})
 
 t.test('parts - the state shows what was handed over to whoever looks at it, in each of them', async t => {
   const { journal, observer, until } = await following(t)
