@@ -1,9 +1,5 @@
-import { spawnSync } from 'node:child_process'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import t from 'tap'
-
-const bench = join(dirname(fileURLToPath(import.meta.url)), 'wake.bench.js')
+import { tinyBench } from './tiny-bench.js'
 
 t.setTimeout(180_000)
 
@@ -11,11 +7,7 @@ t.setTimeout(180_000)
 const skip = process.platform === 'win32'
 
 t.test('bench wake - every message becomes a line, ours and the bare one', { skip }, t => {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [bench, '--tiny', '--json'], {
-    encoding: 'utf8',
-  })
-  t.equal(status, 0, stderr)
-  const { rows } = JSON.parse(stdout) as { rows: Record<string, Record<string, number>> }
+  const rows = tinyBench(t, 'wake')
   for (const title of ['3 personas, bare', '3 personas', '200 personas, bare', '200 personas']) {
     t.equal(rows[title]?.['missed'], 0, title)
     t.ok((rows[title]?.['p50_ms'] ?? 0) > 0, `${title}: ${rows[title]?.['p50_ms']} ms`)

@@ -1,21 +1,13 @@
-import { spawnSync } from 'node:child_process'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import t from 'tap'
-
-const bench = join(dirname(fileURLToPath(import.meta.url)), 'warm.bench.js')
+import { tinyBench } from './tiny-bench.js'
 
 // There is no tail to stand beside on Windows.
 const skip = process.platform === 'win32'
 
 t.test('bench warm - every line arrives once, and no byte is read twice', { skip }, t => {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [bench, '--tiny', '--json'], {
-    encoding: 'utf8',
-  })
-  t.equal(status, 0, stderr)
-  const { rows } = JSON.parse(stdout)
+  const rows = tinyBench(t, 'warm')
   const isWhole = ([title]: readonly [string, unknown]): boolean => !title.includes('first')
-  const whole = Object.entries<Record<string, number>>(rows).filter(isWhole)
+  const whole = Object.entries(rows).filter(isWhole)
   t.same(
     whole.map(([title]) => title),
     ['', ', with batches'].flatMap(load =>

@@ -54,6 +54,17 @@ async function holding(t: Test): Promise<{ journal: GrowingJournal; observer: Ob
   return { journal, observer, path: join(journal.eventsDir, segmentName(1)) }
 }
 
+/** A directory that holds its newest segment, and was looked at once. */
+function heldDirectory(t: Test): { journal: GrowingJournal; directory: JournalDirectory } {
+  const journal = new GrowingJournal(join(t.testdir({}), 'events'))
+  t.teardown(() => journal.close())
+  const directory = new JournalDirectory(journal.eventsDir)
+  directory.hold(true)
+  t.teardown(() => directory.hold(false))
+  directory.look()
+  return { journal, directory }
+}
+
 async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await sleep(5)
 }
@@ -153,12 +164,7 @@ t.test('active segment - replaced is told once, whatever is appended then', { sk
 })
 
 t.test('active segment - grown between a look and its opening is not taken for cut short', { skip }, t => {
-  const journal = new GrowingJournal(join(t.testdir({}), 'events'))
-  t.teardown(() => journal.close())
-  const directory = new JournalDirectory(journal.eventsDir)
-  directory.hold(true)
-  t.teardown(() => directory.hold(false))
-  directory.look()
+  const { journal, directory } = heldDirectory(t)
   // More than is read at a time: the second part is read through what was opened for the first.
   journal.grow(20, { payload: { schema_version: 1, content: 'x'.repeat(30_000) } })
   const reader = new JournalReader(directory, { segment: 1, offset: 0, peak: 0 })
@@ -171,12 +177,7 @@ t.test('active segment - grown between a look and its opening is not taken for c
 })
 
 t.test('active segment - a glimpse that may not have seen all says so, until a look has', { skip }, t => {
-  const journal = new GrowingJournal(join(t.testdir({}), 'events'))
-  t.teardown(() => journal.close())
-  const directory = new JournalDirectory(journal.eventsDir)
-  directory.hold(true)
-  t.teardown(() => directory.hold(false))
-  directory.look()
+  const { journal, directory } = heldDirectory(t)
   const reader = new JournalReader(directory, { segment: 1, offset: 0, peak: 0 })
   t.equal(reader.read(1024 * 1024).entries.length, 1)
   journal.grow(20, { payload: { schema_version: 1, content: 'x'.repeat(30_000) } })
