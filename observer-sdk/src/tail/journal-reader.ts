@@ -126,14 +126,15 @@ export class JournalReader implements RecordReader {
     this.#source = undefined
     const found = new Gathering()
     for (let left = bytesMax; ; ) {
-      // A transaction in parts is nothing that could be shared: every observer would read it for itself.
-      if (left <= 0 && !(this.#judge.isOpen && left > -RUN_BYTES)) {
+      // A part of a transaction is nothing that could be shared: every observer would read it for itself. What came
+      // before one can be, and whoever waits for it is not kept waiting for one transaction after another.
+      if (left <= 0 && !(found.entries.length === 0 && this.#judge.isOpen && left > -RUN_BYTES)) {
         found.more = true
         break
       }
       // Before the bytes: what was appended here before the next segment came is still read.
       const next = this.#directory.after(this.#position.segment)
-      const read = this.#position.segment === 0 ? 0 : this.#readSegment(left > 0 ? left : CHUNK_BYTES, found)
+      const read = this.#position.segment === 0 ? 0 : this.#readSegment(left > 0 ? left : bytesMax, found)
       if (read === undefined) break
       left -= read
       // The end that was reached is that of the moment the file was opened, which was after `next` was looked for.

@@ -125,6 +125,22 @@ t.test('parts - so they are where no state is kept, and whoever has not waited i
   t.ok((sizes[1] ?? 0) > 2 * PART, 'and then as much as there is')
 })
 
+t.test('parts - so are those of a large write of small transactions (OB-53)', async t => {
+  const { journal, changes, seen, until } = await following(t)
+  // One commit of many, none of which ends where a part does.
+  const lines = from(1, 1000).map(at =>
+    journal.line({
+      tx: { id: `run ${Math.ceil(at / 10)}`, i: ((at - 1) % 10) + 1, n: 10 },
+      payload: { schema_version: 1, content },
+    }),
+  )
+  journal.append(lines.join(''))
+  await until(1002)
+  t.same(seqsOf(changes), from(3, 1002))
+  t.ok(seen.indexOf('handed') < seen.lastIndexOf('read'))
+  t.ok(seen.filter(what => what === 'handed').length >= 8)
+})
+
 t.test('parts - the state shows what was handed over to whoever looks at it, in each of them', async t => {
   const { journal, observer, until } = await following(t)
   const odd: number[] = []

@@ -57,6 +57,25 @@ t.test('shared batches - a transaction longer than what was asked for is read to
   )
 })
 
+t.test('shared batches - transactions that no read ends with are read once each', async t => {
+  const journal = journalIn(t, 3)
+  for (let i = 0; i < 50; i++) journal.transaction(7)
+  const first = readerOf(journal.eventsDir)
+  const second = readerOf(journal.eventsDir)
+  const all: number[] = []
+  for (let more = true; more; ) {
+    const batch = first.reader.read(10_000)
+    t.equal(second.reader.read(10_000), batch)
+    t.ok(batch.entries.length < 100, 'and no more of them than was asked for')
+    all.push(...seqs(batch))
+    more = batch.more
+  }
+  t.same(
+    all,
+    Array.from({ length: 354 }, (_, i) => i + 1),
+  )
+})
+
 t.test('shared batches - what came since is asked for, in this segment and the next', async t => {
   const journal = journalIn(t, 3)
   const first = readerOf(journal.eventsDir)
