@@ -258,7 +258,8 @@ export class JournalDirectory {
       changed = this.#list() || changed || failures !== this.#failures
       const came = this.passedOver.appeared(this.#listing.segments, number => this.known.has(number))
       healed = came || this.#failures < failures || healed
-      if (isTouched && !isOther) replaced = this.#isReplaced()
+      // Within one tick this leaves no trace either.
+      if (!isOther) replaced = this.#isReplaced()
     }
     this.#identity = identity
     this.#changedNs = stat.mtimeNs

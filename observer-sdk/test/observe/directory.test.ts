@@ -1,5 +1,5 @@
 // How a directory is looked at, where it takes more than a listing at each look.
-import { mkdirSync, utimesSync, writeFileSync } from 'node:fs'
+import { mkdirSync, renameSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { segmentName } from '@kim/manifest'
 import t, { type Test } from 'tap'
@@ -37,5 +37,27 @@ t.test('directory - OB-21 it is not listed again once nothing can hide behind it
   t.same(foundWithoutTrace(t, now() - 0.7877), [1], 'a while ago, by a clock that tells parts of a second', {
     skip,
   })
+  t.end()
+})
+
+t.test('directory - OB-18 a segment that is another file since is told, within one tick too', t => {
+  const eventsDir = join(t.testdir({}), 'events')
+  mkdirSync(eventsDir)
+  for (const number of [1, 2]) writeFileSync(join(eventsDir, segmentName(number)), '')
+  writeFileSync(join(eventsDir, 'new'), '')
+  const changed = now() + 60.0123
+  utimesSync(eventsDir, changed, changed)
+  const directory = new JournalDirectory(eventsDir)
+  directory.look()
+  for (const number of [1, 2]) {
+    const opened = directory.openSegment(number)
+    if (!opened.ok) throw new Error('it stands there')
+    directory.known.set(number, opened.value.identity)
+    directory.closeSegment(number, opened.value)
+  }
+  t.equal(directory.look().replaced, false)
+  renameSync(join(eventsDir, 'new'), join(eventsDir, segmentName(1)))
+  utimesSync(eventsDir, changed, changed)
+  t.equal(directory.look().replaced, true)
   t.end()
 })
