@@ -305,8 +305,10 @@ export class HandOver {
     this.#skippedFrom = undefined
     if (from !== undefined)
       return from < first.seq ? { from, to: first.seq - 1, reason: 'archived' } : undefined
-    const { segment = 0 } = batch.entries.find(({ record }) => record === first) ?? {}
-    return seq === 0 ? undefined : missingBetween(seq, first.seq, segment)
+    const at = batch.entries.findIndex(({ record }) => record === first)
+    // What stands before it without an effect is not missing.
+    const stood = batch.idle.reduce((peak, idle) => (idle.before > at ? peak : Math.max(peak, idle.seq)), seq)
+    return seq === 0 ? undefined : missingBetween(stood, first.seq, batch.entries[at]?.segment ?? 0)
   }
 
   /** What was found missing when the place was looked for, or more, if what stood there has gone since. */

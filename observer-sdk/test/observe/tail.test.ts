@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
 import { type Change, memoryCursors, openTail } from '@kim/observer-sdk'
 import t from 'tap'
 import { GrowingJournal } from './growing-journal.js'
@@ -94,4 +95,27 @@ t.test('tail - OB-58 an error thrown into a pull that waits ends the iteration',
   const waiting = pulls.next()
   await t.rejects(pulls.throw(new Error('enough')), { message: 'enough' })
   t.same(await waiting, { done: true, value: undefined })
+})
+
+t.test('tail - OB-47 what was given up at the end of a segment is not missing', async t => {
+  const journal = new GrowingJournal(join(t.testdir({}), 'events'))
+  t.teardown(() => journal.close())
+  const tail = await openTail({ eventsDir: journal.eventsDir, cursors: memoryCursors() })
+  t.teardown(() => tail.close())
+  const changes = tail.changes()
+  const told = take(changes, seqs => seqs.includes(2))
+  journal.grow(1)
+  t.same(await told, { seqs: [2], gaps: [] })
+  const rolled = take(changes, seqs => seqs.includes(6))
+  journal.transaction(3, 2)
+  await turn()
+  journal.roll()
+  journal.grow(1)
+  t.same(await rolled, { seqs: [5, 6], gaps: [] })
+  const after = take(changes, seqs => seqs.includes(11))
+  journal.transaction(3, 2)
+  journal.seq += 1
+  journal.roll()
+  journal.grow(1)
+  t.same(await after, { seqs: [10, 11], gaps: [{ from: 9, to: 9, reason: 'missing' }] })
 })
