@@ -23,6 +23,12 @@ const REMOTE_FILE_SYSTEMS: ReadonlySet<number> = new Set([
   0x47504653, // GPFS
   0x786f4256, // VirtualBox shared folders
   0x7c7c6673, // Parallels shared folders
+  0xbacbacbc, // VMware shared folders
+  0x01161970, // GFS2
+  0x7461636f, // OCFS2
+  0x6b414653, // AFS of the kernel
+  0x73757245, // Coda
+  0x19830326, // BeeGFS
 ])
 
 /** Whether the system reports appends to this directory's files by others, as far as can be known. */
