@@ -9,7 +9,7 @@ import { beginningOf } from '../../dist/cli/tail/flow/start.js'
 import type { Plan } from '../../dist/cli/tail/plan.js'
 import { PastRecords } from '../../dist/cli/tail/read/history.js'
 import { Acquaintance } from '../../dist/cli/tail/read/last.js'
-import { facts, message } from './records.js'
+import { facts, message, record } from './records.js'
 
 const line = (seq: number): string => {
   const of = message(seq, { item_id: `river/${seq}` })
@@ -44,6 +44,34 @@ t.test('feed - CL-38 what comes while it is opened stands above its head, and is
     [3],
   )
   await feed.close()
+})
+
+t.test('feed - KS-28 KS-35 the cursor of an inbox moves with its messages', async t => {
+  const { append, eventsDir } = journal(t.testdir())
+  const put = (seq: number, item_type: string, item_id: string, payload: object): void => {
+    const { raw } = record(seq, { action: 'update', item_id, item_type })
+    const text = JSON.stringify({ ...raw, action: 'update', agent: 'river', item_id, item_type, payload })
+    appendFileSync(join(eventsDir, 'seg-00000001.jsonl'), `${text}\n`)
+  }
+  const armed = { cursor: 1, floor: 1, persona: 'river', schema_version: 1, state: 'up', watched: true }
+  put(3, 'persona', 'river', armed)
+  const feed = await openFeed(eventsDir, { kind: 'head' }, { keepsLines: false, onDrained: () => {} })
+  t.teardown(() => feed.close())
+  t.equal(feed.cursorOf('river'), 2, 'of what stands there')
+  t.equal(feed.cursorOf('nobody'), undefined)
+  const after = async (seq: number): Promise<number | undefined> => {
+    while (((await feed.next())?.reached.seq ?? seq) < seq);
+    return feed.cursorOf('river')
+  }
+  append(4)
+  t.equal(await after(4), 4, 'and of what comes')
+  const pin = { cursor_at: 2, kind: 'bounded-window', persona: 'river', reason: 'r', schema_version: 1 }
+  put(5, 'alert', 'river/bounded-window', { ...pin, status: 'open' })
+  t.equal(await after(5), 2, 'a pin holds it')
+  put(6, 'alert', 'river/bounded-window', { ...pin, status: 'cleared' })
+  t.equal(await after(6), 4)
+  put(7, 'persona', 'river', { ...armed, silent_to: 9 })
+  t.equal(await after(7), 9, 'a seed that lies ahead')
 })
 
 t.test('beginning - CL-23 --after-id of the newest message goes on after what was looked at', t => {

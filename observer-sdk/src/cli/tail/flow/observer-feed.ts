@@ -1,9 +1,9 @@
 import type { ReadRecord } from '@kim/manifest'
-import { cursorIn } from '../../../announce/monitor-event.js'
 import type { CursorStore } from '../../../cursors/cursor.js'
-import { type Observer, openObserverWith } from '../../../observer.js'
+import { openObserverWith } from '../../../observer.js'
 import type { DeriveLimits, Snapshot } from '../../../tail/derive.js'
 import { JournalSource } from '../../../tail/journal-source.js'
+import { cursorOf } from './cursor-of.js'
 import type { Feed, FeedStart } from './feed.js'
 
 /** For modes that do not print the stored line. */
@@ -89,9 +89,4 @@ function cursorsOf(start: FeedStart): CursorStore {
     },
     save: () => {},
   }
-}
-
-function cursorOf(observer: Observer, persona: string): number | undefined {
-  const payload = observer.state.get('persona', persona)?.payload
-  return payload === undefined || payload === null ? undefined : cursorIn(payload)
 }
