@@ -111,6 +111,8 @@ t.test('usage - what can never work is refused, with the way out', t => {
     ['--after-id', '5'],
     ['--after-id', 'river'],
     ['--exec', 'x'],
+    ['--exec', '', '--consumer', 'c'],
+    ['--exec', ' ', '--consumer', 'c'],
     ['--exec', 'x', '--consumer', 'c', '--commit', 'ack'],
     ['--commit', 'ack'],
     ['--start', 'new'],

@@ -57,6 +57,9 @@ export function planOf(input: Input, verbs: readonly string[], around: Surroundi
   }
   const position = positionOf(input, personas, around.nowMs)
   const exec = input.text('exec')
+  if (exec?.trim() === '') {
+    throw usageError('--exec names no command', 'such as --exec "my-consumer --once"')
+  }
   if (exec !== undefined && position.kind !== 'consumer') {
     throw usageError('--exec needs --consumer NAME', 'its cursor remembers what was acknowledged')
   }
