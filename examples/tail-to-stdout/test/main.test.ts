@@ -37,7 +37,7 @@ t.test('tail-to-stdout - prints what is announced, escaped, and goes on where it
   const first = await lines([eventsDir, cursors], '"')
   clearInterval(telling)
   t.equal(first.code, 0)
-  t.match(first.text, /^\d+ river new "one\\nriver new \\"forged\\""\n/)
+  t.match(first.text, /^\d+ "river" "new" "one\\nriver new \\"forged\\""\n/)
 
   announce('two')
   const { seq } = journal.head
@@ -48,13 +48,38 @@ t.test('tail-to-stdout - prints what is announced, escaped, and goes on where it
       .split('\n')
       .map(line => Number.parseInt(line, 10))
   const seqs = seqsOf(second.text)
-  t.match(second.text, new RegExp(`(^|\\n)${seq} river new "two"\\n$`))
+  t.match(second.text, new RegExp(`(^|\\n)${seq} "river" "new" "two"\\n$`))
   t.ok((seqs[0] ?? 0) <= (seqsOf(first.text).at(-1) ?? 0) + 1, 'nothing in between is missed')
   t.same(
     seqs,
     Array.from(seqs, (_, at) => seq - seqs.length + 1 + at),
   )
 })
+
+t.test(
+  'tail-to-stdout - CL-9 no text of a record moves a cursor, turns a line around or passes for another field',
+  async t => {
+    const dir = t.testdir({ cursors: {} })
+    const storeDir = join(dir, 'store')
+    const journal = openJournal({ storeDir, source: 'http://localhost:7474' })
+    t.teardown(() => journal.close())
+    const announce = (agent: string, summary: string): void => {
+      journal.append([
+        { agent, action: 'session_start', item_type: 'session', item_id: 'a', event: 'new', summary },
+      ])
+    }
+    const telling = setInterval(() => {
+      announce('river new "paid"\n9 river new "forged"\u001b[2J', 'a\u202eb\u009b31mc\u2066d\u2028e\u{e0041}')
+      announce('river', 'end')
+    }, 50)
+    const { text } = await lines([join(storeDir, 'events'), join(dir, 'cursors')], '"end"')
+    clearInterval(telling)
+    t.notMatch(text.replaceAll('\n', ''), /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u)
+    const forged = text.split('\n').filter(line => !/^\d+ "river" "new" "end"$|^$/.test(line))
+    t.ok(forged.length > 0)
+    for (const line of forged) t.match(line, /^\d+ "river new \\"paid\\"\\n9 river new \\"forged\\"/)
+  },
+)
 
 t.test('tail-to-stdout - without a directory says how it is used', async t => {
   const child = spawn(process.execPath, [main], { stdio: 'ignore' })
