@@ -97,6 +97,36 @@ t.test('extension - shows unread mail, redraws stale sections only, and keeps it
   t.equal(shown.providers.size, 0)
 })
 
+t.test('extension - goes on announcing while a warning waits to be closed', async t => {
+  const storeDir = join(t.testdir(), 'store')
+  settings.set('eventsDir', join(storeDir, 'events'))
+  const journal = openJournal({ storeDir, source: 'http://localhost:7474' })
+  t.teardown(() => journal.close())
+  const ahead = { seq: journal.head.seq + 1000, checkpoint_seq: 0, writer: null }
+  const saved: string[] = []
+  const subscriptions: { dispose(): unknown }[] = []
+  const workspaceState = {
+    get: (key: string) => (key.startsWith('kim.observer.cursor.') ? ahead : undefined),
+    update: async (key: string) => void saved.push(key),
+  }
+  shown.messages.length = 0
+  await activate({ subscriptions, workspaceState } as unknown as Parameters<typeof activate>[0])
+  t.ok(await until(() => shown.messages.some(text => text.endsWith(' are gone'))), 'a gap is told')
+  journal.append([
+    {
+      agent: 'river',
+      action: 'session_start',
+      item_type: 'session',
+      item_id: 'a',
+      event: 'new',
+      summary: 's',
+    },
+  ])
+  t.ok(await until(() => shown.messages.some(text => text.endsWith(' new'))), 'and what came after it')
+  t.ok(saved.length > 0, 'its place is kept')
+  for (const each of subscriptions.reverse()) await each.dispose()
+})
+
 t.test('extension - without a configured directory does nothing', async t => {
   settings.clear()
   const before = shown.bars.length

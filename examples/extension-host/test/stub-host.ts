@@ -54,6 +54,12 @@ export const workspace = {
 
 const say = async (message: string): Promise<void> => void shown.messages.push(message)
 
+/** A notification stays until somebody closes it: only then does the host answer. */
+const ask = (message: string): Promise<void> => {
+  shown.messages.push(message)
+  return new Promise(() => {})
+}
+
 export const window = {
   createStatusBarItem: (): StubBar => {
     const bar = new StubBar()
@@ -65,6 +71,6 @@ export const window = {
     return { dispose: () => shown.providers.delete(id) }
   },
   setStatusBarMessage: say,
-  showWarningMessage: say,
-  showErrorMessage: say,
+  showWarningMessage: ask,
+  showErrorMessage: ask,
 }
