@@ -107,10 +107,11 @@ t.test('kim-tail -f - CL-27 a persona nobody has is said once, and waited for', 
   const clock = { wallMs: () => Date.now() - 2.5 * 3_600_000, monoMs: () => performance.now() }
   const journal = openJournal({ storeDir: store, source: 'http://localhost:7474', clock })
   append(journal, 1, 1)
-  const following = new Following(root, ['--store', store, '-f', '-p', 'rivre,river', '-o', 'agent'])
-  const [ready, waiting] = await following.have(3)
+  const following = new Following(root, ['--store', store, '-f', '-p', 'rivre,river,lom', '-o', 'agent'])
+  const [ready, waiting, other] = await following.have(4)
   t.match(ready, /^kim ready seq=\d+ backlog=1 oldest=2h producer=unknown$/)
   t.match(waiting, /^kim waiting reason=no_persona .*did you mean river/)
+  t.match(other, /^kim waiting reason=no_persona text="no persona \\"lom\\""$/, 'each of them')
   append(journal, 2, 2)
   await following.until(({ lines }) => lines.some(text => text.includes('river:new:2')))
   const { code, stdout } = await stop(following)
@@ -128,6 +129,9 @@ t.test('kim-tail -f - a store deleted under it is waited for; the new one goes o
   await following.have(3)
   first.close()
   rmSync(store, { recursive: true })
+  await following.until(({ stderr }) =>
+    stderr.includes(`the journal at ${store}/events is gone; waiting for it`),
+  )
   const second = open(store)
   append(second, 50, 52)
   await following.have(6)
@@ -138,6 +142,26 @@ t.test('kim-tail -f - a store deleted under it is waited for; the new one goes o
   await following.have(7)
   t.equal((await stop(following)).code, 143)
   second.close()
+})
+
+t.test('kim-tail -o agent - CL-27 CL-37 a store deleted under it is told each time it goes', async t => {
+  const root = t.testdir()
+  const store = join(root, 'store')
+  const following = new Following(root, ['--store', store, '-f', '-o', 'agent'])
+  const waiting = 'kim waiting reason=no_store'
+  const waits = (): number => following.lines.filter(text => text === waiting).length
+  await following.until(() => waits() === 1)
+  for (const round of [1, 2]) {
+    const journal = open(store)
+    append(journal, round, round)
+    await following.until(({ lines }) => lines.some(text => text.includes(`river:new:${round} `)))
+    t.equal(waits(), round)
+    journal.close()
+    rmSync(store, { recursive: true })
+    await following.until(() => waits() === round + 1)
+  }
+  await stop(following)
+  t.equal(waits(), 3)
 })
 
 t.test('kim-tail --consumer - CL-24 goes on where it was, whatever ended it', async t => {

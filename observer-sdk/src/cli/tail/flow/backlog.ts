@@ -1,3 +1,4 @@
+import type { KimError } from '@kim/manifest'
 import { type Entry, isNote } from '../entry.js'
 import { noPersona } from '../missing.js'
 import type { Plan } from '../plan.js'
@@ -72,13 +73,22 @@ async function knownPersonas(past: PastRecords, signal: AbortSignal): Promise<Se
   return names
 }
 
-/** Refuses a name that no record is about; the look may have ended before it came to the records that are. */
-export async function requireKnown(past: PastRecords, met: Acquaintance, signal: AbortSignal): Promise<void> {
-  if (met.unmet.length === 0) return
+/** A refusal for each name that no record is about; none where the look ended before it came to the records that are. */
+export async function unknownPersonas(
+  past: PastRecords,
+  met: Acquaintance,
+  signal: AbortSignal,
+): Promise<readonly KimError[]> {
+  if (met.unmet.length === 0) return []
   const known = await knownPersonas(past, signal)
-  if (signal.aborted) return
-  const stranger = met.unmet.find(name => !known.has(name))
-  if (stranger !== undefined) throw noPersona(stranger, known)
+  if (signal.aborted) return []
+  return met.unmet.filter(name => !known.has(name)).map(name => noPersona(name, known))
+}
+
+/** Refuses the first of them. */
+export async function requireKnown(past: PastRecords, met: Acquaintance, signal: AbortSignal): Promise<void> {
+  const [refusal] = await unknownPersonas(past, met, signal)
+  if (refusal !== undefined) throw refusal
 }
 
 /** How much waits, and since when. */

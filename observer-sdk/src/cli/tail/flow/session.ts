@@ -10,7 +10,7 @@ import { Acquaintance } from '../read/last.js'
 import { MissingSegments } from '../read/missing-segments.js'
 import type { StoreLocation } from '../store-location.js'
 import { formatToken } from '../where/cursor-token.js'
-import { backlogOf, entriesBehind, pastEntries, readFrom, requireKnown } from './backlog.js'
+import { backlogOf, entriesBehind, pastEntries, readFrom, unknownPersonas } from './backlog.js'
 import { type Claim, claimCursor } from './claim.js'
 import { Committer } from './commit.js'
 import { type End, endOf, exitCodeOf } from './end.js'
@@ -21,6 +21,7 @@ import { Printer } from './printer.js'
 import { Progress } from './progress.js'
 import type { Gap } from './reporter.js'
 import { type Beginning, beginningOf } from './start.js'
+import { StoreWatch } from './store-watch.js'
 import { tellGap } from './tell-gap.js'
 import { Timetable } from './timetable.js'
 import { Wake } from './wake.js'
@@ -73,6 +74,7 @@ class Session {
   readonly #progress: Progress
   readonly #committer: Committer
   readonly #timetable: Timetable
+  readonly #store: StoreWatch
   /** Ends a look at what stands there. */
   readonly #looking: AbortSignal
   /** Aborted by the end, whatever it is. */
@@ -89,7 +91,7 @@ class Session {
 
   constructor(parts: Parts) {
     this.#parts = parts
-    const { beginning, claim, feed, io, printer } = parts
+    const { beginning, claim, feed, io, location, printer } = parts
     const { start } = beginning
     const from = start.kind === 'head' ? feed.head : start
     this.#progress = new Progress(from.seq, from.writer, feed.head.checkpointSeq)
@@ -97,6 +99,7 @@ class Session {
     const { begin } = claim
     if (begin !== undefined) this.#begins = () => this.#storeBegin(begin)
     this.#committer = new Committer(claim.save, () => this.#place(), claim.stored)
+    this.#store = new StoreWatch(feed, location.eventsDir, printer.report)
     this.#looking = lookEnd(io.signal, printer.stop)
     this.#timetable = new Timetable({ ...parts, progress: this.#progress }, performance.now())
   }
@@ -132,7 +135,7 @@ class Session {
 
   /** Says how things stand, and prints what is selected of what stands there. */
   async #begin(): Promise<void> {
-    const { beginning, feed, io, location, plan, printer } = this.#parts
+    const { beginning, feed, io, plan, printer } = this.#parts
     const { report } = printer
     if (printer.stop.isDone) this.end('met')
     const met = new Acquaintance(plan.selection.personas)
@@ -145,9 +148,7 @@ class Session {
         producer: this.#timetable.producer,
       })
     }
-    if (!feed.exists)
-      report.say('waiting', `no journal at ${location.eventsDir} yet; waiting for it`, { reason: 'no_store' })
-    else await this.#checkPersonas(met)
+    if (this.#store.begin()) await this.#checkPersonas(met)
     if (beginning.isNew) {
       // A deadline leaves it the time to begin: else one that is too short would keep it from that for ever.
       const { backlog: passed } = await backlogOf(this.#behind(0, undefined, io.signal), Date.now())
@@ -212,14 +213,10 @@ class Session {
     const { feed, past, plan, printer } = this.#parts
     const known = new Set(feed.personas())
     if (past === undefined || met.unmet.every(name => known.has(name))) return
-    try {
-      await requireKnown(past, met, this.#looking)
-    } catch (error) {
-      if (!plan.follow || !(error instanceof KimError)) throw error
-      printer.report.say('waiting', `${error.message}; waiting for it`, {
-        reason: error.code,
-        text: error.message,
-      })
+    for (const error of await unknownPersonas(past, met, this.#looking)) {
+      if (!plan.follow) throw error
+      const { code, message } = error
+      printer.report.say('waiting', `${message}; waiting for it`, { reason: code, text: message })
     }
   }
 
@@ -227,6 +224,7 @@ class Session {
     this.#pull()
     while (this.#end === undefined) {
       await this.#wake.sleep(this.#timetable.dues, () => performance.now())
+      this.#store.look()
       const arrived = this.#arrived
       if (arrived !== undefined) {
         this.#arrived = undefined
