@@ -6,7 +6,7 @@ export function completionCommand(program: () => Program): Command {
   return {
     name: 'completion',
     about: 'Print a completion script.',
-    positionals: [{ name: 'shell', about: SHELLS.join(', ') }],
+    positionals: [{ name: 'shell', about: SHELLS.join(', '), choices: SHELLS }],
     flags: [],
     load: async () => ({
       run: (input, io) => {

@@ -1,4 +1,4 @@
-import type { Program } from './flag-table.js'
+import type { Command, Program } from './flag-table.js'
 import { COMMON_FLAGS } from './parse.js'
 import { usageError } from './usage-error.js'
 
@@ -35,27 +35,48 @@ function bash(program: Program, id: string): string {
   const named = program.commands.filter(command => command.name !== '')
   const cases = named
     .toSorted((a, b) => b.name.length - a.name.length)
-    .map(command => `    "${command.name} "*) words="${flagsOf(program, command.name).join(' ')}" ;;`)
+    .map(command => bashCase(`"${command.name} "*`, command, flagsOf(program, command.name)))
   const top = [...new Set(named.map(command => command.name.split(' ')[0]))].join(' ')
   const second = new Map<string, string[]>()
   for (const command of named) {
     const [first, next] = command.name.split(' ')
     if (first !== undefined && next !== undefined) second.set(first, [...(second.get(first) ?? []), next])
   }
+  const common = program.commands.find(command => command.name === '')
   const groups = [...second].map(([first, next]) => `    "${first} "*) words="${next.join(' ')}" ;;`)
   return [
     `_${id}() {`,
     // biome-ignore lint/suspicious/noTemplateCurlyInString: the shell expands these, not we
-    '  local line="${COMP_WORDS[*]:1} " current="${COMP_WORDS[COMP_CWORD]}" words',
+    '  local line="${COMP_WORDS[*]:1} " current="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD - 1]}" words',
+    '  # "--flag=value" is three words to the shell.',
+    '  if [ "$current" = "=" ]; then current=""',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the shell expands these, not we
+    '  elif [ "$before" = "=" ]; then before="${COMP_WORDS[COMP_CWORD - 2]}"; fi',
     '  case "$line" in',
     ...cases,
     ...groups,
-    `    *) words="${[top, ...flagsOf(program, '')].join(' ')}" ;;`,
+    bashCase('*', common, [top, ...flagsOf(program, '')]),
     '  esac',
     '  COMPREPLY=($(compgen -W "$words" -- "$current"))',
     '}',
     '',
   ].join('\n')
+}
+
+/** Behind a flag that takes a value come its values, where they are known; else nothing, so that the shell offers files. */
+function bashCase(pattern: string, command: Command | undefined, words: readonly string[]): string {
+  const behind = new Map<string, string[]>()
+  for (const { choices = [], kind, name, short } of command?.flags ?? []) {
+    if (kind === 'boolean') continue
+    const values = choices.join(' ')
+    const names = short === undefined ? [`--${name}`] : [`--${name}`, `-${short}`]
+    behind.set(values, [...(behind.get(values) ?? []), ...names])
+  }
+  const own = (command?.positionals ?? []).flatMap(({ choices = [] }) => choices)
+  const all = `words="${[...own, ...words].join(' ')}" ;;`
+  if (behind.size === 0) return `    ${pattern}) ${all}`
+  const cases = [...behind].map(([values, names]) => `      ${names.join('|')}) words="${values}" ;;`)
+  return [`    ${pattern}) case "$before" in`, ...cases, `      *) ${all}`, '      esac ;;'].join('\n')
 }
 
 function fish(program: Program): string {
@@ -72,6 +93,9 @@ function fish(program: Program): string {
         `complete -c ${program.name} -f -n ${quote(before)} -a ${quote(own.at(-1) ?? '')} -d ${quote(command.about)}`,
       )
     }
+    const offered = (command.positionals ?? []).flatMap(({ choices = [] }) => choices)
+    if (offered.length > 0)
+      lines.push(`complete -c ${program.name} -f -n ${quote(seen)} -a ${quote(offered.join(' '))}`)
     for (const flag of [...command.flags, ...COMMON_FLAGS]) {
       const short = flag.short === undefined ? '' : ` -s ${flag.short}`
       const choices = flag.choices === undefined ? '' : ` -a ${quote(flag.choices.join(' '))}`

@@ -37,6 +37,10 @@ export interface Positional {
   readonly many?: true
   /** What it means, as with a flag. */
   readonly kind?: 'path'
+  /** Help is silent about it: a flag that it belongs to tells it. */
+  readonly hidden?: true
+  /** What completion offers for it. */
+  readonly choices?: readonly string[]
 }
 
 /** One command: its words, its flags, and where its code is. */

@@ -25,7 +25,17 @@ const program: Program = {
     {
       name: 'status',
       about: 'how it is',
-      flags: [{ name: 'output', kind: 'string', choices: ['short'], about: 'how' }],
+      flags: [
+        { name: 'output', short: 'o', kind: 'string', choices: ['short', 'json'], about: 'how' },
+        { name: 'store', kind: 'path', about: 'where' },
+      ],
+      load,
+    },
+    {
+      name: 'speak',
+      about: 'say it',
+      positionals: [{ name: 'tongue', about: 'how', choices: ['bash', 'fish'] }],
+      flags: [],
       load,
     },
   ],
@@ -56,5 +66,12 @@ t.test('completion - bash offers what fits the words so far', { skip: bash ? fal
   t.same(complete(['kim-test', 'journal', '']), ['verify', 'stats'])
   t.same(complete(['kim-test', 'journal', 'verify', '--j']), ['--json'])
   t.same(complete(['kim-test', 'status', '--o']), ['--output'])
+  t.same(complete(['kim-test', 'status', '-o', '']), ['short', 'json'], 'a value, where one is to come')
+  t.same(complete(['kim-test', 'status', '--output', 'j']), ['json'])
+  t.same(complete(['kim-test', 'status', '--output', '=', 'sh']), ['short'])
+  t.same(complete(['kim-test', 'status', '--output', '=']), ['short', 'json'])
+  t.same(complete(['kim-test', 'status', '--store', '']), [''], 'of a file the shell knows more')
+  t.same(complete(['kim-test', 'status', '--store', 'x', '--o']), ['--output'])
+  t.same(complete(['kim-test', 'speak', 'f']), ['fish'])
   t.end()
 })
