@@ -20,12 +20,13 @@ async function programHelp(program: Program, columns: number): Promise<string> {
 }
 
 async function commandHelp(program: Program, command: Command, columns: number): Promise<string> {
-  const words = (command.positionals ?? []).map(word => {
+  const told = (command.positionals ?? []).filter(word => word.hidden !== true)
+  const words = told.map(word => {
     const name = word.many === true ? `${word.name}...` : word.name
     return word.optional === true ? `[${name}]` : `<${name}>`
   })
   const line = [program.name, command.name, ...words, '[flags]'].filter(Boolean).join(' ')
-  const about = (command.positionals ?? []).map(word => `  ${word.name}  ${word.about}`)
+  const about = told.map(word => `  ${word.name}  ${word.about}`)
   const parser = await parserOf(program, [`${command.about}\n\nUsage: ${line}`, ...about].join('\n'))
   addFlags(parser, command.flags)
   const others = command.name === '' ? program.commands.filter(other => other.name !== '') : []

@@ -134,7 +134,7 @@ function convert(flag: Flag, texts: readonly string[], source: string, help: str
   const number = parse(text)
   if (number === undefined) throw usageError(`${source} takes ${example[flag.kind]}, not "${text}"`, help)
   if ((flag.min !== undefined && number < flag.min) || (flag.max !== undefined && number > flag.max)) {
-    throw usageError(`${source} must be from ${flag.min ?? 'any'} to ${flag.max ?? 'any'}, not ${text}`, help)
+    throw usageError(`${source} must be ${rangeOf(flag)}, not ${text}`, help)
   }
   return number
 }
@@ -201,4 +201,9 @@ function inputOf(
     positional: name => positional(name)[0],
     positionals: positional,
   }
+}
+
+function rangeOf({ max, min }: Pick<Flag, 'max' | 'min'>): string {
+  if (max === undefined) return `at least ${min}`
+  return min === undefined ? `at most ${max}` : `from ${min} to ${max}`
 }

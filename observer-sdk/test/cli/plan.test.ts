@@ -141,7 +141,8 @@ t.test('usage - what can never work is refused, with the way out', t => {
       hint: /^kim-tail s\w+ …/,
     })
   }
-  t.throws(() => plan(['-f', 'cursors']), { message: /no command "cursors"/ })
+  t.throws(() => plan(['cursors']), { message: /cursors needs one of its commands/, hint: /cursors ls/ })
+  t.throws(() => plan(['-f', 'cursors']), { message: /cursors needs one of its commands/ })
   t.end()
 })
 

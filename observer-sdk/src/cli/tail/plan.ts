@@ -113,6 +113,9 @@ function policyOf(input: Input, verbs: readonly string[]): PoisonPolicy {
   const tries = input.positional('tries')
   if (tries === undefined) return parsePolicy(policy)
   if (policy !== 'skip-after') {
+    const group = verbs.filter(verb => verb.startsWith(`${tries} `))
+    if (group.length > 0)
+      throw usageError(`kim-tail ${tries} needs one of its commands`, `they are: ${group.join(', ')}`)
     throw usageError(
       `kim-tail has no command "${tries}"${didYouMean(tries, verbs)}`,
       `the commands are: ${verbs.join(', ')}`,

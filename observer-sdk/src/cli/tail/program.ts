@@ -31,7 +31,9 @@ export const program: Program = {
     {
       name: '',
       about: 'Print what stands in the journal; with -f, go on with what comes.',
-      positionals: [{ name: 'tries', about: 'the N of "--on-poison skip-after N"', optional: true }],
+      positionals: [
+        { name: 'tries', about: 'the N of "--on-poison skip-after N"', optional: true, hidden: true },
+      ],
       flags: TAIL_FLAGS,
       examples: [
         ['kim-tail -p river', 'the last ten entries of one persona'],
