@@ -6,6 +6,7 @@ import {
   parseBytes,
   parseDuration,
   progressLine,
+  safeJson,
   safeText,
   shellWord,
   startProgress,
@@ -36,6 +37,10 @@ t.test('text - nothing in a message can move the cursor, forge a line or reverse
   ])
     t.match(safeText(`a${hidden}b`), /^a\\u\{?[\da-f]+\}?b$/, 'CL-9 invisible')
   t.equal(safeText('❤\ufe0f \u0600'), '❤\ufe0f \u0600', 'what is seen stays')
+  // Half a byte each: a run of them carries any text, unseen.
+  t.equal(safeText('a\ufe04\ufe08\ufe06b'), 'a\ufe04\\ufe08\\ufe06b', 'one for one sign')
+  t.equal(safeText('\ufe0fa \ufe00'), '\\ufe0fa \\ufe00', 'and none where there is no sign')
+  t.equal(safeJson('"a\ufe04\ufe08 \ufe06"'), '"a\ufe04\\ufe08 \\ufe06"')
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), text => {
       return !/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/.test(safeText(text))

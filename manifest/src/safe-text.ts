@@ -7,9 +7,10 @@ export function safeText(text: string): string {
   return text.replace(UNSAFE, escapeCharacter)
 }
 
-// Left as they are: signs of Arabic and other scripts that format and are seen, and what turns a sign into an emoji.
+// Left as they are: signs of Arabic and other scripts that format and are seen, and what turns a sign into an emoji: one
+// behind a sign, as a run of them is seen by nobody and can carry any text.
 const UNSAFE =
-  /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u2800]|(?![\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u{110bd}\u{110cd}])\p{Cf}|(?![\ufe00-\ufe0f])\p{Default_Ignorable_Code_Point}/gu
+  /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u2800]|(?![\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u{110bd}\u{110cd}])\p{Cf}|(?<=^|\s|[\ufe00-\ufe0f])[\ufe00-\ufe0f]|(?![\ufe00-\ufe0f])\p{Default_Ignorable_Code_Point}/gu
 
 const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }
 
