@@ -60,6 +60,22 @@ t.test('activity - KS-71 an open pin leaves what lies above it unknown', t => {
   t.end()
 })
 
+t.test('activity - KS-71 an inbox that is watched no more leaves unknown what came to it since', t => {
+  const entities = [persona('argus'), persona('loom', { watched: false }), message('loom', 3, 'river')]
+  t.match(judgeActivity('river', 5, entities), { answer: 'unknown', why: /loom is not watched any more/ })
+  t.equal(judgeActivity('river', 2, entities).answer, 'yes')
+  t.equal(judgeActivity('river', 5, [persona('loom', { watched: true })]).answer, 'no')
+  t.end()
+})
+
+t.test('personas - of one that is watched no more nobody knows how it is', t => {
+  t.match(personaRows([persona('river', { watched: true }), persona('loom', { watched: false })]), [
+    { persona: 'loom', state: 'unknown', watched: false },
+    { persona: 'river', state: 'up', watched: true },
+  ])
+  t.end()
+})
+
 t.test('activity - without a finished first contact nothing is known', t => {
   t.equal(judgeActivity('river', 5, []).answer, 'unknown')
   t.equal(judgeActivity('river', 5, [message('argus', 3, 'loom')]).answer, 'unknown')
@@ -89,6 +105,7 @@ t.test('personas - unread, newest, state and alerts, by name', t => {
       newest_id: null,
       newest_from: null,
       state: 'unknown',
+      watched: true,
       open_alerts: [],
     },
     {
@@ -99,6 +116,7 @@ t.test('personas - unread, newest, state and alerts, by name', t => {
       newest_id: null,
       newest_from: null,
       state: 'down',
+      watched: true,
       open_alerts: [],
     },
     {
@@ -109,6 +127,7 @@ t.test('personas - unread, newest, state and alerts, by name', t => {
       newest_id: 9,
       newest_from: 'loom',
       state: 'up',
+      watched: true,
       open_alerts: ['bounded-window'],
     },
   ])

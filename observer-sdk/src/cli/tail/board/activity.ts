@@ -20,6 +20,7 @@ export function judgeActivity(author: string, sinceId: number, entities: Iterabl
   let pin: number | undefined
   let unfinished: string | undefined
   let unread: string | undefined
+  let left: string | undefined
   const inboxes = new Set<string>()
   const settled = new Set<string>()
   for (const { item_id, item_type, payload } of entities) {
@@ -31,6 +32,7 @@ export function judgeActivity(author: string, sinceId: number, entities: Iterabl
       if (id !== undefined && textIn(payload, 'from') === author) lastId = Math.max(lastId ?? 0, id)
     } else if (item_type === 'persona') {
       inboxes.add(inbox)
+      if (payload?.['watched'] === false) left = inbox
       const own = floorOf(payload)
       if (own === undefined) unfinished = inbox
       else {
@@ -51,6 +53,8 @@ export function judgeActivity(author: string, sinceId: number, entities: Iterabl
   if (sinceId < floor) return tell('unknown', `ids below ${floor} are not all known`)
   // Whatever `sinceId` is, the question reaches beyond the pin.
   if (pin !== undefined) return tell('unknown', `ids above ${pin} are not all known yet`)
+  if (left !== undefined)
+    return tell('unknown', `${left} is not watched any more, and may have been written to`)
   if (unread !== undefined) return tell('unknown', `${unread} cannot be read`)
   return tell('no', `no message above ${sinceId} stands, and every id from ${floor} on is known`)
 }

@@ -12,8 +12,10 @@ export interface PersonaRow {
   /** Id of the newest message that stands; null without any. */
   readonly newest_id: number | null
   readonly newest_from: string | null
-  /** As the journal says: `up`, `down`, or `unknown` before first contact is finished. */
+  /** As the journal says: `up`, `down`, or `unknown` before first contact is finished and once it is watched no more. */
   readonly state: 'up' | 'down' | 'unknown'
+  /** False once the journal says that nobody asks for it any more. */
+  readonly watched: boolean
   readonly open_alerts: readonly string[]
 }
 
@@ -27,6 +29,7 @@ export function personaRows(entities: Iterable<BoardEntity>): PersonaRow[] {
       newestId: undefined,
       newestFrom: undefined,
       state: 'unknown' as const,
+      isWatched: true,
       alerts: [],
     }
     rows.set(persona, row)
@@ -42,7 +45,7 @@ export function personaRows(entities: Iterable<BoardEntity>): PersonaRow[] {
       rowOf(persona).alerts.push(textIn(payload, 'kind') ?? 'alert')
   }
   return [...rows]
-    .map(([persona, { alerts, newestFrom, newestId, state, unread, urgent }]) => ({
+    .map(([persona, { alerts, isWatched, newestFrom, newestId, state, unread, urgent }]) => ({
       persona,
       unread,
       unread_journal: unread,
@@ -50,6 +53,7 @@ export function personaRows(entities: Iterable<BoardEntity>): PersonaRow[] {
       newest_id: newestId ?? null,
       newest_from: newestFrom ?? null,
       state,
+      watched: isWatched,
       open_alerts: alerts.sort(),
     }))
     .sort((a, b) => (a.persona < b.persona ? -1 : 1))
@@ -61,6 +65,7 @@ interface Draft {
   newestId: number | undefined
   newestFrom: string | undefined
   state: PersonaRow['state']
+  isWatched: boolean
   readonly alerts: string[]
 }
 
@@ -76,5 +81,6 @@ function addMessage(row: Draft, payload: BoardEntity['payload']): void {
 function addPersona(row: Draft, payload: BoardEntity['payload']): void {
   row.urgent = countIn(payload, 'unread_urgent') ?? 0
   const state = payload?.['state']
-  row.state = state === 'up' || state === 'down' ? state : 'unknown'
+  row.isWatched = payload?.['watched'] !== false
+  row.state = row.isWatched && (state === 'up' || state === 'down') ? state : 'unknown'
 }

@@ -25,5 +25,5 @@ export function describePersona(row: PersonaRow): string {
   const from = row.newest_from === null ? '' : ` from ${safeText(row.newest_from)}`
   const alerts = row.open_alerts.length === 0 ? '' : `, alerts: ${row.open_alerts.map(safeText).join(' ')}`
   const urgent = row.unread_urgent === 0 ? '' : `, ${row.unread_urgent} urgent at the server`
-  return `${row.unread} unread in the journal${urgent}, ${newest}${from}, ${row.state}${alerts}`
+  return `${row.unread} unread in the journal${urgent}, ${newest}${from}, ${row.watched ? row.state : 'not watched any more'}${alerts}`
 }
