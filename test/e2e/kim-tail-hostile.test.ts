@@ -101,6 +101,23 @@ t.test('kim-tail - CL-9 names reach stderr and cursors ls escaped', t => {
   t.end()
 })
 
+t.test('kim-tail activity - CL-9 the name of what cannot be read forges no answer', t => {
+  const root = t.testdir()
+  const item_id = 'river/x\u001b[31m\u202e\nyes: argus since 3'
+  const odd = line(2, { item_id, item_type: 'message', payload: { id: 9, persona: 'river' } })
+  const store = write(join(root, 'store'), { 'events/seg-00000001.jsonl': persona + odd })
+  const asked = tail(root, ['activity', 'argus', '--since-id', '9', '--store', store])
+  t.equal(asked.code, 2)
+  const json = tail(root, ['activity', 'argus', '--since-id', '9', '--store', store, '--json']).stdout
+  t.notMatch(json, '\u202e')
+  t.match(JSON.parse(json), { why: `${item_id} cannot be read` })
+  t.match(
+    asked.stdout,
+    /^unknown: argus since 9: river\/x\\x1b\[31m\\u202e\\nyes: argus since 3 cannot be read\n$/,
+  )
+  t.end()
+})
+
 t.test('kim-tail activity - KS-71 nothing is ruled out where something is damaged or missing', t => {
   const root = t.testdir()
   const other = line(5, payload(5, { from: 'loom' }))

@@ -1,4 +1,4 @@
-import { type Input, type Io, safeText, usageError } from '@kim/cli-kit'
+import { type Input, type Io, safeJson, safeText, usageError } from '@kim/cli-kit'
 import type { AnomalyKind } from '@kim/manifest'
 import { listStore } from '../../../store/listing.js'
 import { openSegment } from '../../../store/store-files.js'
@@ -24,8 +24,8 @@ export async function run(input: Input, io: Io): Promise<number> {
   })
   io.stdout.write(
     input.bool('json')
-      ? `${JSON.stringify({ answer: found.answer, floor: found.floor ?? null, last_id: found.lastId ?? null, persona: author, since_id: sinceId, why: found.why })}\n`
-      : `${found.answer}: ${safeText(author)} since ${sinceId}: ${found.why}\n`,
+      ? `${safeJson(JSON.stringify({ answer: found.answer, floor: found.floor ?? null, last_id: found.lastId ?? null, persona: author, since_id: sinceId, why: found.why }))}\n`
+      : `${found.answer}: ${safeText(author)} since ${sinceId}: ${safeText(found.why)}\n`,
   )
   return code
 }
