@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
-import { mkdir, open, readFile, rename } from 'node:fs/promises'
+import { open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { cursorKey, KimError } from '@kim/manifest'
 import type { Cursor, CursorStore } from './cursor.js'
+import { makeDirectory } from './make-directory.js'
 
 /** Names that are the same file on every system. */
 const PLAIN = /^[a-z0-9_-]{1,100}$/
@@ -44,7 +45,7 @@ let temporary = 0
 
 /** Synced before it is renamed: after a power cut the old cursor or the new one is there, never half of one. */
 async function replace(directory: string, file: string, cursor: Cursor): Promise<void> {
-  await mkdir(directory, { recursive: true, mode: 0o700 })
+  makeDirectory(directory)
   temporary += 1
   const draft = `${file}.${process.pid}-${temporary}.tmp`
   const { checkpoint_seq, seq, writer } = cursor

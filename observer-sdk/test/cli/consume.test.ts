@@ -44,6 +44,15 @@ t.test('consumer file - CL-24 is private, whole, and comes back as it was', t =>
   t.end()
 })
 
+t.test('consumer file - where no directory can be made that is said at once', t => {
+  const root = t.testdir({ file: '' })
+  const nowhere = [join(root, 'file', 'x', 'y.json')]
+  // A place where Node's own way to make directories never comes to an end.
+  if (process.platform === 'linux') nowhere.push('/proc/nowhere/x/y.json')
+  for (const path of nowhere) t.throws(() => writeConsumer(path, place), { code: 'store_failed' }, path)
+  t.end()
+})
+
 t.test('consumer file - what is no cursor is refused, never taken for none', t => {
   const path = join(t.testdir(), 'c.json')
   for (const text of [

@@ -142,8 +142,6 @@ function floorOf({ state }: Observer): number | null {
     if (payload?.['kind'] === 'bounded-window' && payload['status'] === 'open') return null
   }
   for (const { payload } of state.values('persona')) {
-    // Whoever wrote to it since, nobody knows.
-    if (payload?.['watched'] === false) return null
     const own = payload?.['floor']
     const known = payload?.['known_from']
     if (isCount(own)) floor = Math.max(floor ?? 0, own, isCount(known) ? known : 0)

@@ -1,7 +1,7 @@
-import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { KimError, limits } from '@kim/manifest'
+import { makeDirectory } from '../../../cursors/make-directory.js'
 
 /** A consumer's name, held by this process. */
 export interface ConsumerLock {
@@ -28,7 +28,7 @@ const TOUCH_AHEAD_MS = 1_100
  */
 export async function lockConsumer(path: string, options: LockOptions): Promise<ConsumerLock> {
   const { lock } = await import('proper-lockfile')
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  makeDirectory(dirname(path))
   const stale = limits.consumerLockStaleMsMax
   const until = performance.now() + stale + TOUCH_AHEAD_MS + RETRY_MS
   for (let tries = 0; ; tries++) {

@@ -1,6 +1,7 @@
-import { closeSync, fdatasyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, fdatasyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { KimError, safeText } from '@kim/manifest'
+import { makeDirectory } from '../../../cursors/make-directory.js'
 
 /**
  * Puts a small private file in place, whole or not at all: after a power cut the old text or the new one is there.
@@ -27,7 +28,7 @@ export function replaceFile(path: string, text: string): void {
 }
 
 function replaceBy(draft: string, path: string, text: string): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  makeDirectory(dirname(path))
   const fd = openSync(draft, 'w', 0o600)
   try {
     writeSync(fd, text)
