@@ -1,7 +1,6 @@
 /** Opens an observer: source, state, delivery and the watch that keeps them going, and the end of all four. */
-import { realpathSync } from 'node:fs'
-import { dirname, resolve, sep } from 'node:path'
-import { type AnomalyKind, KimError, type ReadRecord } from '@kim/manifest'
+import type { AnomalyKind, ReadRecord } from '@kim/manifest'
+import { checkOptions } from './check-options.js'
 import type { CursorStore } from './cursors/cursor.js'
 import type { Change } from './deliver/change.js'
 import { Follower } from './deliver/follower.js'
@@ -94,7 +93,7 @@ export async function openObserver(options: ObserverOptions): Promise<Observer> 
 /** As `openObserver`, with a source, pace or clock of the caller's. */
 export async function openObserverWith(options: ObserverOptions, seams: ObserverSeams): Promise<Observer> {
   options.signal?.throwIfAborted()
-  refuseInside(options.cursors, options.eventsDir)
+  checkOptions(options)
   const observer = new JournalObserver(options, seams)
   await observer.open()
   return observer
@@ -238,27 +237,5 @@ function stableView(follower: Follower): StateView {
     },
     get: (itemType, itemId) => follower.state.get(itemType, itemId),
     values: itemType => follower.state.values(itemType),
-  }
-}
-
-/** A cursor inside the store would be a write into it. */
-export function refuseInside({ directory }: CursorStore, eventsDir: string): void {
-  if (directory === undefined) return
-  const store = dirname(realOf(eventsDir))
-  const cursors = realOf(directory)
-  if (cursors !== store && !cursors.startsWith(store.endsWith(sep) ? store : store + sep)) return
-  throw new KimError('usage', `cursors cannot be kept in ${directory}: that is inside the observed store`)
-}
-
-/** The real path of what exists of a path, with the rest as it stands. */
-function realOf(path: string): string {
-  const absolute = resolve(path)
-  try {
-    return realpathSync(absolute)
-  } catch {
-    const parent = dirname(absolute)
-    return parent === absolute
-      ? absolute
-      : resolve(realOf(parent), absolute.slice(parent.length).replace(/^[\\/]/, ''))
   }
 }

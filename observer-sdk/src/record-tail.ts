@@ -1,8 +1,9 @@
+import { checkOptions } from './check-options.js'
 import { parseCursor } from './cursors/cursor.js'
 import { BareFollower } from './deliver/bare-follower.js'
 import type { Change } from './deliver/change.js'
 import { Pulls } from './deliver/pulls.js'
-import { type ObserverOptions, refuseInside } from './observer.js'
+import type { ObserverOptions } from './observer.js'
 import { JournalSource } from './tail/journal-source.js'
 
 /** Records of one journal as they come, without a state: what it costs does not grow with what stands there. */
@@ -29,7 +30,7 @@ export async function openTailWith(
   options: TailOptions,
   { onIdle }: { readonly onIdle?: () => void },
 ): Promise<RecordTail> {
-  refuseInside(options.cursors, options.eventsDir)
+  checkOptions(options)
   const tail = new JournalTail(options, onIdle)
   await tail.open()
   return tail

@@ -13,6 +13,7 @@ import {
   type Observer,
   type ObserverOptions,
   openObserver,
+  openTail,
 } from '@kim/observer-sdk'
 import { openObserverWith } from '@kim/observer-sdk/internal'
 import t, { type Test } from 'tap'
@@ -474,6 +475,19 @@ t.test('directory - strange things under legal names are passed over (F6, RC-21)
   const observer = await observe(t, journal.eventsDir)
   t.equal(observer.state.size, 1)
   t.equal(observer.head.seq, 2)
+})
+
+t.test('options - what types would have refused is refused in words', async t => {
+  const { eventsDir } = journalIn(t)
+  const cursors = memoryCursors()
+  for (const [options, message] of [
+    [{ directory: eventsDir, cursors }, /^eventsDir must be/],
+    [{ eventsDir: '', cursors }, /^eventsDir must be/],
+    [{ eventsDir }, /^cursors must say/],
+    [{ eventsDir, cursors: {} }, /^cursors must say/],
+  ] as const)
+    for (const open of [openObserver, openTail])
+      await t.rejects(open(options as unknown as ObserverOptions), { code: 'usage', message })
 })
 
 t.test('cursors - inside the observed store they are refused: that would be a write into it', async t => {
