@@ -10,6 +10,7 @@ import { parseRate, RateGate } from '../../dist/cli/tail/flow/rate.js'
 import { StopWatch } from '../../dist/cli/tail/flow/stop.js'
 import { Every, Wake } from '../../dist/cli/tail/flow/wake.js'
 import { program } from '../../dist/cli/tail/program.js'
+import { message } from './records.js'
 
 const none = { count: undefined, matches: undefined, timeoutMs: undefined, deadlineMs: undefined }
 
@@ -148,6 +149,18 @@ t.test('health - CL-30 of as many inboxes as there can be, and of what is no obj
   t.equal(stateOf(JSON.stringify({ pid: process.pid, personas })), 'up')
   for (const text of ['[]', '3', 'null', '{"pid"']) t.equal(stateOf(text), 'unknown', text)
   t.end()
+})
+
+t.test('look - a terminal that nobody told its size is taken for one of 80 columns', async t => {
+  const { raw } = message(1, { summary: 'x'.repeat(200) })
+  const events = t.testdir({ 'seg-00000001.jsonl': `${JSON.stringify(raw)}\n` })
+  const shown = async (columns: number): Promise<string> => {
+    const stdout = Object.assign(new PassThrough(), { isTTY: true, columns })
+    const io = { stdout, stderr: new PassThrough(), env: {}, signal: new AbortController().signal }
+    t.equal(await runProgram(program, ['--events', events, '--no-color'], io), 0)
+    return String(stdout.read())
+  }
+  t.equal(await shown(0), await shown(80))
 })
 
 t.test('look - an empty selection is said to a person, and to nobody else', async t => {

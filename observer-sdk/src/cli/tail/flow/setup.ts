@@ -21,7 +21,8 @@ export async function rendererOf(plan: Plan, facts: JournalFacts, io: Io): Promi
       colour: wantsColour(color, io.env, isTerminal),
       prefix: prefix || (mode !== 'cat' && selection.personas.length !== 1),
       bodyChars,
-      columns: isTerminal ? (io.stdout.columns ?? 80) : undefined,
+      // A terminal that nobody told its size says 0.
+      columns: isTerminal ? io.stdout.columns || 80 : undefined,
     },
     monitor: { facts, contentChars: bodyChars, platform: process.platform },
   })
