@@ -39,6 +39,8 @@ type Values =
   | 'openTail'
   | 'payloadOf'
   | 'runExec'
+  | 'safeJson'
+  | 'safeText'
   | 'statsJournal'
   | 'statsText'
   | 'verdictText'

@@ -1,6 +1,5 @@
 // Prints a line for each announcement, and goes on where it stopped: main.js <events directory> [cursor directory]
-import { safeJson } from '@kim/manifest'
-import { fileCursors, memoryCursors, openObserver } from '@kim/observer-sdk'
+import { fileCursors, memoryCursors, openObserver, safeJson } from '@kim/observer-sdk'
 
 const [eventsDir, cursorDir] = process.argv.slice(2)
 if (eventsDir === undefined) {
