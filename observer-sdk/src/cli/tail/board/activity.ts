@@ -53,10 +53,9 @@ export function judgeActivity(author: string, sinceId: number, entities: Iterabl
   if (sinceId < floor) return tell('unknown', `ids below ${floor} are not all known`)
   // Whatever `sinceId` is, the question reaches beyond the pin.
   if (pin !== undefined) return tell('unknown', `ids above ${pin} are not all known yet`)
-  if (left !== undefined)
-    return tell('unknown', `${left} is not watched any more, and may have been written to`)
   if (unread !== undefined) return tell('unknown', `${unread} cannot be read`)
-  return tell('no', `no message above ${sinceId} stands, and every id from ${floor} on is known`)
+  const known = left === undefined ? '' : ` where an inbox is watched, as ${left} is no more`
+  return tell('no', `no message above ${sinceId} stands, and every id from ${floor} on is known${known}`)
 }
 
 /** The number in a message's name; not a number where it has none. */
