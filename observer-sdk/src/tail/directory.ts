@@ -5,6 +5,7 @@ import { eventsPaths, segmentName } from '@kim/manifest'
 import type { FileContent } from '../store/file-content.js'
 import { listStore, type StoreListing } from '../store/listing.js'
 import { type Failure, found, type Outcome } from '../store/outcome.js'
+import { listEntries } from '../store/read-only-fs.js'
 import { openSegment } from '../store/store-files.js'
 import { notifies } from '../watch/pace.js'
 import type { Glimpse } from '../watch/watch.js'
@@ -87,6 +88,8 @@ export class JournalDirectory {
   #listedMs = 0
   readonly #innerMs: number
   #lookedInside = Number.NEGATIVE_INFINITY
+  /** What stood in the directory itself at the last listing. */
+  #entries: string | undefined
   /** When the archive last changed, as of the last listing. */
   #archivedNs: bigint | undefined
   #tip: Tip | undefined
@@ -253,14 +256,15 @@ export class JournalDirectory {
       this.#isNear = undefined
     }
     let healed = this.passedOver.recovered(this.path)
-    if (isTouched || !this.#readable || !this.#isSettled(stat) || this.#isOtherInside()) {
+    const isSettled = this.#isSettled(stat)
+    if (isTouched || !this.#readable || this.#isOtherInside() || (!isSettled && this.#isOtherBeside())) {
       const failures = this.#failures
       changed = this.#list() || changed || failures !== this.#failures
       const came = this.passedOver.appeared(this.#listing.segments, number => this.known.has(number))
       healed = came || this.#failures < failures || healed
-      // Within one tick this leaves no trace either.
-      if (!isOther) replaced = this.#isReplaced()
     }
+    // Within one tick this leaves no trace either.
+    if (!isOther && (isTouched || !isSettled)) replaced = this.#isReplaced()
     this.#identity = identity
     this.#changedNs = stat.mtimeNs
     const tip = this.#lookAtTip()
@@ -279,6 +283,12 @@ export class JournalDirectory {
       healed,
       failures: this.#failures,
     }
+  }
+
+  /** Whether other names stand in the directory itself than at the last listing. A segment that is archived leaves it. */
+  #isOtherBeside(): boolean {
+    this.#listedMs = Date.now()
+    return entriesIn(this.path) !== this.#entries
   }
 
   /** What changes in a subdirectory, or that one can be read again, leaves no trace in this one. */
@@ -304,6 +314,7 @@ export class JournalDirectory {
     this.#lookedInside = performance.now()
     // Asked for first: what comes while it is listed makes it another one at the next look.
     this.#archivedNs = changedNs(eventsPaths(this.path).archive)
+    this.#entries = entriesIn(this.path)
     const listed = listStore(this.path)
     const before = this.#listing
     const wasReadable = this.#readable
@@ -338,6 +349,12 @@ export class JournalDirectory {
     const now = identityOf(join(this.path, newest.name))
     return now === undefined ? undefined : { number: newest.number, ...now }
   }
+}
+
+/** What stands in a directory, by name and kind; undefined if that cannot be seen. */
+function entriesIn(path: string): string | undefined {
+  const entries = listEntries(path)
+  return entries.ok ? entries.value.map(({ kind, name }) => `${name}/${kind}`).join() : undefined
 }
 
 /** When a directory last changed; undefined if there is none, or none can be seen. */

@@ -1,7 +1,7 @@
 // How a directory is looked at, where it takes more than a listing at each look.
 import { mkdirSync, renameSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { segmentName } from '@kim/manifest'
+import { eventsPaths, segmentName } from '@kim/manifest'
 import t, { type Test } from 'tap'
 import { JournalDirectory } from '../../dist/tail/directory.js'
 import { notifies } from '../../dist/watch/pace.js'
@@ -19,6 +19,28 @@ function foundWithoutTrace(t: Test, changed: number): readonly number[] {
   directory.look()
   return directory.listing.segments.map(({ number }) => number)
 }
+
+t.test('directory - OB-21 an archive of any size is not listed for what a tick may hide beside it', t => {
+  for (const [innerMs, found] of [
+    [undefined, []],
+    // As when it is time to look inside.
+    [0, [1]],
+  ] as const) {
+    const eventsDir = join(t.testdir({}), 'events')
+    const { archive } = eventsPaths(eventsDir)
+    mkdirSync(archive, { recursive: true })
+    utimesSync(archive, 1, 1)
+    const directory = new JournalDirectory(eventsDir, innerMs)
+    directory.look()
+    writeFileSync(join(archive, segmentName(1)), '')
+    directory.look()
+    t.same(
+      directory.listing.segments.map(({ number }) => number),
+      found,
+    )
+  }
+  t.end()
+})
 
 const now = (): number => Math.floor(Date.now() / 1000)
 
