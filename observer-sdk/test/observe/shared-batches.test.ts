@@ -38,42 +38,36 @@ t.test('shared batches - what one observer read, another takes', async t => {
   t.same(seqs(first.reader.read(BYTES)), [5, 6])
 })
 
+/** What two readers are given, each batch once for both, where so much is asked for at a time. */
+function readByTwo(t: Test, { eventsDir }: GrowingJournal, bytes: number): Batch[] {
+  const first = readerOf(eventsDir)
+  const second = readerOf(eventsDir)
+  const batches: Batch[] = []
+  do {
+    batches.push(first.reader.read(bytes))
+    t.equal(second.reader.read(bytes), batches.at(-1))
+  } while (batches.at(-1)?.more === true)
+  return batches
+}
+
+const upTo = (last: number): number[] => Array.from({ length: last }, (_, i) => i + 1)
+
 t.test('shared batches - a transaction longer than what was asked for is read to its end, once', async t => {
   const journal = journalIn(t, 3)
   journal.transaction(200)
   journal.grow(50)
-  const first = readerOf(journal.eventsDir)
-  const second = readerOf(journal.eventsDir)
-  const all: number[] = []
-  for (let more = true; more; ) {
-    const batch = first.reader.read(10_000)
-    t.equal(second.reader.read(10_000), batch)
-    all.push(...seqs(batch))
-    more = batch.more
-  }
-  t.same(
-    all,
-    Array.from({ length: 254 }, (_, i) => i + 1),
-  )
+  t.same(readByTwo(t, journal, 10_000).flatMap(seqs), upTo(254))
 })
 
 t.test('shared batches - transactions that no read ends with are read once each', async t => {
   const journal = journalIn(t, 3)
   for (let i = 0; i < 50; i++) journal.transaction(7)
-  const first = readerOf(journal.eventsDir)
-  const second = readerOf(journal.eventsDir)
-  const all: number[] = []
-  for (let more = true; more; ) {
-    const batch = first.reader.read(10_000)
-    t.equal(second.reader.read(10_000), batch)
-    t.ok(batch.entries.length < 100, 'and no more of them than was asked for')
-    all.push(...seqs(batch))
-    more = batch.more
-  }
-  t.same(
-    all,
-    Array.from({ length: 354 }, (_, i) => i + 1),
+  const batches = readByTwo(t, journal, 10_000)
+  t.ok(
+    batches.every(({ entries }) => entries.length < 100),
+    'and no more of them at a time than was asked for',
   )
+  t.same(batches.flatMap(seqs), upTo(354))
 })
 
 t.test('shared batches - what came since is asked for, in this segment and the next', async t => {

@@ -1,11 +1,20 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
-import { type Change, memoryCursors, openTail } from '@kim/observer-sdk'
-import t from 'tap'
+import { type Change, memoryCursors, openTail, type RecordTail } from '@kim/observer-sdk'
+import t, { type Test } from 'tap'
 import { GrowingJournal } from './growing-journal.js'
 
 const OTHER = 'feedfacefeedfacefeedfacefeedface'
+
+/** A tail of a journal of its own, at its end. */
+async function following(t: Test): Promise<{ journal: GrowingJournal; tail: RecordTail }> {
+  const journal = new GrowingJournal(join(t.testdir({}), 'events'))
+  t.teardown(() => journal.close())
+  const tail = await openTail({ eventsDir: journal.eventsDir, cursors: memoryCursors() })
+  t.teardown(() => tail.close())
+  return { journal, tail }
+}
 
 /** What a tail hands over, until enough of it came. */
 async function take(
@@ -87,10 +96,7 @@ t.test('tail - a journal need not be there yet, and a closed tail ends what wait
 })
 
 t.test('tail - OB-58 an error thrown into a pull that waits ends the iteration', async t => {
-  const journal = new GrowingJournal(join(t.testdir({}), 'events'))
-  t.teardown(() => journal.close())
-  const tail = await openTail({ eventsDir: journal.eventsDir, cursors: memoryCursors() })
-  t.teardown(() => tail.close())
+  const { tail } = await following(t)
   const pulls = tail.changes()
   const waiting = pulls.next()
   await t.rejects(pulls.throw(new Error('enough')), { message: 'enough' })
@@ -98,10 +104,7 @@ t.test('tail - OB-58 an error thrown into a pull that waits ends the iteration',
 })
 
 t.test('tail - OB-47 what was given up at the end of a segment is not missing', async t => {
-  const journal = new GrowingJournal(join(t.testdir({}), 'events'))
-  t.teardown(() => journal.close())
-  const tail = await openTail({ eventsDir: journal.eventsDir, cursors: memoryCursors() })
-  t.teardown(() => tail.close())
+  const { journal, tail } = await following(t)
   const changes = tail.changes()
   const told = take(changes, seqs => seqs.includes(2))
   journal.grow(1)
