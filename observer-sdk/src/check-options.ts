@@ -1,8 +1,8 @@
 /** What a host says when it begins to follow, checked before anything is opened. */
-import { realpathSync } from 'node:fs'
-import { dirname, resolve, sep } from 'node:path'
+import { dirname } from 'node:path'
 import { KimError } from '@kim/manifest'
 import type { CursorStore } from './cursors/cursor.js'
+import { isAtOrBelow, realPathOf } from './store/real-path.js'
 
 /** Refuses what types would have refused, of a host that has none, and cursors that would be a write into the store. */
 export function checkOptions({
@@ -25,21 +25,6 @@ export function checkOptions({
 /** A cursor inside the store would be a write into it. */
 function refuseInside({ directory }: CursorStore, eventsDir: string): void {
   if (directory === undefined) return
-  const store = dirname(realOf(eventsDir))
-  const cursors = realOf(directory)
-  if (cursors !== store && !cursors.startsWith(store.endsWith(sep) ? store : store + sep)) return
+  if (!isAtOrBelow(dirname(realPathOf(eventsDir)), realPathOf(directory))) return
   throw new KimError('usage', `cursors cannot be kept in ${directory}: that is inside the observed store`)
-}
-
-/** The real path of what exists of a path, with the rest as it stands. */
-function realOf(path: string): string {
-  const absolute = resolve(path)
-  try {
-    return realpathSync(absolute)
-  } catch {
-    const parent = dirname(absolute)
-    return parent === absolute
-      ? absolute
-      : resolve(realOf(parent), absolute.slice(parent.length).replace(/^[\\/]/, ''))
-  }
 }

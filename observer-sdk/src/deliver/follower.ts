@@ -19,10 +19,8 @@ import { isRedaction } from '../tail/redaction.js'
 import type { Batch, News, RecordReader, RecordSource, Snapshot } from '../tail/source.js'
 import type { FollowerOptions } from './follower-options.js'
 import { Owed } from './owed.js'
+import { PART_BYTES } from './part-bytes.js'
 import { atOnce, inSlices, nextTurn } from './slices.js'
-
-/** Most bytes of lines read at a time: the first ones of a large write are handed over before the last ones are parsed. */
-const PART_BYTES = 64 * 1024
 
 type Idle = Batch['idle'][number]
 

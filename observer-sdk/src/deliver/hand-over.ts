@@ -6,6 +6,7 @@ import { missingBetween } from '../tail/locate.js'
 import { isSamePlace, ORIGIN, type Position } from '../tail/position.js'
 import type { Batch, Gap, Ground, RecordReader, RecordSource, Start } from '../tail/source.js'
 import type { Change } from './change.js'
+import { PART_BYTES } from './part-bytes.js'
 import { inSlices, nextTurn, Slice } from './slices.js'
 
 /** What follows the journal, with a state or without one. */
@@ -61,9 +62,6 @@ interface Mark {
 
 /** Most bytes of lines that a consumer behind the state is handed at a time. */
 const BATCH_BYTES = 1024 * 1024
-
-/** The same for one that waited: it has the first lines of a large write before the last ones are parsed. */
-const PART_BYTES = 64 * 1024
 
 const NOWHERE: Cursor = Object.freeze({ seq: 0, checkpoint_seq: 0, writer: null })
 

@@ -1,9 +1,10 @@
-import { existsSync, realpathSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import type { Input } from '@kim/cli-kit'
 import { usageError } from '@kim/cli-kit'
 import { defaultStore, storePaths } from '@kim/manifest'
+import { isAtOrBelow, realPathOf } from '../../store/real-path.js'
 
 /** Where a command reads. */
 export interface StoreLocation {
@@ -31,8 +32,8 @@ export function locateStore(input: Input, env: Environment): StoreLocation {
 /** Refuses to write at or below what is observed: a reader must not be able to disturb it, whatever it is told. */
 export function refuseInside(location: StoreLocation, path: string, flag: string): void {
   // A link is replaced where it stands, whatever it points to.
-  const standing = join(realpathOfExisting(dirname(resolve(path))), basename(resolve(path)))
-  const targets = [realpathOfExisting(path), standing]
+  const standing = join(realPathOf(dirname(resolve(path))), basename(resolve(path)))
+  const targets = [realPathOf(path), standing]
   for (const observed of observedBy(location)) {
     if (targets.some(target => isAtOrBelow(observed, target))) {
       throw usageError(
@@ -45,24 +46,8 @@ export function refuseInside(location: StoreLocation, path: string, flag: string
 
 /** What is observed, by its real paths: with an events directory also the store around it, if it is in one. */
 function observedBy({ eventsDir, storeDir }: StoreLocation): string[] {
-  const events = realpathOfExisting(eventsDir)
-  if (storeDir !== undefined) return [realpathOfExisting(storeDir), events]
+  const events = realPathOf(eventsDir)
+  if (storeDir !== undefined) return [realPathOf(storeDir), events]
   const around = storePaths(dirname(events))
   return around.events === events && existsSync(around.run) ? [around.root, events] : [events]
-}
-
-function isAtOrBelow(directory: string, path: string): boolean {
-  const steps = relative(directory, path)
-  return steps !== '..' && !steps.startsWith(`..${sep}`) && !isAbsolute(steps)
-}
-
-/** The path with every link in the part of it that exists resolved. */
-function realpathOfExisting(path: string): string {
-  const absolute = resolve(path)
-  try {
-    return realpathSync(absolute)
-  } catch {
-    const parent = dirname(absolute)
-    return parent === absolute ? absolute : join(realpathOfExisting(parent), basename(absolute))
-  }
 }
