@@ -8,6 +8,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { Following, line, tail, write } from './kim-tail-process.js'
 
@@ -164,5 +165,49 @@ t.test('kim-tail - JF-46 a line that is repeated is printed once, from either en
   const run = (...args: string[]): string => tail(root, ['--store', store, '-o', 'cat', ...args]).stdout
   t.equal(run('-n', '3'), 'text 2\ntext 3\n')
   t.equal(run('--no-tail'), 'text 2\ntext 3\n')
+  t.end()
+})
+
+/** The call that README shows for a program that waits for mail, without its comment. */
+const wakeLine = (): string[] => {
+  const readme = readFileSync(fileURLToPath(new URL('../../../README.md', import.meta.url)), 'utf8')
+  const [, call = ''] = /^kim-tail (.*--wait.*?) +#/m.exec(readme) ?? []
+  return call.split(' ')
+}
+
+t.test('kim-tail --wait - CL-21 in a loop, the documented call misses nothing', async t => {
+  const root = t.testdir()
+  const store = write(join(root, 'store'), { 'events/seg-00000001.jsonl': GENESIS + line(2) })
+  const segment = join(store, 'events/seg-00000001.jsonl')
+  const call = [...wakeLine(), '--store', store, '-o', 'cat']
+  if (!call.includes('--consumer')) throw new Error(`no consumer: ${call.join(' ')}`)
+  const name = call[call.indexOf('--consumer') + 1] ?? ''
+  const file = join(root, `state/kim/clients/kim-tail/cursors/${name}.json`)
+  const first = new Following(root, call)
+  await first.until(() => true)
+  while (!existsSync(file) && first.child.exitCode === null) await new Promise(next => setTimeout(next, 10))
+  appendFileSync(segment, line(3))
+  t.match(await first.ended, { code: 0, stdout: 'text 3\n' })
+  appendFileSync(segment, line(4) + line(5))
+  t.match(tail(root, call), { code: 0, stdout: 'text 4\n' }, 'it came while the caller worked')
+  t.match(tail(root, call), { code: 0, stdout: 'text 5\n' })
+})
+
+t.test('kim-tail --wait - CL-21 without a position, it says that earlier mail is not seen', t => {
+  const root = t.testdir()
+  const store = write(join(root, 'store'), { 'events/seg-00000001.jsonl': GENESIS + line(2) })
+  const run = (...args: string[]): ReturnType<typeof tail> =>
+    tail(root, ['--store', store, '--wait', '--timeout', '100ms', ...args])
+  const said = /^kim-tail: --wait prints only what comes from now on.*--consumer NAME/
+  t.match(run(), { code: 3, stderr: said, stdout: '' })
+  t.match(run('-o', 'agent').stdout, /^kim ready .*\nkim warning text="--wait prints only .*--consumer NAME/)
+  for (const silent of [
+    ['-q'],
+    ['--consumer', 'c'],
+    ['--after-seq', '2'],
+    ['--cursor-file', join(root, 'at')],
+  ]) {
+    t.notMatch(run(...silent).stderr, '--wait', silent.join(' '))
+  }
   t.end()
 })
