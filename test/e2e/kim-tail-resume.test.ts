@@ -211,3 +211,47 @@ t.test('kim-tail --wait - CL-21 without a position, it says that earlier mail is
   }
   t.end()
 })
+
+/** Code that Node runs first: every close of a file below a directory reports EIO, after it closed. */
+const brokenCloses = (directory: string): string => {
+  const code = `
+    import fs from 'node:fs'
+    import { syncBuiltinESMExports } from 'node:module'
+    const { openSync, closeSync } = fs
+    const mine = new Set()
+    fs.openSync = (path, ...rest) => {
+      const fd = openSync(path, ...rest)
+      if (String(path).startsWith(${JSON.stringify(directory)})) mine.add(fd)
+      return fd
+    }
+    fs.closeSync = fd => {
+      closeSync(fd)
+      if (mine.delete(fd)) throw Object.assign(new Error('EIO: i/o error, close'), { code: 'EIO', syscall: 'close' })
+    }
+    syncBuiltinESMExports()
+  `
+  return `--import=data:text/javascript,${encodeURIComponent(code)}`
+}
+
+t.test('kim-tail - OB-27 a close that answers EIO ends nothing and hides nothing', async t => {
+  const root = t.testdir()
+  const store = write(join(root, 'store'), {
+    'events/archive/seg-00000001.jsonl': GENESIS + lines(2, 3),
+    'events/seg-00000004.jsonl': lines(4, 6),
+  })
+  const env = { NODE_OPTIONS: brokenCloses(store) }
+  const run = (...args: string[]): ReturnType<typeof tail> => tail(root, [...args, '--store', store], env)
+  const all = 'text 2\ntext 3\ntext 4\ntext 5\ntext 6\n'
+  t.match(run('-o', 'cat', '--no-tail'), { code: 0, stderr: '', stdout: all })
+  t.match(run('-o', 'cat', '--consumer', 'c', '--start', 'earliest').stdout, all)
+  t.match(run('show', '2'), { code: 0 })
+  t.match(run('personas'), { code: 0 })
+  const following = new Following(root, ['-f', '-o', 'cat', '--no-tail', '--store', store], env)
+  await following.have(5)
+  appendFileSync(join(store, 'events/seg-00000004.jsonl'), line(7))
+  write(store, { 'events/seg-00000008.jsonl': line(8) })
+  await following.have(7)
+  t.same(following.lines.slice(5), ['text 7', 'text 8'])
+  following.child.kill('SIGTERM')
+  t.equal((await following.ended).code, 143)
+})
