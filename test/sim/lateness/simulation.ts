@@ -192,19 +192,20 @@ export class LatenessSimulation {
   #end(producer: Producer): void {
     for (const persona of this.#server.personas) this.#read(persona, true)
     producer.mailCame()
-    this.#pass(producer, this.#resyncMs + 2 * this.#pollMs)
+    // A held answer of counts says only after its hold that nothing is unread any more.
+    this.#pass(producer, this.#resyncMs + 2 * this.#pollMs + this.#options.waitSeconds * 1000)
     expect(this.#missing.size === 0, () => `${this.#missing.size} messages are not in`)
-    const before = this.#pages(producer)
+    const before = this.#polls(producer)
     producer.run(this.#resyncMs)
-    const polls = this.#pages(producer) - before
+    const polls = this.#polls(producer) - before
     const most = 2 * this.#server.personas.length
     expect(polls <= most, () => `${polls} polls of inboxes without unread mail within one resync`)
     this.tally.add('polls while nothing is unread', polls)
     this.tally.add('mail', this.#arrivals.length)
   }
 
-  #pages({ core }: Producer): number {
-    return core.status({ monoMs: this.#nowMs, wallMs: 0 }).asked.page
+  #polls({ core }: Producer): number {
+    return core.status({ monoMs: this.#nowMs, wallMs: 0 }).polls
   }
 
   #note(what: string): void {
