@@ -107,7 +107,7 @@ export class Sinks {
 }
 
 function offStatus(identity: string, why: string): SinkStatus {
-  const nothing = { seq: null, behind: null, lag_ms: 0, gaps: {}, held: 0, lanes: [] }
+  const nothing = { seq: null, behind: null, lag_ms: 0, gaps: {}, skipped: {}, held: 0, lanes: [] }
   return { sink: sinkKind(identity), identity, state: 'off', why, ...nothing }
 }
 
