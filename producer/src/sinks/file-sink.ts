@@ -1,4 +1,5 @@
 import { type MonitorEvent, monitorLine } from '@kim/observer-sdk'
+import { everyStep } from '../effects/every-step.js'
 import { EventFile, type EventFileParts } from './event-file.js'
 import { FileNames } from './file-names.js'
 import type { Delivery, Sink } from './sink.js'
@@ -57,8 +58,9 @@ export class FileSink implements Sink {
   }
 
   close(): void {
-    for (const file of this.#files.values()) file.close()
+    const files = [...this.#files.values()]
     this.#files.clear()
+    everyStep(...files.map(file => () => file.close()))
   }
 
   #file(lane: string): EventFile {

@@ -144,7 +144,7 @@ export class SinkRunner {
         this.#troubles.over('reader')
       } catch (error) {
         this.#troubles.begin('reader', error instanceof Error ? error.message : String(error))
-        await this.#bell.sleep(AGAIN_MS)
+        if (!this.#isEnded) await this.#bell.sleep(AGAIN_MS)
       }
     }
   }
