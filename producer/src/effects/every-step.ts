@@ -23,19 +23,6 @@ export function regardless(step: () => void): void {
   }
 }
 
-/** Uses what is open, then closes it; the first failure of the two is thrown. */
-export function closing<T>(use: () => T, close: () => void): T {
-  let value: T
-  try {
-    value = use()
-  } catch (error) {
-    regardless(close)
-    throw error
-  }
-  close()
-  return value
-}
-
 /** Waits for all, and then rejects with the first that failed. */
 export async function everyEnd(ends: readonly Promise<void>[]): Promise<void> {
   for (const end of await Promise.allSettled(ends)) if (end.status === 'rejected') throw end.reason

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path'
 import type { KimError } from '@kim/manifest'
-import { closing, regardless } from '../effects/every-step.js'
+import { regardless } from '../effects/every-step.js'
 import { type FileStat, type FileSystem, openFlags } from '../effects/file-system.js'
 import { damaged, foreignOwner, noSpace, syncFailed, systemCode, toFailure, unsafe } from './failure.js'
 import type { Log } from './log.js'
@@ -64,10 +64,11 @@ export class Disk {
   tightenDirectory(path: string): void {
     try {
       const fd = this.#fs.openSync(path, openFlags.readOnly | openFlags.directory | openFlags.noFollow)
-      closing(
-        () => this.#fs.fchmodSync(fd, DIRECTORY_MODE),
-        () => this.close(fd),
-      )
+      try {
+        this.#fs.fchmodSync(fd, DIRECTORY_MODE)
+      } finally {
+        this.close(fd)
+      }
     } catch (error) {
       throw toFailure(error, `set the mode of ${path}`)
     }
@@ -83,16 +84,13 @@ export class Disk {
     } catch (error) {
       throw toFailure(error, `open the directory ${path}`)
     }
-    closing(
-      () => {
-        try {
-          this.#fs.fsyncSync(fd)
-        } catch (error) {
-          throw failedSync(error, path)
-        }
-      },
-      () => this.close(fd),
-    )
+    try {
+      this.#fs.fsyncSync(fd)
+    } catch (error) {
+      throw failedSync(error, path)
+    } finally {
+      this.close(fd)
+    }
   }
 
   /**
@@ -135,7 +133,7 @@ export class Disk {
       if (this.#uid !== undefined && (stat.mode & 0o777) !== FILE_MODE) this.#tighten(fd, stat, path)
       return { fd, stat }
     } catch (error) {
-      regardless(() => this.close(fd))
+      this.close(fd)
       throw toFailure(error, `open ${path}`)
     }
   }
@@ -276,31 +274,27 @@ export class Disk {
   /** A file with these bytes under this name, whole and durable, or the old state of affairs. */
   writeDurably(temp: string, target: string, chunks: Iterable<Uint8Array>): void {
     const fd = this.createTemp(temp)
-    closing(
-      () => {
-        for (const chunk of chunks) this.write(fd, chunk, temp)
-        this.syncFile(fd, temp)
-      },
-      () => this.close(fd),
-    )
+    try {
+      for (const chunk of chunks) this.write(fd, chunk, temp)
+      this.syncFile(fd, temp)
+    } finally {
+      this.close(fd)
+    }
     this.publish(temp, target)
   }
 
   /** Replaces a file that nothing relies on: whole or not at all, but not durable. */
   writeLoosely(temp: string, target: string, bytes: Uint8Array): void {
     const fd = this.createTemp(temp)
-    closing(
-      () => {
-        try {
-          this.write(fd, bytes, temp)
-          this.rename(temp, target)
-        } catch (error) {
-          regardless(() => this.removeNow(temp))
-          throw error
-        }
-      },
-      () => this.close(fd),
-    )
+    try {
+      this.write(fd, bytes, temp)
+      this.rename(temp, target)
+    } catch (error) {
+      regardless(() => this.removeNow(temp))
+      throw error
+    } finally {
+      this.close(fd)
+    }
   }
 
   rename(from: string, to: string): void {

@@ -82,12 +82,21 @@ async function serve(
     throw error
   }
   const sayFault = faultLine(log)
+  let ended: Ending | undefined
+  // Whatever throws where nothing catches it ends the process at once, and says so in the log as any fault does.
+  process.on('uncaughtException', error => {
+    sayFault(ended?.kind === 'failed' ? ended : { kind: 'failed', error })
+    process.exit(1)
+  })
   const paths = storePaths(storeDir)
   const service = new Service({
     ...{ storeDir, version, journal, source, core, log, meters },
     sinks: () => sinks.status(),
     supervisor: systemdSupervisor(io.env, log),
-    onEnd: ending => endSoon(END_CODES[ending.kind], () => sayFault(ending)),
+    onEnd: ending => {
+      ended = ending
+      endSoon(END_CODES[ending.kind], () => sayFault(ending))
+    },
     finish: () => sinks.close(),
     openControl: verbs => openControl({ paths, verbs, env: io.env }),
   })
