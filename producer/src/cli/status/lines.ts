@@ -94,7 +94,7 @@ function sinkText({ identity, state, why, behind, lanes, held, skipped }: SinkLi
 /** What a sink skipped after its tries; the health file of an earlier version does not say it. */
 function skippedWords(skipped: SinkLine['skipped'] | undefined): string[] {
   const count = Object.values(skipped ?? {}).reduce((sum, one) => sum + one, 0)
-  return count === 0 ? [] : [`${formatCount(count, 'event')} skipped after their tries`]
+  return count === 0 ? [] : [`skipped: ${formatCount(count, 'event')}`]
 }
 
 /** While a producer runs without it, a sink was given up; while none runs, its watermark is what the next one goes on from. */
