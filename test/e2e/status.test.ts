@@ -102,7 +102,7 @@ row(
   async (t, scene) => {
     const lines = join(scene.home, 'out', 'ev.ndjson')
     const flags = ['--emit', 'exec-per-event', '--exec', 'exit 7', '--events-file', lines]
-    scene.newest(complete(4))
+    scene.newest(complete(4, 5))
     const producer = scene.start([...NF, ...flags])
     await scene.tells('armed(4)')
     await scene.until('it is refused', () => producer.stderr.includes('sink_failing'))
@@ -111,10 +111,11 @@ row(
     const [exec, file] = running.sinks
     t.match(exec, { sink: 'exec-per-event', identity: 'exec-per-event', ...held })
     t.ok(Number(exec?.['behind']) > 0)
+    t.same(exec?.['skipped'], { liveness: 1 }, 'the sign of life before the mail (KS-72)')
     t.match(file, { sink: 'events-file', identity: `file:${lines}`, state: 'working', behind: 0, held: 0 })
     t.match(
       await words(t, scene),
-      /\nsink {6}exec-per-event: [\d,]+ records? behind; held.*: .*exited with 7\n/,
+      /\nsink {6}exec-per-event: [\d,]+ records? behind; skipped: 1 event; held.*: .*exited with 7\n/,
     )
     t.equal(await producer.stop(), 0, producer.stderr)
     const left = await status(t, scene)
@@ -136,7 +137,7 @@ row(
   async (t, scene) => {
     const lines = join(scene.home, 'out', 'ev.ndjson')
     const flags = [...NF, '--events-file', lines]
-    scene.newest(complete(4))
+    scene.newest(complete(4, 5))
     const both = scene.start([...flags, '--emit', 'stdout-jsonl'])
     await scene.tells('armed(4)')
     t.equal(await both.stop(), 0, both.stderr)
@@ -172,7 +173,7 @@ row(
   'a doctor hears of a held sink from the producer itself',
   { standing: { cursor: 4 } },
   async (t, scene) => {
-    scene.newest(complete(4))
+    scene.newest(complete(4, 5))
     const producer = scene.start([...NF, '--emit', 'exec-per-event', '--exec', 'exit 7'])
     await scene.until('it is refused', () => producer.stderr.includes('sink_failing'))
     const doctor = scene.run(['doctor', '--only', 'sinks', '--store', scene.store])

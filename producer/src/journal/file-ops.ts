@@ -1,5 +1,6 @@
 import { basename, dirname, join } from 'node:path'
 import { type KimError, tempName } from '@kim/manifest'
+import { regardless } from '../effects/every-step.js'
 import { type FileStat, type FileSystem, openFlags } from '../effects/file-system.js'
 import { damaged, foreignOwner, noSpace, syncFailed, systemCode, toFailure, unsafe } from './failure.js'
 import type { Log } from './log.js'
@@ -299,7 +300,7 @@ export class Disk {
       this.write(fd, bytes, temp)
       this.rename(temp, target)
     } catch (error) {
-      this.removeNow(temp)
+      regardless(() => this.removeNow(temp))
       throw error
     } finally {
       this.close(fd)

@@ -81,7 +81,7 @@ function backlogLine(backlog: Backlog, nowMs: number): string {
   return `backlog   ${shown.join('; ')}${more(personas.length)}${when}`
 }
 
-function sinkText({ identity, state, why, behind, lanes, held }: SinkLine): string {
+function sinkText({ identity, state, why, behind, lanes, held, skipped }: SinkLine): string {
   if (state === 'off' || behind === null) return `${identity}: off: ${why}`
   const lag = behind === 0 ? 'at the head' : `${formatCount(behind, 'record')} behind`
   const words = state === 'idle' ? `${lag}, and nothing runs it` : lag
@@ -93,9 +93,15 @@ function sinkText({ identity, state, why, behind, lanes, held }: SinkLine): stri
       return `${name}${for_ms > 0 ? ` for ${formatDuration(for_ms)}` : ''}: ${reason}`
     })
   return (
-    [`${identity}: ${words}`, ...(why === null ? [] : [why]), ...stuck].join('; ') +
+    [`${identity}: ${words}`, ...skippedWords(skipped), ...(why === null ? [] : [why]), ...stuck].join('; ') +
     (stuck.length > 0 ? more(held) : '')
   )
+}
+
+/** What a sink skipped after its tries; the health file of an earlier version does not say it. */
+function skippedWords(skipped: SinkLine['skipped'] | undefined): string[] {
+  const count = Object.values(skipped ?? {}).reduce((sum, one) => sum + one, 0)
+  return count === 0 ? [] : [`skipped: ${formatCount(count, 'event')}`]
 }
 
 /** While a producer runs without it, a sink was given up; while none runs, its watermark is what the next one goes on from. */
