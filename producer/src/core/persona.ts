@@ -33,7 +33,18 @@ export class Persona {
 
   /** W(P) of KS-28. */
   get watermark(): number {
-    return this.pin?.cursorAt ?? Math.max(this.image?.cursor ?? 0, this.index.highest)
+    return this.pin?.cursorAt ?? this.#top
+  }
+
+  /** The highest id that ever stood. */
+  get #top(): number {
+    return Math.max(this.image?.cursor ?? 0, this.index.highest)
+  }
+
+  /** What a record of it says as its `cursor` (KS-37). */
+  get cursor(): number {
+    if (this.isCapOwed && this.image !== undefined) return this.image.cursor
+    return Math.min(this.watermark, this.#top)
   }
 
   /** Nothing at or below it is ever fetched: it is known, or it was there before this persona was watched. */

@@ -76,9 +76,10 @@ class Plan {
     return this.#poll.arrival === 'first-contact'
   }
 
-  /** The watermark after the drafts made so far. */
+  /** The watermark after the drafts made so far. A pin at a seed may hold it above all that stands (KS-37). */
   get #watermark(): number {
-    return this.#pin?.cursorAt ?? Math.max(this.#image?.cursor ?? 0, this.#highest)
+    const top = Math.max(this.#image?.cursor ?? 0, this.#highest)
+    return Math.min(this.#pin?.cursorAt ?? top, top)
   }
 
   /** A cursor in a record says where a cap began as long as that cap is not announced. */
@@ -120,15 +121,22 @@ class Plan {
     return this.#fresh.filter(({ row }) => row.id > this.#silentTo)
   }
 
-  /** Step 2: what silences stands before the first message that it silences. */
+  /** Step 2: what silences stands before the first message that it silences, and so does the floor of a seed. */
   *silence(): Generator<Draft> {
     const silence = this.#silence
-    if (silence === undefined) return
+    const floor = this.#isFirstContact ? undefined : this.#poll.floor
     const isNew = this.#image === undefined
     const before = this.#image ?? blankImage
-    const currentMax = silence.seeded === before.seeded ? before.currentMax : undefined
-    this.#image = { ...before, ...silence, currentMax, cursor: this.#cursor }
-    const summary = `${this.#name}: messages up to ${silence.silentTo} wake nobody`
+    if (silence === undefined && (floor === undefined || floor === before.floor)) return
+    const silent =
+      silence === undefined
+        ? {}
+        : { ...silence, currentMax: silence.seeded === before.seeded ? before.currentMax : undefined }
+    this.#image = { ...before, ...silent, floor: floor ?? before.floor, cursor: this.#cursor }
+    const summary =
+      silence === undefined
+        ? `${this.#name} is known from ${this.#image.floor} on`
+        : `${this.#name}: messages up to ${silence.silentTo} wake nobody`
     yield personaDraft(this.#name, this.#image, { isNew, summary })
   }
 
@@ -155,9 +163,9 @@ class Plan {
   }
 
   #pinNow(standing: Pin | undefined): Pin {
-    const { holes, pin, recovered, watermark, window, rows } = this.#poll
+    const { holes, pin, recovered, reach, window, rows } = this.#poll
     return {
-      cursorAt: pin?.cursorAt ?? watermark,
+      cursorAt: pin?.cursorAt ?? reach,
       holes,
       reconciled: (pin?.reconciled ?? 0) + recovered,
       windowFloor: standing?.windowFloor ?? window.rows[0]?.id ?? rows[0]?.row.id ?? 0,

@@ -9,7 +9,7 @@ export function isSeedSpent(persona: Persona | undefined, seedAt: number): boole
 /** Refuses a seed that would take back what stands already (KS-35). The seed that the record has changes nothing. */
 export function assertSeed(persona: Persona | undefined, seedAt: number): void {
   if (persona?.image === undefined || persona.image.seeded === seedAt) return
-  const { name, watermark, isCapOwed } = persona
+  const { name, image, watermark, isCapOwed } = persona
   if (isCapOwed) {
     throw new KimError(
       'config_invalid',
@@ -19,10 +19,11 @@ export function assertSeed(persona: Persona | undefined, seedAt: number): void {
       },
     )
   }
-  if (seedAt > watermark) return
+  const told = Math.max(watermark, image?.seeded ?? 0)
+  if (seedAt > told) return
   throw new KimError(
     'config_invalid',
-    `--seed-at ${seedAt} is not above ${watermark}, where ${name} stands already`,
+    `--seed-at ${seedAt} is not above ${told}, where ${name} stands already`,
     {
       hint: `leave it out; kim-tail --persona ${name} --after-id ${seedAt} prints what came after it`,
     },
