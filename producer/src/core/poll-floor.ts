@@ -19,8 +19,18 @@ export function pollFloorOf(
   const lowest = window.rows[0]?.id
   // A persona that is armed below its window wants nothing from beneath it (KS-38).
   if (arrival === 'damaged') return { floor: undefined, reach: Math.max(0, (lowest ?? 1) - 1) }
+  if (arrival === 'first-contact') return firstFloorOf(persona, window)
   const floor = seed === undefined ? undefined : seedFloorOf(persona, window, seed)
   return { floor, reach: Math.max(persona.reach, (floor ?? 0) - 1) }
+}
+
+/** KS-30, KS-94: a first contact that was cut off is walked down to the lowest message that is in the journal. */
+function firstFloorOf({ index }: Persona, { rows, omitted }: Page): PollFloor {
+  const lowest = rows[0]?.id
+  if (lowest === undefined || omitted === 0) return { floor: 0, reach: 0 }
+  const { lowest: known } = index
+  if (known === undefined || lowest <= known) return { floor: lowest, reach: lowest - 1 }
+  return { floor: known, reach: known }
 }
 
 /** KS-35: from where on the journal has everything once a seed was taken over; undefined if that does not change. */

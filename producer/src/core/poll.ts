@@ -98,7 +98,7 @@ function windowStep(poll: PollUnderWay, persona: Persona, answer: Answer<Page>):
   }
   const { pin, watermark } = persona
   const { floor, reach } = pollFloorOf(persona, window, poll)
-  const isBounded = window.omitted > 0 && lowest !== undefined && poll.arrival !== 'first-contact'
+  const isBounded = window.omitted > 0 && lowest !== undefined
   const before = (pin?.holes ?? []).map(({ above, below }) => ({ above: Math.max(above, reach), below }))
   const holes = isBounded ? holesBelow(before, { floor: lowest.id, top: persona.index.highest, reach }) : []
   const walk: Walk = { holes, pagesLeft: WALK_PAGES_MAX, isOver: holes.length === 0 }
