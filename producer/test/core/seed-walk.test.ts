@@ -160,6 +160,14 @@ for (const [name, seededAt] of Object.entries(seeds)) {
   })
 }
 
+t.test('seed - a page that ends right above it is the last (KS-23, KS-35)', t => {
+  const desk = new HiveDesk(t, { seedAt: 573 }, { page: inboxOf(span(1, 600)) }).settle()
+  t.same(desk.pages(), ['newest', 592, 583])
+  t.match(persona(desk), { floor: 574 })
+  t.same(desk.pass(3000).story().slice(-2), ['new 600', 'genesis list'])
+  t.end()
+})
+
 t.test('seed - of a persona with a record ends its walk too (KS-35)', async t => {
   const desk = new HiveDesk(t, {}, { page: () => whole([100]) }).settle()
   desk.story()
