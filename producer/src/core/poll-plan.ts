@@ -220,13 +220,14 @@ class Plan {
 
   /** What a first contact passed over. A record that waited for the end of its walk silences nothing any more. */
   *#baseline(image: PersonaImage, silenced: readonly TakenRow[]): Generator<Draft> {
-    const after: PersonaImage = { ...image, silentTo: undefined }
+    const isWalked = owesBaseline(image)
+    const after: PersonaImage = isWalked ? { ...image, silentTo: undefined } : image
     this.#image = after
     const skipped = rangeOf(this.#persona, silenced, image.cursor)
     const unread = this.#unreadUpTo(image.cursor)
     const draft = skipped === undefined ? undefined : baselineSkipped(this.#persona, after, skipped, unread)
     if (draft !== undefined) yield draft
-    else if (image.silentTo !== undefined) {
+    else if (isWalked) {
       const summary = `${this.#name}: everything up to ${image.cursor} was taken over`
       yield personaDraft(this.#name, after, { isNew: false, summary })
     }

@@ -88,6 +88,19 @@ t.test('first contact - cut after its record it is over (KS-30, KS-31, KS-47)', 
   t.end()
 })
 
+t.test('first contact - cut after its record keeps a cap on what came meanwhile (KS-31, KS-34)', t => {
+  const desk = cutOff(t, (_, at) => at < 10)
+    .restart({ maxReplay: 10 })
+    .settle()
+  t.same(desk.story(), [
+    ...['genesis list', 'persona', ...span(81, 110).map(id => `silent ${id}`)],
+    ...['baseline_skipped', 'replay_capped', 'armed 110'],
+  ])
+  t.match(saidBy(desk), [{ armed_at: 80, skipped: 9, id_range: [72, 80] }])
+  t.match(desk.payload('persona', 'argus'), { silent_to: 110, capped_to: 110, dropped: 30 })
+  t.end()
+})
+
 t.test('first contact - of which only some messages are left brings the others too (KS-94)', t => {
   const desk = cutOff(t, ({ item_id }) => ['argus/74', 'argus/75', 'argus/79'].includes(item_id)).settle()
   t.same(idsIn(desk), span(74, 110))

@@ -112,6 +112,13 @@ export class InboxWitness {
       `cursor ${String(payload['cursor'])} above ${this.#top}`,
     )
     this.#must((record.action === 'create') === (before === undefined), record, 'create or update')
+    this.#must(
+      silentTo !== undefined ||
+        before?.['silent_to'] === undefined ||
+        before['silent_to'] === before['cursor'],
+      record,
+      'what silences is gone before the walk of a first contact could close',
+    )
     if (silentTo !== before?.['silent_to'] && silentTo !== payload['seeded']) {
       this.#capBase = Math.max(Number(payload['cursor']), Number(payload['seeded'] ?? 0))
     }
