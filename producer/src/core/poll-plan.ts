@@ -136,7 +136,7 @@ class Plan {
     const summary =
       silence === undefined
         ? `${this.#name} is known from ${this.#image.floor} on`
-        : `${this.#name}: messages up to ${silence.silentTo} wake nobody`
+        : `${this.#name}: messages up to ${silence.silentTo} are recorded without an event`
     yield personaDraft(this.#name, this.#image, { isNew, summary })
   }
 

@@ -48,7 +48,7 @@ row('KS-35', 'after an import at the end, the first look is one request', deep, 
   scene.send('argus', 'river', { id: 601 })
   scene.send('argus', 'river', { id: 602 })
   await scene.tells('new 602')
-  t.same(scene.silent().at(-1), 601, 'what the monitor had announced wakes nobody')
+  t.same(scene.silent().at(-1), 601, 'what the monitor had announced is silent')
 })
 
 row('KS-35', 'after an import in the middle, the walk ends at the cursor', deep, async (t, scene) => {
