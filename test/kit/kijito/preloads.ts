@@ -71,3 +71,14 @@ export function closedDirectory(directory: string, flag: string, code: 'EACCES' 
     syncBuiltinESMExports()
   `)
 }
+
+/** Connections to a port go to another one: a store names its server by a port that a test cannot have. */
+export function portInstead(port: number, other: number): Preload {
+  return preload(`
+    import net from 'node:net'
+    import { syncBuiltinESMExports } from 'node:module'
+    const { connect } = net
+    net.connect = (way, ...rest) => connect(way.port === ${port} ? { ...way, port: ${other} } : way, ...rest)
+    syncBuiltinESMExports()
+  `)
+}
