@@ -1,3 +1,4 @@
+export { factsOf as importedFacts } from './cli/import/facts.js'
 export type { AskOptions, ControlReply, ControlRequest } from './control/client.js'
 export { askProducer } from './control/client.js'
 export { journalCare } from './control/journal-care.js'

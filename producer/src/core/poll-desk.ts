@@ -4,6 +4,7 @@ import type { Inbox } from './inbox.js'
 import { failed, healthy } from './liveness.js'
 import type { PollResult } from './poll.js'
 import { stepPoll } from './poll.js'
+import { seedOwed } from './poll-floor.js'
 import { nextDueMs, pollsToStart } from './schedule.js'
 import { stepUnreadWalk, wantedUnreadWalk } from './unread-walk.js'
 
@@ -51,7 +52,9 @@ export class PollDesk {
     inbox.begin(nowMs)
     inbox.unreadWalk = undefined
     const arrival = this.#hive.arrivalOf(persona, inbox)
-    inbox.poll = { startedMs: nowMs, arrival, wasArmed: inbox.isArmed, seen: undefined }
+    const { isArmed } = inbox
+    const seed = seedOwed(persona, arrival, { isArmed, seedAt: this.#hive.options.seedAt })
+    inbox.poll = { startedMs: nowMs, arrival, seed, wasArmed: isArmed, seen: undefined }
     this.#ask(inbox, 'poll', undefined, nowMs)
   }
 
