@@ -47,7 +47,7 @@ const made = make('--out', store)
 t.test('incident - is a whole store that its judge has nothing against', async t => {
   t.equal(made.code, 0, made.err)
   t.match(made.out, /^wrote .*incident: \d+ records from 2026-06-10T10:58:00.000Z to 2026-06-10T18:30:/)
-  t.equal(made.err, '', 'no progress where nobody looks')
+  t.equal(made.err, '', 'no progress without a terminal')
   t.same(await objections(join(store, 'events')), [])
   t.equal(statSync(store).mode & 0o777, 0o700)
 })
