@@ -29,7 +29,7 @@ const verify: Command = {
       about: 'how many',
       default: 10,
     },
-    { name: 'author', kind: 'string', many: true, commas: false, value: 'NAME', about: 'by whom' },
+    { name: 'author', kind: 'string', many: true, commas: false, value: 'NAME', about: 'by this author' },
     { name: 'timeout', kind: 'duration', value: 'DUR', about: 'how long' },
     { name: 'size', kind: 'bytes', value: 'SIZE', about: 'how large' },
     { name: 'store', kind: 'path', value: 'DIR', about: 'which store', env: 'KIM_STORE' },

@@ -188,7 +188,7 @@ function sorted(value: unknown): unknown {
     .map(([key, item]) => [key, sorted(item)])
 }
 
-t.test('decode - a record is frozen at every depth, whoever shares it', async t => {
+t.test('decode - a record is frozen at every depth, also when it is shared', async t => {
   const record = read({
     ...minimal,
     payload: { list: [{ deep: [1, {}] }], nothing: null },

@@ -286,7 +286,7 @@ t.test('transactions - apply together or not at all, JF-40 JF-41', async t => {
 })
 
 t.test(
-  'transactions - incomplete ones are no activity, no duplicate and handed to nobody, JF-41',
+  'transactions - incomplete ones are no activity, no duplicate and never handed over, JF-41',
   async t => {
     const seen: number[] = []
     const lost = upsert(1, { event: 'new', tx: { id: 'x', i: 1, n: 2 } })

@@ -329,7 +329,7 @@ t.test(
 )
 
 t.test(
-  'doctor - one check that fails keeps nobody from the others, and an unknown one is a usage error',
+  'doctor - one check that fails does not stop the others, and an unknown one is a usage error',
   async t => {
     const machine = new Machine(t).fill()
     writeFileSync(join(machine.store, 'run', 'health.json'), '[1')

@@ -68,7 +68,7 @@ t.test('kim-tail - CL-65 --deadline ends a wait for a command that keeps failing
   t.end()
 })
 
-t.test('kim-tail - CL-65 --deadline ends a look at what stands there too, which can be gone on with', t => {
+t.test('kim-tail - CL-65 --deadline also ends a look at existing records, which can be continued', t => {
   const root = t.testdir()
   const events = write(join(root, 'events'), { 'seg-00000001.jsonl': lines(1, 100_000) })
   for (const follow of [[], ['-f']]) {
@@ -132,7 +132,7 @@ t.test(
   },
 )
 
-t.test('kim-tail - CL-38 an agent is told of every error, also of a command line that cannot be read', t => {
+t.test('kim-tail - CL-38 an agent gets every error, also of a command line that cannot be read', t => {
   const root = t.testdir({ file: '' })
   const events = write(join(root, 'events'), { 'seg-00000001.jsonl': lines(1, 3) })
   const told = (args: string[], more = {}): string => {
@@ -156,7 +156,7 @@ t.test('kim-tail - CL-38 an agent is told of every error, also of a command line
   t.end()
 })
 
-t.test('kim-tail - CL-66 what cannot be read is told, and is no silence', async t => {
+t.test('kim-tail - CL-66 what cannot be read is reported, and is no silence', async t => {
   const root = t.testdir()
   const events = write(join(root, 'events'), { 'seg-00000001.jsonl': lines(1, 3) })
   mkdirSync(join(events, 'seg-00000004.jsonl'))

@@ -100,7 +100,7 @@ t.test('kim-tail -f - CL-27 a store that is not there is said once, and waited f
   journal.close()
 })
 
-t.test('kim-tail -f - CL-27 a persona nobody has is said once, and waited for', async t => {
+t.test('kim-tail -f - CL-27 an unknown persona is reported once, and waited for', async t => {
   const root = t.testdir()
   const store = join(root, 'store')
   // Written in the middle of an hour that is past, so that its age is the same however long this takes.
@@ -144,7 +144,7 @@ t.test('kim-tail -f - a store deleted under it is waited for; the new one goes o
   second.close()
 })
 
-t.test('kim-tail -o agent - CL-27 CL-37 a store deleted under it is told each time it goes', async t => {
+t.test('kim-tail -o agent - CL-27 CL-37 a deleted store is reported each time', async t => {
   const root = t.testdir()
   const store = join(root, 'store')
   const following = new Following(root, ['--store', store, '-f', '-o', 'agent'])
@@ -295,7 +295,7 @@ t.test(
     const { code, stderr } = await following.ended
     t.equal(code, 0)
     t.equal(stderr, '')
-    t.same(ids(tail(root, args).stdout.split('\n')), [2], 'what nobody read comes again, and nothing else')
+    t.same(ids(tail(root, args).stdout.split('\n')), [2], 'what was not read comes again, and nothing else')
   },
 )
 

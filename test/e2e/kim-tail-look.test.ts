@@ -136,7 +136,7 @@ t.test('kim-tail - CL-8 a closed pipe is exit 0 and silence', t => {
   t.end()
 })
 
-t.test('kim-tail - agent mode begins with ready, ends with end, and lists what stands there', t => {
+t.test('kim-tail - agent mode begins with ready, ends with end, and lists existing records', t => {
   const root = t.testdir()
   const store = handMade(root)
   const { code, stdout } = tail(root, ['--store', store, '-p', 'river', '-n', '2'], { KIM_AGENT: '1' })

@@ -252,7 +252,7 @@ t.test('CL-42 CL-45 errors - say what was meant', t => {
   t.end()
 })
 
-t.test('CL-42 errors - who named no journal, or a number that there is not, is told what to name', t => {
+t.test('CL-42 errors - without a journal, or with an unknown number, the error says what to name', t => {
   const env = { HOME: scratch, XDG_STATE_HOME: out('state'), KIM_STORE: '' }
   for (const command of ['verify', 'stats', 'digest']) {
     const { code, err } = replay([command], { env })

@@ -168,7 +168,7 @@ t.test('CL-58 kim-replay - a directory that may not be read is no empty journal'
   t.end()
 })
 
-t.test('CL-58 kim-replay - whoever only what is missing knows is not said to be unknown', t => {
+t.test('CL-58 kim-replay - a persona that only missing records know is not called unknown', t => {
   const events = join(scratch, 'unheard')
   mkdirSync(join(events, 'archive'), { recursive: true })
   const line = (persona: string, seq: number): string =>

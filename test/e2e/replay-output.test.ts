@@ -175,7 +175,7 @@ t.test('CL-48 verify - a file that would be unpacked elsewhere, or twice, or beh
 })
 
 t.test(
-  'CL-48 verify - what is no bundle at all is told as that, not as one without its manifest',
+  'CL-48 verify - what is no bundle at all is reported as that, not as one without its manifest',
   async t => {
     const lines = readFileSync(whole)
     for (const [name, bytes, why] of [

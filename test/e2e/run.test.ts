@@ -62,7 +62,7 @@ t.test('CL-13 CL-16 start - one line of log says what runs; stdout stays empty',
   const { started: since } = health(store)
   t.match(health(store), { state: 'running', pid: producer.child.pid, interval_ms: 10_000, store })
   const asked = await ran(t, 'status', '--json', '--store', store)
-  t.equal((JSON.parse(asked.out) as { started: unknown }).started, since, 'one start, whoever tells of it')
+  t.equal((JSON.parse(asked.out) as { started: unknown }).started, since, 'one start in every report')
   producer.kill('SIGTERM')
   t.equal(await producer.ended, 0, producer.err)
   t.equal(producer.out, '')
@@ -243,7 +243,7 @@ t.test('KS-51 401 - says which server does not take the token of which place, an
   }
 })
 
-t.test('KS-51 nobody there - what happened, what was kept and what to do are said', async t => {
+t.test('KS-51 no server - the error says what happened, what was kept and what to do', async t => {
   const nobody = ['--url', 'http://127.0.0.1:1', '--dialect', 'local', '--allow-loopback']
   const producer = new ProducerProcess(t, ['run', '--store', newStore(t), ...nobody])
   await producer.logged('directory_unavailable')

@@ -65,7 +65,11 @@ t.test('self-test - M1 KS-86 the whole way once, and nothing is left behind', as
   t.equal(out.match(/^ok {4}/gm)?.length, 4, out)
   const lines = readFileSync(events, 'utf8').trimEnd().split('\n')
   t.equal(lines.length, 1)
-  t.match(JSON.parse(lines[0] ?? ''), { event: 'heartbeat', wake_class: 'liveness' }, 'nobody wakes for it')
+  t.match(
+    JSON.parse(lines[0] ?? ''),
+    { event: 'heartbeat', wake_class: 'liveness' },
+    'no reader wakes for it',
+  )
   t.equal(asked.length, 1, 'no counts, no second page')
   t.match(asked[0], /^\/api\/inbox\?.*mark_read=false/)
   t.notOk(existsSync(join(home, 'state')), 'no store, no watermark')
@@ -205,7 +209,7 @@ t.test('self-test - KS-51 a failure comes with what to do about it', async t => 
   )
 })
 
-t.test('self-test - KS-51 https where plain http is spoken is told from nobody being there', async t => {
+t.test('self-test - KS-51 https to a plain http server differs from no server at all', async t => {
   const flags = (await quietHive(t)).map(flag => flag.replace('http:', 'https:'))
   const { code, out } = await selfTest(t.testdir(), ...flags, '-p', 'river')
   t.equal(code, 1)

@@ -52,7 +52,7 @@ row('CL-54 status', 'a journal on which nothing ever ran', { standing: { cursor:
 
 row(
   'CL-54 unknown',
-  'what a producer left and nobody can read is no sign that none ran',
+  'unreadable files of a producer are no sign that none ran',
   { standing: { cursor: 4 } },
   async (t, scene) => {
     const { health, run } = storePaths(scene.store)
@@ -65,7 +65,7 @@ row(
 
 row(
   'CL-54 killed',
-  'a killed sink is as far as what it told, and a ledger that nobody can read holds nobody up',
+  'a killed sink is as far as its last event, and an unreadable ledger delays no command',
   {},
   async (t, scene) => {
     const lines = join(scene.home, 'ev.ndjson')
@@ -132,7 +132,7 @@ row(
 
 row(
   'CL-54 forgotten',
-  'a sink that was given up says how to forget it, and one that is off stands there once',
+  'a sink that was given up says how to forget it, and one that is off is listed once',
   { standing: { cursor: 4 } },
   async (t, scene) => {
     const lines = join(scene.home, 'out', 'ev.ndjson')
@@ -296,7 +296,7 @@ function letterOf(pid: number): string {
 
 row(
   'CL-54 CL-30 zombie',
-  'a producer that was killed and that nobody waited for is gone',
+  'a producer that was killed and that no parent waited for is gone',
   { standing: { cursor: 4 } },
   async (t, scene) => {
     if (process.platform !== 'linux') return

@@ -22,9 +22,9 @@ export const limitValues = {
   nestingLevelsMax: 256,
   /** records: a reader holds a whole transaction before it may show any of it. */
   txRecordsMax: 1000,
-  /** records: one write and one sync stay short enough that nobody waits behind them. */
+  /** records: one write and one sync stay so short that no caller waits long. */
   commitRecordsMax: 1000,
-  /** bytes: one write and one sync stay short enough that nobody waits behind them. */
+  /** bytes: one write and one sync stay so short that no caller waits long. */
   commitBytesMax: 1048576,
   /** bytes: a segment is read, hashed and archived whole. */
   segmentBytesMax: 10485760,
@@ -46,7 +46,7 @@ export const limitValues = {
   keyRetentionDaysMin: 30,
   /** messages per persona: read mail beyond the newest is tombstoned at a roll, so that live state stays small. */
   readMessagesRetainedMax: 200,
-  /** personas: a series per persona is useful to a few and a burden to whoever collects those of many. */
+  /** personas: metrics per persona help with a few personas and are a burden to collect for many. */
   metricsPersonasMax: 100,
   /** bytes: consumers of the older monitor take a longer event line for damage and do not wake. */
   monitorLineBytesMax: 16384,

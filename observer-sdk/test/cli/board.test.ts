@@ -69,7 +69,7 @@ t.test('activity - KS-71 a no says that an inbox is watched no more', t => {
   t.end()
 })
 
-t.test('personas - of one that is watched no more nobody knows how it is', t => {
+t.test('personas - the liveness of one that is no longer watched is unknown', t => {
   t.match(personaRows([persona('river', { watched: true }), persona('loom', { watched: false })]), [
     { persona: 'loom', state: 'unknown', watched: false },
     { persona: 'river', state: 'up', watched: true },
@@ -174,6 +174,6 @@ t.test('activity - KS-71 a message or an alert that cannot be read leaves it unk
   t.equal(judgeActivity('river', 5, [known, gone('alert', 'argus/bounded-window')]).answer, 'unknown')
   const redacted = { ...message('argus', 9, 'river'), payload: { persona: 'argus', redacted: true } }
   t.equal(judgeActivity('river', 5, [known, redacted]).answer, 'unknown')
-  t.equal(judgeActivity('river', 9, [known, redacted]).answer, 'no', 'whoever wrote it')
+  t.equal(judgeActivity('river', 9, [known, redacted]).answer, 'no', 'for every author')
   t.end()
 })

@@ -435,7 +435,7 @@ t.test('segment - shrunk: counted, and state is what a fresh observer sees (F12,
   t.equal(observer.head.seq, 1)
 })
 
-t.test('segment - replaced, also one that is not the newest: state is derived anew (F13)', async t => {
+t.test('segment - replaced, also one that is not the newest: state is derived again (F13)', async t => {
   const journal = journalIn(t)
   journal.grow(1, { item_id: 'river/a', payload: { schema_version: 1, secret: 'x' } })
   journal.roll()

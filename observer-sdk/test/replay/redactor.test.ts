@@ -5,7 +5,7 @@ import { decodeLine, type ReadRecord } from '@kim/manifest'
 import { ALERT_KINDS, PAYLOAD_MEMBERS, Redactor } from '@kim/observer-sdk/internal'
 import t from 'tap'
 
-const SECRET = 'tell nobody'
+const SECRET = 'tell no one'
 
 function decoded(line: string): { bytes: Uint8Array; record: ReadRecord } {
   const bytes = Buffer.from(line)

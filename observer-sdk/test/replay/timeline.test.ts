@@ -10,7 +10,7 @@ import t from 'tap'
 import { JournalMaker } from '../verify/journal-maker.js'
 import { openPage } from './page.js'
 
-const SECRET = 'tell nobody'
+const SECRET = 'tell no one'
 const HOSTILE = `</script><script>alert(1)</script><img src=x onerror=alert(1)>"'\`=cmd|' /C calc'!A0\u202e\u0000 ${SECRET}`
 const everything = {
   fromMs: Number.NEGATIVE_INFINITY,

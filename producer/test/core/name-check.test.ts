@@ -51,17 +51,17 @@ t.test('names - one that comes later is said when it does: listed, or with mail 
   t.same(said(desk), ['persona_listed nova: the persona is there by now'])
   const before = looks(desk)
   desk.pass(30_000)
-  t.equal(looks(desk), before, 'nobody is missing any more')
+  t.equal(looks(desk), before, 'no name is missing any more')
   t.end()
 })
 
 t.test(
   'names - a comma is part of one, and where it was meant to part two that is said (KS-67, KS-92)',
   t => {
-    const desk = list(t, ['river,argus', 'river, nobody']).settle()
+    const desk = list(t, ['river,argus', 'river, absent']).settle()
     const [first, second] = desk.core.notes()
     t.match(first, { message: /but river and argus$/, hint: /--persona river --persona argus$/ })
-    t.match(second, { message: /no persona "river, nobody"$/, hint: /names are exact/ })
+    t.match(second, { message: /no persona "river, absent"$/, hint: /names are exact/ })
     t.end()
   },
 )

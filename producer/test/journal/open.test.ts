@@ -91,7 +91,7 @@ t.test('open - another source is refused, naming both (JF-10)', t => {
   t.end()
 })
 
-t.test('open - a second writer is told who holds the store (JF-89)', t => {
+t.test('open - the error of a second writer names the holder of the store (JF-89)', t => {
   const store = new TestStore(t)
   const journal = store.open()
   t.throws(() => store.open(), {
@@ -135,7 +135,7 @@ const tails: readonly Tail[] = [
   { row: 'T5 (completes)', bytes: `${run(3, 1, 2)}\n${run(4, 2, 2)}`, notes: [], live: 3 },
   { row: 'T6', bytes: `${run(3, 1, 2)}\n{"act`, notes: ['torn_tail_adjudicated', 'tx_abandoned'], live: 1 },
   { row: 'X8 in the zone', bytes: `${run(3, 1, 2)}\n\n${whole(4)}`, notes: [], live: 2 },
-  { row: 'RC-7 (a line nobody named)', bytes: 'junk\n', notes: ['torn_tail_adjudicated'], live: 1 },
+  { row: 'RC-7 (a line that no note names)', bytes: 'junk\n', notes: ['torn_tail_adjudicated'], live: 1 },
   { row: 'RC-7 (a hole)', bytes: '{"v":3,"seq":9}\n', notes: ['seq_repair'], live: 1 },
 ]
 for (const { row, bytes, notes, live } of tails) {
@@ -212,7 +212,7 @@ t.test('tail - a store whose genesis was torn is born again', async t => {
   }
 })
 
-t.test('tail - a journal whose records are all gone is begun anew, and that is said (R1)', async t => {
+t.test('tail - a journal without any of its records begins again, and the log says so (R1)', async t => {
   for (const lose of [(path: string) => writeFileSync(path, ''), (path: string) => rmSync(path)]) {
     const store = new TestStore(t)
     const first = store.with(journal => {
@@ -327,7 +327,7 @@ t.test('open - history that is gone is said, and no checkpoint pretends otherwis
   })
 })
 
-t.test('open - holes in what was read are told to whoever opens', t => {
+t.test('open - holes in what was read are reported to the caller', t => {
   const store = new TestStore(t)
   store.with(journal => journal.append(messages(1, 3)))
   const lines = readFileSync(store.segment(), 'utf8').split('\n')

@@ -81,7 +81,7 @@ for (const { target, verb, fresh, again, question } of targets) {
     t.not(readFileSync(place.file, 'utf8'), 'before')
   })
 
-  t.test(`standing - CL-57 of ${target}: loaded, not loaded, nobody to ask`, async t => {
+  t.test(`standing - CL-57 of ${target}: loaded, not loaded, no supervisor to ask`, async t => {
     const place = servicePlace(target, undefined, { LOCALAPPDATA: t.testdirName }, t.testdirName)
     const answering =
       (status: number | null): Runner =>

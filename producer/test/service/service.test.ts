@@ -86,7 +86,7 @@ t.test('systemd - says only what this systemd knows and was seen to do', async t
   t.same(settings(walled, 'PrivateTmp'), ['yes'])
 })
 
-t.test('perform - CL-56 a unit that did not start is told with how its process ended', async t => {
+t.test('perform - CL-56 the error for a unit that did not start says how its process ended', async t => {
   const step = { kind: 'run', command: ['systemctl', '--user', 'restart', 'kim-producer.service'] } as const
   const ended = (status: string): Runner => {
     return ([, , verb]) =>
@@ -254,7 +254,7 @@ t.test('windows - arguments come back as they were', async t => {
   )
 })
 
-t.test('steps - each supervisor is told in its own words, and twice is as once', async t => {
+t.test('steps - each supervisor gets its own commands, and twice is as once', async t => {
   const env = { XDG_CONFIG_HOME: '/srv/river/.config', LOCALAPPDATA: 'C:/local' }
   const commands = (
     target: 'systemd-user' | 'launchd' | 'windows-task',

@@ -242,7 +242,7 @@ t.test('event file - KS-90 a line of the same event stands, whatever else it say
   t.end()
 })
 
-t.test('event file - KS-87 what cannot be read beside it is in nobody’s way', t => {
+t.test('event file - KS-87 an unreadable file beside it blocks no event', t => {
   const { path, parts, dir } = setUp(t)
   mkdirSync(`${path}.1`)
   symlinkSync(join(dir, 'nowhere'), `${path}.2`)

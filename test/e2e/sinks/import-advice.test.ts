@@ -124,7 +124,7 @@ row('KS-88 flags', 'of event files are judged as run judges them', {}, async (t,
   }
 })
 
-row('KS-88 cap', 'is told before the first run, where something was taken over', {}, async (t, scene) => {
+row('KS-88 cap', 'is reported before the first run, where something was taken over', {}, async (t, scene) => {
   const state = ['--state-file', stateFile(scene, 'argus')]
   const cap =
     /\nwhere more than 50 messages wait in an inbox .* none of them wakes anybody; .*--max-replay N\n$/

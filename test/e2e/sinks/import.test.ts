@@ -148,7 +148,7 @@ row('I1 twice', 'a member that stands twice is damage, whichever is meant', {}, 
   t.equal(code, 0, 'without it, it is taken over')
 })
 
-row('I11 usable', 'a persona that nobody could watch is refused (KS-67, KS-70)', {}, async (t, scene) => {
+row('I11 usable', 'a persona that cannot be watched is refused (KS-67, KS-70)', {}, async (t, scene) => {
   for (const name of [' argus ', 'é'.repeat(600)])
     await refused(t, scene, stateOf(scene, name), /no usable persona/, JSON.stringify(name.slice(0, 10)))
 })
@@ -350,7 +350,7 @@ row(
 const WAKING =
   '"event": ?"(new|alert|recovered|state_corrupt|baseline_skipped|seed_ahead|replay_capped|persona_added)"'
 
-row('switch-over', 'a machine goes over: nothing is lost, nobody is woken twice', {}, async (t, scene) => {
+row('switch-over', 'a machine moves over: nothing is lost, no reader wakes twice', {}, async (t, scene) => {
   // The older monitor has told argus up to 104 and river up to 90; 105 came while nobody ran.
   const files = join(scene.home, '.kijito-monitor')
   mkdirSync(files, { mode: 0o700 })
@@ -413,7 +413,7 @@ row('switch-over', 'a machine goes over: nothing is lost, nobody is woken twice'
   scene.rule({ on: { endpoint: 'inbox', persona: 'river' }, effect: [complete(88, 90, 91)] })
   scene.pending(counts({ argus: 4, river: 1 }, 'c2'))
   await scene.until('106 is heard', () => heard.includes('"id": 106'))
-  await scene.until('river is told', () => mail(linesIn(old('river'))).includes(91))
+  await scene.until('river has its event', () => mail(linesIn(old('river'))).includes(91))
   t.same(
     heard
       .split('\n')

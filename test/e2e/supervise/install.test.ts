@@ -116,7 +116,7 @@ t.test('install-service - CL-56 does what it lists, in absolute paths', { skip }
 })
 
 t.test(
-  'install-service - CL-19 a dry run says that nobody can be asked, and what is there already',
+  'install-service - CL-19 a dry run says that no supervisor can be asked, and what is there already',
   { skip },
   async t => {
     const user = new User(t)
@@ -304,7 +304,7 @@ t.test(
     t.equal(
       user.install('--store', user.store).code,
       0,
-      'that may be the service itself, which is started anew',
+      'that may be the service itself, which is started again',
     )
   },
 )
