@@ -13,18 +13,18 @@ export function assertSeed(persona: Persona | undefined, seedAt: number): void {
   if (isCapOwed) {
     throw new KimError(
       'config_invalid',
-      `${name} is still catching up: what its cap silenced is not counted yet`,
+      `cannot apply --seed-at: ${name} is still catching up, and its silenced messages are not counted yet`,
       {
-        hint: 'leave --seed-at out until replay_capped stands in the journal',
+        hint: 'leave out --seed-at until the journal has a replay_capped record',
       },
     )
   }
   if (seedAt > watermark) return
   throw new KimError(
     'config_invalid',
-    `--seed-at ${seedAt} is not above ${watermark}, where ${name} stands already`,
+    `--seed-at ${seedAt} is not above ${watermark}, the watermark of ${name}`,
     {
-      hint: `leave it out; kim-tail --persona ${name} --after-id ${seedAt} prints what came after it`,
+      hint: `leave out --seed-at; to print the mail after that id: kim-tail --persona ${name} --after-id ${seedAt}`,
     },
   )
 }

@@ -315,7 +315,7 @@ export class SinkRunner {
       level: 'warn',
       code: 'sink_failing',
       message: `${name}: ${failure}`,
-      hint: 'the journal goes on; the event is kept and comes again, and what follows it comes after it',
+      hint: 'the journal is not affected; the sink retries this event with back-off, then delivers the later ones in order',
       ...(lane === '' ? {} : { persona: lane }),
       fields: { sink: name, event_id: parcel.event.event_id },
     })
@@ -338,7 +338,7 @@ export class SinkRunner {
       this.#around.log({
         level: 'info',
         code: 'sink_working',
-        message: `${name}: takes events again after ${seconds} s`,
+        message: `${name}: delivers events again after ${seconds} s`,
         ...(lane === '' ? {} : { persona: lane }),
         fields: { sink: name, seconds, tries },
       })
@@ -379,7 +379,7 @@ export class SinkRunner {
       this.#isUnsaved = true
       this.#troubles.begin(
         'watermark',
-        `the watermark cannot be kept: ${error instanceof Error ? error.message : error}`,
+        `cannot store the watermark: ${error instanceof Error ? error.message : error}`,
       )
     }
   }
@@ -392,7 +392,7 @@ export class SinkRunner {
     this.#around.log({
       level: 'info',
       code: 'sink_started',
-      message: `${name}: begins at the head; ${count} events that stood there are passed over`,
+      message: `${name}: begins at the head; skipped ${count} existing events`,
       fields: { sink: name, passed_over: count },
     })
   }
