@@ -51,7 +51,7 @@ function show(t: Test, ...args: string[]): Shown {
 t.test('npm start - shows live mail, says where it is kept, and Ctrl-C leaves nothing behind', async t => {
   const { child, ended, saw } = show(t)
   const text = await saw(/message\.new \w+: /)
-  const store = /journal +(\S+), thrown away/.exec(text)?.[1] ?? ''
+  const store = /journal +(\S+), deleted at the end/.exec(text)?.[1] ?? ''
   t.ok(existsSync(store))
   t.match(text, /your own +npm start -- --url/)
   child.kill('SIGINT')

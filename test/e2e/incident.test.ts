@@ -98,7 +98,7 @@ t.test('incident - a directory that is not empty is left as it is', async t => {
   t.match(err, /is not empty\n {2}nothing was written/)
   t.same(readdirSync(full), ['mine.txt'])
   const file = make('--out', join(full, 'mine.txt'))
-  t.match([file.code, file.err], [2, /mine\.txt is no directory/])
+  t.match([file.code, file.err], [2, /mine\.txt is not a directory/])
   t.equal(readFileSync(join(full, 'mine.txt'), 'utf8'), 'mine')
   t.match(make('--help').out, /--seed[\s\S]*--json/)
 })

@@ -12,7 +12,7 @@ export const limitValues = {
   summaryCodePointsMax: 200,
   /** bytes: a name is looked up and listed in notes and headers, and must fit there with its escapes. */
   nameBytesMax: 4096,
-  /** bytes: every remembered key stands in memory and in each checkpoint. */
+  /** bytes: every remembered key is in memory and in each checkpoint. */
   keyBytesMax: 1024,
   /** bytes: a reader takes more than our writer writes, but never an unbounded line. */
   lineReadBytesMax: 16777216,
@@ -30,7 +30,7 @@ export const limitValues = {
   segmentBytesMax: 10485760,
   /** personas: a directory larger than this is a mistake or an attack, not a roster. */
   personasMax: 2000,
-  /** bytes: a name stands several times in a record, escaped, and every record must fit a line. */
+  /** bytes: a name occurs several times in a record, escaped, and every record must fit a line. */
   personaNameBytesMax: 1024,
   /** bytes: larger payloads are content-addressed, so that scanning lines stays cheap. */
   payloadInlineBytesMax: 65536,

@@ -66,7 +66,7 @@ export class Damage {
     const { seq } = entry
     if (seq > this.#highest) this.#advance(seq, entry)
     else if (this.#known.has(seq))
-      this.#log.report('duplicate_seq', entry, `seq ${seq} stands in an earlier record`)
+      this.#log.report('duplicate_seq', entry, `seq ${seq} is already in an earlier record`)
     else this.#log.report('seq_regressed', entry, `seq ${seq} after ${this.#highest}`)
     this.#known.add(seq)
     this.explain(entry)
@@ -134,8 +134,7 @@ export class Damage {
     for (const { kind, seq, detail } of faults) this.#log.report(kind, { seq }, detail)
     if (this.#takenOut.length > 0 && !journal.isRedacted) {
       for (const entry of this.#takenOut) this.#framing.malformed(entry)
-      for (let i = 0; i < this.#takenOutMore; i++)
-        this.#log.report('malformed_line', {}, 'a line as a redaction leaves it')
+      for (let i = 0; i < this.#takenOutMore; i++) this.#log.report('malformed_line', {}, 'a redacted line')
     }
     this.#framing.end()
     this.#runs.end()
@@ -149,7 +148,7 @@ export class Damage {
       this.#log.report(
         'history_starts_at',
         { seq: this.#late },
-        `what stood before seq ${this.#late} is not available`,
+        `records before seq ${this.#late} are not available`,
       )
     const native = this.#log.close(false)
     const weighed = exitOf(native) > 0 && !this.#isNamed && journal.isForeign ? this.#log.close(true) : native

@@ -110,10 +110,10 @@ export class CheckpointComparison {
   #entity(entity: Entity): void {
     const { item_type: type, item_id: id } = entity
     const image = this.#history.table.get(type, id)
-    if (image !== undefined && this.#met.has(image)) this.#differ(`${type} ${id} stands twice`)
+    if (image !== undefined && this.#met.has(image)) this.#differ(`${type} ${id} occurs twice`)
     else if (image?.seq === entity.seq) this.#image(entity, image)
     else if (this.#history.continuity.has(entity.seq)) {
-      const known = image === undefined ? 'is not live' : `stands at seq ${image.seq}`
+      const known = image === undefined ? 'is not live' : `is at seq ${image.seq}`
       this.#differ(`${type} ${id} of seq ${entity.seq} ${known} in the journal`)
       if (image !== undefined) this.#met.add(image)
     } else this.#adopt(entity)
@@ -130,7 +130,7 @@ export class CheckpointComparison {
       stated.ref?.bytes === image.ref?.bytes
     if (isSameState && stated.hash === image.hash) return
     if (image.redacted && !stated.redacted) this.#stale.push({ item_type, item_id })
-    else this.#differ(`${item_type} ${item_id} of seq ${entity.seq} has another image in the journal`)
+    else this.#differ(`${item_type} ${item_id} of seq ${entity.seq} has other content in the journal`)
   }
 
   #adopt(entity: Entity): void {

@@ -77,7 +77,7 @@ class DocumentLines {
       if (line.kind === 'too_long') this.#fault ??= 'a line is too long'
       else if (this.#header === undefined && this.#fault === undefined) this.#begin(textOf(line.bytes))
       else {
-        if (this.#endsWell) this.#fault ??= 'it does not end as a checkpoint does'
+        if (this.#endsWell) this.#fault ??= 'it does not end like a checkpoint'
         this.#endsWell = line.bytes.length === 2 && textOf(line.bytes) === checkpointFooter
         if (!this.#endsWell) this.#entities += 1
       }
@@ -87,7 +87,7 @@ class DocumentLines {
   fault(): string | undefined {
     if (this.#fault !== undefined) return this.#fault
     if (this.#header === undefined) return 'no header'
-    if (!this.#endsWell || this.#framer.pending.length > 0) return 'it does not end as a checkpoint does'
+    if (!this.#endsWell || this.#framer.pending.length > 0) return 'it does not end like a checkpoint'
     const entities = this.#entities
     if (entities === this.#header.entity_count) return undefined
     return `${entities} entities, ${this.#header.entity_count} announced`

@@ -171,7 +171,7 @@ t.test('look - an empty selection is reported on a terminal only', async t => {
     t.equal(await runProgram(program, ['--events', events, ...args], io), 0)
     return String(stderr.read() ?? '')
   }
-  t.equal(await said(true), 'kim-tail: nothing that stands there is selected\n')
+  t.equal(await said(true), 'kim-tail: no existing record is selected\n')
   t.equal(await said(true, '-q'), '')
   t.equal(await said(true, '-n', '0'), '')
   t.equal(await said(false), '')

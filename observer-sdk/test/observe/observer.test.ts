@@ -483,8 +483,8 @@ t.test('options - what types would have refused is refused in words', async t =>
   for (const [options, message] of [
     [{ directory: eventsDir, cursors }, /^eventsDir must be/],
     [{ eventsDir: '', cursors }, /^eventsDir must be/],
-    [{ eventsDir }, /^cursors must say/],
-    [{ eventsDir, cursors: {} }, /^cursors must say/],
+    [{ eventsDir }, /^cursors must be a cursor store/],
+    [{ eventsDir, cursors: {} }, /^cursors must be a cursor store/],
   ] as const)
     for (const open of [openObserver, openTail])
       await t.rejects(open(options as unknown as ObserverOptions), { code: 'usage', message })

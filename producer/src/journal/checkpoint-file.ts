@@ -162,7 +162,7 @@ export function loadNewest(
     store.log({
       level: 'warn',
       code: 'checkpoint_rejected',
-      message: `${candidate.path} is no checkpoint of this journal; using an older one, or the segments alone`,
+      message: `${candidate.path} is not a checkpoint of this journal; using an older one, or only the segments`,
     })
   }
   return undefined

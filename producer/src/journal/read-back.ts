@@ -71,7 +71,7 @@ export class ReadBack {
   #unpack(path: string): Buffer {
     if (this.#unpacked?.path !== path) {
       const packed = this.#store.disk.readWhole(path)
-      if (packed === undefined) throw damaged(`${path} is gone`)
+      if (packed === undefined) throw damaged(`${path} is missing`)
       this.#unpacked = { path, bytes: gunzipSync(packed) }
     }
     return this.#unpacked.bytes

@@ -115,8 +115,8 @@ function putOff({ store, upkeep }: RedactionWork, error: unknown): void {
   store.log({
     level: 'error',
     code: 'redaction_pending',
-    message: `a redaction cannot be finished: ${(error as Error).message}`,
-    hint: 'mend that and start again; until then no checkpoint is written, and older ones hold what is to be erased',
+    message: `cannot finish a redaction: ${(error as Error).message}`,
+    hint: 'correct this and start again; until then no checkpoint is written, and older checkpoints still hold the content to erase',
   })
 }
 
@@ -154,7 +154,7 @@ function eraseCopy(store: Store, file: SegmentFile, entities: readonly RedactedE
     bytes = readSegmentFile(store, file)
   } catch (error) {
     if (!isDamaged(error)) throw error
-    store.log({ level: 'warn', code: 'archive_broken', message: `${file.path} was broken; it is removed` })
+    store.log({ level: 'warn', code: 'archive_broken', message: `removed ${file.path}: it was damaged` })
     store.disk.removeNow(file.path)
     return
   }
@@ -198,12 +198,12 @@ function applyOne(
     return true
   }
   if (sha256 !== before.sha256) {
-    throw damaged(`${file.path} is neither what a redaction found nor what it left`)
+    throw damaged(`${file.path} was changed during a redaction`)
   }
   if (!waits(store, file, after)) {
     const { bytes } = eraseInSegment(present, entity)
     if (digestOf(bytes).sha256 !== after.sha256) {
-      throw damaged(`${file.path} does not become what its redaction announced`)
+      throw damaged(`${file.path}: the redaction has another result than it announced`)
     }
     writeWaiting(store, file, bytes)
   }

@@ -318,7 +318,7 @@ t.test('control - at most 64 requests wait and 32 connections are open, then it 
   t.same(await askProducer(paths, { verb: 'status', principal: operator }), {
     ok: false,
     code: 'busy',
-    message: '32 connections are open already',
+    message: '32 connections are already open',
   })
   release()
   t.equal(

@@ -227,7 +227,7 @@ t.test('tail - a journal without any of its records begins again, and the log sa
     )
     t.match(
       store.logged.filter(({ code }) => code === 'records_lost'),
-      [{ level: 'error', message: /up to 4, and none of its records is left/, hint: /copy/ }],
+      [{ level: 'error', message: /up to 4, are missing: a new journal begins/, hint: /backup/ }],
     )
     store.with(() => undefined)
     t.equal(store.logged.filter(({ code }) => code === 'records_lost').length, 1, 'and said once')
@@ -297,7 +297,7 @@ t.test('open - a journal of another writer is never continued (R8, R9)', t => {
   const stray = join(store.paths.events, 'seg-00000003.jsonl')
   t.throws(() => store.open(), {
     code: 'journal_foreign',
-    hint: `a copy that somebody put there is to be taken away: ${stray}`,
+    hint: `if it is a copy, move it away: ${stray}`,
   })
   rmSync(stray)
   store.with(journal => t.same(journal.append([message(2)]).seqs, [3]))
@@ -339,7 +339,7 @@ t.test('open - holes in what was read are reported to the caller', t => {
   }
   t.match(opened(), { level: 'error', hint: /journal verify --store / })
   repairStore(store.options())
-  t.match(opened(), { level: 'info', message: /from 3 to 3; a repair has named them all$/ })
+  t.match(opened(), { level: 'info', message: /from 3 to 3; repair notes explain them all$/ })
   t.end()
 })
 
@@ -447,7 +447,7 @@ t.test('safety - a store of somebody else is refused', t => {
   const own = host.uid ?? 0
   t.throws(() => store.open({ host: { ...host, uid: own + 1 } }), {
     code: 'not_permitted',
-    hint: new RegExp(`run as user ${own} if it is theirs; .* sudo chown -R ${own + 1} ${store.paths.root}$`),
+    hint: new RegExp(`if it is theirs, run as user ${own}; .* sudo chown -R ${own + 1} ${store.paths.root}$`),
   })
   t.end()
 })

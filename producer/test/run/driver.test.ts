@@ -365,7 +365,7 @@ t.test('KS-51 log - what keeps the server from being asked comes with what to do
   ]
   await bench.start()
   t.match(bench.logged, [
-    { code: 'x', hint: /running at http:\/\/localhost:7474\? .*--url/ },
+    { code: 'x', hint: /^start Kijito at http:\/\/localhost:7474, .*--url/ },
     { code: 'y', hint: /--token-file/ },
     { code: 'z', hint: undefined },
   ])

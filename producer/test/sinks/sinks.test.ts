@@ -235,7 +235,7 @@ t.test('sinks - a store that was restored is announced from where the two differ
   t.same(second.idsOf('river').slice(-8), [2, 3, 4, 5, 6, 7, 8, 9], 'nothing of it is taken for told')
   t.match(
     logged.filter(({ code }) => code === 'sink_rewound'),
-    [{ message: /it is told from record 3 on, perhaps once more/ }],
+    [{ message: /events from record 3 on are delivered, some perhaps again/ }],
   )
   t.equal(codes(logged, 'sink_gap'), 0, 'and nothing was missed')
 })

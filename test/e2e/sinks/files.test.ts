@@ -300,7 +300,7 @@ row(
     scene.newest(complete(4, 5))
     const second = scene.start([...NF, '--events-file', path])
     await scene.tells('new 5')
-    t.match(said(second.stderr, 'sink_off'), [{ hint: /put the file back/ }])
+    t.match(said(second.stderr, 'sink_off'), [{ hint: /restore the file/ }])
     t.equal(linesIn(path).length, 1)
   },
 )
@@ -347,10 +347,10 @@ row(
     t.equal(said(producer.stderr, 'sink_trouble').length, 1)
     const asked = scene.run(['status', '--store', scene.store])
     t.equal(await scene.endOf(asked), 0, asked.stderr)
-    t.match(asked.stdout, /\nsink {6}file:.*; the watermark cannot be kept: /, 'for who looks later')
+    t.match(asked.stdout, /\nsink {6}file:.*; cannot store the watermark: /, 'for who looks later')
     const doctor = scene.run(['doctor', '--only', 'sinks', '--store', scene.store])
     t.equal(await scene.endOf(doctor), 1, doctor.stdout)
-    t.match(doctor.stdout, /^fail +sinks +file:.*: the watermark cannot be kept: /)
+    t.match(doctor.stdout, /^fail +sinks +file:.*: cannot store the watermark: /)
     t.equal(await producer.stop(), 0)
   },
 )

@@ -131,7 +131,7 @@ export class BundleJudge implements TarSink {
       findings: {},
     }
     const wrong = manifest === undefined ? [] : [...this.#wrong, ...this.#against(manifest)]
-    const why = broken ?? (manifest === undefined ? `it holds no ${bundleFile} that can be read` : null)
+    const why = broken ?? (manifest === undefined ? `${bundleFile} is missing or cannot be read` : null)
     const isWrong = new Set(wrong.map(({ path }) => path))
     return {
       exit: why !== null || wrong.length > 0 ? 6 : exit,
@@ -182,7 +182,7 @@ export class BundleJudge implements TarSink {
       .map(([name, said, found]) => ({
         path: bundleFile,
         why: 'disagrees',
-        detail: `it says ${name} ${said}, and it is ${found ?? 'none'}`,
+        detail: `it states ${name} ${said}, but the bundle has ${found ?? 'none'}`,
       }))
   }
 }
