@@ -1,4 +1,3 @@
-import { crc32 } from 'node:zlib'
 import type { ReadRecord } from './envelope.js'
 import type { Effect } from './kinds.js'
 
@@ -8,11 +7,6 @@ export type Duplicate =
   | 'duplicate_same_writer'
   | 'duplicate_other_writer'
   | 'duplicate_overwrite'
-
-/** Checksum and length of a line in one number; lines are compared by it only under one seq in one segment. */
-export function lineMark(bytes: Uint8Array): number {
-  return crc32(bytes) + (bytes.length % 2 ** 21) * 2 ** 32
-}
 
 /** No hash of an entity's revision: the record changes no entity, or states no revision. */
 const noRevision = -1

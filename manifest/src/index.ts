@@ -46,7 +46,9 @@ export { Continuity } from './continuity.js'
 export type { DigestEntity } from './digest.js'
 export { entityHash, jcs, payloadHash, projectionDigest, sha256Hex } from './digest.js'
 export type { Duplicate } from './duplicates.js'
-export { DuplicateFinder, lineMark } from './duplicates.js'
+export { DuplicateFinder } from './duplicates.js'
+export { EntityLineMatcher } from './entity-line.js'
+export { EntityTable, entityKeyOf, idBytes } from './entity-table.js'
 export type {
   Actor,
   Clock,
@@ -113,15 +115,27 @@ export {
   limits,
   seqRoom,
 } from './limits.js'
+export { LineFrame } from './line-frame.js'
 export type { FramedLine, PendingBytes } from './lines.js'
 export { LineFramer } from './lines.js'
 export type { Meta } from './meta.js'
 export { announcedLoss, encodeMeta, parseMeta } from './meta.js'
 export type { Entity, Revision } from './projection.js'
 export { Projection } from './projection.js'
+export { lineMark } from './repeated-lines.js'
 export { Ring } from './ring.js'
 export { safeJson } from './safe-json.js'
 export { safeText } from './safe-text.js'
+export type { BackwardSource } from './segment-backwards.js'
+export { isPeakBefore, lastSeqOf, recordsBackwards } from './segment-backwards.js'
+export type {
+  LineLocation,
+  MalformedLine,
+  ReadingMode,
+  SegmentListener,
+  UnterminatedLine,
+} from './segment-reader.js'
+export { recordOf, SegmentLine, SegmentReader } from './segment-reader.js'
 export type { TailFeatures, TailLabel, TailRow } from './tail-state.js'
 export { classifyTail, TAIL_ROWS } from './tail-state.js'
 export type { TxVerdict } from './tx.js'

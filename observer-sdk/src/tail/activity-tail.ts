@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import { decodeLine, limits, type ReadRecord } from '@kim/manifest'
+import { limits, type ReadRecord, recordOf } from '@kim/manifest'
 
 /** A record of the activity, or the bytes of its line. */
 type Entry = ReadRecord | Buffer
@@ -74,8 +74,8 @@ export class ActivityTail {
   records(): ReadRecord[] {
     return this.#newer.flatMap(entry => {
       if (!Buffer.isBuffer(entry)) return [entry]
-      const decoded = decodeLine(entry)
-      return decoded.kind === 'record' ? [decoded.record] : []
+      const record = recordOf(entry)
+      return record === undefined ? [] : [record]
     })
   }
 

@@ -1,14 +1,16 @@
 /** The state a cold start found: where each entity's newest image stands, read when somebody asks. */
 import type { Buffer } from 'node:buffer'
 import {
-  decodeLine,
   type Entity,
+  type EntityTable,
+  entityKeyOf,
+  idBytes,
   type JsonObject,
   parseCheckpointEntity,
   parsePayload,
   type ReadRecord,
+  recordOf,
 } from '@kim/manifest'
-import { type EntityTable, entityKeyOf, idBytes } from './entity-table.js'
 
 /** A stretch of memory that images stand in: lines of the journal, or entity lines of a checkpoint. */
 export interface Piece {
@@ -94,8 +96,8 @@ export class Base {
     const from = this.#table.offset[slot] as number
     const line = bytes.subarray(from, from + (this.#table.length[slot] as number))
     if (kind === 'checkpoint') return this.#readEntity(slot, line)
-    const decoded = decodeLine(line)
-    return decoded.kind === 'record' ? entityOf(decoded.record) : undefined
+    const record = recordOf(line)
+    return record && entityOf(record)
   }
 
   /**

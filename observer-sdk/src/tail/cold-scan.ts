@@ -2,21 +2,21 @@
 import type { Buffer } from 'node:buffer'
 import {
   type AnomalyKind,
-  decodeLine,
   type Effect,
   effectOf,
   entersActivity,
   type Head,
   isRegistryGenesis,
+  type LineFrame,
   type ReadRecord,
+  recordOf,
+  type SegmentLine,
 } from '@kim/manifest'
 import { ActionCatalogue } from './action-effects.js'
 import { ActivityTail } from './activity-tail.js'
-import type { FrameMatcher } from './frame.js'
 import { ImageClaims } from './image-claims.js'
-import type { JudgedLine } from './line-judge.js'
 import { isRedaction } from './redaction.js'
-import type { ScanVisitor } from './segment-scan.js'
+import type { ScanListener } from './segment-scan.js'
 
 /** The line after which a checkpoint's tail begins. */
 export interface TailStart {
@@ -45,7 +45,7 @@ class SegmentFacts {
     if (record.action === 'checkpoint_ref') this.redaction = false
   }
 
-  see({ record: { seq, writer } }: JudgedLine): void {
+  see({ record: { seq, writer } }: Pick<SegmentLine, 'record'>): void {
     // Of several with the highest seq the last one counts.
     if (seq >= (this.top?.seq ?? seq + 1)) this.top = undefined
     this.highest = Math.max(this.highest, seq)
@@ -53,8 +53,8 @@ class SegmentFacts {
   }
 }
 
-/** The visitor of a cold start. */
-export class ColdScan implements ScanVisitor {
+/** The listener of a cold start. */
+export class ColdScan implements ScanListener {
   readonly claims: ImageClaims = new ImageClaims()
   readonly activity: ActivityTail = new ActivityTail()
   readonly counts: Map<AnomalyKind, number> = new Map()
@@ -102,28 +102,28 @@ export class ColdScan implements ScanVisitor {
     return isFirst
   }
 
-  framed(window: Buffer, from: number, to: number, offset: number, frame: FrameMatcher): void {
-    const effects = this.#actions.effectsOf(window, frame.actionStart, frame.actionEnd)
+  framed(frame: LineFrame): void {
+    const effects = this.#actions.effectsOf(frame.bytes, frame.actionStart, frame.actionEnd)
     const effect = frame.hasPayload ? effects.withPayload : effects.withoutPayload
-    // Nobody ever reads what a tombstone carries, so nobody would find out that its line is none.
+    // What a tombstone carries is never read, so nothing would show that its line is none.
     if (effect === 'meta' || (effect === 'remove' && frame.hasPayload)) {
-      this.#parse(window.subarray(from, to), offset)
+      this.#parse(frame.line)
       return
     }
-    const { seq } = frame
+    const { seq, from, to } = frame
     const facts = this.#facts
     if (seq > facts.highest) facts.highest = seq
     if (seq > (this.head?.seq ?? 0)) facts.top = { from, to, seq }
     if ((frame.hasEvent || effect === 'activity') && this.activity.wants) {
       this.activity.line(from, to)
     }
-    if (effect !== 'activity') this.claims.line(window, from, to, frame, effect === 'upsert')
+    if (effect !== 'activity') this.claims.line(frame, effect === 'upsert')
     if (this.#after !== undefined && seq === this.#after.seq) {
-      this.#pass(seq, window.toString('utf8', frame.writerStart, frame.writerEnd))
+      this.#pass(seq, frame.text(frame.writerStart, frame.writerEnd))
     }
   }
 
-  released(line: JudgedLine): void {
+  released(line: Pick<SegmentLine, 'record' | 'defects'>): void {
     const { record, defects } = line
     this.#facts.see(line)
     for (const kind of defects) this.#facts.count(kind)
@@ -134,29 +134,35 @@ export class ColdScan implements ScanVisitor {
     this.#pass(record.seq, record.writer)
   }
 
-  dropped(line: JudgedLine): void {
-    this.#facts.see(line)
-    for (const kind of line.defects) this.#facts.count(kind)
-    this.#facts.count('tx_incomplete')
-    this.#pass(line.record.seq, line.record.writer)
+  dropped(lines: readonly SegmentLine[]): void {
+    for (const line of lines) {
+      this.#facts.see(line)
+      for (const kind of line.defects) this.#facts.count(kind)
+      this.#facts.count('tx_incomplete')
+      this.#pass(line.record.seq, line.record.writer)
+    }
   }
 
-  repeated(lines: number): void {
-    this.#facts.count('duplicate_line', lines)
+  repeated(): void {
+    this.#facts.count('duplicate_line')
   }
 
-  odd(kind: 'malformed' | 'future', seq: number | undefined): void {
-    this.#facts.count(kind)
+  malformed(): void {
+    this.#facts.count('malformed')
+  }
+
+  future(seq: number | undefined): void {
+    this.#facts.count('future')
     this.#facts.highest = Math.max(this.#facts.highest, seq ?? 0)
   }
 
-  window(window: Buffer): boolean {
+  windowEnd(window: Buffer): boolean {
     const { top } = this.#facts
     this.#facts.top = undefined
     if (top !== undefined && top.seq >= (this.#facts.head?.seq ?? 0)) {
-      const decoded = decodeLine(window.subarray(top.from, top.to))
-      if (decoded.kind !== 'record') this.flawed.add(this.#segment)
-      else this.#facts.head = { seq: top.seq, writer: decoded.record.writer ?? null }
+      const record = recordOf(window.subarray(top.from, top.to))
+      if (record === undefined) this.flawed.add(this.#segment)
+      else this.#facts.head = { seq: top.seq, writer: record.writer ?? null }
     }
     this.activity.settle(window)
     return this.claims.settle(window)
@@ -169,10 +175,11 @@ export class ColdScan implements ScanVisitor {
     this.#isHeadSeen = false
   }
 
-  #parse(line: Buffer, offset: number): void {
-    const decoded = decodeLine(line)
-    if (decoded.kind === 'record') this.released({ ...decoded, offset, bytes: line })
-    else this.#facts.count('malformed')
+  /** A framed line carries no blob reference and no transaction, so it has no defects. */
+  #parse(line: Buffer): void {
+    const record = recordOf(line)
+    if (record === undefined) this.#facts.count('malformed')
+    else this.released({ record, defects: [] })
   }
 
   /** The tail begins after the last line with its seq and writer: what came before is not part of it. */

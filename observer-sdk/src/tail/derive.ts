@@ -176,13 +176,13 @@ class Attempt {
     if (end !== undefined) this.#peaks.set(number, end.peak)
     if (number === newest && this.#until === undefined) this.#end = placeOf(number, end)
     // Only the newest segment's transactions can still be completed.
-    else if (number !== newest) for (const line of end?.pending ?? []) this.scan.dropped(line)
+    else if (number !== newest) this.scan.dropped(end?.open ?? [])
   }
 }
 
 function placeOf(segment: number, end: ScanEnd | undefined): Position {
   if (end === undefined) return { segment, offset: 0, peak: 0 }
-  return { segment, offset: end.pending[0]?.offset ?? end.offset, peak: end.peak }
+  return { segment, offset: end.resumeAt, peak: end.peak }
 }
 
 /**

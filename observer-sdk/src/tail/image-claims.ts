@@ -1,11 +1,8 @@
 /** Which line holds each entity's newest image: the newest segment to name it wins, and in it the last line. */
 import { Buffer } from 'node:buffer'
-import type { ReadRecord } from '@kim/manifest'
+import { EntityLineMatcher, EntityTable, entityKeyOf, type LineFrame, type ReadRecord } from '@kim/manifest'
 import { Base, type Piece } from './base.js'
 import { type CheckpointDocument, entityLines } from './checkpoint-document.js'
-import { EntityLineMatcher } from './entity-line.js'
-import { EntityTable, entityKeyOf } from './entity-table.js'
-import type { FrameMatcher } from './frame.js'
 
 /** Stands for the window being scanned, until its lines get memory of their own. */
 const WINDOW = 0x7fffffff
@@ -33,9 +30,10 @@ export class ImageClaims {
   }
 
   /** An unread line is the newest image of its entity so far, or says that the entity is gone. */
-  line(window: Buffer, from: number, to: number, frame: FrameMatcher, live: boolean): void {
+  line(frame: LineFrame, live: boolean): void {
     const table = this.#table
-    const slot = table.take(window, frame.keyStart, frame.typeStart, frame.keyEnd, frame.hash)
+    const { from, to } = frame
+    const slot = table.take(frame.bytes, frame.keyStart, frame.typeStart, frame.keyEnd, frame.hash)
     if (!this.#claims(slot)) return
     if (table.piece[slot] !== WINDOW) this.#inWindow.push(slot)
     table.piece[slot] = WINDOW

@@ -6,8 +6,7 @@
  * the match says; only the inside of the payload is left unread until somebody asks for it. Every other
  * line (foreign key order, escapes in a name, a transaction, a blob reference) is no match, and is parsed.
  */
-import type { Buffer } from 'node:buffer'
-import { limits } from '@kim/manifest'
+import { Buffer } from 'node:buffer'
 import {
   BACKSLASH,
   CLOSE,
@@ -27,6 +26,7 @@ import {
   readingEnd,
   skip,
 } from './json-bytes.js'
+import { limits } from './limits.js'
 
 const ACTION = literal('{"action":"')
 const ACTOR = literal(',"actor":{"kind":"')
@@ -43,10 +43,11 @@ const SEQ = literal(',"seq":')
 const SUMMARY = literal(',"summary":"')
 const TS = literal(',"ts":"')
 const WRITER = literal(',"v":2,"writer":"')
+const NO_BYTES = Buffer.alloc(0)
 const CLOCK_MEMBERS = ['"boot_ms":', '"mono_ms":', '"wait_ms":'].map(literal)
 
-/** One matcher, reused for every line: its fields describe the last match. */
-export class FrameMatcher {
+/** One matcher, reused for every line: its fields describe the last line that matched. */
+export class LineFrame {
   actionStart = 0
   actionEnd = 0
   /** From the first byte of `item_id` to the last of `item_type`: the two strings and what stands between. */
@@ -64,11 +65,28 @@ export class FrameMatcher {
   payloadEnd = 0
   writerStart = 0
   writerEnd = 0
+  /** The memory that the line is in: `bytes[from, to)`, valid until it is read into again. */
+  bytes: Buffer = NO_BYTES
+  from = 0
+  to = 0
   readonly #json = new JsonBytes()
+
+  /** The line without its `\n`. */
+  get line(): Buffer {
+    return this.bytes.subarray(this.from, this.to)
+  }
+
+  /** A stretch of the line as text: one of the pairs of places above. */
+  text(from: number, to: number): string {
+    return this.bytes.toString('utf8', from, to)
+  }
 
   /** Whether `bytes[from, to)`, which ends before a line feed, is a line in the exact frame. */
   match(bytes: Buffer, from: number, to: number): boolean {
     if (to - from > limits.lineReadBytesMax) return false
+    this.bytes = bytes
+    this.from = from
+    this.to = to
     const json = this.#json
     json.use(bytes)
     let at = skip(json, from, ACTION)

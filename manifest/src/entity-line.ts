@@ -1,5 +1,5 @@
 import type { Buffer } from 'node:buffer'
-import { parseCheckpointEntity } from '@kim/manifest'
+import { parseCheckpointEntity } from './checkpoint.js'
 import { entityKeyOf } from './entity-table.js'
 import {
   finishHash,
