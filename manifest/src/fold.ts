@@ -1,6 +1,4 @@
-import { effectOf, isRegistryGenesis } from './classify.js'
-import type { Decoded } from './codec.js'
-import { decodeLine } from './codec.js'
+import { isRegistryGenesis } from './classify.js'
 import type { SeqRange } from './continuity.js'
 import { Continuity } from './continuity.js'
 import { DuplicateFinder } from './duplicates.js'
@@ -11,9 +9,8 @@ import { anomalies } from './kinds.js'
 import { limits } from './limits.js'
 import type { Entity, Revision } from './projection.js'
 import { Projection } from './projection.js'
-import { lineMark } from './repeated-lines.js'
 import { Ring } from './ring.js'
-import { TxTracker } from './tx.js'
+import type { SegmentLine, SegmentListener } from './segment-reader.js'
 
 /** The highest seq among the valid records, and who wrote it. */
 export interface Head {
@@ -43,13 +40,6 @@ export interface FoldOptions {
   readonly forgetsRevision?: (itemType: string) => boolean
 }
 
-/** A record on its way through the fold. It may have to wait, so it keeps the mark of its bytes, not a view of them. */
-interface Line {
-  readonly record: ReadRecord
-  readonly defects: readonly AnomalyKind[]
-  readonly mark: number
-}
-
 /** The numbers that a `seq_repair` explains. */
 function repairedBy({ action, payload }: ReadRecord): SeqRange | undefined {
   if (action !== 'seq_repair' || payload === undefined) return undefined
@@ -57,15 +47,11 @@ function repairedBy({ action, payload }: ReadRecord): SeqRange | undefined {
   return isSeq(from) && isSeq(to) && from <= to ? { from, to } : undefined
 }
 
-/**
- * The forward reader: feed it the lines of every segment in file order and it holds the state they make.
- * At the end of a live journal it simply waits for more: a transaction that is still open has no effect yet.
- */
-export class Fold {
+/** Holds the state that records make: the listener of one segment reader after the other, in file order. */
+export class Fold implements SegmentListener {
   readonly #projection: Projection
   readonly #continuity: Continuity
   readonly #duplicates = new DuplicateFinder()
-  readonly #transactions = new TxTracker<Line>()
   readonly #activity = new Ring<ReadRecord>(limits.activityRecordsMax)
   readonly #counts = Object.fromEntries(Object.keys(anomalies).map(kind => [kind, 0])) as Record<
     AnomalyKind,
@@ -85,32 +71,33 @@ export class Fold {
     this.#onRecord = options.onRecord
   }
 
-  /** The lines that follow are those of the next segment; a transaction left open can no longer be completed. */
-  beginSegment(): void {
-    this.#drop(this.#transactions.interrupt())
-    this.#duplicates.beginSegment()
+  released({ record, effect, defects }: SegmentLine): void {
+    const duplicate = this.#duplicates.see(record, effect)
+    if (duplicate !== undefined) this.#counts[duplicate]++
+    else if (record.seq <= this.#continuity.highest) this.#counts.seq_regressed++
+    for (const kind of defects) this.#counts[kind]++
+    this.#apply(record, effect)
   }
 
-  /** One terminated line, without its `\n`. */
-  line(bytes: Uint8Array, atFileStart = false): void {
-    this.decoded(decodeLine(bytes, atFileStart), bytes)
-  }
-
-  /** One terminated line that has been decoded, with its bytes (a line too long to be held has none). */
-  decoded(decoded: Decoded, bytes: Uint8Array): void {
-    if (decoded.kind === 'blank') return
-    if (decoded.kind === 'record') {
-      this.#record({ record: decoded.record, defects: decoded.defects, mark: lineMark(bytes) })
-      return
+  dropped(lines: readonly SegmentLine[]): void {
+    for (const { record, defects } of lines) {
+      this.#counts.tx_incomplete++
+      for (const kind of defects) this.#counts[kind]++
+      this.#pass(record)
     }
-    this.#drop(this.#transactions.interrupt())
-    this.#counts[decoded.kind]++
-    if (decoded.kind === 'future' && decoded.seq !== undefined) this.#continuity.see(decoded.seq)
   }
 
-  /** A record that applies for certain, because it is our own and durable. */
-  apply(record: ReadRecord): void {
-    this.#apply(record, effectOf(record))
+  repeated(): void {
+    this.#counts.duplicate_line++
+  }
+
+  malformed(): void {
+    this.#counts.malformed++
+  }
+
+  future(seq: number | undefined): void {
+    this.#counts.future++
+    if (seq !== undefined) this.#continuity.see(seq)
   }
 
   /** Counts what only the caller can see, such as a missing blob. */
@@ -138,11 +125,6 @@ export class Fold {
     return this.#activity.toArray()
   }
 
-  /** How many records wait for the rest of their transaction. */
-  get pending(): number {
-    return this.#transactions.pending.length
-  }
-
   /** The runs of numbers that no line holds and no repair explains, ascending. */
   get openHoles(): SeqRange[] {
     return this.#continuity.openHoles()
@@ -151,34 +133,6 @@ export class Fold {
   /** How many of each anomaly so far. */
   get anomalies(): AnomalyCounts {
     return { ...this.#counts, seq_hole: this.#counts.seq_hole + this.openHoles.length }
-  }
-
-  #record(line: Line): void {
-    if (line.record.tx === undefined && !this.#transactions.isOpen) {
-      this.#release(line)
-      return
-    }
-    const { dropped, released } = this.#transactions.record(line.record, line)
-    this.#drop(dropped)
-    for (const each of released) this.#release(each)
-  }
-
-  #drop(lines: readonly Line[]): void {
-    for (const { record, defects } of lines) {
-      this.#counts.tx_incomplete++
-      for (const kind of defects) this.#counts[kind]++
-      this.#pass(record)
-    }
-  }
-
-  #release({ record, defects, mark }: Line): void {
-    const effect = effectOf(record)
-    const duplicate = this.#duplicates.see(record, effect, mark)
-    if (duplicate !== undefined) this.#counts[duplicate]++
-    else if (record.seq <= this.#continuity.highest) this.#counts.seq_regressed++
-    if (duplicate === 'duplicate_line') return
-    for (const kind of defects) this.#counts[kind]++
-    this.#apply(record, effect)
   }
 
   #apply(record: ReadRecord, effect: Effect): void {

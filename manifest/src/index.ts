@@ -25,6 +25,8 @@ export {
   revisionsInOrder,
   verifyHeader,
 } from './checkpoint.js'
+export type { CheckpointLine } from './checkpoint-reader.js'
+export { CheckpointReader } from './checkpoint-reader.js'
 export type { AttentionEntity, Classifiable, Classifier, ManifestData } from './classify.js'
 export {
   attentionOf,
@@ -131,11 +133,13 @@ export { isPeakBefore, lastSeqOf, recordsBackwards } from './segment-backwards.j
 export type {
   LineLocation,
   MalformedLine,
+  PlainLine,
   ReadingMode,
+  RestartListener,
   SegmentListener,
   UnterminatedLine,
 } from './segment-reader.js'
-export { recordOf, SegmentLine, SegmentReader } from './segment-reader.js'
+export { readSegment, recordOf, SegmentLine, SegmentReader } from './segment-reader.js'
 export type { TailFeatures, TailLabel, TailRow } from './tail-state.js'
 export { classifyTail, TAIL_ROWS } from './tail-state.js'
 export type { TxVerdict } from './tx.js'

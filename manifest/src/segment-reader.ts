@@ -1,8 +1,9 @@
 /** The one reader: turns the bytes of a segment into records that have an effect, and everything that has none. */
 import { Buffer, isAscii, isUtf8 } from 'node:buffer'
+import { effectOf } from './classify.js'
 import { type Decoded, decodeLine, decodeText, type MalformedReason } from './codec.js'
 import type { ReadRecord } from './envelope.js'
-import type { AnomalyKind } from './kinds.js'
+import type { AnomalyKind, Effect } from './kinds.js'
 import { limits } from './limits.js'
 import { LineFrame } from './line-frame.js'
 import { lineMark, RepeatedLines } from './repeated-lines.js'
@@ -25,6 +26,7 @@ export class SegmentLine implements LineLocation {
   readonly #buffer: Buffer
   readonly #from: number
   #mark: number | undefined
+  #effect: Effect | undefined
 
   constructor(
     decoded: Extract<Decoded, { kind: 'record' }>,
@@ -52,6 +54,12 @@ export class SegmentLine implements LineLocation {
     return this.#mark
   }
 
+  /** What the record does to the state, if it has its effect. */
+  get effect(): Effect {
+    this.#effect ??= effectOf(this.record)
+    return this.#effect
+  }
+
   /** The same line with bytes of its own. A line that waits for its transaction outlives its chunk. */
   kept(): SegmentLine {
     const { record, defects, offset, length } = this
@@ -59,11 +67,15 @@ export class SegmentLine implements LineLocation {
   }
 }
 
-/** A terminated line that is no record. */
-export interface MalformedLine extends LineLocation {
-  readonly reason: MalformedReason
+/** A terminated line that is no record of this version. */
+export interface PlainLine extends LineLocation {
   /** Absent if the line is too long to be held; otherwise valid as long as the chunk is. */
   readonly bytes: Uint8Array | undefined
+}
+
+/** A terminated line that is no record of any version. */
+export interface MalformedLine extends PlainLine {
+  readonly reason: MalformedReason
 }
 
 /** What follows the last `\n`. */
@@ -87,8 +99,10 @@ export interface SegmentListener {
   /** A record without effect: it repeats an earlier line of its segment byte for byte. */
   repeated?(line: SegmentLine): void
   /** A line of a later version of the format. */
-  future?(seq: number | undefined, line: LineLocation): void
+  future?(seq: number | undefined, line: PlainLine): void
   malformed?(line: MalformedLine): void
+  /** A line of nothing but white space. */
+  blank?(line: PlainLine): void
   /** All complete lines in this memory are reported. True keeps it: it must not be used for other bytes. */
   windowEnd?(window: Buffer): boolean
 }
@@ -197,6 +211,15 @@ export class SegmentReader {
   /** Ends the reading after the present line. */
   stop(): void {
     this.#isStopped = true
+  }
+
+  /** Lets a reading that the listener ended go on: give it the bytes from `end` on. */
+  resume(): void {
+    this.#isStopped = false
+    this.#open(Buffer.alloc(0), 0, 0)
+    this.#rest = Buffer.alloc(0)
+    this.#begun = []
+    this.#begunBytes = 0
   }
 
   /** Takes the next bytes of the file and reads their lines; false if reading ended before their end. */
@@ -324,12 +347,13 @@ export class SegmentReader {
     const length = feed - from
     switch (decoded.kind) {
       case 'blank':
+        this.#listener.blank?.({ offset, length, bytes: window.subarray(from, feed) })
         return true
       case 'record':
         return this.#record(new SegmentLine(decoded, offset, window, from, length))
       case 'future':
         this.#drop(this.#runs.interrupt())
-        this.#listener.future?.(decoded.seq, { offset, length })
+        this.#listener.future?.(decoded.seq, { offset, length, bytes: window.subarray(from, feed) })
         return true
       case 'malformed': {
         const isHeld = length <= limits.lineReadBytesMax
@@ -409,6 +433,28 @@ export class SegmentReader {
     for (const { record } of lines) if (record.seq > this.#peak) this.#peak = record.seq
     this.#listener.dropped?.(lines)
   }
+}
+
+/** A listener that can forget what it was told. */
+export interface RestartListener extends SegmentListener {
+  /** Everything reported of this segment is void: it is reported once more, every line parsed. */
+  restart?(): void
+}
+
+/**
+ * Reads a whole segment, lazily if `isLazy`: where its seqs do not ascend, once more and strictly. `chunks` returns the
+ * bytes from the start of the file each time it is called.
+ */
+export function readSegment(
+  chunks: () => Iterable<Uint8Array>,
+  listener: RestartListener,
+  { isLazy = false }: { readonly isLazy?: boolean } = {},
+): SegmentReader {
+  const reader = new SegmentReader(listener, { isLazy })
+  for (const chunk of chunks()) if (!reader.push(chunk)) break
+  if (!reader.isUnordered) return reader
+  listener.restart?.()
+  return readSegment(chunks, listener)
 }
 
 /** The record in the bytes of one line, or undefined if the line holds none. */

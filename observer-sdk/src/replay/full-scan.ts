@@ -1,7 +1,6 @@
 import {
   type AnomalyKind,
   attentionOf,
-  decodeLine,
   type Entity,
   entityHash,
   Fold,
@@ -11,12 +10,13 @@ import {
   parseCheckpointEntity,
   parsePayload,
   projectionDigest,
+  readSegment,
   registryCapability,
+  SegmentReader,
 } from '@kim/manifest'
 import { type Cursor, parseCursor } from '../cursors/cursor.js'
 import { readBlob } from '../store/blob-file.js'
 import type { FileContent } from '../store/file-content.js'
-import { segmentLines } from '../store/segment-lines.js'
 import { type CheckpointDocument, entityLines } from '../tail/checkpoint-document.js'
 import { searchCheckpoint } from '../tail/checkpoint-search.js'
 import { JournalDirectory } from '../tail/directory.js'
@@ -147,12 +147,11 @@ async function foldSegments(
   for (const { number } of history.segments) {
     if (number < begin.segment) continue
     const bytes = history.read(number, content => {
-      fold.beginSegment()
-      for (const line of segmentLines(content)) {
-        if (number === begin.segment && line.offset < begin.offset) continue
-        if (line.kind === 'line') fold.line(line.bytes, line.atFileStart)
-        else fold.decoded({ kind: 'malformed', reason: 'too_long' }, new Uint8Array())
-      }
+      const offset = number === begin.segment ? begin.offset : 0
+      const reader = new SegmentReader(fold, { offset })
+      for (const chunk of content.chunks({ from: offset })) reader.push(chunk)
+      // At the end of the newest segment a transaction may still be completed.
+      if (number !== history.newest) reader.finish()
       return content.storedBytes
     })
     pace.advance(bytes ?? 0)
@@ -175,14 +174,12 @@ function tailStart(history: History, document: CheckpointDocument): { segment: n
 
 function afterHead(content: FileContent, { header }: CheckpointDocument): number | undefined {
   let after: number | undefined
-  for (const line of segmentLines(content)) {
-    if (line.kind !== 'line') continue
-    const decoded = decodeLine(line.bytes, line.atFileStart)
-    if (decoded.kind !== 'record') continue
-    const { seq, writer } = decoded.record
-    if (seq === header.head_seq && (writer ?? null) === header.head_writer)
-      after = line.offset + line.bytes.length + 1
-  }
+  readSegment(() => content.chunks(), {
+    valid({ record: { seq, writer }, offset, length }) {
+      if (seq === header.head_seq && (writer ?? null) === header.head_writer) after = offset + length + 1
+      return true
+    },
+  })
   return after
 }
 
