@@ -1,4 +1,4 @@
-import type { ReadRecord } from './envelope.js'
+import type { FoldedRecord } from './fold.js'
 import type { Effect } from './kinds.js'
 
 /** What a record repeats of an earlier one with its seq. */
@@ -8,7 +8,7 @@ export type Duplicate = 'duplicate_same_writer' | 'duplicate_other_writer' | 'du
 const noRevision = -1
 
 /** A 53-bit hash of entity and revision. */
-function revisionMark({ item_type, item_id, entity_rev }: ReadRecord, effect: Effect): number {
+function revisionMark({ item_type, item_id, entity_rev }: FoldedRecord, effect: Effect): number {
   if (item_id === undefined || entity_rev === undefined) return noRevision
   if (effect !== 'upsert' && effect !== 'remove') return noRevision
   let high = Math.imul(item_type.length, 0x9e3779b1) ^ (entity_rev / 2 ** 32)
@@ -39,7 +39,7 @@ export class DuplicateFinder {
   readonly #strayRevisions = new Set<string>()
 
   /** Takes the next record that applies, in file order; says what it repeats. */
-  see(record: ReadRecord, effect: Effect): Duplicate | undefined {
+  see(record: FoldedRecord, effect: Effect): Duplicate | undefined {
     const { seq } = record
     const writer = this.#writerNumber(record.writer)
     const revision = revisionMark(record, effect)

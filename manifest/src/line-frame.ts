@@ -7,6 +7,7 @@
  * line (foreign key order, escapes in a name, a transaction, a blob reference) is no match, and is parsed.
  */
 import { Buffer } from 'node:buffer'
+import { type KeyBytes, keySeparatorBytes } from './entity-table.js'
 import {
   BACKSLASH,
   CLOSE,
@@ -47,7 +48,7 @@ const NO_BYTES = Buffer.alloc(0)
 const CLOCK_MEMBERS = ['"boot_ms":', '"mono_ms":', '"wait_ms":'].map(literal)
 
 /** One matcher, reused for every line: its fields describe the last line that matched. */
-export class LineFrame {
+export class LineFrame implements KeyBytes {
   actionStart = 0
   actionEnd = 0
   /** From the first byte of `item_id` to the last of `item_type`: the two strings and what stands between. */
@@ -70,6 +71,19 @@ export class LineFrame {
   from = 0
   to = 0
   readonly #json = new JsonBytes()
+
+  /** The entity's id and type, as `KeyBytes` names them. */
+  get idStart(): number {
+    return this.keyStart
+  }
+
+  get idEnd(): number {
+    return this.typeStart - keySeparatorBytes
+  }
+
+  get typeEnd(): number {
+    return this.keyEnd
+  }
 
   /** The line without its `\n`. */
   get line(): Buffer {

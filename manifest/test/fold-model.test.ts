@@ -1,5 +1,5 @@
 import type { AnomalyKind, Decoded, ReadRecord, Tx } from '@kim/manifest'
-import { classOf, Fold } from '@kim/manifest'
+import { classOf, OldFold } from '@kim/manifest'
 import t from 'tap'
 import { decodeLine } from '../dist/codec.js'
 import { Feed } from './kit/feed.js'
@@ -236,7 +236,7 @@ t.test('fold - agrees with the plainest reader on random journals, JF-40 to JF-5
   for (let run = 0; run < journals; run++) {
     const segments = randomJournal(prng)
     const applied: number[] = []
-    const fold = new Fold({}, { onRecord: ({ seq }) => applied.push(seq) })
+    const fold = new OldFold({}, { onRecord: ({ seq }) => applied.push(seq) })
     const feed = new Feed(fold)
     const lines: Read[] = []
     for (const [segment, texts] of segments.entries()) {

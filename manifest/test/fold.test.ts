@@ -1,5 +1,5 @@
-import type { AnomalyKind, EventRecord, FoldOptions, FoldStart } from '@kim/manifest'
-import { encodeRecord, Fold, limits, projectionDigest, SegmentReader } from '@kim/manifest'
+import type { AnomalyKind, EventRecord, OldFoldOptions, OldFoldStart } from '@kim/manifest'
+import { encodeRecord, limits, OldFold, projectionDigest, SegmentReader } from '@kim/manifest'
 import t from 'tap'
 import { Feed } from './kit/feed.js'
 import { lineOf, record } from './kit/records.js'
@@ -11,13 +11,13 @@ const bytesOf = (line: Line): Uint8Array =>
   typeof line === 'string' ? lineOf(line) : Buffer.from(encodeRecord(record(line)).slice(0, -1))
 
 /** Folds segments of lines; a text is a line as it stands, anything else a record of our writer. */
-function fold(segments: readonly Segment[], start: FoldStart = {}, options: FoldOptions = {}): Fold {
-  const result = new Fold(start, options)
+function fold(segments: readonly Segment[], start: OldFoldStart = {}, options: OldFoldOptions = {}): OldFold {
+  const result = new OldFold(start, options)
   feed(segments, result)
   return result
 }
 
-function feed(segments: readonly Segment[], result: Fold): Feed {
+function feed(segments: readonly Segment[], result: OldFold): Feed {
   const lines = new Feed(result)
   for (const segment of segments) {
     lines.beginSegment()
@@ -27,10 +27,10 @@ function feed(segments: readonly Segment[], result: Fold): Feed {
 }
 
 /** The counts above zero. */
-const counted = (of: Fold): Partial<Record<AnomalyKind, number>> =>
+const counted = (of: OldFold): Partial<Record<AnomalyKind, number>> =>
   Object.fromEntries(Object.entries(of.anomalies).filter(([, n]) => n > 0))
 
-const idsOf = (of: Fold): string[] => [...of.projection.values()].map(({ item_id }) => item_id)
+const idsOf = (of: OldFold): string[] => [...of.projection.values()].map(({ item_id }) => item_id)
 
 const payload = { schema_version: 1 }
 const upsert = (seq: number, fields: Partial<EventRecord> = {}): Partial<EventRecord> => ({
@@ -117,7 +117,7 @@ t.test('fold - malformed and future lines count once each and stop nothing, JF-2
 })
 
 t.test('fold - a line too long to be held is malformed', async t => {
-  const state = new Fold()
+  const state = new OldFold()
   const reader = new SegmentReader(state)
   reader.push(Buffer.alloc(limits.lineReadBytesMax, 0x78))
   reader.push(Buffer.from('xx\n'))
@@ -310,7 +310,7 @@ t.test(
 )
 
 t.test('transactions - an open end waits: no effect, no count, not the head, JF-42', async t => {
-  const state = new Fold()
+  const state = new OldFold()
   const lines = feed([[upsert(1), upsert(2, { tx: { id: 'x', i: 1, n: 2 }, event: 'new' })]], state)
   t.same(counted(state), {})
   t.equal(state.head.seq, 1)
@@ -327,7 +327,7 @@ t.test('transactions - an open end waits: no effect, no count, not the head, JF-
 })
 
 t.test('transactions - wait without holding on to the bytes they came in', async t => {
-  const state = new Fold()
+  const state = new OldFold()
   const reader = new SegmentReader(state)
   const buffer = Buffer.alloc(4096)
   const feed = (line: Line): void => {
@@ -410,7 +410,7 @@ t.test('fold - begins with a checkpoint and reaches what a forward reader has, J
     revisions: base.projection.goneRevisions(),
     registryAuthoritative: base.registryAuthoritative,
   })
-  const digestOf = (of: Fold): string =>
+  const digestOf = (of: OldFold): string =>
     projectionDigest(
       [...of.projection.values()].map(({ item_type, item_id, entity_rev }) => ({
         item_type,
@@ -430,7 +430,7 @@ t.test('fold - begins with a checkpoint and reaches what a forward reader has, J
 })
 
 t.test('fold - counts what only its caller can see', async t => {
-  const state = new Fold()
+  const state = new OldFold()
   state.count('blob_missing')
   t.same(counted(state), { blob_missing: 1 })
 })

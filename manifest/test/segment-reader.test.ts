@@ -16,7 +16,9 @@ import { record } from './kit/records.js'
 type Report = readonly (string | number | null | undefined)[]
 
 const ours = (seq: number, fields: object = {}): string =>
-  encodeRecord(record({ seq, item_id: `river/${seq % 5}`, payload: { schema_version: 1, n: seq }, ...fields })).slice(0, -1)
+  encodeRecord(
+    record({ seq, item_id: `river/${seq % 5}`, payload: { schema_version: 1, n: seq }, ...fields }),
+  ).slice(0, -1)
 const foreign = (fields: object): string =>
   JSON.stringify({ v: 2, action: 'create', item_type: 'message', item_id: 'x', ...fields })
 

@@ -4,7 +4,7 @@ import { gunzipSync } from 'node:zlib'
 import {
   type DigestEntity,
   entityHash,
-  Fold,
+  OldFold,
   type Projection,
   parseSegmentName,
   projectionDigest,
@@ -42,8 +42,8 @@ function unpacked(bytes: Buffer, isZipped: boolean): Buffer | undefined {
   }
 }
 
-function fold(segments: readonly [number, Buffer][]): Fold {
-  const result = new Fold({ after: (segments[0]?.[0] ?? 1) - 1 })
+function fold(segments: readonly [number, Buffer][]): OldFold {
+  const result = new OldFold({ after: (segments[0]?.[0] ?? 1) - 1 })
   for (const [, content] of segments) {
     const reader = new SegmentReader(result)
     reader.push(content)

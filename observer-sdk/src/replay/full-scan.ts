@@ -3,10 +3,10 @@ import {
   attentionOf,
   type Entity,
   entityHash,
-  Fold,
-  type FoldStart,
   headOf,
   type JsonObject,
+  OldFold,
+  type OldFoldStart,
   parseCheckpointEntity,
   parsePayload,
   projectionDigest,
@@ -64,7 +64,7 @@ export async function fullScan(
   const covered = document !== undefined && document.header.head_seq >= first - 1
   const base = covered && first > 1 ? document : undefined
   const all = new HandedOver()
-  const fold = new Fold(base === undefined ? { after: first - 1 } : startFrom(base), {
+  const fold = new OldFold(base === undefined ? { after: first - 1 } : startFrom(base), {
     onRecord: record => all.take(record),
   })
   await foldSegments(history, base, fold, options)
@@ -118,7 +118,7 @@ async function search(
   return await runWork(work, signal)
 }
 
-function startFrom(document: CheckpointDocument): FoldStart {
+function startFrom(document: CheckpointDocument): OldFoldStart {
   const { header } = document
   return {
     head: headOf(header),
@@ -138,7 +138,7 @@ function* entitiesOf(document: CheckpointDocument): Generator<Entity> {
 async function foldSegments(
   history: History,
   base: CheckpointDocument | undefined,
-  fold: Fold,
+  fold: OldFold,
   options: PassOptions,
 ): Promise<void> {
   const pace = new Pace(options)
@@ -185,7 +185,7 @@ function afterHead(content: FileContent, { header }: CheckpointDocument): number
 
 function* attentive(
   eventsDir: string,
-  fold: Fold,
+  fold: OldFold,
 ): Generator<{ item_type: string; payload: JsonObject | undefined }> {
   for (const { item_type, payload, payload_ref } of fold.projection.values()) {
     if (payload_ref === undefined) yield { item_type, payload }

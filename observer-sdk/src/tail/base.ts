@@ -2,10 +2,10 @@
 import type { Buffer } from 'node:buffer'
 import {
   type Entity,
-  type EntityTable,
   entityKeyOf,
   idBytes,
   type JsonObject,
+  type OldEntityTable,
   parseCheckpointEntity,
   parsePayload,
   type ReadRecord,
@@ -22,13 +22,13 @@ export interface Piece {
 
 /** Entities by slot. A slot is a number that stands for one entity as long as the base lives. */
 export class Base {
-  readonly #table: EntityTable
+  readonly #table: OldEntityTable
   readonly #pieces: readonly Piece[]
   readonly #records: readonly ReadRecord[]
   readonly #counts = new Map<string, number>()
   #size = 0
 
-  constructor(table: EntityTable, pieces: readonly Piece[], records: readonly ReadRecord[]) {
+  constructor(table: OldEntityTable, pieces: readonly Piece[], records: readonly ReadRecord[]) {
     this.#table = table
     this.#pieces = pieces
     this.#records = records

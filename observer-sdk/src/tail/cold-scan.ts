@@ -1,6 +1,7 @@
 /** What a cold start takes from the segments it reads, newest first: images, activity, head and counts. */
 import type { Buffer } from 'node:buffer'
 import {
+  ActionEffects,
   type AnomalyKind,
   type Effect,
   effectOf,
@@ -12,7 +13,6 @@ import {
   recordOf,
   type SegmentLine,
 } from '@kim/manifest'
-import { ActionCatalogue } from './action-effects.js'
 import { ActivityTail } from './activity-tail.js'
 import { ImageClaims } from './image-claims.js'
 import { isRedaction } from './redaction.js'
@@ -67,7 +67,7 @@ export class ColdScan implements ScanListener {
   /** Segments with a line that is not what its frame promised: met now, it makes this scan void. */
   readonly flawed: Set<number> = new Set()
 
-  readonly #actions = new ActionCatalogue()
+  readonly #actions = new ActionEffects()
   #facts = new SegmentFacts()
   #segment = 0
   #after: TailStart | undefined
@@ -103,8 +103,7 @@ export class ColdScan implements ScanListener {
   }
 
   framed(frame: LineFrame): void {
-    const effects = this.#actions.effectsOf(frame.bytes, frame.actionStart, frame.actionEnd)
-    const effect = frame.hasPayload ? effects.withPayload : effects.withoutPayload
+    const effect = this.#actions.of(frame)
     // What a tombstone carries is never read, so nothing would show that its line is none.
     if (effect === 'meta' || (effect === 'remove' && frame.hasPayload)) {
       this.#parse(frame.line)

@@ -1,6 +1,12 @@
 /** Which line holds each entity's newest image: the newest segment to name it wins, and in it the last line. */
 import { Buffer } from 'node:buffer'
-import { EntityLineMatcher, EntityTable, entityKeyOf, type LineFrame, type ReadRecord } from '@kim/manifest'
+import {
+  EntityLineMatcher,
+  entityKeyOf,
+  type LineFrame,
+  OldEntityTable,
+  type ReadRecord,
+} from '@kim/manifest'
 import { Base, type Piece } from './base.js'
 import { type CheckpointDocument, entityLines } from './checkpoint-document.js'
 
@@ -11,7 +17,7 @@ const UNCLAIMED = 0
 
 /** Claims of segments that come newest first, each front to back. */
 export class ImageClaims {
-  readonly #table = new EntityTable()
+  readonly #table = new OldEntityTable()
   readonly #pieces: Piece[] = []
   readonly #records: ReadRecord[] = []
   readonly #matcher = new EntityLineMatcher()
@@ -109,9 +115,9 @@ export class ImageClaims {
       if (!matcher.match(document.bytes, from, to)) return false
       const slot = table.take(
         matcher.bytes,
-        matcher.keyStart,
+        matcher.idStart,
         matcher.typeStart,
-        matcher.keyEnd,
+        matcher.typeEnd,
         matcher.hash,
       )
       if (!this.#claims(slot)) continue
