@@ -247,6 +247,17 @@ export class EntityTable<Image> {
     if (this.#keysWasted > KEY_WASTE_MAX && this.#keysWasted * 2 > this.#keysUsed) this.#gatherKeys()
   }
 
+  /** How many slots there are; every slot that is taken later has this number or a higher one, or was forgotten. */
+  get slotCount(): number {
+    return this.#slots
+  }
+
+  /** Forgets the removed entities in slots from this number on. */
+  forgetRemoved(from: number): void {
+    for (let slot = from; slot < this.#slots; slot++)
+      if (this.#images[slot] === undefined && this.#keyStart[slot] !== FREE) this.forget(slot)
+  }
+
   /** The bucket that holds a key, or the free one where it belongs. */
   #bucketOf({ bytes, idStart, idEnd, typeStart, typeEnd, hash }: KeyBytes): number {
     const idLength = idEnd - idStart

@@ -42,12 +42,17 @@ export interface FoldStart {
   readonly registryAuthoritative?: boolean | undefined
 }
 
+/** Judges whether a record repeats the seq of an earlier one. It is told every record that has an effect, in order. */
+export interface RepeatJudge {
+  see(record: FoldedRecord, effect: Effect): Duplicate | undefined
+}
+
 /** What a fold reports while it runs, and what it does not keep. */
 export interface FoldOptions<Image> {
   /** Called for each parsed record that has an effect, in file order, once the state holds it. */
   readonly onRecord?: ((record: FoldedRecord, effect: Effect, before: Image | undefined) => void) | undefined
   /** Judges records that repeat the seq of an earlier one. Without it they are not counted. */
-  readonly duplicates?: { see(record: FoldedRecord, effect: Effect): Duplicate | undefined } | undefined
+  readonly duplicates?: RepeatJudge | undefined
   /** True if nothing is kept of a removed entity of this type. By default everything known is kept. */
   readonly forgets?: ((itemType: string) => boolean) | undefined
 }
@@ -57,6 +62,7 @@ export class Fold<Image> implements SegmentListener {
   readonly entities: EntityTable<Image> = new EntityTable()
   readonly #images: ImageMaker<Image>
   readonly #options: FoldOptions<Image>
+  #duplicates: RepeatJudge | undefined
   readonly #actions = new ActionEffects()
   readonly #counts = Object.fromEntries(Object.keys(anomalies).map(kind => [kind, 0])) as Record<
     AnomalyKind,
@@ -69,6 +75,7 @@ export class Fold<Image> implements SegmentListener {
   constructor(images: ImageMaker<Image>, start: FoldStart = {}, options: FoldOptions<Image> = {}) {
     this.#images = images
     this.#options = options
+    this.#duplicates = options.duplicates
     this.#head = start.head ?? { seq: 0, writer: null }
     this.#continuity = new Continuity(start.after ?? this.#head.seq)
     this.#registryAuthoritative = start.registryAuthoritative ?? false
@@ -114,16 +121,13 @@ export class Fold<Image> implements SegmentListener {
     this.#counts[kind] += times
   }
 
-  /** A record on an unparsed line that has its effect; its action and payload are as the frame says. */
-  framed(frame: LineFrame, offset: number): void {
+  /** A record on an unparsed line. Returns its effect; undefined if the line had to be parsed and is no record. */
+  framed(frame: LineFrame, offset: number): Effect | undefined {
     const effect = this.#actions.of(frame)
     // What a tombstone carries is never read again, so nothing later would show that its line is no record.
-    if (effect === 'meta' || (effect === 'remove' && frame.hasPayload)) {
-      this.#parsed(frame)
-      return
-    }
+    if (effect === 'meta' || (effect === 'remove' && frame.hasPayload)) return this.#parsed(frame)
     this.#continuity.see(frame.seq)
-    if (effect !== 'upsert' && effect !== 'remove') return
+    if (effect !== 'upsert' && effect !== 'remove') return effect
     const { entities } = this
     const slot = entities.takeKey(frame)
     if (effect === 'remove') this.#remove(slot, frame.revision)
@@ -131,6 +135,7 @@ export class Fold<Image> implements SegmentListener {
       const image = this.#images.framed?.(frame, offset, entities.imageAt(slot))
       if (image !== undefined) entities.put(slot, image, frame.revision)
     }
+    return effect
   }
 
   released(line: SegmentLine): void {
@@ -173,9 +178,9 @@ export class Fold<Image> implements SegmentListener {
 
   /** Gives a record its effect. `image` makes the image of an entity that it upserts, from the one before. */
   apply(record: FoldedRecord, effect: Effect, image: (before: Image | undefined) => Image): void {
-    const duplicate = this.#options.duplicates?.see(record, effect)
+    const duplicate = this.#duplicates?.see(record, effect)
     if (duplicate !== undefined) this.#counts[duplicate]++
-    else if (record.seq <= this.#continuity.highest && this.#options.duplicates !== undefined)
+    else if (record.seq <= this.#continuity.highest && this.#duplicates !== undefined)
       this.#counts.seq_regressed++
     this.pass(record)
     const before = this.#change(record, effect, image)
@@ -185,16 +190,34 @@ export class Fold<Image> implements SegmentListener {
     this.#options.onRecord?.(record, effect, before)
   }
 
-  /** What was read so far is known by its highest number alone: only what follows can leave a hole. */
-  forgetHoles(): void {
+  /** From now on records that repeat a seq are counted. */
+  judgeRepeats(judge: RepeatJudge): void {
+    this.#duplicates = judge
+  }
+
+  /** What was counted since the last call, holes apart. */
+  takeCounts(): [AnomalyKind, number][] {
+    const counts = (Object.entries(this.#counts) as [AnomalyKind, number][]).filter(([, times]) => times > 0)
+    for (const [kind] of counts) this.#counts[kind] = 0
+    return counts
+  }
+
+  /** What was read so far is known by its highest number alone: only what follows is counted. */
+  beginLive(): void {
     this.#continuity = new Continuity(this.#continuity.highest)
+    for (const kind of Object.keys(this.#counts) as AnomalyKind[]) this.#counts[kind] = 0
   }
 
   /** A framed line that changes no image, parsed; one that is no record is malformed. */
-  #parsed(frame: LineFrame): void {
+  #parsed(frame: LineFrame): Effect | undefined {
     const record = recordOf(frame.line)
-    if (record === undefined) this.malformed()
-    else this.apply(record, effectOf(record), before => before as Image)
+    if (record === undefined) {
+      this.malformed()
+      return undefined
+    }
+    const effect = effectOf(record)
+    this.apply(record, effect, before => before as Image)
+    return effect
   }
 
   #change(

@@ -67,7 +67,15 @@ export { asRead, entityKey, isCount, isJsonObject, isPayloadRef, isSeq, isSha256
 export type { ErrorCode, KimErrorOptions, Retry } from './errors.js'
 export { errorCodes, KimError } from './errors.js'
 export { eventIdOf, nonceOf } from './event-id.js'
-export type { AnomalyCounts, FoldedRecord, FoldOptions, FoldStart, Head, ImageMaker } from './fold.js'
+export type {
+  AnomalyCounts,
+  FoldedRecord,
+  FoldOptions,
+  FoldStart,
+  Head,
+  ImageMaker,
+  RepeatJudge,
+} from './fold.js'
 export { Fold } from './fold.js'
 export { formatCount } from './format-count.js'
 export { actionClasses } from './generated/action-classes.js'

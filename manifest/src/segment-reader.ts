@@ -103,8 +103,8 @@ export interface SegmentListener {
   malformed?(line: MalformedLine): void
   /** A line of nothing but white space. */
   blank?(line: PlainLine): void
-  /** All complete lines in this memory are reported. True keeps it: it must not be used for other bytes. */
-  windowEnd?(window: Buffer): boolean
+  /** All complete lines in this memory are reported; it may be used again after this call. */
+  windowEnd?(window: Buffer): void
 }
 
 /** How a segment is read. */
@@ -152,9 +152,6 @@ export class SegmentReader {
   #begunBytes = 0
   #isUnordered = false
   #isStopped = false
-  /** Whether the window is memory of the chunk, and whether the listener keeps any such. */
-  #isOfChunk = false
-  #isKept = false
 
   constructor(listener: SegmentListener, mode: ReadingMode = {}) {
     this.#listener = listener
@@ -203,11 +200,6 @@ export class SegmentReader {
     return this.#isStopped
   }
 
-  /** True if the listener keeps the memory of the last chunk. */
-  get isChunkKept(): boolean {
-    return this.#isKept
-  }
-
   /** Ends the reading after the present line. */
   stop(): void {
     this.#isStopped = true
@@ -232,7 +224,6 @@ export class SegmentReader {
   /** Takes the next bytes of the file. They must not change until `next` has returned false. */
   use(chunk: Uint8Array): void {
     const bytes = bufferOf(chunk)
-    this.#isKept = false
     if (this.#begunBytes === 0) {
       this.#split(bytes, 0)
       return
@@ -253,7 +244,6 @@ export class SegmentReader {
     this.#begun = []
     this.#begunBytes = 0
     this.#open(line, 0, line.length)
-    this.#isOfChunk = false
     this.#rest = bytes.subarray(feed + 1)
   }
 
@@ -266,8 +256,7 @@ export class SegmentReader {
     if (!this.#read(from, feed)) return false
     this.#at = feed + 1
     this.#end += feed + 1 - from
-    if (this.#at === this.#windowEnd && this.#listener.windowEnd?.(this.#window) === true)
-      this.#isKept ||= this.#isOfChunk
+    if (this.#at === this.#windowEnd) this.#listener.windowEnd?.(this.#window)
     return true
   }
 
@@ -290,7 +279,6 @@ export class SegmentReader {
 
   #open(window: Buffer, from: number, end: number): void {
     this.#window = window
-    this.#isOfChunk = true
     this.#at = from
     this.#windowEnd = end
     this.#textFrom = from

@@ -4,13 +4,14 @@ import {
   type LineFrame,
   parseCheckpointRef,
   type ReadRecord,
+  type RestartListener,
   recordOf,
   type SegmentLine,
 } from '@kim/manifest'
 import type { CheckpointEntry, StoreListing } from '../store/listing.js'
 import { type CheckpointDocument, readCheckpoint, vouches } from './checkpoint-document.js'
 import type { History } from './history.js'
-import type { ScanListener, SegmentScanner } from './segment-scan.js'
+import type { SegmentScanner } from './segment-scan.js'
 
 /** The outcome of a search. */
 export interface CheckpointSearch {
@@ -73,7 +74,7 @@ function isVouched(
 }
 
 /** Collects what `checkpoint_ref` records say. */
-class RefCollector implements ScanListener {
+class RefCollector implements RestartListener {
   readonly found: FoundRef[] = []
   #inSegment: FoundRef[] = []
 

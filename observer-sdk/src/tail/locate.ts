@@ -1,9 +1,15 @@
 /** Where a cursor's hand-over begins, and what is missing before it: table U of the recovery page. */
-import { type LineFrame, type ReadRecord, recordOf, type SegmentLine } from '@kim/manifest'
+import {
+  type LineFrame,
+  type ReadRecord,
+  type RestartListener,
+  recordOf,
+  type SegmentLine,
+} from '@kim/manifest'
 import type { Snapshot } from './derive.js'
 import type { History } from './history.js'
 import { ORIGIN, type Position } from './position.js'
-import { type ScanListener, SegmentScanner } from './segment-scan.js'
+import { SegmentScanner } from './segment-scan.js'
 import type { CursorLike } from './source.js'
 
 /** Records that a consumer was to be handed and that are gone, or whose place in the journal is lost. */
@@ -191,7 +197,7 @@ interface Query {
 const PRODUCER_STARTED: Query = { action: 'journal_note', kind: 'producer_started' }
 
 /** Finds one record of a segment. */
-class RecordFinder implements ScanListener {
+class RecordFinder implements RestartListener {
   found: Found | undefined
   readonly #segment: number
   readonly #first: boolean

@@ -1,26 +1,7 @@
-/**
- * One pass over one segment, from its start, in windows of one reused buffer. Most lines are reported by their headers
- * alone, so they cost neither a string nor an object.
- */
+/** One pass over one segment, from its start, in windows of one reused buffer. */
 import { Buffer } from 'node:buffer'
-import { limits, type SegmentLine, type SegmentListener, SegmentReader } from '@kim/manifest'
+import { limits, type RestartListener, type SegmentListener, SegmentReader } from '@kim/manifest'
 import type { FileContent } from '../store/file-content.js'
-
-/** Who listens to a scan. */
-export interface ScanListener extends SegmentListener {
-  /** Everything reported of this segment is void: it is reported once more, every line parsed. */
-  restart?(): void
-}
-
-/** Where a segment's complete lines end. */
-export interface ScanEnd {
-  /** Where another reader goes on: the first line of an open transaction, else the end of the last line. */
-  readonly resumeAt: number
-  /** Records that wait for the rest of their transaction. */
-  readonly open: readonly SegmentLine[]
-  /** The highest seq of its lines. */
-  readonly peak: number
-}
 
 const WINDOW_MIN = 64 * 1024
 /** Holds any line that may be one, and its line feed. */
@@ -29,17 +10,28 @@ const WINDOW_MAX = limits.lineReadBytesMax + 1024 * 1024
 /** Scans segments one after another with one buffer. */
 export class SegmentScanner {
   #buffer = Buffer.alloc(0)
+  #inBuffer: Buffer = this.#buffer
 
-  /** Reports the content's terminated lines before `until`. */
-  scan(content: FileContent, listener: ScanListener, until: number = content.bytes): ScanEnd {
-    const reader = this.#pass(content, new SegmentReader(listener, { isLazy: true }), until)
+  /** The bytes that the last scan began with, until the next one. */
+  get inMemory(): Buffer {
+    return this.#inBuffer
+  }
+
+  /** Reports the content's terminated lines before `until`, most of them unparsed. */
+  scan(content: FileContent, listener: RestartListener, until: number = content.bytes): SegmentReader {
+    const reader = this.scanLazily(content, listener, until)
     if (!reader.isUnordered) return reader
     listener.restart?.()
     return this.scanWhole(content, listener, until)
   }
 
+  /** As `scan`, but where seqs do not ascend it stops: ask the reader whether it is unordered. */
+  scanLazily(content: FileContent, listener: SegmentListener, until: number = content.bytes): SegmentReader {
+    return this.#pass(content, new SegmentReader(listener, { isLazy: true }), until)
+  }
+
   /** As `scan`, with every line parsed. */
-  scanWhole(content: FileContent, listener: ScanListener, until: number = content.bytes): ScanEnd {
+  scanWhole(content: FileContent, listener: SegmentListener, until: number = content.bytes): SegmentReader {
     return this.#pass(content, new SegmentReader(listener), until)
   }
 
@@ -48,9 +40,8 @@ export class SegmentScanner {
       const window = this.#reserve(until - at)
       const read = content.readInto(window, 0, Math.min(window.length, until - at), at)
       if (read === 0) break
-      const isGoing = reader.push(window.subarray(0, read))
-      if (reader.isChunkKept) this.#buffer = Buffer.alloc(0)
-      if (!isGoing) break
+      this.#inBuffer = at === 0 ? window.subarray(0, read) : Buffer.alloc(0)
+      if (!reader.push(window.subarray(0, read))) break
       at += read
     }
     return reader
