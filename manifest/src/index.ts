@@ -33,6 +33,7 @@ export {
   attentionOf,
   classOf,
   createClassifier,
+  deliveryTriesOf,
   effectOf,
   entersActivity,
   forgetsRevision,

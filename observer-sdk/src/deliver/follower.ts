@@ -13,6 +13,7 @@ import { type Impact, ImpactSet, impactOf } from '../project/impact.js'
 import { Roster } from '../project/persona.js'
 import { RecentRecords } from '../project/recent-records.js'
 import { State } from '../project/state.js'
+import { failedCloses } from '../store/read-only-fs.js'
 import { isBefore, isSamePlace, type Position } from '../tail/position.js'
 import { isRedaction } from '../tail/redaction.js'
 import type { Batch, News, RecordReader, RecordSource, Snapshot } from '../tail/source.js'
@@ -58,6 +59,7 @@ export class Follower {
   #busy = false
   #isDeriving = false
   #closed = false
+  readonly #closesBefore = failedCloses()
 
   constructor(options: FollowerOptions) {
     this.#options = options
@@ -137,6 +139,7 @@ export class Follower {
     const counts = new Map(this.counts)
     const holes = this.#holesBefore + this.#state.fold.openHoles.length
     if (holes > 0) counts.set('seq_hole', (counts.get('seq_hole') ?? 0) + holes)
+    counts.set('close_failed', failedCloses() - this.#closesBefore)
     return Object.fromEntries([...counts].filter(([, times]) => times > 0))
   }
 

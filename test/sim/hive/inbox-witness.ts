@@ -25,6 +25,8 @@ export class InboxWitness {
   readonly #armedBy: Set<string> = new Set()
   readonly #said: Set<string> = new Set()
   #capBase = 0
+  /** From where on first contact took over what it found. */
+  #metFloor = 0
   #top = 0
 
   constructor(name: string, mail: readonly Mail[], suppressed: ReadonlySet<string>) {
@@ -110,10 +112,19 @@ export class InboxWitness {
       `cursor ${String(payload['cursor'])} above ${this.#top}`,
     )
     this.#must((record.action === 'create') === (before === undefined), record, 'create or update')
+    this.#must(
+      silentTo !== undefined ||
+        before?.['silent_to'] === undefined ||
+        before['silent_to'] === before['cursor'],
+      record,
+      'what silences is gone before the walk of a first contact could close',
+    )
     if (silentTo !== before?.['silent_to'] && silentTo !== payload['seeded']) {
       this.#capBase = Math.max(Number(payload['cursor']), Number(payload['seeded'] ?? 0))
     }
+    if (before === undefined) this.#metFloor = Number(payload['floor'])
     this.persona = payload
+    if (event === 'baseline_skipped') this.#baseline(record, payload)
     if (event === 'armed') {
       this.#must(!this.#armedBy.has(record.writer), record, 'armed twice in one life')
       this.#armedBy.add(record.writer)
@@ -145,6 +156,21 @@ export class InboxWitness {
     this.#whole(record)
   }
 
+  /** What a first contact passed over: all mail from its floor on, however often it was cut off (KS-31, KS-94). */
+  #baseline(record: NaiveRecord, { armed_at, skipped, id_range }: Payload): void {
+    const ids = this.#ids.filter(id => id >= this.#metFloor && id <= Number(armed_at))
+    this.#must(
+      skipped === ids.length && JSON.stringify(id_range) === JSON.stringify([ids[0], ids.at(-1)]),
+      record,
+      `${String(skipped)} skipped in ${JSON.stringify(id_range)}, in truth ${ids.length} from ${ids[0]} to ${ids.at(-1)}`,
+    )
+    this.#must(
+      ids.every(id => this.standing.has(id)),
+      record,
+      'announced before all of it stands',
+    )
+  }
+
   #alert(record: NaiveRecord, payload: Payload): void {
     const kind = String(payload['kind'])
     const before = this.#alerts.get(kind)
@@ -157,7 +183,8 @@ export class InboxWitness {
     }
     if (payload['status'] === 'cleared') this.#must(wasOpen, record, 'cleared, and it was not open')
     this.#alerts.set(kind, payload)
-    if (kind === 'bounded-window') this.#whole(record)
+    // A first contact owes nothing before its record.
+    if (kind === 'bounded-window' && this.persona !== undefined) this.#whole(record)
   }
 
   /** After everything went well for long enough, everything is in and nothing is owed. */
