@@ -11,8 +11,6 @@ const INITIAL = 1024
 const TYPES_COMPARED = 16
 /** Unused key bytes that are tolerated before the keys are written together. */
 const KEY_WASTE_MAX = 256 * 1024
-/** What stands between the two strings of a key in a line. */
-const SEPARATOR = '","item_type":"'
 const NO_REVISION = -1
 
 /** The key of an entity as it is written in a line: `bytes[idStart, idEnd)` and `bytes[typeStart, typeEnd)`. */
@@ -381,9 +379,6 @@ export class EntityTable<Image> {
     }
   }
 }
-
-/** How many bytes lie between the id and the type of a key in a line. */
-export const keySeparatorBytes: number = SEPARATOR.length
 
 function isSame(a: Uint8Array, from: number, b: Uint8Array, at: number, length: number): boolean {
   for (let i = 0; i < length; i++) if (a[from + i] !== b[at + i]) return false

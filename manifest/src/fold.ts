@@ -130,10 +130,11 @@ export class Fold<Image> implements SegmentListener {
     if (effect !== 'upsert' && effect !== 'remove') return effect
     const { entities } = this
     const slot = entities.takeKey(frame)
-    if (effect === 'remove') this.#remove(slot, frame.revision)
+    const revision = frame.revision < 0 ? undefined : frame.revision
+    if (effect === 'remove') this.#remove(slot, revision)
     else {
       const image = this.#images.framed?.(frame, offset, entities.imageAt(slot))
-      if (image !== undefined) entities.put(slot, image, frame.revision)
+      if (image !== undefined) entities.put(slot, image, revision)
     }
     return effect
   }

@@ -10,6 +10,7 @@ import { lineMark, RepeatedLines } from './repeated-lines.js'
 import { TxTracker } from './tx.js'
 
 const LINE_FEED = 0x0a
+const BLANK: Decoded = { kind: 'blank' }
 
 /** Where a terminated line begins in its segment, and how many bytes it has without its `\n`. */
 export interface LineLocation {
@@ -330,7 +331,7 @@ export class SegmentReader {
       this.#listener.framed?.(frame, this.#end)
       return true
     }
-    const decoded = this.#decode(from, feed)
+    const decoded = feed === from ? BLANK : this.#decode(from, feed)
     const offset = this.#end
     const length = feed - from
     switch (decoded.kind) {

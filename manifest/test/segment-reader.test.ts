@@ -22,6 +22,24 @@ const ours = (seq: number, fields: object = {}): string =>
 const foreign = (fields: object): string =>
   JSON.stringify({ v: 2, action: 'create', item_type: 'message', item_id: 'x', ...fields })
 
+/** A line in the frame of a foreign writer, with its members in their order. */
+const framed = (seq: number, more: object = {}): string =>
+  JSON.stringify({
+    v: 2,
+    seq,
+    ts: '2026-06-10T14:03:22.114Z',
+    writer: 'w_1-aa',
+    agent: 'river',
+    session_id: 's',
+    action: 'create',
+    item_type: 'plan',
+    item_id: `p${seq % 3}`,
+    entity_rev: seq,
+    summary: 'a "summary"',
+    payload: { n: seq, deep: { list: [{}] } },
+    ...more,
+  })
+
 const file = (...lines: (string | Buffer)[]): Buffer =>
   Buffer.concat(lines.flatMap(line => [Buffer.from(line), Buffer.from('\n')]))
 
@@ -71,6 +89,20 @@ function story(prng: Prng): Buffer {
     seq => [ours(seq)],
     seq => [ours(seq), ours(seq + 1, { action: 'delete' })],
     seq => [foreign({ seq, summary: 'é ☃' })],
+    seq => ['', framed(seq), framed(seq + 1, { payload: undefined, action: 'delete' })],
+    seq => [framed(seq, { tx: { id: 'z', i: 1, n: 1 } }), framed(seq + 1, { payload_ref: {} })],
+    seq => [
+      framed(seq, { payload: { text: '},"tx":{"id":"z","i":1,"n":2}}' } }),
+      framed(seq + 1, { entity_rev: 'x' }),
+    ],
+    seq => [
+      framed(seq).replace('"payload":{', '"payload":{"a":{}},"payload":{'),
+      framed(seq + 1, { item_id: '' }),
+    ],
+    seq => [
+      framed(seq, { item_id: undefined }),
+      framed(seq + 1, { entity_rev: undefined, summary: undefined }),
+    ],
     seq => [ours(seq, tx('a', 1, 2)), '', ours(seq + 1, tx('a', 2, 2))],
     seq => [ours(seq, tx('b', 1, 3)), ours(seq + 1, tx('b', 2, 3)), ours(seq + 2)],
     seq => [ours(seq), ours(seq)],
