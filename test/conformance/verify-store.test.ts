@@ -13,8 +13,8 @@ import { basename, join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import {
   archivedSegmentName,
-  decodeLine,
   parseSegmentName,
+  recordOf,
   segmentName,
   sha256Hex,
   storePaths,
@@ -96,8 +96,7 @@ function editRecord(
 }
 
 function recordIn(line: string): Record<string, unknown> {
-  const decoded = decodeLine(Buffer.from(line, 'latin1'))
-  return decoded.kind === 'record' ? decoded.record.raw : {}
+  return recordOf(Buffer.from(line, 'latin1'))?.raw ?? {}
 }
 
 const first = (list: readonly string[]): string => list[0] as string

@@ -1,5 +1,5 @@
 /** What a passage of the journal should hold and does not, in the words of `verify`. */
-import { isSeq, type PendingBytes, type ReadRecord, type SeqRange } from '@kim/manifest'
+import { isSeq, type ReadRecord, type SeqRange, type UnterminatedLine } from '@kim/manifest'
 import type { LinePlace, MalformedEntry, RecordEntry } from '../verify/entry.js'
 import { exitOf, type FindingKind, FindingLog, type Findings } from '../verify/findings.js'
 import { FramingCheck } from '../verify/framing-check.js'
@@ -61,6 +61,11 @@ export class Damage {
     return this.#highest
   }
 
+  /** How many lines stand in for lines that a redaction took out. */
+  get takenOut(): number {
+    return this.#takenOut.length + this.#takenOutMore
+  }
+
   /** A record of the passage, with or without effect. */
   record(entry: RecordEntry): void {
     const { seq } = entry
@@ -110,7 +115,7 @@ export class Damage {
     if (seq !== undefined && seq > this.#highest) this.#advance(seq, place)
   }
 
-  tail(segment: string, pending: PendingBytes): void {
+  tail(segment: string, pending: UnterminatedLine): void {
     if (pending.length === 0) return
     this.#places += 1
     this.#framing.tail(segment, false, pending)

@@ -1,12 +1,11 @@
 import {
   type CheckpointHeader,
+  type CheckpointLine,
+  CheckpointReader,
   checkpointKey,
   compareUtf8,
   type Entity,
-  endsCheckpointHeader,
   forgetsRevision,
-  LineFramer,
-  parseCheckpointEntity,
 } from '@kim/manifest'
 import { openCheckpoint } from '../store/store-files.js'
 import type { ContinuityCheck } from './continuity-check.js'
@@ -71,15 +70,10 @@ export class CheckpointComparison {
   async run(pace: Pace): Promise<void> {
     const opened = openCheckpoint(this.#history.eventsDir, this.#header.head_seq)
     if (!opened.ok) return
-    const framer = new LineFramer()
-    let isHeader = true
+    const reader = new CheckpointReader(line => this.#line(line))
     try {
       for (const chunk of opened.value.chunks()) {
-        for (const line of framer.push(chunk)) {
-          if (line.kind !== 'line') continue
-          if (isHeader) isHeader = !endsCheckpointHeader(textOf(line.bytes))
-          else if (line.bytes.length > 2) this.#line(line.bytes)
-        }
+        reader.push(chunk)
         pace.advance(chunk.length)
         await pace.turn(chunk.length)
       }
@@ -90,10 +84,9 @@ export class CheckpointComparison {
     this.#revisions()
   }
 
-  #line(bytes: Uint8Array): void {
-    const text = textOf(bytes)
-    const entity = parseCheckpointEntity(text)
-    if (entity === undefined) this.#differ(`no entity: ${text.slice(0, 80)}`)
+  #line(line: CheckpointLine): void {
+    const entity = line.entity()
+    if (entity === undefined) this.#differ(`no entity: ${line.text.slice(0, 80)}`)
     else {
       this.#order(entity)
       this.#entity(entity)
@@ -176,8 +169,4 @@ export class CheckpointComparison {
     this.#mismatchCount += 1
     if (this.#details.length < detailsMax) this.#details.push(detail)
   }
-}
-
-function textOf(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')
 }

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { blobPath, checkpointName, segmentName, sha256Hex } from '@kim/manifest'
+import { blobPath, checkpointName, SegmentReader, segmentName, sha256Hex } from '@kim/manifest'
 import {
   checkBlob,
   chunkBytes,
@@ -11,7 +11,6 @@ import {
   openRegularFile,
   openSegment,
   readBlob,
-  segmentLines,
 } from '@kim/observer-sdk/internal'
 import t from 'tap'
 
@@ -184,12 +183,11 @@ t.test('content - plain and compressed give the same bytes, lines and ranges', a
     t.ok(Buffer.concat(streamed).equals(long), 'stream')
     t.ok(Math.max(...streamed.map(chunk => chunk.length)) <= chunkBytes, 'in bounded chunks')
 
-    const lines = segmentLines(content)
     const offsets: number[] = []
-    let next = lines.next()
-    for (; next.done !== true; next = lines.next()) offsets.push(next.value.offset)
+    const reader = new SegmentReader({ malformed: ({ offset }) => void offsets.push(offset) })
+    for (const chunk of content.chunks()) reader.push(chunk)
     t.strictSame(offsets, [0, chunkBytes - 9, chunkBytes + 42])
-    t.equal(Buffer.from(next.value.bytes ?? []).toString(), 'rest')
+    t.equal(Buffer.from(reader.unterminated.bytes ?? []).toString(), 'rest')
     t.equal(content.failure, undefined)
     content.close()
   }

@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path'
 import {
-  decodeLine,
+  CheckpointReader,
   isBlobDirectory,
   isCount,
   isJsonObject,
@@ -8,10 +8,9 @@ import {
   type JsonObject,
   type JsonValue,
   KimError,
-  LineFramer,
-  parseCheckpointEntity,
   parseTempName,
   type ReadRecord,
+  SegmentReader,
 } from '@kim/manifest'
 import { type Boundary, boundaryOf } from './boundary.js'
 import { buildCheckpoint } from './checkpoint.js'
@@ -278,16 +277,12 @@ function removeUnreferencedBlobs(
 }
 
 function collectRefs(chunks: Iterable<Buffer>, used: Set<string>): void {
-  const framer = new LineFramer()
-  for (const chunk of chunks) {
-    for (const line of framer.push(chunk)) {
-      if (line.kind !== 'line') continue
-      const decoded = decodeLine(line.bytes, line.atFileStart)
-      if (decoded.kind === 'record' && decoded.record.payload_ref !== undefined) {
-        used.add(decoded.record.payload_ref.sha256)
-      }
-    }
-  }
+  const reader = new SegmentReader({
+    valid({ record: { payload_ref } }) {
+      if (payload_ref !== undefined) used.add(payload_ref.sha256)
+    },
+  })
+  for (const chunk of chunks) reader.push(chunk)
 }
 
 function collectEntityRefs(
@@ -295,14 +290,11 @@ function collectEntityRefs(
   entities: readonly RedactedEntity[],
   used: Set<string>,
 ): void {
-  const framer = new LineFramer()
-  for (const chunk of chunks) {
-    for (const line of framer.push(chunk)) {
-      if (line.kind !== 'line') continue
-      const entity = parseCheckpointEntity(Buffer.from(line.bytes).toString('utf8'))
-      if (entity?.payload_ref === undefined) continue
-      const isOwn = entities.some(e => e.item_type === entity.item_type && e.item_id === entity.item_id)
-      if (!isOwn) used.add(entity.payload_ref.sha256)
-    }
-  }
+  const reader = new CheckpointReader(line => {
+    const entity = line.entity()
+    if (entity?.payload_ref === undefined) return
+    const isOwn = entities.some(e => e.item_type === entity.item_type && e.item_id === entity.item_id)
+    if (!isOwn) used.add(entity.payload_ref.sha256)
+  })
+  for (const chunk of chunks) reader.push(chunk)
 }
