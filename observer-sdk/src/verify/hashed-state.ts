@@ -1,10 +1,8 @@
 import {
   type DigestEntity,
-  type Effect,
   type Entity,
   entityKey,
   Fold,
-  type FoldedRecord,
   type JsonObject,
   type PayloadRef,
   payloadHash,
@@ -81,7 +79,7 @@ export class HashedState {
     this.#fold = new Fold(
       { of: ({ record, length }, before) => this.#image(record, length, before) },
       {},
-      { forgets: () => true, onRecord: (record, effect, before) => this.#note(record, effect, before) },
+      { forgets: () => true },
     )
   }
 
@@ -102,7 +100,13 @@ export class HashedState {
 
   /** Gives a record its effect. */
   apply({ record, effect, length }: RecordEntry): void {
-    this.#fold.apply(record, effect, before => this.#image(record, length, before))
+    const before = this.#fold.apply(record, effect, image => this.#image(record, length, image))
+    const { item_type, item_id, seq, entity_rev } = record
+    if (item_id === undefined) return
+    if (effect === 'upsert' && before === undefined) this.#removals.delete(entityKey(item_type, item_id))
+    if (effect !== 'remove') return
+    if (before !== undefined) this.#forget(before)
+    this.adoptRemoval({ item_type, item_id, seq, rev: entity_rev ?? before?.rev })
   }
 
   /** Takes over a live entity from a checkpoint; returns its image. */
@@ -151,14 +155,6 @@ export class HashedState {
     const image = new HashedImage(state, state.payload === undefined ? 0 : lineLength)
     this.#wait(image)
     return image
-  }
-
-  #note({ item_type, item_id, seq, entity_rev }: FoldedRecord, effect: Effect, before?: HashedImage): void {
-    if (item_id === undefined) return
-    if (effect === 'upsert' && before === undefined) this.#removals.delete(entityKey(item_type, item_id))
-    if (effect !== 'remove') return
-    if (before !== undefined) this.#forget(before)
-    this.adoptRemoval({ item_type, item_id, seq, rev: entity_rev ?? before?.rev })
   }
 
   #wait(image: HashedImage): void {
