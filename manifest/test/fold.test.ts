@@ -432,6 +432,8 @@ t.test('fold - begins with a checkpoint and reaches what a forward reader has, J
     revisions: [['alert', 'x', 2]],
   })
   t.same(counted(jumped), { entity_rev_jump: 1 }, 'a checkpoint knows revisions')
+  const both = fold([], { entities: base.entities.images(), revisions: [['message', 'river/1', 7]] })
+  t.equal(both.entities.size, base.entities.size, 'an entity that it holds is live')
 })
 
 t.test('fold - counts what only its caller can see', async t => {
