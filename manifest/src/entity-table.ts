@@ -159,6 +159,11 @@ export class EntityTable<Image> {
     }
   }
 
+  /** The slots of all entities that the table knows, live and removed. */
+  *knownSlots(): Generator<number> {
+    for (let slot = 0; slot < this.#slots; slot++) if (this.#keyStart[slot] !== FREE) yield slot
+  }
+
   /** The known revisions of removed entities. */
   *removed(): Generator<readonly [itemType: string, itemId: string, entityRev: number]> {
     for (let slot = 0; slot < this.#slots; slot++) {
