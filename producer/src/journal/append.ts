@@ -229,7 +229,6 @@ export class Appender {
   #takeOver(built: readonly BuiltRecord[], bytes: Buffer): void {
     const { file, length: base } = this.#segment
     for (const { record, effect, offset, length } of built) {
-      this.#state.advance(record.seq, record.writer)
       this.#state.apply(record, effect, { file, offset: base + offset, length })
       this.#segment.see(record.seq)
     }

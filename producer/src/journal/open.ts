@@ -287,12 +287,11 @@ class Opening {
       const file = { path: source.path }
       const scan = new SegmentScan({
         valid: ({ record }) => before.numbers.see(record.seq),
-        effective: ({ record, offset, length }) => {
-          state.advance(record.seq, record.writer)
-          state.applyRecord(record, { file, offset, length })
-          this.#note(record)
+        effective: line => {
+          state.released(line, file)
+          this.#note(line.record)
         },
-        dropped: ({ record }) => state.advance(record.seq, record.writer),
+        dropped: line => state.dropped(line),
         future: seq => {
           if (seq === undefined) return
           before.numbers.see(seq)

@@ -1,12 +1,4 @@
-import {
-  Continuity,
-  effectOf,
-  isSeq,
-  limits,
-  type ReadRecord,
-  type SegmentLine,
-  segmentName,
-} from '@kim/manifest'
+import { Continuity, isSeq, limits, type ReadRecord, type SegmentLine, segmentName } from '@kim/manifest'
 import type { ActiveSegment } from './active-segment.js'
 import type { Draft } from './draft.js'
 import { seqRepair } from './notes.js'
@@ -74,8 +66,10 @@ export class Recovery {
         listener.number?.(record.seq)
       },
       effective: (scanned: SegmentLine) => this.#effective(scanned),
-      dropped: ({ record }: SegmentLine) => {
-        this.#pass(record)
+      dropped: (line: SegmentLine) => {
+        const { record } = line
+        this.#numbers.see(record.seq)
+        state.dropped(line)
         this.#droppedWith = commitOf(record)
       },
       abandoned: (run: AbandonedRun) => addRun(this.#runs, run),
@@ -179,16 +173,11 @@ export class Recovery {
     }
   }
 
-  #pass(record: ReadRecord): void {
+  #effective(line: SegmentLine): void {
+    const { record, offset, length } = line
     this.#numbers.see(record.seq)
-    this.#state.advance(record.seq, record.writer)
-  }
-
-  #effective({ record, offset, length }: SegmentLine): void {
-    this.#pass(record)
-    const effect = effectOf(record)
-    this.#state.apply(record, effect, { file: this.#segment.file, offset, length })
-    if (effect === 'meta') this.#paid(record)
+    this.#state.released(line, this.#segment.file)
+    if (line.effect === 'meta') this.#paid(record)
     else {
       this.#goOn(record, offset + length)
       this.#adopted.push(record.seq)
