@@ -153,7 +153,7 @@ export type {
   UnterminatedLine,
 } from './segment-reader.js'
 export { readSegment, recordOf, SegmentLine, SegmentReader } from './segment-reader.js'
-export type { TailFeatures, TailLabel, TailRow } from './tail-state.js'
+export type { TailAction, TailFeatures, TailLabel, TailRow } from './tail-state.js'
 export { classifyTail, TAIL_ROWS } from './tail-state.js'
 export type { TxVerdict } from './tx.js'
 export { TxTracker } from './tx.js'

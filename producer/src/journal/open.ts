@@ -314,17 +314,13 @@ class Opening {
 
   /** A store whose very first record never became one. */
   #unborn(recovery: Recovery): string {
-    if (recovery.isTorn) {
-      recovery.endLine()
-      recovery.read()
-      if (recovery.first !== undefined) {
-        this.#judgeFirst(recovery.first)
-        const projectId = projectOf(recovery.first)
-        invariant(projectId !== undefined, 'a first record that was judged names its project')
-        return projectId
-      }
-    }
-    return this.#store.random.hex(16)
+    recovery.judge()
+    const { first } = recovery
+    if (first === undefined) return this.#store.random.hex(16)
+    this.#judgeFirst(first)
+    const projectId = projectOf(first)
+    invariant(projectId !== undefined, 'a first record that was judged names its project')
+    return projectId
   }
 
   /** What a segment without a record has to begin with. */
