@@ -181,9 +181,11 @@ function* foldSegments(
   let isPacked = false
   const fold = new Fold<Newest>(
     {
-      of: ({ offset, length, bytes }) => ({
-        ...{ file, offset, length },
-        line: isPacked ? Buffer.from(bytes) : undefined,
+      of: read => ({
+        file,
+        offset: read.offset,
+        length: read.length,
+        line: isPacked ? Buffer.from(read.bytes) : undefined,
       }),
     },
     {},

@@ -17,15 +17,24 @@ export interface RetentionView {
   view(entity: LiveEntity): EntityView
 }
 
-/** The slots of each persona's live messages. */
-function messagesByPersona({ entities }: JournalState): Map<string, number[]> {
-  const byPersona = new Map<string, number[]>()
+/** Where the live messages of a persona are in the table, and how many of them are read. */
+interface Inbox {
+  readonly slots: number[]
+  read: number
+}
+
+function inboxes({ entities }: JournalState): Map<string, Inbox> {
+  const byPersona = new Map<string, Inbox>()
   for (const slot of entities.slots('message')) {
     const parsed = parseMessageId(entities.idAt(slot))
     if (parsed === undefined) continue
-    const slots = byPersona.get(parsed.persona)
-    if (slots === undefined) byPersona.set(parsed.persona, [slot])
-    else slots.push(slot)
+    let inbox = byPersona.get(parsed.persona)
+    if (inbox === undefined) {
+      inbox = { slots: [], read: 0 }
+      byPersona.set(parsed.persona, inbox)
+    }
+    inbox.slots.push(slot)
+    if (entities.imageAt(slot)?.read === true) inbox.read += 1
   }
   return byPersona
 }
@@ -111,7 +120,8 @@ function retire(persona: string, image: JsonObject, messages: readonly Message[]
  */
 export function* retentionCommits(view: RetentionView, retainRead: number): Generator<Draft[]> {
   let commit: Draft[] = []
-  for (const [persona, slots] of messagesByPersona(view.state)) {
+  for (const [persona, { slots, read }] of inboxes(view.state)) {
+    if (read <= retainRead) continue
     let rest = retirable(view, persona, [...numbered(view.state, persona, slots)], retainRead)
     while (rest.length > 0) {
       const entity = view.state.find('persona', persona)
