@@ -136,7 +136,7 @@ export class EntityTable<Image> {
     return slot < 0 ? undefined : this.revisionAt(slot)
   }
 
-  /** Every live entity, or those of one type, or those whose id begins so. No entity may be removed meanwhile. */
+  /** Every live entity, or those of one type, or those whose id begins so. One that is added meanwhile may be left out. */
   *entries(itemType?: string, prefix = ''): Generator<TableEntry<Image>> {
     for (const slot of this.slots(itemType, prefix)) {
       yield {
