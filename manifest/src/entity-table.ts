@@ -140,12 +140,12 @@ export class EntityTable<Image> {
     return slot < 0 ? undefined : this.revisionAt(slot)
   }
 
-  /** The image of every live entity. No entity may be removed meanwhile. */
+  /** The image of every live entity. */
   *images(): Generator<Image> {
     for (const slot of this.slots()) yield this.#images[slot] as Image
   }
 
-  /** Every live entity, or those of one type, or those whose id begins so. No entity may be removed meanwhile. */
+  /** Every live entity, or those of one type, or those whose id begins so. One that is added meanwhile may be left out. */
   *entries(itemType?: string, prefix = ''): Generator<TableEntry<Image>> {
     for (const slot of this.slots(itemType, prefix)) {
       yield {
@@ -166,6 +166,11 @@ export class EntityTable<Image> {
       if (this.#images[slot] === undefined || (type >= 0 && this.#type[slot] !== type)) continue
       if (this.#startsWith(slot, beginning)) yield slot
     }
+  }
+
+  /** The slots of all entities that the table knows, live and removed. */
+  *knownSlots(): Generator<number> {
+    for (let slot = 0; slot < this.#slots; slot++) if (this.#keyStart[slot] !== FREE) yield slot
   }
 
   /** The known revisions of removed entities. */

@@ -56,6 +56,8 @@ export interface FoldOptions {
   readonly countsDuplicates?: boolean | undefined
   /** True if nothing is kept of a removed entity of this type. By default everything known is kept. */
   readonly forgets?: ((itemType: string) => boolean) | undefined
+  /** True if the table keeps a removed entity also where its revision is unknown. */
+  readonly keepsUnknown?: boolean | undefined
 }
 
 /** Holds the state that records make: the listener of one segment reader after the other, in file order. */
@@ -252,7 +254,7 @@ export class Fold<Image> implements SegmentListener {
   #remove(slot: number, revision: number | undefined): void {
     const { entities } = this
     entities.remove(slot, revision)
-    const isKnown = entities.revisionAt(slot) !== undefined
+    const isKnown = this.#options.keepsUnknown === true || entities.revisionAt(slot) !== undefined
     if (!isKnown || this.#options.forgets?.(entities.typeAt(slot)) === true) entities.forget(slot)
   }
 }

@@ -147,7 +147,7 @@ export type {
   UnterminatedLine,
 } from './segment-reader.js'
 export { readSegment, recordOf, SegmentLine, SegmentReader } from './segment-reader.js'
-export type { TailFeatures, TailLabel, TailRow } from './tail-state.js'
+export type { TailAction, TailFeatures, TailLabel, TailRow } from './tail-state.js'
 export { classifyTail, TAIL_ROWS } from './tail-state.js'
 export { compareUtf8 } from './utf8-order.js'
 export { toWellFormed } from './well-formed.js'

@@ -191,6 +191,13 @@ export class SegmentReader {
       : { ...location, bytes: Buffer.concat(this.#begun) }
   }
 
+  /** What the unterminated line would be if it ended here. */
+  get fragment(): Decoded['kind'] | 'none' {
+    const { offset, length, bytes } = this.unterminated
+    if (length === 0) return 'none'
+    return bytes === undefined ? 'malformed' : decodeLine(bytes, offset === 0).kind
+  }
+
   /** True once a lazy reader met a seq that does not ascend: its reports are void, read strictly instead. */
   get isUnordered(): boolean {
     return this.#isUnordered

@@ -91,6 +91,11 @@ t.test('entity table - agrees with a map under any order of changes', async t =>
           .map(([key, { revision }]) => [key, revision]),
       ),
     )
+    t.same(
+      new Set([...table.knownSlots()].map(slot => keyOf(table.typeAt(slot), table.idAt(slot)))),
+      new Set(model.keys()),
+      'known slots are those of live and of removed entities',
+    )
     for (const [key, { image, revision }] of model) {
       const [type, id] = JSON.parse(key) as [string, string]
       if (table.get(type, id) !== image || table.revisionOf(type, id) !== revision) t.fail(key)

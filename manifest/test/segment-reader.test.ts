@@ -142,6 +142,41 @@ t.test('segment reader - reports the same however the bytes are cut, JF-40 to JF
   }
 })
 
+t.test('segment reader - a fragment is what it becomes once it is terminated, RC-9', async t => {
+  const fragments: readonly (readonly [string, Buffer])[] = [
+    ['none', Buffer.alloc(0)],
+    ['blank', Buffer.from(' \r')],
+    ['record', Buffer.from(ours(2))],
+    ['record', Buffer.from(`\ufeff${foreign({ seq: 2 })}`)],
+    ['future', Buffer.from('{"v":3,"seq":2}')],
+    ['malformed', Buffer.from('{"seq":2')],
+    ['malformed', Buffer.from([0x7b, 0xff])],
+    ['malformed', Buffer.alloc(limits.lineReadBytesMax + 1, ' ')],
+  ]
+  for (const before of [Buffer.alloc(0), file(ours(1))]) {
+    for (const [kind, fragment] of fragments) {
+      const isMark = fragment[0] === 0xef
+      // A byte order mark counts at the start of a file alone.
+      const expected = isMark && before.length > 0 ? 'malformed' : kind
+      const seen: string[] = []
+      const reader = new SegmentReader({
+        valid: () => void seen.push('record'),
+        future: () => void seen.push('future'),
+        malformed: () => void seen.push('malformed'),
+        blank: () => void seen.push('blank'),
+      })
+      reader.push(before)
+      reader.push(fragment.subarray(0, 1))
+      reader.push(fragment.subarray(1))
+      seen.length = 0
+      const what = `${kind} of ${fragment.length} bytes after ${before.length}`
+      t.equal(reader.fragment, expected, what)
+      reader.push(Buffer.from('\n'))
+      if (kind !== 'none') t.same(seen, [expected], what)
+    }
+  }
+})
+
 t.test('segment reader - a lazy reader reports what a strict one does, or gives up, OB-11', async t => {
   const prng = new Prng(seedOfRun())
   let gaveUp = 0

@@ -105,7 +105,7 @@ export function* readCheckpoint(
   const reader = new CheckpointReader(line => {
     const entity = line.entity()
     if (entity === undefined) isSound = false
-    else into?.put(entity, { file, offset: line.offset, length: line.length })
+    else into?.load(entity, { file, offset: line.offset, length: line.length })
   })
   for (const chunk of store.disk.fileChunks(candidate.path)) {
     if (!reader.push(chunk) || !isSound) return undefined
@@ -116,15 +116,8 @@ export function* readCheckpoint(
   const found = { projectId, sha256, bytes, lines }
   const vouching = refs.findLast(ref => verifyHeader(header, { ...found, ref }) === undefined)
   if (vouching === undefined) return undefined
-  if (into !== undefined) loadHeader(into, header, file)
+  into?.loadHeader(header)
   return { headSeq: header.head_seq, refSeq: vouching.seq, file, header }
-}
-
-function loadHeader(state: JournalState, header: CheckpointHeader, file: StoreFile): void {
-  state.advance(header.head_seq, header.head_writer ?? undefined)
-  for (const revision of header.revisions) state.putRemoved(revision, file)
-  for (const key of header.keys) state.keys.restore(key)
-  for (const capability of header.capabilities) state.capabilities.add(capability)
 }
 
 /** The newest checkpoint that the journal vouches for, with the state it holds. */

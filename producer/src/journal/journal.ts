@@ -166,7 +166,7 @@ class OpenJournal implements Journal {
   }
 
   get head(): Head {
-    return { seq: this.#state.head, writer: this.#state.headWriter }
+    return this.#state.head
   }
 
   get isSettled(): boolean {
@@ -272,7 +272,7 @@ class OpenJournal implements Journal {
       }
       // What changed since it was found is left for the next roll.
       const drafts = next.value.filter(({ action, item_type, item_id }) => {
-        return action !== 'delete' || state.find(item_type, item_id)?.read === true
+        return action !== 'delete' || state.entities.get(item_type, item_id)?.read === true
       })
       try {
         for (const outcome of this.#appender.append([{ drafts, options: {} }])) {
@@ -360,8 +360,12 @@ function viewOf(state: JournalState, readBack: ReadBack): StateView {
     *values(itemType) {
       for (const entity of state.values(itemType)) yield readBack.view(entity)
     },
-    outlines: itemType => state.values(itemType),
-    has: (itemType, itemId) => state.find(itemType, itemId) !== undefined,
+    *outlines(itemType) {
+      const { entities } = state
+      for (const { item_id, image } of entities.entries(itemType))
+        yield { item_id, seq: image.seq, read: image.read }
+    },
+    has: (itemType, itemId) => state.entities.get(itemType, itemId) !== undefined,
     revisionOf: (itemType, itemId) => state.revisionOf(itemType, itemId),
     capabilities: state.capabilities,
   }

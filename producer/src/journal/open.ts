@@ -291,12 +291,11 @@ class Opening {
       const file = { path: source.path }
       const scan = new SegmentScan({
         valid: ({ record }) => before.numbers.see(record.seq),
-        effective: ({ record, offset, length }) => {
-          state.advance(record.seq, record.writer)
-          state.applyRecord(record, { file, offset, length })
-          this.#note(record)
+        effective: line => {
+          state.released(line, file)
+          this.#note(line.record)
         },
-        dropped: ({ record }) => state.advance(record.seq, record.writer),
+        dropped: line => state.dropped(line),
         future: seq => {
           if (seq === undefined) return
           before.numbers.see(seq)
@@ -319,17 +318,13 @@ class Opening {
 
   /** A store whose very first record never became one. */
   #unborn(recovery: Recovery): string {
-    if (recovery.isTorn) {
-      recovery.endLine()
-      recovery.read()
-      if (recovery.first !== undefined) {
-        this.#judgeFirst(recovery.first)
-        const projectId = projectOf(recovery.first)
-        invariant(projectId !== undefined, 'a first record that was judged names its project')
-        return projectId
-      }
-    }
-    return this.#store.random.hex(16)
+    recovery.judge()
+    const { first } = recovery
+    if (first === undefined) return this.#store.random.hex(16)
+    this.#judgeFirst(first)
+    const projectId = projectOf(first)
+    invariant(projectId !== undefined, 'a first record that was judged names its project')
+    return projectId
   }
 
   /** What a segment without a record has to begin with. */

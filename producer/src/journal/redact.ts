@@ -1,4 +1,4 @@
-import { type JsonObject, KimError } from '@kim/manifest'
+import { type JsonObject, KimError, SegmentReader } from '@kim/manifest'
 import type { RehearsedChange } from '../effects/rehearsal.js'
 import type { Draft } from './draft.js'
 import { failure } from './failure.js'
@@ -17,7 +17,6 @@ import {
   waitingPath,
   writeWaiting,
 } from './segment-files.js'
-import { SegmentScan } from './segment-scan.js'
 import { closeSession, openSession, type Session } from './session.js'
 import type { Store } from './store.js'
 
@@ -97,12 +96,12 @@ function findTarget(store: Store, target: RedactTarget): RedactedEntity {
 function entityOf(store: Store, seq: number): RedactedEntity {
   for (const source of listSegments(store)) {
     let found: RedactedEntity | undefined
-    const scan = new SegmentScan({
-      valid: ({ record: { seq: at, item_type, item_id } }) => {
+    const reader = new SegmentReader({
+      valid({ record: { seq: at, item_type, item_id } }) {
         if (at === seq && item_id !== undefined) found = { item_type, item_id }
       },
     })
-    for (const chunk of segmentChunks(store, source)) scan.push(chunk)
+    for (const chunk of segmentChunks(store, source)) reader.push(chunk)
     if (found !== undefined) return found
   }
   throw failure('no_record', `the journal has no record with seq ${seq}`, 'nothing was changed')
@@ -113,12 +112,12 @@ function requireEntity({ store, opened }: Session, { item_id, item_type }: Redac
   if (opened.state.find(item_type, item_id) !== undefined) return
   let isThere = false
   for (const source of listSegments(store)) {
-    const scan = new SegmentScan({
-      valid: ({ record }) => {
+    const reader = new SegmentReader({
+      valid({ record }) {
         if (record.item_type === item_type && record.item_id === item_id) isThere = true
       },
     })
-    for (const chunk of segmentChunks(store, source)) scan.push(chunk)
+    for (const chunk of segmentChunks(store, source)) reader.push(chunk)
     if (isThere) return
   }
   throw failure(

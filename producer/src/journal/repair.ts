@@ -8,6 +8,7 @@ import {
   parseCheckpointName,
   parseSegmentName,
   type ReadRecord,
+  SegmentReader,
   type SeqRange,
   tempName,
 } from '@kim/manifest'
@@ -139,14 +140,20 @@ function findAstray(speaking: Store): string | undefined {
   const newest = segments.pop()
   if (newest === undefined || newest.isArchived || headOf(store, newest).first !== undefined) return undefined
   for (const source of segments.toReversed()) {
+    let first: ReadRecord | undefined
     let highest = 0
-    const see = (seq: number | undefined): void => {
-      highest = Math.max(highest, seq ?? 0)
-    }
-    const scan = new SegmentScan({ valid: ({ record }) => see(record.seq), future: see })
-    for (const chunk of segmentChunks(store, source)) scan.push(chunk)
-    if (scan.first === undefined) continue
-    const next = nextSeqByMeta(store, projectOf(scan.first) ?? '', highest + 1)
+    const reader = new SegmentReader({
+      valid({ record }) {
+        first ??= record
+        highest = Math.max(highest, record.seq)
+      },
+      future(seq) {
+        highest = Math.max(highest, seq ?? 0)
+      },
+    })
+    for (const chunk of segmentChunks(store, source)) reader.push(chunk)
+    if (first === undefined) continue
+    const next = nextSeqByMeta(store, projectOf(first) ?? '', highest + 1)
     return newest.number > next ? newest.path : undefined
   }
   return undefined

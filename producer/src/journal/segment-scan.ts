@@ -5,6 +5,7 @@ import {
   type SegmentLine,
   SegmentReader,
   sha256Hex,
+  type TailFeatures,
 } from '@kim/manifest'
 
 /** A terminated line that is no record, by the offsets of its first byte and of its `\n`. */
@@ -98,10 +99,14 @@ export class SegmentScan {
     return this.#hash.copy().digest('hex')
   }
 
-  /** Where the unterminated rest begins; undefined if the last byte is a `\n`. */
-  get fragmentAt(): number | undefined {
-    const { offset, length } = this.#reader.unterminated
-    return length === 0 ? undefined : offset
+  /** Where the line begins that the file ends in. */
+  get fragmentAt(): number {
+    return this.#reader.end
+  }
+
+  /** What that line would be if it ended here. */
+  get fragment(): TailFeatures['fragment'] {
+    return this.#reader.fragment
   }
 
   push(chunk: Uint8Array): void {

@@ -148,6 +148,26 @@ t.test('checkpoint - is built from the one before, and equals a fold from the st
   t.same(store.with(from, { gc: false }), expected)
 })
 
+t.test(
+  'checkpoint - drops what a tombstone without a revision removed from the one before (JF-32)',
+  async t => {
+    const store = new TestStore(t)
+    const last = store.with(journal => {
+      journal.append(messages(1, 3))
+      journal.checkpoint()
+      return journal.head.seq
+    })
+    store.scribble(
+      `{"action":"delete","agent":"river","item_id":"river/2","item_type":"message","seq":${last + 1},"summary":"","ts":"2026-06-10T14:03:22.114Z","v":2,"writer":"w_1-aa"}\n`,
+    )
+    store.with(journal => journal.checkpoint())
+    const newest = readFileSync(join(store.paths.checkpoints, store.checkpoints().at(-1) ?? ''), 'utf8')
+    t.same(newest.match(/river\/\d/g), ['river/1', 'river/3'])
+    store.with(journal => t.equal(journal.state.size, 2))
+    t.end()
+  },
+)
+
 t.test('checkpoint - the entities of one that is verified are read from it', t => {
   const store = new TestStore(t)
   store.with(journal => {
