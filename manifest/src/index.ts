@@ -47,6 +47,16 @@ export type { Decoded, MalformedReason } from './codec.js'
 export { decodeLine, decodeText, encodeRecord, parsePayload } from './codec.js'
 export type { SeqRange } from './continuity.js'
 export { Continuity, repairedBy } from './continuity.js'
+export type { ConsumerCursor, Cursor, CursorToken, Watermark } from './cursor.js'
+export {
+  formatConsumerCursor,
+  formatCursor,
+  formatCursorToken,
+  parseConsumerCursor,
+  parseCursor,
+  parseCursorToken,
+  parseWatermark,
+} from './cursor.js'
 export type { DigestEntity } from './digest.js'
 export { entityHash, jcs, payloadHash, projectionDigest, sha256Hex } from './digest.js'
 export type { Duplicate } from './duplicates.js'

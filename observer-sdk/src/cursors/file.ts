@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import { cursorKey, KimError } from '@kim/manifest'
-import type { Cursor, CursorStore } from './cursor.js'
+import { type Cursor, cursorKey, formatCursor, KimError } from '@kim/manifest'
+import type { CursorStore } from './cursor.js'
 import { makeDirectory } from './make-directory.js'
 
 /** Names that are the same file on every system. */
@@ -48,10 +48,9 @@ async function replace(directory: string, file: string, cursor: Cursor): Promise
   makeDirectory(directory)
   temporary += 1
   const draft = `${file}.${process.pid}-${temporary}.tmp`
-  const { checkpoint_seq, seq, writer } = cursor
   const handle = await open(draft, 'wx', 0o600)
   try {
-    await handle.writeFile(`${JSON.stringify({ checkpoint_seq, seq, writer })}\n`)
+    await handle.writeFile(formatCursor(cursor))
     await handle.datasync()
   } finally {
     await handle.close()

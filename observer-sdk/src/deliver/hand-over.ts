@@ -1,6 +1,6 @@
 /** What a consumer is handed: pulled from the source at its own pace, from where its cursor stands. */
-import { isNews, KimError, type ReadRecord } from '@kim/manifest'
-import { type Cursor, type CursorStore, parseCursor } from '../cursors/cursor.js'
+import { type Cursor, isNews, KimError, parseCursor, type ReadRecord } from '@kim/manifest'
+import type { CursorStore } from '../cursors/cursor.js'
 import { type Impact, ImpactSet, impactOf } from '../project/impact.js'
 import { missingBetween } from '../tail/locate.js'
 import { isSamePlace, ORIGIN, type Position } from '../tail/position.js'

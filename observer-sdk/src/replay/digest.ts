@@ -1,6 +1,5 @@
 /** What an implementation is judged by: the result of a full scan, and that of a cold start (OB-61). */
-import type { AnomalyKind } from '@kim/manifest'
-import { type Cursor, parseCursor } from '../cursors/cursor.js'
+import { type AnomalyKind, type Cursor, parseCursor } from '@kim/manifest'
 import { atOnce } from '../deliver/slices.js'
 import { State } from '../project/state.js'
 import { JournalSource } from '../tail/journal-source.js'

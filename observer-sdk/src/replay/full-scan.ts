@@ -1,6 +1,7 @@
 import {
   type AnomalyKind,
   attentionOf,
+  type Cursor,
   type Entity,
   entityHash,
   headOf,
@@ -8,13 +9,13 @@ import {
   OldFold,
   type OldFoldStart,
   parseCheckpointEntity,
+  parseCursor,
   parsePayload,
   projectionDigest,
   readSegment,
   registryCapability,
   SegmentReader,
 } from '@kim/manifest'
-import { type Cursor, parseCursor } from '../cursors/cursor.js'
 import { readBlob } from '../store/blob-file.js'
 import type { FileContent } from '../store/file-content.js'
 import { type CheckpointDocument, entityLines } from '../tail/checkpoint-document.js'

@@ -1,4 +1,4 @@
-import { deliveryTriesOf, isNews, type ReadRecord } from '@kim/manifest'
+import { deliveryTriesOf, isNews, type ReadRecord, type Watermark } from '@kim/manifest'
 import {
   type Change,
   type JournalFacts,
@@ -14,7 +14,6 @@ import { gapLine } from './gap-line.js'
 import { Lanes, type Parcel } from './lanes.js'
 import type { Ledger, Progress } from './ledger.js'
 import type { SinkLog } from './log.js'
-import type { Place } from './place.js'
 import type { Delivery, Sink } from './sink.js'
 import { failingLine, startedLine, workingLine } from './sink-lines.js'
 import { progressOf, type SinkStatus } from './sink-status.js'
@@ -280,7 +279,7 @@ export class SinkRunner {
   }
 
   /** True for the record of the watermark's number where somebody else has written it. */
-  #isOtherThan({ seq, writer }: Place, record: ReadRecord): boolean {
+  #isOtherThan({ seq, writer }: Watermark, record: ReadRecord): boolean {
     return record.seq === seq && writer !== null && record.writer !== writer && this.#lanes.start.seq < seq
   }
 

@@ -1,6 +1,5 @@
 import { formatCount, type Io } from '@kim/cli-kit'
-import { KimError } from '@kim/manifest'
-import type { Place } from '../consume/place.js'
+import { type ConsumerCursor, formatCursorToken, KimError } from '@kim/manifest'
 import type { Entry, JournalFacts } from '../entry.js'
 import { noStore } from '../missing.js'
 import type { Plan } from '../plan.js'
@@ -9,7 +8,6 @@ import { PastRecords } from '../read/history.js'
 import { Acquaintance } from '../read/last.js'
 import { MissingSegments } from '../read/missing-segments.js'
 import type { StoreLocation } from '../store-location.js'
-import { formatToken } from '../where/cursor-token.js'
 import { backlogOf, entriesBehind, pastEntries, readFrom, unknownPersonas } from './backlog.js'
 import { type Claim, claimCursor } from './claim.js'
 import { Committer } from './commit.js'
@@ -365,7 +363,7 @@ class Session {
   }
 
   /** What the progress says before anything counts as flushed is where it began. */
-  #storeBegin(begin: (place: Place) => void): void {
+  #storeBegin(begin: (place: ConsumerCursor) => void): void {
     const place = this.#place()
     if (place === undefined) return
     begin(place)
@@ -381,7 +379,8 @@ class Session {
     printer.settleRate(true)
     await this.#flush()
     const place = this.#place()
-    if (plan.showCursor && place !== undefined && !this.#isCut) printer.report.cursor(formatToken(place))
+    if (plan.showCursor && place !== undefined && !this.#isCut)
+      printer.report.cursor(formatCursorToken(place))
     const { position } = plan
     const resume =
       position.kind === 'consumer' ? `--consumer ${position.name}` : `--after-seq ${this.#progress.seq}`
