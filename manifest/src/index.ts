@@ -164,6 +164,10 @@ export type {
   UnterminatedLine,
 } from './segment-reader.js'
 export { readSegment, recordOf, SegmentLine, SegmentReader } from './segment-reader.js'
+export type { Timers } from './signal.js'
+export { Signal } from './signal.js'
+export type { Slices } from './slices.js'
+export { nextTurn, runAtOnce } from './slices.js'
 export type { TailFeatures, TailLabel, TailRow } from './tail-state.js'
 export { classifyTail, TAIL_ROWS } from './tail-state.js'
 export type { TxVerdict } from './tx.js'

@@ -6,6 +6,7 @@ import {
   entityHash,
   headOf,
   type JsonObject,
+  nextTurn,
   OldFold,
   type OldFoldStart,
   parseCheckpointEntity,
@@ -28,7 +29,6 @@ import type { Gap } from '../tail/source.js'
 import { Pace, type PassOptions } from '../verify/pace.js'
 import { segmentBytes } from '../verify/stored-bytes.js'
 import { verifyJournal } from '../verify/verify.js'
-import { breathe } from './breathe.js'
 import { HandedOver } from './handed-over.js'
 import { runWork } from './run-work.js'
 
@@ -156,7 +156,7 @@ async function foldSegments(
       return content.storedBytes
     })
     pace.advance(bytes ?? 0)
-    await breathe(options.signal)
+    await nextTurn(options.signal)
     await pace.turn(bytes ?? 0)
   }
 }

@@ -2,6 +2,7 @@
 import {
   type Entity,
   type LineFrame,
+  nextTurn,
   parseCheckpointEntity,
   parseCheckpointRef,
   type ReadRecord,
@@ -13,7 +14,6 @@ import {
 import type { FileContent } from '../store/file-content.js'
 import type { CheckpointEntry } from '../store/listing.js'
 import { type CheckpointDocument, entityLines, readCheckpoint, vouches } from '../tail/checkpoint-document.js'
-import { breathe } from './breathe.js'
 import type { CopiedJournal } from './copied-journal.js'
 import type { Mark } from './line-walk.js'
 import type { ReadingStart } from './reading.js'
@@ -45,7 +45,7 @@ export async function nearestCheckpoint(
   )
   for (const candidate of candidates) {
     if (!covers(candidate.headSeq, journal.history.holding(candidate.headSeq) ?? 0)) continue
-    await breathe(signal)
+    await nextTurn(signal)
     const tail = tailOf(journal, candidate.headSeq)
     if (ends?.(tail) === false) continue
     const document = await verified(journal, candidate, signal)
@@ -109,7 +109,7 @@ async function verified(
   const home = history.holding(candidate.headSeq) ?? 0
   for (const { number } of history.segments) {
     if (number < home) continue
-    await breathe(signal)
+    await nextTurn(signal)
     const vouched = history.read(number, content => {
       for (const { seq, payload } of refsIn(content)) {
         const ref = parseCheckpointRef(payload)

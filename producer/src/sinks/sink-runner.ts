@@ -1,4 +1,4 @@
-import { deliveryTriesOf, isNews, type ReadRecord, type Watermark } from '@kim/manifest'
+import { deliveryTriesOf, isNews, type ReadRecord, Signal, type Watermark } from '@kim/manifest'
 import {
   type Change,
   type JournalFacts,
@@ -9,7 +9,6 @@ import {
 } from '@kim/observer-sdk'
 import type { Clock } from '../effects/clock.js'
 import type { Timers } from '../effects/timers.js'
-import { Bell } from './bell.js'
 import { gapLine } from './gap-line.js'
 import { Lanes, type Parcel } from './lanes.js'
 import type { Ledger, Progress } from './ledger.js'
@@ -50,7 +49,7 @@ export class SinkRunner {
   readonly #around: SinkSurroundings
   readonly #ledger: Ledger
   readonly #lanes: Lanes
-  readonly #bell: Bell
+  readonly #signal = new Signal()
   readonly #end = new AbortController()
   readonly #troubles: Troubles
   #running: Promise<void> | undefined
@@ -81,7 +80,6 @@ export class SinkRunner {
     this.#around = around
     this.#ledger = ledger
     this.#lanes = new Lanes(progress.passed, progress.held)
-    this.#bell = new Bell(around.timers)
     this.#troubles = new Troubles(sink.name, around.log)
     this.#skips = new Skips(sink.name, around.clock, around.log)
     this.#passedOver = isNew ? 0 : undefined
@@ -120,13 +118,13 @@ export class SinkRunner {
   /** Hands signs of life over when there is time for them; those before it that still wait are past. */
   beat(events: readonly MonitorEvent[]): void {
     this.#beatEvents = events
-    this.#bell.ring()
+    this.#signal.raise()
   }
 
   /** Ends what is under way. What was not acknowledged comes again in the next life. */
   async close(): Promise<void> {
     this.#end.abort()
-    this.#bell.ring()
+    this.#signal.raise()
     await this.#running
     if (this.#isUnsaved || this.#isUnnoted) this.#save()
     this.#sink.close()
@@ -143,7 +141,7 @@ export class SinkRunner {
         this.#troubles.over('reader')
       } catch (error) {
         this.#troubles.begin('reader', error instanceof Error ? error.message : String(error))
-        if (!this.#isEnded) await this.#bell.sleep(AGAIN_MS)
+        if (!this.#isEnded) await this.#signal.sleep(AGAIN_MS, this.#around.timers)
       }
     }
   }
@@ -158,7 +156,7 @@ export class SinkRunner {
     const arrive = (arrived: Arrived): void => {
       if (isOver) return
       this.#arrived = arrived
-      this.#bell.ring()
+      this.#signal.raise()
     }
     const pull = (): void => {
       changes.next().then(
@@ -169,7 +167,7 @@ export class SinkRunner {
     try {
       pull()
       while (!this.#isEnded && !this.#mustReopen) {
-        await this.#bell.sleep(this.#sleepMs())
+        await this.#signal.sleep(this.#sleepMs(), this.#around.timers)
         if (this.#isEnded) return
         // Where nothing follows, what was passed is noted too: it is asked for when nothing runs any more.
         if (this.#isUnsaved || (this.#isUnnoted && this.#arrived === undefined)) this.#save()
@@ -249,7 +247,7 @@ export class SinkRunner {
       const durable = this.#around.durableSeq()
       if (durable === undefined) this.#end.abort()
       else if (newest <= durable) return
-      else await this.#bell.sleep(AGAIN_MS)
+      else await this.#signal.sleep(AGAIN_MS, this.#around.timers)
     }
   }
 
