@@ -8,7 +8,7 @@ import {
   KimError,
   parseConsumerCursor,
 } from '@kim/manifest'
-import { replaceFile } from './replace-file.js'
+import { storeCursor } from './store-cursor.js'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -67,7 +67,7 @@ export function readConsumer(path: string): ConsumerCursor | undefined {
 
 /** Makes a cursor durable. */
 export function writeConsumer(path: string, cursor: ConsumerCursor): void {
-  replaceFile(path, formatConsumerCursor(cursor))
+  storeCursor(path, formatConsumerCursor(cursor))
 }
 
 /** Forgets a consumer; false if there was none. */

@@ -3,7 +3,7 @@ import { type Io, usageError } from '@kim/cli-kit'
 import { type ConsumerCursor, formatCursorToken, KimError, parseCursorToken } from '@kim/manifest'
 import { consumerPath, readConsumer, writeConsumer } from '../consume/consumer-file.js'
 import type { ConsumerLock } from '../consume/consumer-lock.js'
-import { replaceFile } from '../consume/replace-file.js'
+import { storeCursor } from '../consume/store-cursor.js'
 import type { Plan } from '../plan.js'
 import { refuseInside, type StoreLocation } from '../store-location.js'
 import type { Printer } from './printer.js'
@@ -34,7 +34,7 @@ export async function claimCursor(
   refuseInside(location, position.path, '--cursor-file')
   return {
     stored: readCursorFile(position.path),
-    save: place => replaceFile(position.path, `${formatCursorToken(place)}\n`),
+    save: place => storeCursor(position.path, `${formatCursorToken(place)}\n`),
     release: async () => {},
   }
 }
