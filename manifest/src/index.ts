@@ -47,6 +47,16 @@ export type { MalformedReason } from './codec.js'
 export { encodeRecord, parsePayload } from './codec.js'
 export type { SeqRange } from './continuity.js'
 export { Continuity, repairedBy } from './continuity.js'
+export type { ConsumerCursor, Cursor, CursorToken, Watermark } from './cursor.js'
+export {
+  formatConsumerCursor,
+  formatCursor,
+  formatCursorToken,
+  parseConsumerCursor,
+  parseCursor,
+  parseCursorToken,
+  parseWatermark,
+} from './cursor.js'
 export type { DigestEntity } from './digest.js'
 export { entityHash, jcs, payloadHash, projectionDigest, sha256Hex } from './digest.js'
 export type { Duplicate } from './duplicates.js'
@@ -132,6 +142,8 @@ export {
 export { LineFrame } from './line-frame.js'
 export type { Meta } from './meta.js'
 export { announcedLoss, encodeMeta, parseMeta } from './meta.js'
+export type { AsyncReplaceDisk, ReplaceDisk, Replacement } from './replace-file.js'
+export { replaceFile, replaceFileAsync } from './replace-file.js'
 export { Ring } from './ring.js'
 export { safeJson } from './safe-json.js'
 export { safeText } from './safe-text.js'
@@ -147,6 +159,10 @@ export type {
   UnterminatedLine,
 } from './segment-reader.js'
 export { readSegment, recordOf, SegmentLine, SegmentReader } from './segment-reader.js'
+export type { Timers } from './signal.js'
+export { Signal } from './signal.js'
+export type { Slices } from './slices.js'
+export { nextTurn, runAtOnce } from './slices.js'
 export type { TailAction, TailFeatures, TailLabel, TailRow } from './tail-state.js'
 export { classifyTail, TAIL_ROWS } from './tail-state.js'
 export { compareUtf8 } from './utf8-order.js'

@@ -5,8 +5,10 @@ import {
   entersActivity,
   type Head,
   isRegistryGenesis,
+  nextTurn,
   type ReadRecord,
   Ring,
+  runAtOnce,
 } from '@kim/manifest'
 import { BoardMaker } from '../project/board.js'
 import { type Impact, ImpactSet, impactOf } from '../project/impact.js'
@@ -21,7 +23,7 @@ import type { Flaw } from '../tail/stored-image.js'
 import type { FollowerOptions } from './follower-options.js'
 import { Owed } from './owed.js'
 import { PART_BYTES } from './part-bytes.js'
-import { atOnce, inSlices, nextTurn } from './slices.js'
+import { inSlices } from './slices.js'
 
 type Idle = Batch['idle'][number]
 
@@ -302,7 +304,7 @@ export class Follower {
     this.#flaws = [...this.#flaws, ...flaws]
     const until = this.#reader.position
     this.#holesBefore += this.#state.fold.openHoles.length
-    const { fold, counts } = atOnce(this.source.derive({ flaws: this.#flaws, until }))
+    const { fold, counts } = runAtOnce(this.source.derive({ flaws: this.#flaws, until }))
     fold.judgeRepeats(new RecentRecords())
     for (const flaw of flaws) if ('checkpoint' in flaw) this.#tally('checkpoint_rejected', 1)
     // Every line of such a segment was parsed now: what was found before is not counted again.

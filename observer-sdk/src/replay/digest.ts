@@ -1,12 +1,9 @@
 /** What an implementation is judged by: the result of a full scan, and that of a cold start (OB-61). */
-import type { AnomalyKind } from '@kim/manifest'
-import { type Cursor, parseCursor } from '../cursors/cursor.js'
-import { atOnce } from '../deliver/slices.js'
+import { type AnomalyKind, type Cursor, nextTurn, parseCursor, runAtOnce } from '@kim/manifest'
 import { State } from '../project/state.js'
 import { JournalSource } from '../tail/journal-source.js'
 import type { Gap, Snapshot, Start } from '../tail/source.js'
 import type { Flaw } from '../tail/stored-image.js'
-import { breathe } from './breathe.js'
 import { runWork } from './run-work.js'
 
 /** What a cold start comes to. */
@@ -53,12 +50,12 @@ export async function coldLook(
     onBlob: () => {},
     onFlaws: flaws => {
       known = [...known, ...flaws]
-      return atOnce(source.derive({ flaws: known, until: snapshot.end })).fold
+      return runAtOnce(source.derive({ flaws: known, until: snapshot.end })).fold
     },
   })
   // The digest first: it reads every payload, and so settles how many entities there are.
   const digest = state.digest()
-  await breathe(signal)
+  await nextTurn(signal)
   const result = {
     cursor: { checkpoint_seq: snapshot.checkpointSeq, ...snapshot.head },
     digest,

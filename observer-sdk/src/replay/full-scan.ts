@@ -1,6 +1,7 @@
 import {
   type AnomalyKind,
   attentionOf,
+  type Cursor,
   type Entity,
   entersActivity,
   entityHash,
@@ -10,6 +11,8 @@ import {
   headOf,
   type JsonObject,
   limits,
+  nextTurn,
+  parseCursor,
   parsePayload,
   projectionDigest,
   Ring,
@@ -19,7 +22,6 @@ import {
   SegmentReader,
   upsertedEntity,
 } from '@kim/manifest'
-import { type Cursor, parseCursor } from '../cursors/cursor.js'
 import { readBlob } from '../store/blob-file.js'
 import type { FileContent } from '../store/file-content.js'
 import { type CheckpointDocument, checkpointEntities } from '../tail/checkpoint-document.js'
@@ -32,7 +34,6 @@ import type { Gap } from '../tail/source.js'
 import { Pace, type PassOptions } from '../verify/pace.js'
 import { segmentBytes } from '../verify/stored-bytes.js'
 import { verifyJournal } from '../verify/verify.js'
-import { breathe } from './breathe.js'
 import { HandedOver } from './handed-over.js'
 import { runWork } from './run-work.js'
 
@@ -167,7 +168,7 @@ async function foldSegments(
       return content.storedBytes
     })
     pace.advance(bytes ?? 0)
-    await breathe(options.signal)
+    await nextTurn(options.signal)
     await pace.turn(bytes ?? 0)
   }
 }

@@ -1,6 +1,5 @@
 /** Which records a consumer is handed, decided by reading all of them: the long way that a cursor's search shortens. */
-import { type FoldedRecord, isNews, sectionsOf, wakeClassOf } from '@kim/manifest'
-import type { Cursor } from '../cursors/cursor.js'
+import { type Cursor, type FoldedRecord, isNews, sectionsOf, wakeClassOf } from '@kim/manifest'
 import type { JournalDirectory } from '../tail/directory.js'
 import { JournalReader } from '../tail/journal-reader.js'
 import { missingBetween } from '../tail/locate.js'

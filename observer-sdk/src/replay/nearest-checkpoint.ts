@@ -1,10 +1,9 @@
 /** The newest verified checkpoint that a passage can begin with. */
-import { type LineFrame, readSegment, registryCapability, type SegmentLine } from '@kim/manifest'
+import { type LineFrame, nextTurn, readSegment, registryCapability, type SegmentLine } from '@kim/manifest'
 import { type CheckpointDocument, checkpointEntities } from '../tail/checkpoint-document.js'
 import { CheckpointVerifier } from '../tail/checkpoint-search.js'
 import type { History } from '../tail/history.js'
 import { SegmentScanner } from '../tail/segment-scan.js'
-import { breathe } from './breathe.js'
 import type { CopiedJournal } from './copied-journal.js'
 import type { Mark } from './line-walk.js'
 import type { ReadingStart } from './reading.js'
@@ -38,7 +37,7 @@ export async function nearestCheckpoint(
   )
   for (const candidate of candidates) {
     if (!covers(candidate.headSeq, history.holding(candidate.headSeq) ?? 0)) continue
-    await breathe(signal)
+    await nextTurn(signal)
     const tail = tailOf(history, candidate.headSeq)
     if (ends?.(tail) === false) continue
     const document = await runWork(verifier.verify(candidate), signal)

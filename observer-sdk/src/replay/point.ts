@@ -1,8 +1,14 @@
 /** A moment of a journal, as somebody names it, and the place in file order that this comes to. */
-import { eventIdOf, type ReadRecord, readSegment, type SegmentLine, SegmentReader } from '@kim/manifest'
+import {
+  eventIdOf,
+  nextTurn,
+  type ReadRecord,
+  readSegment,
+  type SegmentLine,
+  SegmentReader,
+} from '@kim/manifest'
 import type { SegmentEntry } from '../store/listing.js'
 import { Pace, type PassOptions } from '../verify/pace.js'
-import { breathe } from './breathe.js'
 import type { CopiedJournal } from './copied-journal.js'
 import { type EventName, nearer } from './event-name.js'
 import { lackOf } from './lack.js'
@@ -68,7 +74,7 @@ async function lastNotAfter(
   const { history } = journal
   let earliest: string | undefined
   for (const { number } of history.segments.toReversed()) {
-    await breathe(options.signal)
+    await nextTurn(options.signal)
     const offset = history.read(number, content => {
       let last: number | undefined
       const valid = ({ record: { ts }, offset }: SegmentLine): true => {

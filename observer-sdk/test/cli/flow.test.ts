@@ -2,13 +2,13 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { runProgram } from '@kim/cli-kit'
-import { type JsonObject, limits } from '@kim/manifest'
+import { type JsonObject, limits, Signal } from '@kim/manifest'
 import t from 'tap'
+import { Every, sleepUntilDue } from '../../dist/cli/tail/flow/due.js'
 import { judgeHealth, producerState } from '../../dist/cli/tail/flow/health.js'
 import { LineOutput } from '../../dist/cli/tail/flow/output.js'
 import { parseRate, RateGate } from '../../dist/cli/tail/flow/rate.js'
 import { StopWatch } from '../../dist/cli/tail/flow/stop.js'
-import { Every, Wake } from '../../dist/cli/tail/flow/wake.js'
 import { program } from '../../dist/cli/tail/program.js'
 import { message } from './records.js'
 
@@ -106,18 +106,18 @@ t.test('output - one write a turn, resolved when the stream took it', async t =>
   t.ok(out.isFull)
 })
 
-t.test('wake - sleeps until it is rung or something is due; a ring is kept', async t => {
+t.test('due - sleeps until the signal is raised or something is due', async t => {
   const now = (): number => performance.now()
-  const wake = new Wake()
-  wake.ring()
-  await wake.sleep([], now)
-  t.pass('rung before the sleep')
-  await wake.sleep([{ dueAtMs: undefined }, { dueAtMs: now() - 5 }], now)
-  await wake.sleep([{ dueAtMs: now() + 5 }], now)
+  const signal = new Signal()
+  signal.raise()
+  await sleepUntilDue(signal, [], now)
+  t.pass('raised before the sleep')
+  await sleepUntilDue(signal, [{ dueAtMs: undefined }, { dueAtMs: now() - 5 }], now)
+  await sleepUntilDue(signal, [{ dueAtMs: now() + 5 }], now)
   t.pass('due')
-  setTimeout(() => wake.ring(), 5)
-  await wake.sleep([{ dueAtMs: now() + 600_000 }], now)
-  t.pass('rung during the sleep')
+  setTimeout(() => signal.raise(), 5)
+  await sleepUntilDue(signal, [{ dueAtMs: now() + 600_000 }], now)
+  t.pass('raised during the sleep')
   const every = new Every(10, 0)
   t.same([every.take(9), every.take(10), every.take(11), every.dueAtMs], [false, true, false, 20])
 })

@@ -1,13 +1,13 @@
 import { mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Input, parseInput } from '@kim/cli-kit'
+import { formatCursorToken } from '@kim/manifest'
 import t from 'tap'
 import { noPersona, noStore } from '../../dist/cli/tail/missing.js'
 import { type Plan, planOf } from '../../dist/cli/tail/plan.js'
 import { program } from '../../dist/cli/tail/program.js'
 import { locateStore, refuseInside } from '../../dist/cli/tail/store-location.js'
 import { VERB_NAMES } from '../../dist/cli/tail/verb-names.js'
-import { formatToken } from '../../dist/cli/tail/where/cursor-token.js'
 import { VERSION } from '../../dist/cli/version.js'
 
 const nowMs = Date.parse('2026-06-10T14:03:22Z')
@@ -55,7 +55,7 @@ t.test('position - CL-21 ten entries unless a position is given', t => {
   t.same(of('-S', '1h', '-n', '3'), { kind: 'since', ms: nowMs - 3_600_000, lines: 3 })
   t.same(of('--after-seq', '7'), { kind: 'after', seq: 7, writer: null })
   t.same(of('--from-seq', '7'), { kind: 'after', seq: 6, writer: null })
-  const token = formatToken({ projectId: 'p', seq: 7, writer: 'w' })
+  const token = formatCursorToken({ projectId: 'p', seq: 7, writer: 'w' })
   t.same(of('--after-cursor', token), { kind: 'after', projectId: 'p', seq: 7, writer: 'w' })
   t.same(of('--cursor', token), { kind: 'after', projectId: 'p', seq: 6, writer: null })
   t.same(of('--after-id', '246', '-p', 'river'), { kind: 'after-message', id: 246 })

@@ -9,10 +9,10 @@ import {
   type ReadRecord,
   readSegment,
   recordOf,
+  runAtOnce,
   verifyHeader,
 } from '@kim/manifest'
 import { type CheckpointSource, type SegmentSource, segmentChunks } from './listing.js'
-import { runToEnd } from './slices.js'
 import { JournalState } from './state.js'
 import type { Store } from './store.js'
 import type { StoreFile } from './store-file.js'
@@ -147,7 +147,7 @@ function tryRead(
 ): Reading | undefined {
   try {
     const state = new JournalState()
-    const checkpoint = runToEnd(readCheckpoint(store, candidate, judge.refsFor(candidate), projectId, state))
+    const checkpoint = runAtOnce(readCheckpoint(store, candidate, judge.refsFor(candidate), projectId, state))
     return checkpoint === undefined ? undefined : { checkpoint, state }
   } catch (error) {
     // A candidate that cannot be read is one candidate less; a dying disk will say so again at the segments.

@@ -1,4 +1,4 @@
-import { type Head, isSegmentFull, KimError, limits, seqRoom } from '@kim/manifest'
+import { type Head, isSegmentFull, KimError, limits, runAtOnce, seqRoom } from '@kim/manifest'
 import { everyStep, regardless } from '../effects/every-step.js'
 import { loopTurn, type Turn } from '../effects/turn.js'
 import type { Appender, Batch, Outcome } from './append.js'
@@ -13,7 +13,6 @@ import { type EntityView, ReadBack } from './read-back.js'
 import { retentionCommits } from './retention.js'
 import { roll } from './roll.js'
 import { closeSession, openSession, type Session } from './session.js'
-import { runToEnd } from './slices.js'
 import type { JournalState } from './state.js'
 import type { Store } from './store.js'
 import type { Upkeep } from './upkeep.js'
@@ -319,11 +318,11 @@ class OpenJournal implements Journal {
   }
 
   gc(): GcReport {
-    return this.#appender.guard(() => runToEnd(this.#upkeep.collect({ gzip: this.#gzip })))
+    return this.#appender.guard(() => runAtOnce(this.#upkeep.collect({ gzip: this.#gzip })))
   }
 
   gcPlan(): GcReport {
-    return runToEnd(this.#upkeep.plan())
+    return runAtOnce(this.#upkeep.plan())
   }
 
   get checkpointSeq(): number {

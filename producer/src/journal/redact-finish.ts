@@ -10,6 +10,7 @@ import {
   KimError,
   parseTempName,
   type ReadRecord,
+  runAtOnce,
   SegmentReader,
 } from '@kim/manifest'
 import { type Boundary, boundaryOf } from './boundary.js'
@@ -27,7 +28,6 @@ import {
   waitingPath,
   writeWaiting,
 } from './segment-files.js'
-import { runToEnd } from './slices.js'
 import type { Store } from './store.js'
 import type { Upkeep } from './upkeep.js'
 
@@ -238,7 +238,7 @@ export function eraseRest(work: RedactionWork, redactions: readonly Redaction[])
   const rewrite = (line: Parameters<typeof eraseInCheckpoint>[0]): ReturnType<typeof eraseInCheckpoint> =>
     eraseInCheckpoint(line, entities)
   const plan = { boundary, projectId: opened.projectId, base, segments, rewrite }
-  upkeep.vouch(runToEnd(buildCheckpoint(store, opened.state, plan)))
+  upkeep.vouch(runAtOnce(buildCheckpoint(store, opened.state, plan)))
   removeOlderCheckpoints(store, boundary.headSeq)
 }
 

@@ -8,6 +8,7 @@ import {
   parseCheckpointName,
   parseSegmentName,
   type ReadRecord,
+  runAtOnce,
   SegmentReader,
   type SeqRange,
   tempName,
@@ -32,7 +33,6 @@ import { roll } from './roll.js'
 import { headOf, projectOf } from './segment-head.js'
 import { type AbandonedRun, addRun, type ScannedRange, SegmentScan } from './segment-scan.js'
 import { closeSession, enterStore, lockedStore, makeStore, type Session } from './session.js'
-import { runToEnd } from './slices.js'
 import type { Store } from './store.js'
 
 /** How a repair is done. */
@@ -198,7 +198,7 @@ function findUnverified({ store, opened }: Session): CheckpointSource[] {
   const judge = new CheckpointJudge(store, listSegments(store))
   return listCheckpoints(store).filter(candidate => {
     const refs = judge.refsFor(candidate)
-    return runToEnd(readCheckpoint(store, candidate, refs, opened.projectId)) === undefined
+    return runAtOnce(readCheckpoint(store, candidate, refs, opened.projectId)) === undefined
   })
 }
 

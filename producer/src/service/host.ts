@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { dirname } from 'node:path'
-import { KimError } from '@kim/manifest'
+import { KimError, replaceFile } from '@kim/manifest'
+import { plainReplaceDisk } from '../effects/file-system.js'
 import type { Step } from './install-plan.js'
 
 /** How a command of the system ended. */
@@ -95,12 +96,5 @@ export function isBusless(refused: string): boolean {
 /** Whole or not at all: a supervisor may read the file at any moment. */
 function write(path: string, bytes: Buffer): void {
   fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  const temporary = `${path}.${process.pid}.tmp`
-  fs.writeFileSync(temporary, bytes, { mode: 0o600, flag: 'wx' })
-  try {
-    fs.renameSync(temporary, path)
-  } catch (error) {
-    fs.rmSync(temporary, { force: true })
-    throw error
-  }
+  replaceFile(plainReplaceDisk, { target: path, draft: `${path}.${process.pid}.tmp`, chunks: [bytes] })
 }

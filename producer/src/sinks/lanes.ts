@@ -1,11 +1,11 @@
+import type { Watermark } from '@kim/manifest'
 import type { MonitorEvent } from '@kim/observer-sdk'
 import { retryDelayMs } from '../journal/journal.js'
-import type { Place } from './place.js'
 
 /** An event on its way to a lane. */
 export interface Parcel {
   readonly event: MonitorEvent
-  readonly place: Place
+  readonly place: Watermark
 }
 
 /** A lane in whose way something stands. */
@@ -24,21 +24,21 @@ export interface Block {
  * have a place of their own further back.
  */
 export class Lanes {
-  #passed: Place
-  readonly #held: Map<string, Place>
+  #passed: Watermark
+  readonly #held: Map<string, Watermark>
   readonly #blocks: Map<string, Block> = new Map()
 
-  constructor(passed: Place, held: Iterable<readonly [string, Place, ...unknown[]]> = []) {
+  constructor(passed: Watermark, held: Iterable<readonly [string, Watermark, ...unknown[]]> = []) {
     this.#passed = passed
     this.#held = new Map([...held].map(([lane, place]) => [lane, place]))
   }
 
   /** Every lane without a place of its own has dealt with everything up to here. */
-  get passed(): Place {
+  get passed(): Watermark {
     return this.#passed
   }
 
-  get held(): readonly (readonly [lane: string, place: Place])[] {
+  get held(): readonly (readonly [lane: string, place: Watermark])[] {
     return [...this.#held]
   }
 
@@ -47,7 +47,7 @@ export class Lanes {
   }
 
   /** Where reading has to begin, so that no lane that can be delivered to misses anything. */
-  get start(): Place {
+  get start(): Watermark {
     let start = this.#passed
     for (const [lane, place] of this.#held)
       if (!this.#blocks.has(lane) && place.seq < start.seq) start = place
@@ -80,7 +80,7 @@ export class Lanes {
   }
 
   /** A lane took everything up to a place. */
-  took(lane: string, place: Place): void {
+  took(lane: string, place: Watermark): void {
     const isOwn = this.#held.has(lane) || place.seq > this.#passed.seq
     if (isOwn) this.#held.set(lane, place)
   }
@@ -104,7 +104,7 @@ export class Lanes {
   }
 
   /** Everything up to a place was given to every lane that is not blocked; true if that is further than before. */
-  pass(place: Place): boolean {
+  pass(place: Watermark): boolean {
     if (place.seq < this.#passed.seq) return false
     const isFurther = place.seq > this.#passed.seq
     this.#passed = place
@@ -113,7 +113,7 @@ export class Lanes {
   }
 
   /** Numbers of before mean nothing any more: everything after this place is new to every lane. */
-  rewind(place: Place): void {
+  rewind(place: Watermark): void {
     this.#passed = place
     this.#held.clear()
     this.#blocks.clear()

@@ -1,4 +1,4 @@
-import { deliveryTriesOf, isNews, type ReadRecord } from '@kim/manifest'
+import { deliveryTriesOf, isNews, type ReadRecord, Signal, type Watermark } from '@kim/manifest'
 import {
   type Change,
   type JournalFacts,
@@ -9,12 +9,10 @@ import {
 } from '@kim/observer-sdk'
 import type { Clock } from '../effects/clock.js'
 import type { Timers } from '../effects/timers.js'
-import { Bell } from './bell.js'
 import { gapLine } from './gap-line.js'
 import { Lanes, type Parcel } from './lanes.js'
 import type { Ledger, Progress } from './ledger.js'
 import type { SinkLog } from './log.js'
-import type { Place } from './place.js'
 import type { Delivery, Sink } from './sink.js'
 import { failingLine, startedLine, workingLine } from './sink-lines.js'
 import { progressOf, type SinkStatus } from './sink-status.js'
@@ -51,7 +49,7 @@ export class SinkRunner {
   readonly #around: SinkSurroundings
   readonly #ledger: Ledger
   readonly #lanes: Lanes
-  readonly #bell: Bell
+  readonly #signal = new Signal()
   readonly #end = new AbortController()
   readonly #troubles: Troubles
   #running: Promise<void> | undefined
@@ -82,7 +80,6 @@ export class SinkRunner {
     this.#around = around
     this.#ledger = ledger
     this.#lanes = new Lanes(progress.passed, progress.held)
-    this.#bell = new Bell(around.timers)
     this.#troubles = new Troubles(sink.name, around.log)
     this.#skips = new Skips(sink.name, around.clock, around.log)
     this.#passedOver = isNew ? 0 : undefined
@@ -121,13 +118,13 @@ export class SinkRunner {
   /** Hands signs of life over when there is time for them; those before it that still wait are past. */
   beat(events: readonly MonitorEvent[]): void {
     this.#beatEvents = events
-    this.#bell.ring()
+    this.#signal.raise()
   }
 
   /** Ends what is under way. What was not acknowledged comes again in the next life. */
   async close(): Promise<void> {
     this.#end.abort()
-    this.#bell.ring()
+    this.#signal.raise()
     await this.#running
     if (this.#isUnsaved || this.#isUnnoted) this.#save()
     this.#sink.close()
@@ -144,7 +141,7 @@ export class SinkRunner {
         this.#troubles.over('reader')
       } catch (error) {
         this.#troubles.begin('reader', error instanceof Error ? error.message : String(error))
-        if (!this.#isEnded) await this.#bell.sleep(AGAIN_MS)
+        if (!this.#isEnded) await this.#signal.sleep(AGAIN_MS, this.#around.timers)
       }
     }
   }
@@ -159,7 +156,7 @@ export class SinkRunner {
     const arrive = (arrived: Arrived): void => {
       if (isOver) return
       this.#arrived = arrived
-      this.#bell.ring()
+      this.#signal.raise()
     }
     const pull = (): void => {
       changes.next().then(
@@ -170,7 +167,7 @@ export class SinkRunner {
     try {
       pull()
       while (!this.#isEnded && !this.#mustReopen) {
-        await this.#bell.sleep(this.#sleepMs())
+        await this.#signal.sleep(this.#sleepMs(), this.#around.timers)
         if (this.#isEnded) return
         // Where nothing follows, what was passed is noted too: it is asked for when nothing runs any more.
         if (this.#isUnsaved || (this.#isUnnoted && this.#arrived === undefined)) this.#save()
@@ -250,7 +247,7 @@ export class SinkRunner {
       const durable = this.#around.durableSeq()
       if (durable === undefined) this.#end.abort()
       else if (newest <= durable) return
-      else await this.#bell.sleep(AGAIN_MS)
+      else await this.#signal.sleep(AGAIN_MS, this.#around.timers)
     }
   }
 
@@ -280,7 +277,7 @@ export class SinkRunner {
   }
 
   /** True for the record of the watermark's number where somebody else has written it. */
-  #isOtherThan({ seq, writer }: Place, record: ReadRecord): boolean {
+  #isOtherThan({ seq, writer }: Watermark, record: ReadRecord): boolean {
     return record.seq === seq && writer !== null && record.writer !== writer && this.#lanes.start.seq < seq
   }
 

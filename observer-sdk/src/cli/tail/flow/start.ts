@@ -1,6 +1,5 @@
 import { usageError } from '@kim/cli-kit'
-import { KimError, type ReadRecord } from '@kim/manifest'
-import type { Place } from '../consume/place.js'
+import { type ConsumerCursor, KimError, type ReadRecord } from '@kim/manifest'
 import type { JournalFacts } from '../entry.js'
 import type { Plan } from '../plan.js'
 import { findRecord } from '../read/find-record.js'
@@ -21,7 +20,7 @@ const AT_HEAD: Beginning = { start: { kind: 'head' }, printsPast: false, isNew: 
 /** Resolves a position to a place. `stored` is what a consumer or a cursor file holds. */
 export function beginningOf(
   plan: Plan,
-  stored: Place | undefined,
+  stored: ConsumerCursor | undefined,
   past: PastRecords | undefined,
   facts: JournalFacts,
 ): Beginning {

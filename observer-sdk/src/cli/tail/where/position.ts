@@ -1,6 +1,6 @@
 import type { Input } from '@kim/cli-kit'
 import { usageError } from '@kim/cli-kit'
-import { parseToken } from './cursor-token.js'
+import { parseCursorToken } from '@kim/manifest'
 import { type EventRef, parseEventRef } from './event-ref.js'
 import { parseTime, TIME_EXAMPLES } from './time.js'
 
@@ -98,7 +98,7 @@ function namedPlace(input: Input, place: (typeof PLACES)[number], personas: read
       return { kind: 'after', seq: (input.number(place) ?? 1) - 1, writer: null }
     case 'cursor':
     case 'after-cursor': {
-      const token = parseToken(text)
+      const token = parseCursorToken(text)
       if (token === undefined)
         throw usageError(
           `--${place} is not a cursor token: "${text}"`,
