@@ -6,7 +6,7 @@ import { alertDraft, messageDraft, personaDraft } from './drafts.js'
 import type { Holes } from './hole.js'
 import type { Persona } from './persona.js'
 import { blankImage, type PersonaImage } from './persona-image.js'
-import { isSamePin, type Pin, pinMembers } from './pin.js'
+import { isSamePin, isUnwalked, type Pin, pinMembers } from './pin.js'
 import type { HealthyPoll, TakenRow } from './poll.js'
 import { rowChanges } from './row-changes.js'
 import type { Rules } from './rules.js'
@@ -156,12 +156,13 @@ class Plan {
 
   #pinNow(standing: Pin | undefined): Pin {
     const { holes, pin, recovered, watermark, window, rows } = this.#poll
+    const measured = standing === undefined || isUnwalked(standing) ? undefined : standing
     return {
       cursorAt: pin?.cursorAt ?? watermark,
       holes,
       reconciled: (pin?.reconciled ?? 0) + recovered,
-      windowFloor: standing?.windowFloor ?? window.rows[0]?.id ?? rows[0]?.row.id ?? 0,
-      omitted: standing?.omitted ?? window.omitted,
+      windowFloor: measured?.windowFloor ?? window.rows[0]?.id ?? rows[0]?.row.id ?? 0,
+      omitted: measured?.omitted ?? window.omitted,
     }
   }
 
@@ -242,6 +243,9 @@ class Plan {
   *followPin(): Generator<Draft> {
     const standing = this.#pin
     if (standing === undefined) return
+    const { pin } = this.#poll
+    // A full disk held the pin back until after this window came: the next poll is the first that walks for it.
+    if (isUnwalked(standing) && (pin === undefined || !isUnwalked(pin))) return
     const reason = this.#pinReason('bounded-window')
     const next = this.#pinNow(standing)
     const members = pinMembers(next)

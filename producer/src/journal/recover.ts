@@ -1,6 +1,7 @@
 import { Continuity, effectOf, isSeq, limits, type ReadRecord, segmentName } from '@kim/manifest'
 import type { ActiveSegment } from './active-segment.js'
 import type { Draft } from './draft.js'
+import { isLossPin } from './lost-mail.js'
 import { seqRepair } from './notes.js'
 import { abandonedNote, tornNote } from './recovery-notes.js'
 import {
@@ -188,7 +189,8 @@ export class Recovery {
     this.#state.apply(record, effect, { file: this.#segment.file, offset, length })
     if (effect === 'meta') this.#paid(record)
     else {
-      this.#goOn(record, offset + length)
+      // A pin for lost mail is appended before the notes for what was lost: they are still owed behind it.
+      if (!isLossPin(record)) this.#goOn(record, offset + length)
       this.#adopted.push(record.seq)
     }
     this.#listener.effective?.(record)
