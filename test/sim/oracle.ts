@@ -172,6 +172,7 @@ export class Oracle {
         stood === 0 || flight.commit !== brokenCommit || (head !== undefined && this.#behindGap.has(head)),
         () => `${of} stands, what came before it does not`,
       )
+      if (stood > 0) brokenCommit = undefined
       // What was asked for again stands from the first time, or is to be derived anew while others go on.
       if (isMissing && flight.before === undefined) brokenCommit = flight.commit
     }
