@@ -45,6 +45,9 @@ const PIN_SUFFIX = '/bounded-window'
 /** Nothing above the pin is proven: the member of `walk` that says so. */
 const UNPROVEN = Number.MAX_SAFE_INTEGER
 
+/** How many inboxes a line of the log names. */
+const NAMES_LOGGED = 5
+
 const blank: InboxProgress = { highest: 0, pinnedAt: undefined }
 
 /**
@@ -57,6 +60,7 @@ export class LostMail {
   readonly #progress: () => ProgressByInbox
   readonly #inboxes: Map<string, Inbox> = new Map()
   #holes: SeqRange[] = []
+  #isLogged = false
 
   /** `progress` is asked once, at the first hole: what the records before it say. `after` is the last number before them. */
   constructor(after: number, progress: () => ProgressByInbox) {
@@ -111,6 +115,23 @@ export class LostMail {
       drafts.push(lossPin(name, { isNew, cursorAt, hole: first.hole }))
     }
     return drafts
+  }
+
+  /** The same, once the end of the file is known; the log names the inboxes once. */
+  owed({ switches, log }: Store, state: JournalState): readonly Draft[] {
+    if (switches.skipLossPins === true) return []
+    const pins = this.pins(state)
+    if (pins.length === 0 || this.#isLogged) return pins
+    this.#isLogged = true
+    const names = pins.slice(0, NAMES_LOGGED).map(({ agent }) => agent)
+    const more = pins.length > names.length ? ` and ${pins.length - names.length} more` : ''
+    log({
+      level: 'warn',
+      code: 'mail_lost',
+      message: `the disk lost records, and mail of ${names.join(', ')}${more} may be among them`,
+      hint: 'nothing to do: each of these inboxes is asked again for all mail since then; a bounded-window alert stays open until that is done',
+    })
+    return pins
   }
 
   #take(name: string, { highest, pinnedAt }: InboxProgress): Inbox {

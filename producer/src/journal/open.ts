@@ -209,9 +209,8 @@ class Opening {
     if (isBarren && this.#older.length > 0) this.#judgeNumber(nextSeq)
     const writer = newWriterId(store.host, store.random)
     const appender = new Appender({ store, lock: this.#lock, state, writer, nextSeq, segment })
-    appender.resume(recovery, isBarren ? [this.#firstRecord(projectId)] : [], () =>
-      store.switches.skipLossPins === true ? [] : lost.pins(state),
-    )
+    const first = isBarren ? [this.#firstRecord(projectId)] : []
+    appender.resume(recovery, first, () => lost.owed(store, state))
     settleIfPossible(store, appender)
     appender.told()
     const history = { isWhole, from, holes: before.numbers.openHoles() }

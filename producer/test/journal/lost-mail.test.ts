@@ -179,6 +179,8 @@ t.test('lost mail - an open pins the inbox before it names what was lost (RC-5, 
   await store.verified(t)
   store.with(nothing)
   t.equal(pinsIn(store).length, 1, 'a repaired hole is not pinned again')
+  const said = store.logged.filter(({ code }) => code === 'mail_lost')
+  t.match(said, [{ level: 'warn', message: 'the disk lost records, and mail of river may be among them' }])
 })
 
 t.test('lost mail - each part of step 7 has a sync of its own (RC-5)', async t => {
