@@ -30,6 +30,8 @@ export class InboxWitness {
   #capBase = 0
   #top = 0
   #isTorn = false
+  /** The highest cursor of a record that survived a loss: it may name a message that did not (KS-37). */
+  #lostCursor = 0
 
   constructor(name: string, mail: readonly Mail[], suppressed: ReadonlySet<string>) {
     this.name = name
@@ -116,8 +118,9 @@ export class InboxWitness {
     const event = record.raw['event']
     const before = this.persona
     const silentTo = payload['silent_to']
+    if (this.#isTorn) this.#lostCursor = Math.max(this.#lostCursor, Number(payload['cursor']))
     this.#must(
-      Number(payload['cursor']) <= this.#top,
+      Number(payload['cursor']) <= Math.max(this.#top, this.#lostCursor),
       record,
       `cursor ${String(payload['cursor'])} above ${this.#top}`,
     )
@@ -170,7 +173,9 @@ export class InboxWitness {
     }
     if (payload['status'] === 'cleared') this.#must(wasOpen, record, 'cleared, and it was not open')
     this.#alerts.set(kind, payload)
-    if (kind === 'bounded-window') this.#whole(record)
+    // Until its first contact is over, an inbox has no floor below which mail is not wanted.
+    const isFirstContact = this.persona === undefined && isPinOfAnOpen(record)
+    if (kind === 'bounded-window' && !isFirstContact) this.#whole(record)
   }
 
   /** After everything went well for long enough, everything is in and nothing is owed. */
