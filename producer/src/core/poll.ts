@@ -1,5 +1,5 @@
 import type { Answer, Failure, Page, Row } from '../source/answer.js'
-import { type Holes, holesBelow } from './hole.js'
+import { type Holes, holesBelow, stillOpen } from './hole.js'
 import type { Persona } from './persona.js'
 import type { Pin } from './pin.js'
 import { afterPage, nextPage, type Walk } from './walk.js'
@@ -125,7 +125,8 @@ function goOn(poll: PollUnderWay, seen: Seen, persona: Persona): PollStep {
       arrival: poll.arrival,
       window,
       rows: [...rows.values()].sort((a, b) => a.row.id - b.row.id),
-      holes: walk.holes,
+      // The last page that a poll may ask for can end right above the watermark.
+      holes: stillOpen(walk.holes),
       recovered: [...rows.keys()].filter(isRecovered).length,
       pin,
       watermark,

@@ -82,7 +82,7 @@ const pinned: Readonly<Record<string, { readonly pages: Pages; readonly found?: 
 
 for (const [name, { pages, found = [] }] of Object.entries(pinned)) {
   t.test(`pin - ${name}: announced once, each message once, the watermark stays (KS-23 to KS-27)`, t => {
-    const desk = at100(t, pages)
+    const desk = at100(t, pages, { maxReplay: 100 })
     const news = [...found, 200].map(id => `new ${id}`)
     t.same(desk.story(), ['armed 100', 'alert bounded-window', ...news])
     t.match(pinOf(desk), {
@@ -353,5 +353,14 @@ t.test('lost mail - a window from before a pin that a full disk held back does n
   t.same(desk.settle().story(), ['alert bounded-window', 'armed 101'])
   t.equal(desk.core.status(desk.now).personas[0]?.pinned, true)
   t.same(desk.pass(1000).story(), ['new 102', 'new 103', 'cleared bounded-window'])
+  t.end()
+})
+
+t.test('walk - one whose last page ends right above the watermark leaves no hole (KS-23, KS-26)', t => {
+  const pages: Record<string, Page> = { newest: cut([151]) }
+  for (const id of span(101, 150)) pages[id + 1] = cut([id])
+  const desk = at100(t, pages, { maxReplay: 100 })
+  t.same(desk.story(), ['armed 100', ...span(101, 151).map(id => `new ${id}`)])
+  t.same(desk.restart().settle().story(), ['armed 151'])
   t.end()
 })
