@@ -40,6 +40,10 @@ export interface ManifestData {
   readonly registry: { readonly genesis_note: string; readonly families: readonly string[] }
   readonly wake_classes: Readonly<Record<string, WakeClass>>
   readonly unclassified_wake: WakeClass
+  /** How often a sink tries an event that it refuses, by wake class; `null`: until the sink takes it (KS-72). */
+  readonly delivery_tries: Readonly<Record<WakeClass, number | null>>
+  /** Events that are tried as often as those of another class. */
+  readonly delivered_as: Readonly<Record<string, WakeClass>>
   readonly never_news: readonly string[]
 }
 
@@ -66,6 +70,8 @@ export interface Classifier {
   sectionsOf(record: Classifiable): readonly Section[]
   /** Whether an event wakes; an unknown one does. */
   wakeClassOf(event: string): WakeClass
+  /** How often a sink tries an event that it refuses; `Infinity` for mail. */
+  deliveryTriesOf(event: string): number
   /** True if the record announces something. */
   isNews(record: Classifiable): boolean
   /** True if the record belongs in the activity ring. */
@@ -99,6 +105,8 @@ export function createClassifier(data: ManifestData): Classifier {
   const types = new Map(Object.entries(data.item_types))
   const aliases = new Map(Object.entries(data.item_type_aliases))
   const wakes = new Map(Object.entries(data.wake_classes))
+  const deliveredAs = new Map(Object.entries(data.delivered_as))
+  const wakeClassOf = (event: string): WakeClass => wakes.get(event) ?? data.unclassified_wake
   const neverNews = new Set(data.never_news)
   const families = new Set(data.registry.families)
   const activitySections: readonly Section[] = [data.activity_section]
@@ -125,7 +133,9 @@ export function createClassifier(data: ManifestData): Classifier {
         ? activitySections
         : (types.get(canonical(record.item_type))?.sections ?? [])
     },
-    wakeClassOf: event => wakes.get(event) ?? data.unclassified_wake,
+    wakeClassOf,
+    deliveryTriesOf: event =>
+      data.delivery_tries[deliveredAs.get(event) ?? wakeClassOf(event)] ?? Number.POSITIVE_INFINITY,
     isNews: record => record.event !== undefined && !neverNews.has(record.action),
     entersActivity: record => record.event !== undefined || effectOf(record) === 'activity',
     attentionOf(entities) {
@@ -159,6 +169,8 @@ export const effectOf: Classifier['effectOf'] = classifier.effectOf
 export const sectionsOf: Classifier['sectionsOf'] = classifier.sectionsOf
 /** {@link Classifier.wakeClassOf} by the manifest. */
 export const wakeClassOf: Classifier['wakeClassOf'] = classifier.wakeClassOf
+/** {@link Classifier.deliveryTriesOf} by the manifest. */
+export const deliveryTriesOf: Classifier['deliveryTriesOf'] = classifier.deliveryTriesOf
 /** {@link Classifier.isNews} by the manifest. */
 export const isNews: Classifier['isNews'] = classifier.isNews
 /** {@link Classifier.entersActivity} by the manifest. */

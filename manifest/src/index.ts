@@ -30,6 +30,7 @@ export {
   attentionOf,
   classOf,
   createClassifier,
+  deliveryTriesOf,
   effectOf,
   entersActivity,
   forgetsRevision,

@@ -4,6 +4,7 @@ import {
   attentionOf,
   classOf,
   createClassifier,
+  deliveryTriesOf,
   effectOf,
   entersActivity,
   forgetsRevision,
@@ -261,6 +262,13 @@ t.test('revisions - only those of messages end with a delete, JF-63', async t =>
   for (const type of ['persona', 'alert', 'never_heard_of', '__proto__']) t.notOk(forgetsRevision(type), type)
 })
 
+t.test('tries - mail is tried until it is taken, all else a few times, KS-72', async t => {
+  t.equal(deliveryTriesOf('new'), Number.POSITIVE_INFINITY)
+  for (const event of ['armed', 'heartbeat', 'recovered']) t.equal(deliveryTriesOf(event), 1, event)
+  const diagnostic = 'alert seed_ahead replay_capped baseline_skipped persona_added never_heard_of __proto__'
+  for (const event of diagnostic.split(' ')) t.equal(deliveryTriesOf(event), 5, event)
+})
+
 t.test('classifier - behaviour follows the data, not the code', async t => {
   const data: ManifestData = {
     ...actionClasses,
@@ -268,6 +276,8 @@ t.test('classifier - behaviour follows the data, not the code', async t => {
     item_types: { message: { sections: ['gates'] } },
     wake_classes: { heartbeat: 'mail' },
     unclassified_wake: 'liveness',
+    delivery_tries: { mail: 3, diagnostic: null, liveness: 2 },
+    delivered_as: { armed: 'diagnostic' },
     never_news: ['update'],
   }
   const changed = createClassifier(data)
@@ -276,5 +286,8 @@ t.test('classifier - behaviour follows the data, not the code', async t => {
   t.same(changed.sectionsOf(touching('update')), ['gates'])
   t.equal(changed.wakeClassOf('heartbeat'), 'mail')
   t.equal(changed.wakeClassOf('new'), 'liveness')
+  t.equal(changed.deliveryTriesOf('heartbeat'), 3)
+  t.equal(changed.deliveryTriesOf('new'), 2)
+  t.equal(changed.deliveryTriesOf('armed'), Number.POSITIVE_INFINITY)
   t.notOk(changed.isNews(touching('update', { event: 'x' })))
 })

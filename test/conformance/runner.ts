@@ -5,7 +5,7 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { coldMembers, type Difference, differencesOf, pick } from './compare.js'
-import { loadVectors, type VectorOnDisk, vectorsDir } from './vectors.js'
+import { loadReleases, loadVectors, type VectorOnDisk } from './vectors.js'
 
 // Judges an implementation, in whatever language, by the vectors:
 //   node test/dist-test/conformance/runner.js [--json] [--only TEXT] [--omit MEMBER]… -- <cmd> [args]
@@ -177,11 +177,13 @@ async function main(): Promise<number> {
       json: { type: 'boolean', default: false },
       only: { type: 'string', default: '' },
       omit: { type: 'string', multiple: true, default: [] },
-      vectors: { type: 'string', default: vectorsDir },
+      vectors: { type: 'string' },
     },
   })
   const [command, ...args] = positionals
-  const vectors = loadVectors(values.vectors).filter(({ name }) => name.includes(values.only))
+  const all =
+    values.vectors === undefined ? [...loadVectors(), ...loadReleases()] : loadVectors(values.vectors)
+  const vectors = all.filter(({ name }) => name.includes(values.only))
   if (command === undefined || vectors.length === 0) {
     const why = command === undefined ? 'no command after --' : `no vector is called …${values.only}…`
     process.stderr.write(

@@ -8,6 +8,9 @@ export const repositoryRoot: string = join(dirname(fileURLToPath(import.meta.url
 /** Where the committed vectors stand. */
 export const vectorsDir: string = join(repositoryRoot, 'spec/vectors')
 
+/** Where the stores of releases stand. */
+const releasesDir: string = join(repositoryRoot, 'spec/compat')
+
 /** One vector on disk. */
 export interface VectorOnDisk {
   readonly name: string
@@ -24,6 +27,11 @@ export function loadVectors(folder: string = vectorsDir): VectorOnDisk[] {
     .filter(entry => entry.isDirectory())
     .map(({ name }) => loadVector(folder, name))
     .sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+/** The journal of each release, in the form of a vector, by version (CO-8, CO-14). */
+export function loadReleases(): VectorOnDisk[] {
+  return loadVectors(releasesDir)
 }
 
 function loadVector(parent: string, name: string): VectorOnDisk {

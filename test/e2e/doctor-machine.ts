@@ -108,8 +108,17 @@ export function message(id: number, created = '2026-06-10T14:03:22.114Z'): Draft
   }
 }
 
-/** Answers of a server that is well: two personas, and nine unread messages of one of them. */
-export const healthy = (path: string): { status: number; body: unknown } =>
-  path.startsWith('/api/personas')
-    ? { status: 200, body: { result: [{ persona: 'river' }, { persona: 'argus' }] } }
-    : { status: 200, body: { result: [{ persona: 'river', unread: 9 }], cursor: 'c' } }
+/** Answers of a server that is well: two personas, nine unread messages of one of them, and six that it shows. */
+export function healthy(path: string): { status: number; body: unknown } {
+  if (path.startsWith('/api/personas')) {
+    return { status: 200, body: { result: [{ persona: 'river' }, { persona: 'argus' }] } }
+  }
+  if (path.startsWith('/api/inbox'))
+    return { status: 200, body: { result: [1, 2, 3, 4, 5, 6].map(unreadRow) } }
+  return { status: 200, body: { result: [{ persona: 'river', unread: 9 }], cursor: 'c' } }
+}
+
+/** A message as an inbox shows it. */
+export function unreadRow(id: number): object {
+  return { id, from: 'argus', content: 'x', created: '2026-06-10T14:03:22.114Z', read: false }
+}

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { openJournal } from '@kim/producer/internal'
 import t from 'tap'
 import { FakeSupervisor } from '../kit/fake-supervisor.js'
-import { bin, healthy, Machine, message, type Seen } from './doctor-machine.js'
+import { bin, healthy, Machine, message, type Seen, unreadRow } from './doctor-machine.js'
 import { serve } from './loopback-server.js'
 
 t.test('doctor - a store that is well', async t => {
@@ -133,6 +133,45 @@ t.test('doctor - a misspelt inbox, and mail that is not here yet', async t => {
     t.match(await hidden.look(t, 'backlog', ...flags), { status }, `floor ${floor}`)
   }
 })
+
+t.test(
+  'doctor - as much unread mail at the server as in the journal, and another message (CL-54)',
+  async t => {
+    const machine = new Machine(t).fill({
+      agent: 'river',
+      action: 'create',
+      item_type: 'persona',
+      item_id: 'river',
+      summary: 'river',
+      payload: { schema_version: 1, persona: 'river', cursor: 6, floor: 1, state: 'up', watched: true },
+    })
+    const shown = { unread: 6, ids: [1, 2, 3, 4, 5, 6], status: 200 }
+    const flags = await serve(t, path => {
+      if (path.startsWith('/api/inbox'))
+        return { status: shown.status, body: { result: shown.ids.map(unreadRow) } }
+      return { status: 200, body: { result: [{ persona: 'river', unread: shown.unread }] } }
+    })
+    t.match(await machine.look(t, 'backlog', ...flags), {
+      status: 'ok',
+      evidence: 'the journal has the unread messages that 1 inbox showed',
+    })
+    shown.ids = [2, 3, 4, 5, 6, 7]
+    t.match(await machine.look(t, 'backlog', ...flags), {
+      status: 'warn',
+      evidence: 'river: message 7 is unread at the server and not in the journal',
+    })
+    shown.status = 500
+    t.match(await machine.look(t, 'backlog', ...flags), {
+      status: 'unknown',
+      evidence: /cannot be polled: http 500/,
+    })
+    shown.unread = 0
+    t.match(await machine.look(t, 'backlog', ...flags), {
+      status: 'ok',
+      evidence: 'the server counts no unread mail',
+    })
+  },
+)
 
 t.test('doctor - a producer that never ran, stopped, died, hangs, or is another version', async t => {
   const machine = new Machine(t).fill()

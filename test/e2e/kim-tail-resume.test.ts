@@ -8,6 +8,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { Following, line, tail, write } from './kim-tail-process.js'
 
@@ -165,4 +166,92 @@ t.test('kim-tail - JF-46 a line that is repeated is printed once, from either en
   t.equal(run('-n', '3'), 'text 2\ntext 3\n')
   t.equal(run('--no-tail'), 'text 2\ntext 3\n')
   t.end()
+})
+
+/** The call that README shows for a program that waits for mail, without its comment. */
+const wakeLine = (): string[] => {
+  const readme = readFileSync(fileURLToPath(new URL('../../../README.md', import.meta.url)), 'utf8')
+  const [, call = ''] = /^kim-tail (.*--wait.*?) +#/m.exec(readme) ?? []
+  return call.split(' ')
+}
+
+t.test('kim-tail --wait - CL-21 in a loop, the documented call misses nothing', async t => {
+  const root = t.testdir()
+  const store = write(join(root, 'store'), { 'events/seg-00000001.jsonl': GENESIS + line(2) })
+  const segment = join(store, 'events/seg-00000001.jsonl')
+  const call = [...wakeLine(), '--store', store, '-o', 'cat']
+  if (!call.includes('--consumer')) throw new Error(`no consumer: ${call.join(' ')}`)
+  const name = call[call.indexOf('--consumer') + 1] ?? ''
+  const file = join(root, `state/kim/clients/kim-tail/cursors/${name}.json`)
+  const first = new Following(root, call)
+  await first.until(() => true)
+  while (!existsSync(file) && first.child.exitCode === null) await new Promise(next => setTimeout(next, 10))
+  appendFileSync(segment, line(3))
+  t.match(await first.ended, { code: 0, stdout: 'text 3\n' })
+  appendFileSync(segment, line(4) + line(5))
+  t.match(tail(root, call), { code: 0, stdout: 'text 4\n' }, 'it came while the caller worked')
+  t.match(tail(root, call), { code: 0, stdout: 'text 5\n' })
+})
+
+t.test('kim-tail --wait - CL-21 without a position, it says that earlier mail is not seen', t => {
+  const root = t.testdir()
+  const store = write(join(root, 'store'), { 'events/seg-00000001.jsonl': GENESIS + line(2) })
+  const run = (...args: string[]): ReturnType<typeof tail> =>
+    tail(root, ['--store', store, '--wait', '--timeout', '100ms', ...args])
+  const said = /^kim-tail: --wait prints only what comes from now on.*--consumer NAME/
+  t.match(run(), { code: 3, stderr: said, stdout: '' })
+  t.match(run('-o', 'agent').stdout, /^kim ready .*\nkim warning text="--wait prints only .*--consumer NAME/)
+  for (const silent of [
+    ['-q'],
+    ['--consumer', 'c'],
+    ['--after-seq', '2'],
+    ['--cursor-file', join(root, 'at')],
+  ]) {
+    t.notMatch(run(...silent).stderr, '--wait', silent.join(' '))
+  }
+  t.end()
+})
+
+/** Code that Node runs first: every close of a file below a directory reports EIO, after it closed. */
+const brokenCloses = (directory: string): string => {
+  const code = `
+    import fs from 'node:fs'
+    import { syncBuiltinESMExports } from 'node:module'
+    const { openSync, closeSync } = fs
+    const mine = new Set()
+    fs.openSync = (path, ...rest) => {
+      const fd = openSync(path, ...rest)
+      if (String(path).startsWith(${JSON.stringify(directory)})) mine.add(fd)
+      return fd
+    }
+    fs.closeSync = fd => {
+      closeSync(fd)
+      if (mine.delete(fd)) throw Object.assign(new Error('EIO: i/o error, close'), { code: 'EIO', syscall: 'close' })
+    }
+    syncBuiltinESMExports()
+  `
+  return `--import=data:text/javascript,${encodeURIComponent(code)}`
+}
+
+t.test('kim-tail - OB-27 a close that answers EIO ends nothing and hides nothing', async t => {
+  const root = t.testdir()
+  const store = write(join(root, 'store'), {
+    'events/archive/seg-00000001.jsonl': GENESIS + lines(2, 3),
+    'events/seg-00000004.jsonl': lines(4, 6),
+  })
+  const env = { NODE_OPTIONS: brokenCloses(store) }
+  const run = (...args: string[]): ReturnType<typeof tail> => tail(root, [...args, '--store', store], env)
+  const all = 'text 2\ntext 3\ntext 4\ntext 5\ntext 6\n'
+  t.match(run('-o', 'cat', '--no-tail'), { code: 0, stderr: '', stdout: all })
+  t.match(run('-o', 'cat', '--consumer', 'c', '--start', 'earliest').stdout, all)
+  t.match(run('show', '2'), { code: 0 })
+  t.match(run('personas'), { code: 0 })
+  const following = new Following(root, ['-f', '-o', 'cat', '--no-tail', '--store', store], env)
+  await following.have(5)
+  appendFileSync(join(store, 'events/seg-00000004.jsonl'), line(7))
+  write(store, { 'events/seg-00000008.jsonl': line(8) })
+  await following.have(7)
+  t.same(following.lines.slice(5), ['text 7', 'text 8'])
+  following.child.kill('SIGTERM')
+  t.equal((await following.ended).code, 143)
 })

@@ -102,7 +102,7 @@ row(
   async (t, scene) => {
     const lines = join(scene.home, 'out', 'ev.ndjson')
     const flags = ['--emit', 'exec-per-event', '--exec', 'exit 7', '--events-file', lines]
-    scene.newest(complete(4))
+    scene.newest(complete(4, 5))
     const producer = scene.start([...NF, ...flags])
     await scene.tells('armed(4)')
     await scene.until('it is refused', () => producer.stderr.includes('sink_failing'))
@@ -111,10 +111,11 @@ row(
     const [exec, file] = running.sinks
     t.match(exec, { sink: 'exec-per-event', identity: 'exec-per-event', ...held })
     t.ok(Number(exec?.['behind']) > 0)
+    t.same(exec?.['skipped'], { liveness: 1 }, 'the sign of life before the mail (KS-72)')
     t.match(file, { sink: 'events-file', identity: `file:${lines}`, state: 'working', behind: 0, held: 0 })
     t.match(
       await words(t, scene),
-      /\nsink {6}exec-per-event: [\d,]+ records? behind; held.*: .*exited with 7\n/,
+      /\nsink {6}exec-per-event: [\d,]+ records? behind; skipped: 1 event; held.*: .*exited with 7\n/,
     )
     t.equal(await producer.stop(), 0, producer.stderr)
     const left = await status(t, scene)
@@ -136,7 +137,7 @@ row(
   async (t, scene) => {
     const lines = join(scene.home, 'out', 'ev.ndjson')
     const flags = [...NF, '--events-file', lines]
-    scene.newest(complete(4))
+    scene.newest(complete(4, 5))
     const both = scene.start([...flags, '--emit', 'stdout-jsonl'])
     await scene.tells('armed(4)')
     t.equal(await both.stop(), 0, both.stderr)
@@ -172,7 +173,7 @@ row(
   'a doctor hears of a held sink from the producer itself',
   { standing: { cursor: 4 } },
   async (t, scene) => {
-    scene.newest(complete(4))
+    scene.newest(complete(4, 5))
     const producer = scene.start([...NF, '--emit', 'exec-per-event', '--exec', 'exit 7'])
     await scene.until('it is refused', () => producer.stderr.includes('sink_failing'))
     const doctor = scene.run(['doctor', '--only', 'sinks', '--store', scene.store])
@@ -202,8 +203,28 @@ row(
     scene.newest(complete(4))
     scene.pending(counts({ argus: 0 }, 2))
     await scene.polls(2)
-    t.match((await status(t, scene)).backlog, { state: 'none', as_of: String })
+    t.match((await status(t, scene)).backlog, { state: 'none', as_of: String, polled_since: null })
+    t.match(await words(t, scene), /\nbacklog {3}none: the server counts no unread mail/)
     await next.stop()
+  },
+)
+
+row(
+  'CL-54 even',
+  'equal counts are never called none: they may be of different messages',
+  { standing: { cursor: 4 } },
+  async (t, scene) => {
+    scene.newest(complete(4))
+    scene.pending(counts({ argus: 1 }))
+    const producer = scene.start(FP)
+    await scene.tells('armed(4)')
+    await scene.until('it is counted', () => scene.asked({ endpoint: 'pending' }).length > 1)
+    t.match((await status(t, scene)).backlog, { state: 'even', personas: [], polled_since: String })
+    t.match(
+      await words(t, scene),
+      /\nbacklog {3}even: no inbox has more unread mail .*; the journal has what these inboxes showed \S+ ago/,
+    )
+    await producer.stop()
   },
 )
 
@@ -224,8 +245,8 @@ row(
     await scene.tells('armed(13)')
     await scene.until('it is announced', () => scene.story().includes('alert unread-not-shown'))
     await scene.polls(2)
-    t.match((await status(t, scene)).backlog, { state: 'none', personas: [], hidden: 10 })
-    t.match(await words(t, scene), /\nbacklog {3}none: .*, but for 10 that it does not show/)
+    t.match((await status(t, scene)).backlog, { state: 'even', personas: [], hidden: 10 })
+    t.match(await words(t, scene), /\nbacklog {3}even: .*, but for 10 that it does not show; /)
     const doctor = scene.run(
       [
         ...['doctor', '--only', 'backlog', '--store', scene.store],

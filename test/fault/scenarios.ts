@@ -257,6 +257,39 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
+    name: 'gc on a disk that knows no links',
+    options: { gc: false },
+    prepare: old,
+    act(site, journal) {
+      site.fs.failWhen(({ name }) => (name === 'link' ? { kind: 'error', code: 'EPERM' } : undefined))
+      given(journal).gc()
+      site.append(given(journal), [site.draft({ key: 'after' })])
+    },
+  },
+  {
+    name: 'gc after a move that did not finish',
+    options: { gc: false },
+    prepare(site) {
+      const journal = withHistory(site)
+      let moves = 0
+      // The power goes between the link and the unlink of the first checkpoint; segments were moved before it.
+      site.fs.failWhen(({ name, path }) => {
+        if (name === 'unlink' && path.includes('ckpt-')) moves++
+        return moves > 0 ? { kind: 'die', when: 'before' } : undefined
+      })
+      try {
+        journal.gc()
+      } catch {
+        // It died.
+      }
+      site.fs = site.fs.restart().settle()
+    },
+    act(site, journal) {
+      given(journal).gc()
+      site.append(given(journal), [site.draft({ key: 'after' })])
+    },
+  },
+  {
     name: 'commit after somebody else wrote to the segment',
     prepare: young,
     act(site, journal) {

@@ -103,6 +103,30 @@ t.test('sim-fs - a directory sync takes along what its names depend on, and noth
   t.same([...after.files('/s').keys()], ['y/f'], 'the create of x/f came along, the one of other did not')
 })
 
+t.test(
+  'sim-fs - a rename between directories can lose the file, a link before an unlink cannot (RC-17)',
+  async t => {
+    const names = (act: (fs: SimFs) => void): string[] => {
+      const fs = store()
+      fs.plantDir('/s/x')
+      fs.plantDir('/s/y')
+      fs.plantFile('/s/x/f', 'f')
+      act(fs)
+      return [...crashChoices(fs)].map(choice => [...fs.crash(choice).files('/s').keys()].join())
+    }
+    t.same(
+      names(fs => fs.renameSync('/s/x/f', '/s/y/f')),
+      ['x/f', '', 'y/f'],
+    )
+    const moved = (fs: SimFs): void => {
+      fs.linkSync('/s/x/f', '/s/y/f')
+      syncDir(fs, '/s/y')
+      fs.unlinkSync('/s/x/f')
+    }
+    t.same(names(moved), ['x/f,y/f', 'y/f'])
+  },
+)
+
 t.test('sim-fs - a rename replaces its target whole or not at all', async t => {
   const fs = store()
   fs.plantFile('/s/f', 'old')
@@ -250,6 +274,7 @@ t.test('sim-fs - random calls have the results of a real file system', async t =
         'write',
         'read',
         'rename',
+        'link',
         'unlink',
         'mkdir',
         'stat',
@@ -279,6 +304,7 @@ t.test('sim-fs - random calls have the results of a real file system', async t =
             return `${fs.readSync(fd, into, 0, size, position)} ${into.toString('hex')}`
           }
           if (verb === 'rename') return fs.renameSync(join(at, one), join(at, two))
+          if (verb === 'link') return fs.linkSync(join(at, one), join(at, two))
           if (verb === 'unlink') return fs.unlinkSync(join(at, one))
           if (verb === 'mkdir') return fs.mkdirSync(join(at, one), { mode: 0o700 })
           if (verb === 'list') return [...fs.readdirSync(join(at, one))].sort().join()

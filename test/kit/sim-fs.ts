@@ -14,7 +14,8 @@ import type { DirNode, FileNode, SimNode } from './sim-node.js'
  *    yet durable reaches the disk as any prefix, byte by byte, of the operations in the order they were
  *    made; each file on its own. Of what is appended, any subset of the sectors of 512 bytes may also be lost,
  *    and any of the pages of 4 KiB: where nothing was durable before, the file then has zeros.
- *  - Names. create, mkdir, unlink and rename are visible at once and atomic. They are durable after an
+ *  - Names. create, mkdir, link, unlink and rename are visible at once and atomic. On the disk a rename between two
+ *    directories is two changes, the old name first, as on file systems without a journal. They are durable after an
  *    fsync of a directory they changed (which takes along the earlier ones it depends on, by directory),
  *    never by an fsync of the file. Those left over reach the disk as any prefix of the order they were made.
  *  - A file whose name did not reach the disk is gone, however well its bytes were synced.
@@ -24,7 +25,7 @@ import type { DirNode, FileNode, SimNode } from './sim-node.js'
  *  - A full disk takes the bytes that still fit (a short write) and then says ENOSPC, also to new names.
  *  - A dead process does nothing more: every later call throws SimDeath.
  * Not modelled: lost sectors of a file that was emptied first, bytes that rot, permission bits
- * (modes and owners are kept, not enforced), hard links, time stamps.
+ * (modes and owners are kept, not enforced), counts of hard links, time stamps.
  *
  * It is strict: what only a bug would do (a closed descriptor, a write to a read-only one, a relative path,
  * an unknown flag) throws SimMisuse and stays on record in `misuse`.
@@ -275,11 +276,22 @@ export class SimFs implements FileSystem {
         if (target.kind !== 'dir') throw systemError('ENOTDIR', 'rename', to)
         if (target.entries.size > 0) throw systemError('ENOTEMPTY', 'rename', to)
       } else if (target?.kind === 'dir') throw systemError('EISDIR', 'rename', to)
-      const changes = [
-        { dir: fromDir.ino, name: fromName, ino: undefined },
-        { dir: toDir.ino, name: toName, ino: node.ino },
-      ]
-      this.disk.apply({ label: `rename ${from} -> ${to}`, changes })
+      const label = `rename ${from} -> ${to}`
+      const old = { dir: fromDir.ino, name: fromName, ino: undefined }
+      const fresh = { dir: toDir.ino, name: toName, ino: node.ino }
+      if (fromDir === toDir) this.disk.apply({ label, changes: [old, fresh] })
+      else for (const change of [old, fresh]) this.disk.apply({ label, changes: [change] })
+    })
+  }
+
+  linkSync(from: string, to: string): void {
+    this.#call('link', `${from} -> ${to}`, 0, () => {
+      const node = this.#must('link', from, false)
+      this.#parent('link', to)
+      if (this.#lookup(to, false) !== undefined) throw systemError('EEXIST', 'link', to)
+      if (node.kind === 'dir') throw systemError('EPERM', 'link', from)
+      if (this.freeBytes <= 0) throw systemError('ENOSPC', 'link', to)
+      this.#link('link', to, node.ino)
     })
   }
 

@@ -39,7 +39,7 @@ export interface OtherNode {
 
 export type SimNode = FileNode | DirNode | OtherNode
 
-/** One create, mkdir, unlink or rename, whole or not at all; `ino` undefined takes the name away. */
+/** One create, mkdir, link, unlink or rename, or half of one between directories, whole or not at all; `ino` undefined takes the name away. */
 export interface DirOp {
   readonly label: string
   readonly changes: readonly {

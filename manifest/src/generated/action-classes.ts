@@ -422,6 +422,14 @@ export const actionClasses = {
     persona_added: 'diagnostic',
   },
   unclassified_wake: 'diagnostic',
+  delivery_tries: {
+    mail: null,
+    diagnostic: 5,
+    liveness: 1,
+  },
+  delivered_as: {
+    recovered: 'liveness',
+  },
   never_news: ['backfill'],
   note_kinds: [
     'genesis',

@@ -22,6 +22,7 @@ export type AnomalyKind =
   | 'segment_replaced'
   | 'store_replaced'
   | 'unreadable'
+  | 'close_failed'
 
 /** Each kind with its severity and meaning. */
 export const anomalies = {
@@ -104,5 +105,9 @@ export const anomalies = {
   unreadable: {
     severity: 'error',
     means: 'a file of the store that the system would not let us read',
+  },
+  close_failed: {
+    severity: 'warning',
+    means: 'a file that was only read, and whose close the system reported as failed',
   },
 } as const

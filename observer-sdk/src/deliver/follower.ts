@@ -13,6 +13,7 @@ import { type Impact, ImpactSet, impactOf } from '../project/impact.js'
 import { Roster } from '../project/persona.js'
 import { SeqWatch } from '../project/seq-watch.js'
 import { State } from '../project/state.js'
+import { failedCloses } from '../store/read-only-fs.js'
 import type { Flaw } from '../tail/base.js'
 import { isBefore, isSamePlace, type Position } from '../tail/position.js'
 import { isRedaction } from '../tail/redaction.js'
@@ -59,6 +60,7 @@ export class Follower {
   #busy = false
   #isDeriving = false
   #closed = false
+  readonly #closesBefore = failedCloses()
 
   constructor(options: FollowerOptions) {
     this.#options = options
@@ -138,6 +140,7 @@ export class Follower {
     const counts = new Map(this.counts)
     const holes = this.#holesBefore + this.#seqs.holes
     if (holes > 0) counts.set('seq_hole', (counts.get('seq_hole') ?? 0) + holes)
+    counts.set('close_failed', failedCloses() - this.#closesBefore)
     return Object.fromEntries([...counts].filter(([, times]) => times > 0))
   }
 

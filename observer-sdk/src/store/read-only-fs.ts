@@ -32,17 +32,38 @@ export function openRegularFile(path: string): Outcome<OpenFile> {
       const identity = `${stat.dev}:${stat.ino}:${stat.birthtimeNs}`
       return found({ path, fd, size: Number(stat.size), identity })
     }
-    closeSync(fd)
+    closeRead(fd)
     return unreadable(path, 'not_regular')
   } catch (error) {
-    closeSync(fd)
+    closeRead(fd)
     return failureOf(path, error)
   }
 }
 
 /** Closes a file that `openRegularFile` opened. */
 export function closeFile(file: OpenFile): void {
-  closeSync(file.fd)
+  closeRead(file.fd)
+}
+
+let failed = 0
+
+/** How many closes of files the system reported as failed, in this process. */
+export function failedCloses(): number {
+  return failed
+}
+
+/**
+ * Network and FUSE disks report a failure of the connection from close. The descriptor is free all the same, and what
+ * was read stays valid, so the failure is counted. EBADF is a descriptor that is not ours: a bug, never a disk.
+ */
+function closeRead(fd: number): void {
+  try {
+    closeSync(fd)
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    if (code === undefined || code === 'EBADF') throw error
+    failed++
+  }
 }
 
 /**

@@ -9,6 +9,7 @@ import {
   type StorePaths,
   sha256Hex,
 } from '@kim/manifest'
+import { everyStep } from '../effects/every-step.js'
 import { realPathOf } from '../effects/real-path.js'
 
 /** Where a producer of a store listens. */
@@ -93,9 +94,8 @@ export function preparePlace(place: ControlPlace, paths: StorePaths, uid: number
 /** Leaves nothing behind at a clean stop; the store's lock is still held. */
 export function leavePlace(place: ControlPlace, paths: StorePaths): void {
   if (place.kind === 'pipe') return
-  for (const path of place.kind === 'store' ? [place.path] : [place.path, paths.controlPath]) {
-    fs.rmSync(path, { force: true })
-  }
+  const names = place.kind === 'store' ? [place.path] : [place.path, paths.controlPath]
+  everyStep(...names.map(path => () => fs.rmSync(path, { force: true })))
   if (place.kind === 'store') return
   try {
     fs.rmdirSync(dirname(place.path))

@@ -1,6 +1,7 @@
 import { chmodSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { KimError, type StorePaths } from '@kim/manifest'
+import { everyStep } from '../effects/every-step.js'
 import { currentHost } from '../effects/host.js'
 import { loopTimers, type Timers } from '../effects/timers.js'
 import { loopTurn, type Turn } from '../effects/turn.js'
@@ -53,10 +54,12 @@ export async function openControl(options: ControlOptions): Promise<ControlServe
   return {
     path: place.path,
     close: () => {
-      desk.stop()
-      server.close()
-      for (const connection of open) connection.close()
-      leavePlace(place, paths)
+      everyStep(
+        () => desk.stop(),
+        () => void server.close(),
+        ...[...open].map(connection => () => connection.close()),
+        () => leavePlace(place, paths),
+      )
     },
   }
 }

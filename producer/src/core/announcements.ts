@@ -2,7 +2,7 @@ import type { JsonObject } from '@kim/manifest'
 import type { Draft } from '../journal/draft.js'
 import { personaDraft } from './drafts.js'
 import type { Persona } from './persona.js'
-import { blankImage, type PersonaImage } from './persona-image.js'
+import { blankImage, owesAnnouncement, owesBaseline, type PersonaImage } from './persona-image.js'
 import type { HealthyPoll, TakenRow } from './poll.js'
 
 /** An announcement, and the persona's record as it stands with it. */
@@ -62,8 +62,8 @@ export function replayCapped(
   before: PersonaImage,
   silenced: readonly TakenRow[],
 ): Announcement | undefined {
-  const { silentTo, seeded, cursor, cappedTo } = before
-  if (silentTo === undefined || silentTo === seeded || silentTo === cappedTo) return undefined
+  const { silentTo, seeded, cursor } = before
+  if (silentTo === undefined || !owesAnnouncement(before) || owesBaseline(before)) return undefined
   const above = Math.max(cursor, seeded ?? 0)
   const now = silenced.filter(({ row }) => row.id > above && row.id <= silentTo).length
   const dropped = persona.index.countWithin(above, silentTo) + now

@@ -3,9 +3,7 @@ import type { HealthyPoll, TakenRow } from './poll.js'
 
 /** The rows of a poll that the journal never had, ascending: each becomes a record, woken for or not (KS-29). */
 export function freshRows(persona: Persona, poll: HealthyPoll): readonly TakenRow[] {
-  // At first contact every visible message comes in, wherever what stands already may end.
-  const from = poll.arrival === 'first-contact' ? 0 : poll.reach
-  return poll.rows.filter(({ row }) => row.id > from && !persona.hasHad(row.id))
+  return poll.rows.filter(({ row }) => row.id > poll.reach && !persona.hasHad(row.id))
 }
 
 /** What silences messages of a poll besides what does so already. */

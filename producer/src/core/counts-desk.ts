@@ -1,13 +1,18 @@
-import type { Answer, Counts } from '../source/answer.js'
+import type { Answer, Counts, PersonaCount } from '../source/answer.js'
+import { CountlessServer } from './countless-server.js'
 import { answeredCounts, askedCounts, type CountsPoll, firstCounts, rowFollowed } from './counts-poll.js'
 import { hasFacts } from './facts-plan.js'
 import type { Hive } from './hive.js'
 import type { Inbox } from './inbox.js'
 
+/** What a persona without a row has (KS-13). */
+const noMail: PersonaCount = { unread: 0, unreadUrgent: 0 }
+
 /** Asks for counts, and makes due whom they concern. */
 export class CountsDesk {
   readonly #hive: Hive
   #poll: CountsPoll = firstCounts
+  readonly #countless = new CountlessServer()
   /** When a name was first seen in the counts. */
   readonly firstSeenMs: Map<string, number> = new Map()
 
@@ -32,14 +37,21 @@ export class CountsDesk {
     const { poll, wasHeld, isTokenNew } = answeredCounts(this.#poll, answer, hive.options)
     this.#poll = poll
     hive.hasHeardCounts = true
-    this.#say(answer)
     if (!answer.ok) {
-      this.#lost(nowMs)
+      this.#say(answer.failure.reason)
+      this.#lost(nowMs, hive.options.waitSeconds > 0)
       return
     }
-    const { byPersona, refused } = answer.value
+    const { byPersona, refused, cursor } = answer.value
     for (const name of refused) hive.refuse(name)
+    if (hive.options.dialect === 'local' && this.#countless.shows(answer, hive.inboxes.values())) {
+      this.#say('the server counts no unread mail, and an inbox shows some')
+      this.#lost(nowMs, false)
+      return
+    }
+    this.#say(undefined)
     hive.table = byPersona
+    hive.hasPlainCounts = hive.options.dialect === 'local' || cursor === undefined
     hive.areAlarmsDirty = true
     for (const name of byPersona.keys()) {
       if (!this.firstSeenMs.has(name)) this.firstSeenMs.set(name, answer.receivedMs)
@@ -55,41 +67,47 @@ export class CountsDesk {
     this.#poll = rowFollowed(this.#poll, nowMs)
   }
 
-  /** KS-56: without counts nobody knows where mail is. */
-  #lost(nowMs: number): void {
-    const hive = this.#hive
-    const paceMs = hive.options.pollSeconds * 1000
-    hive.table = undefined
-    for (const inbox of hive.inboxes.values()) {
-      if (hive.options.waitSeconds > 0) inbox.want(nowMs)
-      else inbox.dueMs = Math.min(inbox.dueMs, inbox.startedMs + paceMs)
+  get #paceMs(): number {
+    return this.#hive.options.pollSeconds * 1000
+  }
+
+  /** Without counts, no answer says which inbox has mail (KS-55, KS-56). */
+  #lost(nowMs: number, isDueAtOnce: boolean): void {
+    this.#hive.table = undefined
+    for (const inbox of this.#hive.inboxes.values()) {
+      if (isDueAtOnce) inbox.want(nowMs)
+      else inbox.wantBy(inbox.startedMs + this.#paceMs)
     }
   }
 
-  /** KS-54: whose count rose is polled at once; a new token alone says that somebody has mail. */
+  /** KS-54: what each inbox's counts ask for, and what a new token does. */
   #makeDue(news: { readonly wasHeld: boolean; readonly isTokenNew: boolean }, nowMs: number): void {
     const hive = this.#hive
     const withMail: Inbox[] = []
     let hasRisen = false
     for (const inbox of hive.inboxes.values()) {
-      const unread = hive.table?.get(inbox.name)?.unread ?? 0
-      const { unreadSeen } = inbox
-      // The first answer is what the first polls saw, unless it was held until mail came.
-      const rises = unreadSeen === undefined ? news.wasHeld && unread > 0 : unread > unreadSeen
-      inbox.unreadSeen = unread
-      if (rises) {
-        hasRisen = true
-        inbox.want(nowMs)
-      } else if (unread > 0) withMail.push(inbox)
+      const count = hive.table?.get(inbox.name) ?? noMail
+      const seen = inbox.countSeen
+      inbox.countSeen = count
+      // The first answer shows no change, unless it was held until mail came.
+      const rises = seen === undefined ? news.wasHeld && count.unread > 0 : count.unread > seen.unread
+      if (rises) hasRisen = true
+      if (rises || (hive.hasPlainCounts && hasChanged(seen, count))) inbox.want(nowMs)
+      else if (count.unread > 0) {
+        withMail.push(inbox)
+        if (hive.hasPlainCounts) inbox.wantBy(inbox.startedMs + this.#paceMs)
+        // Mail that is counted here may have come after the first poll.
+        else if (seen === undefined && inbox.startedMs < nowMs) inbox.wantBy(nowMs + this.#paceMs)
+      }
     }
     if (!news.isTokenNew) return
-    const soonMs = nowMs + hive.options.pollSeconds * 1000
+    const soonMs = nowMs + this.#paceMs
     if (hasRisen) {
-      for (const inbox of withMail) inbox.dueMs = Math.min(inbox.dueMs, soonMs)
+      for (const inbox of withMail) inbox.wantBy(soonMs)
       return
     }
     for (const inbox of withMail) inbox.want(nowMs)
-    for (const inbox of hive.inboxes.values()) inbox.dueMs = Math.min(inbox.dueMs, soonMs)
+    for (const inbox of hive.inboxes.values()) inbox.wantBy(soonMs)
   }
 
   /** Urgent counts that changed, and (hosted) mail that was read, as no unread mail is left (KS-58). */
@@ -118,11 +136,12 @@ export class CountsDesk {
     }
   }
 
-  #say(answer: Answer<Counts>): void {
-    const reason = answer.ok ? '' : answer.failure.reason
+  /** Why the counts are unavailable, or undefined where they are not. */
+  #say(why: string | undefined): void {
+    const reason = why ?? ''
     this.#hive.noteChange(
       'counts_unavailable',
-      !answer.ok,
+      why !== undefined,
       {
         level: 'warn',
         code: 'counts_unavailable',
@@ -133,4 +152,11 @@ export class CountsDesk {
       { level: 'info', code: 'counts_available', message: 'counts of unread mail are available again' },
     )
   }
+}
+
+/** True where a count of unread or of urgent mail is another; a missing count of urgent mail says nothing. */
+function hasChanged(seen: PersonaCount | undefined, { unread, unreadUrgent }: PersonaCount): boolean {
+  if (seen === undefined) return false
+  if (unread !== seen.unread) return true
+  return unreadUrgent !== undefined && seen.unreadUrgent !== undefined && unreadUrgent !== seen.unreadUrgent
 }

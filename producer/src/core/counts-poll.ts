@@ -63,7 +63,7 @@ export function answeredCounts(
   const next = { ...base, failures: 0, cursor: cursor ?? poll.cursor }
   if (terms.waitSeconds === 0) return { poll: { ...next, dueMs: paceMs }, wasHeld, isTokenNew }
   if (wasHeld) return { poll: { ...next, dueMs: answer.receivedMs }, wasHeld, isTokenNew }
-  const dueMs = answer.receivedMs + poll.pauseMs
+  const dueMs = answer.receivedMs + Math.min(poll.pauseMs, terms.pollSeconds * 1000)
   const pauseMs = Math.min(PAUSE_MAX_MS, poll.pauseMs * 2)
   return { poll: { ...next, dueMs, pauseMs, isPausing: true }, wasHeld, isTokenNew }
 }

@@ -26,8 +26,7 @@ function imageNow(
 ): PersonaImage {
   const unreadUrgent = urgentNow(table, persona.name, image.unreadUrgent)
   if (unreadUrgent === image.unreadUrgent && image.watched === isWatched) return image
-  const cursor = persona.isCapOwed ? image.cursor : persona.watermark
-  return { ...image, unreadUrgent, watched: isWatched, cursor }
+  return { ...image, unreadUrgent, watched: isWatched, cursor: persona.cursor }
 }
 
 /** True where something besides a poll is to be recorded about a persona. */

@@ -24,6 +24,6 @@ export function* failedPlan(
     })
   }
   if (image === undefined || image.state === 'down') return
-  const cursor = persona.isCapOwed ? image.cursor : persona.watermark
-  yield personaDraft(name, { ...image, state: 'down', cursor }, { isNew: false, summary: `${name} is down` })
+  const down = { ...image, state: 'down', cursor: persona.cursor } as const
+  yield personaDraft(name, down, { isNew: false, summary: `${name} is down` })
 }

@@ -38,6 +38,8 @@ export class Hive implements Rules {
   readonly unproven: Set<string> = new Set()
   /** Undefined while no counts are at hand. */
   table: CountsTable
+  /** Equal counts may hide mail that came in: no token would show it (KS-54). */
+  hasPlainCounts: boolean
   /** An answer for counts came in, whatever it was. */
   hasHeardCounts = false
   /** Personas of which something may have to be recorded. */
@@ -57,6 +59,7 @@ export class Hive implements Rules {
 
   constructor(options: CoreOptions, journal: CoreJournal) {
     this.options = options
+    this.hasPlainCounts = options.dialect === 'local'
     this.suppressed = new Set(options.suppressedAuthors)
     this.view = journal.state
     this.personas = new Personas(journal.state)

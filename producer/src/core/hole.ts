@@ -14,9 +14,6 @@ const HOLES_MAX = 8
 
 const isOpen = ({ above, below }: Hole): boolean => below - above > 1
 
-/** The holes that still have an id between their ends. */
-export const stillOpen = (holes: Holes): Holes => holes.filter(isOpen)
-
 /** What the newest page says about the holes. */
 export interface WindowEdge {
   /** Its smallest id. */

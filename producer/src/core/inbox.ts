@@ -1,3 +1,4 @@
+import type { PersonaCount } from '../source/answer.js'
 import { healthy, type Liveness } from './liveness.js'
 import type { PollResult, PollUnderWay } from './poll.js'
 import type { UnreadWalk } from './unread-walk.js'
@@ -25,6 +26,8 @@ export class Inbox {
    * sent before does not settle it, so it is taken back when one begins and may be set again while that is under way.
    */
   isUrgent = false
+  /** It is due by then at the latest. Taken back when a poll begins, and may be set again while that is under way. */
+  #byMs = Number.POSITIVE_INFINITY
   poll: PollUnderWay | undefined
   /** When the last poll began, and when it asked its last page. */
   startedMs = 0
@@ -38,8 +41,10 @@ export class Inbox {
   polls = 0
   /** The first poll after arming lies at the inbox's own phase. */
   isPhased = false
-  /** The unread count the last answer gave. */
-  unreadSeen: number | undefined
+  /** What the last answer counted. */
+  countSeen: PersonaCount | undefined
+  /** When the last healthy poll began, if it showed unread mail that its owner did not write; local dialect only. */
+  showedUnreadMs: number | undefined
   /** The poll under way is one for its own sake, not for a rise. */
   isResync = false
   /** Known from the start of this process, from the journal, a list or the first directory. */
@@ -65,5 +70,24 @@ export class Inbox {
   want(nowMs: number): void {
     this.isUrgent = true
     this.dueMs = Math.min(this.dueMs, nowMs)
+  }
+
+  /** Due by then at the latest, also if a poll under way ends before. */
+  wantBy(ms: number): void {
+    this.#byMs = Math.min(this.#byMs, ms)
+    this.dueMs = Math.min(this.dueMs, ms)
+  }
+
+  /** A poll begins: it settles what was wanted before. */
+  begin(nowMs: number): void {
+    this.startedMs = nowMs
+    this.isUrgent = false
+    this.#byMs = Number.POSITIVE_INFINITY
+  }
+
+  /** A poll ended, and this is when the next one would be; what was learnt after it was sent is not in it. */
+  rest(dueMs: number, nowMs: number): void {
+    this.dueMs = Math.min(dueMs, this.#byMs)
+    if (this.isUrgent) this.want(nowMs)
   }
 }

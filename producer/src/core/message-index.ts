@@ -26,6 +26,11 @@ export class MessageIndex {
     return this.#highest
   }
 
+  /** The lowest id that stands; undefined if none does. */
+  get lowest(): number | undefined {
+    return this.rangeUpTo(Number.POSITIVE_INFINITY)?.range[0]
+  }
+
   /** How many messages are unread. */
   get unread(): number {
     return this.#unread.size

@@ -31,6 +31,16 @@ export const blankImage: PersonaImage = {
   dropped: undefined,
 }
 
+/** True while silenced messages are still to be announced: those of a cap (KS-34), or of a first contact (KS-94). */
+export function owesAnnouncement({ silentTo, seeded, cappedTo }: PersonaImage): boolean {
+  return silentTo !== undefined && silentTo !== seeded && silentTo !== cappedTo
+}
+
+/** True while the walk of a first contact is open. What a cap silences lies above the `cursor` of its record. */
+export function owesBaseline(image: PersonaImage): boolean {
+  return owesAnnouncement(image) && image.silentTo === image.cursor
+}
+
 const count = (value: unknown): number | undefined => (isCount(value) ? value : undefined)
 
 /** Reads a record's payload; whatever is missing or of another type is as in a blank one. */

@@ -4,7 +4,7 @@ import type { StateView } from '../journal/journal.js'
 import { type AlertKind, openAlert, parseAlertId } from './alert-kind.js'
 import { bodyHash, NO_BODY } from './body-hash.js'
 import { MessageIndex } from './message-index.js'
-import { type PersonaImage, parsePersona } from './persona-image.js'
+import { owesAnnouncement, type PersonaImage, parsePersona } from './persona-image.js'
 import { type Pin, pinOf } from './pin.js'
 
 /** What the journal says about one persona. Nothing here outlives it: a process that starts reads it from there. */
@@ -33,7 +33,18 @@ export class Persona {
 
   /** W(P) of KS-28. */
   get watermark(): number {
-    return this.pin?.cursorAt ?? Math.max(this.image?.cursor ?? 0, this.index.highest)
+    return this.pin?.cursorAt ?? this.#top
+  }
+
+  /** The highest id that ever stood. */
+  get #top(): number {
+    return Math.max(this.image?.cursor ?? 0, this.index.highest)
+  }
+
+  /** What a record of it says as its `cursor` (KS-37). */
+  get cursor(): number {
+    if (this.isCountOwed && this.image !== undefined) return this.image.cursor
+    return Math.min(this.watermark, this.#top)
   }
 
   /** Nothing at or below it is ever fetched: it is known, or it was there before this persona was watched. */
@@ -56,10 +67,9 @@ export class Persona {
     return this.image?.silentTo ?? 0
   }
 
-  /** A cap that silences messages and was not announced yet, as its walk is still open (KS-34). */
-  get isCapOwed(): boolean {
-    const { silentTo, seeded, cappedTo } = this.image ?? {}
-    return silentTo !== undefined && silentTo !== seeded && silentTo !== cappedTo
+  /** What a cap or a first contact silenced was not announced yet, as its walk is still open (KS-34, KS-94). */
+  get isCountOwed(): boolean {
+    return this.image !== undefined && owesAnnouncement(this.image)
   }
 
   /** Forgets everything that is the journal's to say. */

@@ -62,7 +62,7 @@ export class Personas {
     persona.archivings += revision - persona.revision
     persona.readRecords(this.#view)
     // What a cap silenced, or a first contact passed over, is counted until it was announced.
-    if (persona.isCapOwed || persona.isOnlyCreated) return
+    if (persona.isCountOwed || persona.isOnlyCreated) return
     const gone = [...persona.index.ids()].filter(
       id => !this.#view.has('message', messageItemId(persona.name, id)),
     )

@@ -4,6 +4,7 @@ import type { Inbox } from './inbox.js'
 import { failed, healthy } from './liveness.js'
 import type { PollResult } from './poll.js'
 import { stepPoll } from './poll.js'
+import { seedOwed } from './poll-floor.js'
 import { nextDueMs, pollsToStart } from './schedule.js'
 import { stepUnreadWalk, wantedUnreadWalk } from './unread-walk.js'
 
@@ -47,12 +48,13 @@ export class PollDesk {
 
   #begin(inbox: Inbox, nowMs: number): void {
     const persona = this.#hive.personas.take(inbox.name)
-    inbox.startedMs = nowMs
     inbox.isResync = !inbox.isUrgent && inbox.isArmed
-    inbox.isUrgent = false
+    inbox.begin(nowMs)
     inbox.unreadWalk = undefined
     const arrival = this.#hive.arrivalOf(persona, inbox)
-    inbox.poll = { startedMs: nowMs, arrival, wasArmed: inbox.isArmed, seen: undefined }
+    const { isArmed } = inbox
+    const seed = seedOwed(persona, arrival, { isArmed, seedAt: this.#hive.options.seedAt })
+    inbox.poll = { startedMs: nowMs, arrival, seed, wasArmed: isArmed, seen: undefined }
     this.#ask(inbox, 'poll', undefined, nowMs)
   }
 
@@ -100,6 +102,8 @@ export class PollDesk {
       inbox.lastHealthyMs = result.receivedMs
       inbox.liveness = healthy
       this.#prove(inbox.name, result.rows.length > 0)
+      const isUnread = result.rows.some(({ row }) => !row.read && row.from !== inbox.name)
+      inbox.showedUnreadMs = isUnread && this.#hive.options.dialect === 'local' ? inbox.startedMs : undefined
     }
   }
 
@@ -133,13 +137,14 @@ export class PollDesk {
     const hive = this.#hive
     const persona = hive.personas.take(inbox.name)
     const hasFailed = result.kind === 'failed'
-    inbox.dueMs = nextDueMs(inbox, inbox.startedMs, nowMs, {
+    const dueMs = nextDueMs(inbox, inbox.startedMs, nowMs, {
       options: hive.options,
       hasCounts: hive.table !== undefined,
       isTroubled: hasFailed || persona.isDown || persona.pin !== undefined,
+      mayHideMail:
+        hive.hasPlainCounts && (hive.unreadOf(inbox.name) !== 0 || inbox.showedUnreadMs !== undefined),
     })
-    // What was learnt after this poll was sent is not in it.
-    if (inbox.isUrgent) inbox.want(nowMs)
+    inbox.rest(dueMs, nowMs)
     hive.isGenesisDirty = true
     hive.dirty.add(inbox.name)
     if (!hasFailed && inbox.isResync) this.#wantUnreadWalk(inbox, nowMs)

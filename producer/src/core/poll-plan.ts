@@ -5,7 +5,7 @@ import { freshRows, silenceOf } from './arming.js'
 import { alertDraft, messageDraft, personaDraft } from './drafts.js'
 import type { Holes } from './hole.js'
 import type { Persona } from './persona.js'
-import { blankImage, type PersonaImage } from './persona-image.js'
+import { blankImage, owesAnnouncement, owesBaseline, type PersonaImage } from './persona-image.js'
 import { isSamePin, isUnwalked, type Pin, pinMembers } from './pin.js'
 import type { HealthyPoll, TakenRow } from './poll.js'
 import { rowChanges } from './row-changes.js'
@@ -76,14 +76,15 @@ class Plan {
     return this.#poll.arrival === 'first-contact'
   }
 
-  /** The watermark after the drafts made so far. */
+  /** The watermark after the drafts made so far. A pin at a seed may hold it above all that stands (KS-37). */
   get #watermark(): number {
-    return this.#pin?.cursorAt ?? Math.max(this.#image?.cursor ?? 0, this.#highest)
+    const top = Math.max(this.#image?.cursor ?? 0, this.#highest)
+    return Math.min(this.#pin?.cursorAt ?? top, top)
   }
 
-  /** A cursor in a record says where a cap began as long as that cap is not announced. */
+  /** A cursor in a record stays as long as what it silenced is not announced (KS-37). */
   get #cursor(): number {
-    return this.#persona.isCapOwed && this.#image !== undefined ? this.#image.cursor : this.#watermark
+    return this.#persona.isCountOwed && this.#image !== undefined ? this.#image.cursor : this.#watermark
   }
 
   /** Step 1: the inbox answers again. */
@@ -120,15 +121,22 @@ class Plan {
     return this.#fresh.filter(({ row }) => row.id > this.#silentTo)
   }
 
-  /** Step 2: what silences stands before the first message that it silences. */
+  /** Step 2: what silences stands before the first message that it silences, and so does the floor of a seed. */
   *silence(): Generator<Draft> {
     const silence = this.#silence
-    if (silence === undefined) return
+    const floor = this.#isFirstContact ? undefined : this.#poll.floor
     const isNew = this.#image === undefined
     const before = this.#image ?? blankImage
-    const currentMax = silence.seeded === before.seeded ? before.currentMax : undefined
-    this.#image = { ...before, ...silence, currentMax, cursor: this.#cursor }
-    const summary = `${this.#name}: messages up to ${silence.silentTo} wake nobody`
+    if (silence === undefined && (floor === undefined || floor === before.floor)) return
+    const silent =
+      silence === undefined
+        ? {}
+        : { ...silence, currentMax: silence.seeded === before.seeded ? before.currentMax : undefined }
+    this.#image = { ...before, ...silent, floor: floor ?? before.floor, cursor: this.#cursor }
+    const summary =
+      silence === undefined
+        ? `${this.#name} is known from ${this.#image.floor} on`
+        : `${this.#name}: messages up to ${silence.silentTo} are recorded without an event`
     yield personaDraft(this.#name, this.#image, { isNew, summary })
   }
 
@@ -155,10 +163,10 @@ class Plan {
   }
 
   #pinNow(standing: Pin | undefined): Pin {
-    const { holes, pin, recovered, watermark, window, rows } = this.#poll
+    const { holes, pin, recovered, reach, window, rows } = this.#poll
     const measured = standing === undefined || isUnwalked(standing) ? undefined : standing
     return {
-      cursorAt: pin?.cursorAt ?? watermark,
+      cursorAt: pin?.cursorAt ?? reach,
       holes,
       reconciled: (pin?.reconciled ?? 0) + recovered,
       windowFloor: measured?.windowFloor ?? window.rows[0]?.id ?? rows[0]?.row.id ?? 0,
@@ -179,14 +187,12 @@ class Plan {
     }
   }
 
-  /** Step 3: first contact ends with the persona's record (KS-30). */
+  /** Step 3: first contact ends with the persona's record (KS-30). What a walk still brings of it is silent (KS-94). */
   *firstContact(): Generator<Draft> {
     if (!this.#isFirstContact || this.#image !== undefined) return
-    const { window } = this.#poll
-    const [lowest] = window.rows
-    const cursor = window.rows.at(-1)?.id ?? 0
-    const floor = window.omitted > 0 ? (lowest?.id ?? 0) : 0
-    this.#image = { ...blankImage, cursor, floor }
+    const { floor = 0, holes } = this.#poll
+    const cursor = this.#highest
+    this.#image = { ...blankImage, cursor, floor, silentTo: holes.length === 0 ? undefined : cursor }
     const summary = `${this.#name} is watched from ${cursor} on`
     yield personaDraft(this.#name, this.#image, { isNew: true, summary })
   }
@@ -200,12 +206,7 @@ class Plan {
       yield draft
     }
     if (this.#image === undefined) return
-    if (this.#isBaselineOwed(this.#image)) {
-      const skipped = rangeOf(persona, silenced, this.#image.cursor)
-      const unread = this.#terms.rules.unreadOf(this.#name)
-      const draft = skipped === undefined ? undefined : baselineSkipped(persona, this.#image, skipped, unread)
-      if (draft !== undefined) yield draft
-    }
+    if (this.#isBaselineOwed(this.#image)) yield* this.#baseline(this.#image, silenced)
     const ahead = seedAhead(this.#name, this.#image, this.#poll)
     if (ahead !== undefined) {
       this.#image = ahead.image
@@ -218,9 +219,33 @@ class Plan {
     yield capped.draft
   }
 
+  /** What a first contact passed over. A record that waited for the end of its walk silences nothing any more. */
+  *#baseline(image: PersonaImage, silenced: readonly TakenRow[]): Generator<Draft> {
+    const isWalked = owesBaseline(image)
+    const after: PersonaImage = isWalked ? { ...image, silentTo: undefined } : image
+    this.#image = after
+    const skipped = rangeOf(this.#persona, silenced, image.cursor)
+    const unread = this.#unreadUpTo(image.cursor)
+    const draft = skipped === undefined ? undefined : baselineSkipped(this.#persona, after, skipped, unread)
+    if (draft !== undefined) yield draft
+    else if (isWalked) {
+      const summary = `${this.#name}: everything up to ${image.cursor} was taken over`
+      yield personaDraft(this.#name, after, { isNew: false, summary })
+    }
+  }
+
+  /** The unread count of the inbox, which says nothing about an earlier id once there is later mail. */
+  #unreadUpTo(id: number): number | 'unknown' {
+    const unread = this.#terms.rules.unreadOf(this.#name)
+    const highest = Math.max(this.#highest, this.#fresh.at(-1)?.row.id ?? 0)
+    return unread !== 0 && highest > id ? 'unknown' : unread
+  }
+
   /** A record that was only created, by a first contact with mail, was cut off before what follows it. */
-  #isBaselineOwed({ cursor }: PersonaImage): boolean {
+  #isBaselineOwed(owing: PersonaImage): boolean {
     const { image, isOnlyCreated } = this.#persona
+    const { cursor } = owing
+    if (owesBaseline(owing)) return this.#poll.holes.length === 0
     if (this.#terms.isArmed || cursor === 0) return false
     return image === undefined ? this.#isFirstContact : isOnlyCreated
   }
@@ -228,15 +253,10 @@ class Plan {
   /** Step 5: once per life of the process (KS-32). */
   *armed(): Generator<Draft> {
     if (this.#terms.isArmed || this.#image === undefined) return
-    const isOwed = this.#image.silentTo !== undefined && this.#isCapOwedAfter(this.#image)
-    const cursor = isOwed ? this.#image.cursor : this.#watermark
+    const cursor = owesAnnouncement(this.#image) ? this.#image.cursor : this.#watermark
     this.#image = { ...this.#image, cursor, state: 'up', watched: true }
     const summary = `${this.#name} is armed at ${cursor}`
     yield personaDraft(this.#name, this.#image, { isNew: false, event: 'armed', summary })
-  }
-
-  #isCapOwedAfter({ silentTo, seeded, cappedTo }: PersonaImage): boolean {
-    return silentTo !== seeded && silentTo !== cappedTo
   }
 
   /** Step 10: a pin is cleared once nothing is left to walk; until then it says how far the walks came. */

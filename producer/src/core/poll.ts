@@ -1,7 +1,8 @@
 import type { Answer, Failure, Page, Row } from '../source/answer.js'
-import { type Holes, holesBelow, stillOpen } from './hole.js'
+import { type Holes, holesBelow } from './hole.js'
 import type { Persona } from './persona.js'
 import type { Pin } from './pin.js'
+import { pollFloorOf } from './poll-floor.js'
 import { afterPage, nextPage, type Walk } from './walk.js'
 
 /** Pages of a walk that one poll may ask for (KS-23). */
@@ -31,6 +32,8 @@ export interface HealthyPoll {
   readonly pin: Pin | undefined
   readonly watermark: number
   readonly reach: number
+  /** What this poll sets the persona's `floor` to, if it sets it. */
+  readonly floor: number | undefined
   readonly wasArmed: boolean
   readonly receivedMs: number
 }
@@ -49,6 +52,8 @@ export type PollResult = HealthyPoll | FailedPoll
 export interface PollUnderWay {
   readonly startedMs: number
   readonly arrival: Arrival
+  /** The seed that this poll takes over (KS-35). */
+  readonly seed: number | undefined
   readonly wasArmed: boolean
   readonly seen: Seen | undefined
 }
@@ -61,6 +66,7 @@ interface Seen {
   readonly pin: Pin | undefined
   readonly watermark: number
   readonly reach: number
+  readonly floor: number | undefined
 }
 
 /** What to ask next for a poll, or what it came to. */
@@ -91,14 +97,13 @@ function windowStep(poll: PollUnderWay, persona: Persona, answer: Answer<Page>):
     return { kind: 'done', result: { kind: 'failed', failure: brokenWindow, receivedMs } }
   }
   const { pin, watermark } = persona
-  // A persona that is armed below its window wants nothing from beneath it (KS-38).
-  const reach = poll.arrival === 'damaged' ? Math.max(0, (lowest?.id ?? 1) - 1) : persona.reach
-  const isBounded = window.omitted > 0 && lowest !== undefined && poll.arrival !== 'first-contact'
+  const { floor, reach } = pollFloorOf(persona, window, poll)
+  const isBounded = window.omitted > 0 && lowest !== undefined
   const before = (pin?.holes ?? []).map(({ above, below }) => ({ above: Math.max(above, reach), below }))
   const holes = isBounded ? holesBelow(before, { floor: lowest.id, top: persona.index.highest, reach }) : []
   const walk: Walk = { holes, pagesLeft: WALK_PAGES_MAX, isOver: holes.length === 0 }
   const rows = new Map(window.rows.map(row => [row.id, { row, isClipped: window.isClipped }]))
-  const seen: Seen = { window, receivedMs, rows, walk, pin, watermark, reach }
+  const seen: Seen = { window, receivedMs, rows, walk, pin, watermark, reach, floor }
   return goOn({ ...poll, seen }, seen, persona)
 }
 
@@ -115,9 +120,9 @@ function walkStep(poll: PollUnderWay, seen: Seen, persona: Persona, answer: Answ
 function goOn(poll: PollUnderWay, seen: Seen, persona: Persona): PollStep {
   const beforeId = nextPage(seen.walk)
   if (beforeId !== undefined) return { kind: 'ask', poll: { ...poll, seen }, beforeId }
-  const { window, rows, walk, pin, watermark, reach, receivedMs } = seen
-  const floor = window.rows[0]?.id ?? 0
-  const isRecovered = (id: number): boolean => id > reach && id < floor && !persona.hasHad(id)
+  const { window, rows, walk, pin, watermark, reach, floor, receivedMs } = seen
+  const lowest = window.rows[0]?.id ?? 0
+  const isRecovered = (id: number): boolean => id > reach && id < lowest && !persona.hasHad(id)
   return {
     kind: 'done',
     result: {
@@ -125,12 +130,12 @@ function goOn(poll: PollUnderWay, seen: Seen, persona: Persona): PollStep {
       arrival: poll.arrival,
       window,
       rows: [...rows.values()].sort((a, b) => a.row.id - b.row.id),
-      // The last page that a poll may ask for can end right above the watermark.
-      holes: stillOpen(walk.holes),
+      holes: walk.holes,
       recovered: [...rows.keys()].filter(isRecovered).length,
       pin,
       watermark,
       reach,
+      floor,
       wasArmed: poll.wasArmed,
       receivedMs,
     },

@@ -14,20 +14,22 @@ const SLOW_AMONG_SLOW_MS = 100
 /** What decides when an inbox is polled again. */
 export interface PaceTerms {
   readonly options: Pick<CoreOptions, 'pollSeconds' | 'resyncEvery'>
-  /** A valid answer of counts is at hand, so only resyncs are due by themselves. */
+  /** A valid answer of counts is at hand: an inbox without unread mail waits for its resync. */
   readonly hasCounts: boolean
   /** Failed, down or pinned (KS-55). */
   readonly isTroubled: boolean
+  /** It has unread mail and plain counts: as many messages may come as are read, and no count shows it (KS-54). */
+  readonly mayHideMail: boolean
 }
 
 /** When an inbox whose poll just ended is polled again. */
 export function nextDueMs(inbox: Inbox, startedMs: number, nowMs: number, terms: PaceTerms): number {
   const pollMs = terms.options.pollSeconds * 1000
   if (terms.isTroubled || !terms.hasCounts) return Math.max(nowMs, startedMs + pollMs)
-  const floorMs = (terms.options.resyncEvery + 1) * pollMs
-  if (inbox.isPhased) return Math.max(nowMs, startedMs + floorMs)
+  const everyMs = terms.mayHideMail ? pollMs : (terms.options.resyncEvery + 1) * pollMs
+  if (inbox.isPhased) return Math.max(nowMs, startedMs + everyMs)
   inbox.isPhased = true
-  return Math.max(nowMs, startedMs + floorMs * (1 - phaseOf(inbox.rank)))
+  return Math.max(nowMs, startedMs + everyMs * (1 - phaseOf(inbox.rank)))
 }
 
 /** The inboxes to poll now, those with mail first, and when there is something to do again. */

@@ -9,20 +9,21 @@ export function isSeedSpent(persona: Persona | undefined, seedAt: number): boole
 /** Refuses a seed that would take back what stands already (KS-35). The seed that the record has changes nothing. */
 export function assertSeed(persona: Persona | undefined, seedAt: number): void {
   if (persona?.image === undefined || persona.image.seeded === seedAt) return
-  const { name, watermark, isCapOwed } = persona
-  if (isCapOwed) {
+  const { name, image, watermark, isCountOwed } = persona
+  if (isCountOwed) {
     throw new KimError(
       'config_invalid',
-      `${name} is still catching up: what its cap silenced is not counted yet`,
+      `${name} is still catching up: what it took over silently is not counted yet`,
       {
-        hint: 'leave --seed-at out until replay_capped stands in the journal',
+        hint: 'leave --seed-at out until replay_capped or baseline_skipped is in the journal',
       },
     )
   }
-  if (seedAt > watermark) return
+  const told = Math.max(watermark, image?.seeded ?? 0)
+  if (seedAt > told) return
   throw new KimError(
     'config_invalid',
-    `--seed-at ${seedAt} is not above ${watermark}, where ${name} stands already`,
+    `--seed-at ${seedAt} is not above ${told}, where ${name} stands already`,
     {
       hint: `leave it out; kim-tail --persona ${name} --after-id ${seedAt} prints what came after it`,
     },

@@ -13,7 +13,7 @@ export function judgePage(page: Page | undefined, beforeId: number, above: numbe
   const [lowest] = rows
   if (lowest === undefined) return continuation.kind === 'end' ? 'covered' : 'open'
   if (continuation.kind === 'more' && continuation.beforeId !== lowest.id) return 'open'
-  if (lowest.id <= above || continuation.kind === 'end') return 'covered'
+  if (lowest.id <= above + 1 || continuation.kind === 'end') return 'covered'
   return 'on'
 }
 

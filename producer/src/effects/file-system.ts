@@ -35,6 +35,8 @@ export interface FileSystem {
   readdirSync(path: string): string[]
   mkdirSync(path: string, options: { readonly mode: number }): void
   renameSync(from: string, to: string): void
+  /** A second name for a file; refused where a name stands already, and by file systems that know no links. */
+  linkSync(from: string, to: string): void
   unlinkSync(path: string): void
   fchmodSync(fd: number, mode: number): void
 }
@@ -74,6 +76,7 @@ export const nodeFileSystem: FileSystem = {
     fs.mkdirSync(path, { mode: options.mode })
   },
   renameSync: (from, to) => fs.renameSync(from, to),
+  linkSync: (from, to) => fs.linkSync(from, to),
   unlinkSync: path => fs.unlinkSync(path),
   fchmodSync: (fd, mode) => fs.fchmodSync(fd, mode),
 }

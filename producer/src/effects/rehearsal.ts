@@ -150,6 +150,13 @@ export class Rehearsal implements FileSystem {
     this.#nodes.set(from, null)
   }
 
+  linkSync(from: string, to: string): void {
+    const node = this.#find(from)
+    if (node === undefined) throw failed('ENOENT', 'link', from)
+    if (this.#find(to) !== undefined) throw failed('EEXIST', 'link', to)
+    this.#nodes.set(to, node)
+  }
+
   unlinkSync(path: string): void {
     if (this.#find(path) === undefined) throw failed('ENOENT', 'unlink', path)
     this.#nodes.set(path, null)

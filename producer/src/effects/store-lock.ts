@@ -1,6 +1,7 @@
 import * as fs from 'node:fs'
 import { createRequire } from 'node:module'
 import { isProcessAlive } from '@kim/cli-kit'
+import { everyStep, regardless } from './every-step.js'
 import { openFlags } from './file-system.js'
 
 /** What stands in the lock file, for people: the lock itself is the kernel's. */
@@ -14,7 +15,10 @@ export interface LockHolder {
 /** A lock this process holds. */
 export interface HeldLock {
   readonly held: true
-  /** False once the lock file was removed or replaced, so that another process could lock the new one. */
+  /**
+   * False once the lock file was removed or replaced, so that another process could lock the new one. Throws as node
+   * does where the path cannot be looked at: that says nothing about the lock.
+   */
   intact(): boolean
   release(): void
 }
@@ -63,8 +67,10 @@ function isAt(path: string, own: fs.Stats): boolean {
   try {
     const found = fs.lstatSync(path)
     return found.ino === own.ino && found.dev === own.dev
-  } catch {
-    return false
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code
+    if (code === 'ENOENT' || code === 'ENOTDIR') return false
+    throw error
   }
 }
 
@@ -114,18 +120,19 @@ export const kernelLock: StoreLock = {
         }
         writeHolder(fd, holder)
       } catch (error) {
-        fs.closeSync(fd)
+        regardless(() => fs.closeSync(fd))
         throw error
       }
       return {
         held: true,
         intact: () => isAt(path, own),
-        release: () => {
-          // A process may live on after it let go; it must not be taken for the next holder.
-          fs.ftruncateSync(fd, 0)
-          native.unlock(fd)
-          fs.closeSync(fd)
-        },
+        release: () =>
+          everyStep(
+            // A process may live on after it let go; it must not be taken for the next holder.
+            () => fs.ftruncateSync(fd, 0),
+            () => native.unlock(fd),
+            () => fs.closeSync(fd),
+          ),
       }
     }
   },

@@ -4,7 +4,8 @@ import type { HeldLock } from '../effects/store-lock.js'
 import type { ActiveSegment } from './active-segment.js'
 import { type BuiltRecord, CommitBuilder } from './commit-builder.js'
 import type { AppendOptions, Draft, Receipt } from './draft.js'
-import { failure, fenced, isNoSpace } from './failure.js'
+import { failure, isNoSpace } from './failure.js'
+import { requireLock } from './lock.js'
 import { Recovery } from './recover.js'
 import type { JournalState } from './state.js'
 import type { Store } from './store.js'
@@ -219,7 +220,7 @@ export class Appender {
     const { built, bytes } = builder
     if (built.length === 0) return
     const { switches } = this.#store
-    if (!this.#lock.intact()) throw fenced('the lock file of the store was removed or replaced')
+    requireLock(this.#lock, this.#store)
     this.#segment.fence(switches.skipLengthCheck !== true)
     try {
       this.#segment.write(bytes)

@@ -1,5 +1,6 @@
-import { dirname } from 'node:path'
-import type { KimError } from '@kim/manifest'
+import { basename, dirname, join } from 'node:path'
+import { type KimError, tempName } from '@kim/manifest'
+import { regardless } from '../effects/every-step.js'
 import { type FileStat, type FileSystem, openFlags } from '../effects/file-system.js'
 import { damaged, foreignOwner, noSpace, syncFailed, systemCode, toFailure, unsafe } from './failure.js'
 import type { Log } from './log.js'
@@ -7,6 +8,16 @@ import type { Switches } from './switches.js'
 
 /** Bytes of one read. */
 const READ_CHUNK_BYTES: number = 256 * 1024
+
+/** What systems answer where files have one name only: FAT, some network disks, and exFAT on Windows (EISDIR). */
+const NO_LINKS: ReadonlySet<string> = new Set([
+  'EPERM',
+  'ENOTSUP',
+  'EOPNOTSUPP',
+  'ENOSYS',
+  'EMLINK',
+  'EISDIR',
+])
 
 const FILE_MODE = 0o600
 const DIRECTORY_MODE = 0o700
@@ -289,7 +300,7 @@ export class Disk {
       this.write(fd, bytes, temp)
       this.rename(temp, target)
     } catch (error) {
-      this.removeNow(temp)
+      regardless(() => this.removeNow(temp))
       throw error
     } finally {
       this.close(fd)
@@ -304,7 +315,41 @@ export class Disk {
     }
   }
 
-  /** Moves a file to another directory, durably in both. */
+  /**
+   * Moves a file of the journal to another directory so that its bytes stand in at least one place, also after a loss
+   * of power on a file system that makes two changes of a rename (RC-17).
+   */
+  archive(from: string, to: string): void {
+    if (!this.#link(from, to))
+      this.writeDurably(join(dirname(to), tempName(basename(to))), to, this.fileChunks(from))
+    this.syncDirectory(dirname(to))
+    this.removeNow(from)
+    this.syncDirectory(dirname(from))
+  }
+
+  /** True where both names are of one file afterwards; false where the bytes have to be copied. */
+  #link(from: string, to: string): boolean {
+    try {
+      this.#fs.linkSync(from, to)
+      return true
+    } catch (error) {
+      const code = systemCode(error)
+      if (code === 'EEXIST') return this.#isSameFile(from, to)
+      if (code !== undefined && NO_LINKS.has(code)) return false
+      throw toFailure(error, `link ${from} to ${to}`)
+    }
+  }
+
+  /** A move that did not finish leaves both names. */
+  #isSameFile(one: string, other: string): boolean {
+    const [a, b] = [this.look(one), this.look(other)]
+    return a !== undefined && b !== undefined && a.ino === b.ino && a.dev === b.dev
+  }
+
+  /**
+   * Moves what may be anything (a pipe, a directory, another user's file) out of the way. It is a rename, because a link
+   * to some of these cannot be made.
+   */
   move(from: string, to: string): void {
     this.rename(from, to)
     this.syncDirectory(dirname(to))

@@ -69,7 +69,7 @@ export function* runGc(store: Store, plan: GcPlan, options: GcOptions): Generato
     yield
   }
   for (const { path } of plan.checkpoints) {
-    disk.move(path, join(paths.archive, basename(path)))
+    disk.archive(path, join(paths.archive, basename(path)))
     report.checkpoints.push(basename(path))
     yield
   }
@@ -101,7 +101,7 @@ function* park(store: Store, source: SegmentSource, { gzip }: GcOptions): Genera
     return false
   }
   if (!gzip) {
-    disk.move(source.path, target(false))
+    disk.archive(source.path, target(false))
     return true
   }
   const packed: Buffer[] = []

@@ -1,4 +1,5 @@
 import { type Head, isSegmentFull, KimError, limits, seqRoom } from '@kim/manifest'
+import { everyStep, regardless } from '../effects/every-step.js'
 import { loopTurn, type Turn } from '../effects/turn.js'
 import type { Appender, Batch, Outcome } from './append.js'
 import { admit } from './door.js'
@@ -106,7 +107,7 @@ export function openJournal(options: JournalOptions): Journal {
   try {
     return new OpenJournal(session, options)
   } catch (error) {
-    closeSession(session)
+    regardless(() => closeSession(session))
     throw error
   }
 }
@@ -338,12 +339,13 @@ class OpenJournal implements Journal {
     if (!this.#isOpen) return
     this.#isOpen = false
     const { nextSeq, segment, failure: failed } = this.#appender
-    try {
-      if (failed === undefined && this.isSettled) this.#meta.write(nextSeq, segment.number)
-      this.#readBack.close()
-    } finally {
-      closeSession(this.#session)
-    }
+    everyStep(
+      () => {
+        if (failed === undefined && this.isSettled) this.#meta.write(nextSeq, segment.number)
+      },
+      () => this.#readBack.close(),
+      () => closeSession(this.#session),
+    )
   }
 }
 

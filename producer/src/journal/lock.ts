@@ -1,7 +1,8 @@
 import type { Clock } from '../effects/clock.js'
 import type { Host } from '../effects/host.js'
 import type { HeldLock, StoreLock } from '../effects/store-lock.js'
-import { failure, toFailure } from './failure.js'
+import { failure, fenced, toFailure } from './failure.js'
+import type { Store } from './store.js'
 
 /** Takes the store's lock for the life of this process, or says who has it. */
 export function lockStore(lock: StoreLock, path: string, store: string, host: Host, clock: Clock): HeldLock {
@@ -21,4 +22,24 @@ export function lockStore(lock: StoreLock, path: string, store: string, host: Ho
     `${who} holds the store ${store}`,
     'nothing was touched; stop that process, or give this one another --store',
   )
+}
+
+/** Throws unless the lock is held still: a path that cannot be looked at is a fault of the disk, not a lost lock. */
+export function requireLock(lock: HeldLock, { paths }: Store): void {
+  let isIntact: boolean
+  try {
+    isIntact = lock.intact()
+  } catch (error) {
+    throw toFailure(error, `look at the lock file ${paths.lock}`)
+  }
+  if (!isIntact) throw fenced('the lock file of the store was removed or replaced')
+}
+
+/** Gives the store's lock up. */
+export function letGo(lock: HeldLock, { paths }: Store): void {
+  try {
+    lock.release()
+  } catch (error) {
+    throw toFailure(error, `let go of ${paths.lock}`)
+  }
 }

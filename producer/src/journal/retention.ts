@@ -45,7 +45,8 @@ function pinOf({ state, view }: RetentionView, persona: string): number {
 
 /**
  * Above this id a persona's messages are still to be counted: a cap silences them and was not announced yet. Its
- * record keeps the `cursor` that the cap began at until then.
+ * record keeps the `cursor` that the cap began at until then. If that is what silences, the walk of a first contact is
+ * open, and all messages count.
  */
 function capOf({ state, view }: RetentionView, persona: string): number {
   const entity = state.find('persona', persona)
@@ -53,7 +54,7 @@ function capOf({ state, view }: RetentionView, persona: string): number {
     (entity === undefined ? undefined : view(entity).payload) ?? {}
   if (silent_to === undefined || silent_to === seeded || silent_to === capped_to)
     return Number.POSITIVE_INFINITY
-  return isCount(cursor) ? cursor : Number.NEGATIVE_INFINITY
+  return isCount(cursor) && cursor !== silent_to ? cursor : Number.NEGATIVE_INFINITY
 }
 
 /** The messages of one persona that may go, lowest id first. */

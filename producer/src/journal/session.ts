@@ -1,11 +1,12 @@
 import { storePaths } from '@kim/manifest'
 import { systemClock } from '../effects/clock.js'
+import { everyStep, regardless } from '../effects/every-step.js'
 import { nodeFileSystem } from '../effects/file-system.js'
 import { currentHost } from '../effects/host.js'
 import { systemRandom } from '../effects/random.js'
 import { type HeldLock, kernelLock } from '../effects/store-lock.js'
 import { Disk } from './file-ops.js'
-import { lockStore } from './lock.js'
+import { letGo, lockStore } from './lock.js'
 import { type Opened, openStore } from './open.js'
 import type { JournalOptions } from './options.js'
 import { finishRedactions } from './redact-finish.js'
@@ -51,7 +52,7 @@ export function openSession(options: JournalOptions): Session {
   try {
     return enterStore(store, lock, options)
   } catch (error) {
-    lock.release()
+    regardless(() => lock.release())
     throw error
   }
 }
@@ -64,7 +65,7 @@ export function enterStore(store: Store, lock: HeldLock, options: JournalOptions
     const { boundary } = opened
     if (!finishRedactions({ ...session, boundary })) return session
   } catch (error) {
-    opened.appender.close()
+    regardless(() => opened.appender.close())
     throw error
   }
   // Files were replaced, so whatever was derived from them is derived anew.
@@ -88,11 +89,10 @@ function enterOnce(store: Store, lock: HeldLock, options: JournalOptions, mends:
 }
 
 /** Lets go of a store. */
-export function closeSession({ lock, opened, upkeep }: Session): void {
-  try {
-    upkeep.abandon()
-    opened.appender.close()
-  } finally {
-    lock.release()
-  }
+export function closeSession({ store, lock, opened, upkeep }: Session): void {
+  everyStep(
+    () => upkeep.abandon(),
+    () => opened.appender.close(),
+    () => letGo(lock, store),
+  )
 }

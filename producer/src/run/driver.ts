@@ -261,8 +261,9 @@ export class Driver {
     }
   }
 
+  /** A journal that failed says why: what refuses afterwards says only that it did. */
   #fail(error: unknown): void {
-    if (!this.#isEnded) this.#end({ kind: 'failed', error })
+    if (!this.#isEnded) this.#end({ kind: 'failed', error: this.#parts.journal.failure ?? error })
   }
 
   #end(ending: Ending): void {

@@ -120,6 +120,13 @@ function sinkFamilies({ sinks }: ServiceStatus): Family[] {
       'The sink takes what it is given.',
       each(({ state }) => Number(state === 'working')),
     ),
+    counter(
+      'kim_sink_skipped_total',
+      'Events that a sink skipped after their tries.',
+      sinks.flatMap(({ sink, skipped }) =>
+        Object.entries(skipped).map(([wake_class, value]) => ({ labels: { sink, wake_class }, value })),
+      ),
+    ),
     counter('kim_gap_total', 'Runs of records that were gone before a sink had them.', by('reason', gaps)),
   ]
 }

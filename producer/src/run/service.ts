@@ -16,6 +16,7 @@ import { startedNote, stoppedNote } from './life-notes.js'
 import { Meters } from './meters.js'
 import { metricsText } from './metrics.js'
 import type { RunLog } from './run-log.js'
+import { Shutdown } from './shutdown.js'
 import { personaLine, type ServiceStatus } from './status.js'
 import { StatusFile } from './status-file.js'
 import type { Supervisor } from './supervisor.js'
@@ -38,8 +39,10 @@ export interface ServiceParts {
   readonly host?: Host | undefined
   /** How the control socket is opened; undefined: there is none. */
   readonly openControl?: OpenControl | undefined
+  /** Comes first of all at an end, before any step of it. */
+  readonly onEnd?: ((ending: Ending) => void) | undefined
   /** What is to come to its end while the store is still ours. */
-  readonly finish?: ((ending: Ending) => Promise<void>) | undefined
+  readonly finish?: (() => Promise<void>) | undefined
 }
 
 /** How often `run/health.json` and `run/metrics.prom` are replaced. */
@@ -102,14 +105,23 @@ export class Service {
       this.#parts.supervisor?.ready(`${this.#parts.source.base} → ${this.#parts.storeDir}`)
     })
     const ending = await this.#driver.ended
-    this.#parts.supervisor?.stopping()
+    this.#parts.onEnd?.(ending)
+    return await this.#shutDown(new Shutdown(ending, this.#parts.log))
+  }
+
+  async #shutDown(shutdown: Shutdown): Promise<Ending> {
+    const { journal, source, supervisor, finish } = this.#parts
+    await shutdown.step('tell the supervisor', () => supervisor?.stopping())
     this.#stopBeat()
-    this.#control?.close()
-    await this.#parts.finish?.(ending)
+    await shutdown.step('close the control socket', () => this.#control?.close())
+    await shutdown.step('close the sinks', () => finish?.())
     // While the store is still ours: the next producer's file is not to be overwritten.
-    this.#tell({ ...this.status(), state: 'stopped', reason: reasonOf(ending) })
-    this.#close()
-    return ending
+    await shutdown.step('write the last status', () => {
+      this.#tell({ ...this.status(), state: 'stopped', reason: reasonOf(shutdown.ending) })
+    })
+    await shutdown.step('close the connections', () => source.close())
+    await shutdown.step('close the journal', () => journal.close())
+    return shutdown.ending
   }
 
   /** A clean end; nothing happens at a second one. */
@@ -222,12 +234,6 @@ export class Service {
       message: `kim ${version} writes ${store} from ${source}`,
       fields: { version, pid, store, source, dialect, head_seq, personas: personas.length },
     })
-  }
-
-  #close(): void {
-    const { journal, source } = this.#parts
-    source.close()
-    journal.close()
   }
 }
 

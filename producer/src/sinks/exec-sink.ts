@@ -12,6 +12,7 @@ const OUTPUT_BYTES_MAX = 2000
 export class ExecSink implements Sink {
   readonly name = 'exec-per-event'
   readonly batchMax = 1
+  readonly judgesEvents = true
   readonly names: undefined = undefined
   readonly #command: string
   readonly #env: Environment

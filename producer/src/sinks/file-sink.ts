@@ -1,4 +1,5 @@
 import { type MonitorEvent, monitorLine } from '@kim/observer-sdk'
+import { everyStep } from '../effects/every-step.js'
 import { EventFile, type EventFileParts } from './event-file.js'
 import { FileNames } from './file-names.js'
 import type { Delivery, Sink } from './sink.js'
@@ -13,6 +14,7 @@ const OPEN_MAX = 64
 export class FileSink implements Sink {
   readonly name: string
   readonly batchMax: number = BATCH_MAX
+  readonly judgesEvents = false
   readonly names: FileNames | undefined
   readonly #path: string
   readonly #parts: EventFileParts
@@ -56,8 +58,9 @@ export class FileSink implements Sink {
   }
 
   close(): void {
-    for (const file of this.#files.values()) file.close()
+    const files = [...this.#files.values()]
     this.#files.clear()
+    everyStep(...files.map(file => () => file.close()))
   }
 
   #file(lane: string): EventFile {

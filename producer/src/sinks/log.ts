@@ -1,7 +1,7 @@
 import type { LogEntry } from '../journal/log.js'
 
 /** A line about a sink: what the journal can say, and whose events it is about. */
-interface SinkEntry extends LogEntry {
+export interface SinkEntry extends LogEntry {
   readonly persona?: string | undefined
   readonly fields?: Readonly<Record<string, string | number | boolean>> | undefined
 }

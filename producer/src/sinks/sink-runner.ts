@@ -1,4 +1,4 @@
-import { isNews, type ReadRecord } from '@kim/manifest'
+import { deliveryTriesOf, isNews, type ReadRecord } from '@kim/manifest'
 import {
   type Change,
   type JournalFacts,
@@ -15,8 +15,10 @@ import { Lanes, type Parcel } from './lanes.js'
 import type { Ledger, Progress } from './ledger.js'
 import type { SinkLog } from './log.js'
 import type { Place } from './place.js'
-import type { Sink } from './sink.js'
+import type { Delivery, Sink } from './sink.js'
+import { failingLine, startedLine, workingLine } from './sink-lines.js'
 import { progressOf, type SinkStatus } from './sink-status.js'
+import { Skips } from './skips.js'
 import { Troubles } from './troubles.js'
 
 /** What the sinks of one process share. */
@@ -41,7 +43,8 @@ const AGAIN_MS = 1000
 
 /**
  * Follows the journal for one sink, at that sink's pace. What stands in the way of a lane is said once, tried again
- * with back-off and caught up with in order, while the journal, other sinks and other lanes go on (KS-72).
+ * with back-off and caught up with in order, while the journal, other sinks and other lanes go on. An event that is
+ * no mail is skipped after its tries, so that it cannot hold mail for good (KS-72).
  */
 export class SinkRunner {
   readonly #sink: Sink
@@ -61,6 +64,7 @@ export class SinkRunner {
   #mustReopen = false
   #beatEvents: readonly MonitorEvent[] = []
   readonly #gaps: Record<string, number> = {}
+  readonly #skips: Skips
   /** When nothing was waiting for this sink, as far as anybody looked. */
   #idleMs: number
 
@@ -80,6 +84,7 @@ export class SinkRunner {
     this.#lanes = new Lanes(progress.passed, progress.held)
     this.#bell = new Bell(around.timers)
     this.#troubles = new Troubles(sink.name, around.log)
+    this.#skips = new Skips(sink.name, around.clock, around.log)
     this.#passedOver = isNew ? 0 : undefined
     this.#beginSeq = progress.passed.seq
     this.#savedSeq = progress.passed.seq
@@ -104,6 +109,7 @@ export class SinkRunner {
       why: this.#troubles.why,
       lag_ms: nowMs - this.#idleMs,
       gaps: { ...this.#gaps },
+      skipped: this.#skips.counts,
       ...progress,
     }
   }
@@ -138,7 +144,7 @@ export class SinkRunner {
         this.#troubles.over('reader')
       } catch (error) {
         this.#troubles.begin('reader', error instanceof Error ? error.message : String(error))
-        await this.#bell.sleep(AGAIN_MS)
+        if (!this.#isEnded) await this.#bell.sleep(AGAIN_MS)
       }
     }
   }
@@ -286,39 +292,45 @@ export class SinkRunner {
       const last = batch[taken - 1]
       if (last !== undefined) this.#lanes.took(lane, last.place)
       const next = batch[taken]
-      if (failure !== undefined && next !== undefined) this.#refused(lane, next, failure)
-      if (taken > 0) this.#save()
-      if (next !== undefined && (taken === 0 || failure !== undefined)) return
-      from += taken
+      const isSkipped = failure !== undefined && next !== undefined && this.#refused(lane, next, failure)
+      if (isSkipped) this.#lanes.took(lane, next.place)
+      if (taken > 0 || isSkipped) this.#save()
+      if (next !== undefined && !isSkipped && (taken === 0 || failure !== undefined)) return
+      from += taken + (isSkipped ? 1 : 0)
     }
   }
 
-  async #hand(lane: string, parcels: readonly Parcel[]): ReturnType<Sink['deliver']> {
+  #hand(lane: string, parcels: readonly Parcel[]): Promise<Delivery> {
+    return this.#tell(
+      lane,
+      parcels.map(({ event }) => event),
+    )
+  }
+
+  async #tell(lane: string, events: readonly MonitorEvent[]): Promise<Delivery> {
     try {
-      return await this.#sink.deliver(
-        lane,
-        parcels.map(({ event }) => event),
-        this.#end.signal,
-      )
+      return await this.#sink.deliver(lane, events, this.#end.signal)
     } catch (error) {
       return { taken: 0, failure: error instanceof Error ? error.message : String(error) }
     }
   }
 
-  #refused(lane: string, parcel: Parcel, failure: string): void {
+  /** Holds a lane at an event that it refused; true if that was the event's last try, so that it is skipped. */
+  #refused(lane: string, parcel: Parcel, failure: string): boolean {
+    const { name, judgesEvents } = this.#sink
+    const { event } = parcel
+    const triesMax = judgesEvents ? deliveryTriesOf(event.event) : Number.POSITIVE_INFINITY
+    const tries = (this.#lanes.blockOf(lane)?.tries ?? 0) + 1
+    if (tries >= triesMax) {
+      this.#skips.add({ event, lane, tries, why: failure })
+      return true
+    }
     const isNewTrouble = this.#lanes.refused(lane, parcel, this.#around.clock.monoMs(), failure)
-    if (!isNewTrouble) return
+    if (!isNewTrouble) return false
     // With why: it is asked for when nothing runs any more.
     this.#save()
-    const { name } = this.#sink
-    this.#around.log({
-      level: 'warn',
-      code: 'sink_failing',
-      message: `${name}: ${failure}`,
-      hint: 'the journal goes on; the event is kept and comes again, and what follows it comes after it',
-      ...(lane === '' ? {} : { persona: lane }),
-      fields: { sink: name, event_id: parcel.event.event_id },
-    })
+    this.#around.log(failingLine({ sink: name, lane }, event.event_id, failure, triesMax))
+    return false
   }
 
   /** Tries the lanes whose time has come; one that takes its event again catches up from there. */
@@ -326,22 +338,13 @@ export class SinkRunner {
     for (const [lane, { parcel, tries, sinceMs }] of this.#lanes.due(this.#around.clock.monoMs())) {
       const { taken, failure } = await this.#hand(lane, [parcel])
       if (this.#isEnded && taken === 0) return
-      if (taken === 0) {
-        this.#refused(lane, parcel, failure ?? '')
-        continue
-      }
+      if (taken === 0 && !this.#refused(lane, parcel, failure ?? '')) continue
       this.#lanes.freed(lane)
       this.#save()
       this.#mustReopen = true
-      const { name } = this.#sink
+      if (taken === 0) continue
       const seconds = Math.round((this.#around.clock.monoMs() - sinceMs) / 1000)
-      this.#around.log({
-        level: 'info',
-        code: 'sink_working',
-        message: `${name}: takes events again after ${seconds} s`,
-        ...(lane === '' ? {} : { persona: lane }),
-        fields: { sink: name, seconds, tries },
-      })
+      this.#around.log(workingLine({ sink: this.#sink.name, lane }, seconds, tries))
     }
   }
 
@@ -360,9 +363,12 @@ export class SinkRunner {
     for (const [lane, beats] of byLane) {
       for (let from = 0; from < beats.length && !this.#isEnded; ) {
         const batch = beats.slice(from, from + this.#sink.batchMax)
-        const { taken } = await this.#sink.deliver(lane, batch, this.#end.signal).catch(() => ({ taken: 0 }))
-        if (taken === 0) break
-        from += taken
+        const { taken, failure } = await this.#tell(lane, batch)
+        const event = batch[taken]
+        const isSkipped = this.#sink.judgesEvents && failure !== undefined && event !== undefined
+        if (isSkipped) this.#skips.add({ event, lane, tries: 1, why: failure })
+        else if (taken === 0) break
+        from += taken + (isSkipped ? 1 : 0)
       }
     }
   }
@@ -388,12 +394,6 @@ export class SinkRunner {
     if (this.#passedOver === undefined) return
     const count = this.#passedOver
     this.#passedOver = undefined
-    const { name } = this.#sink
-    this.#around.log({
-      level: 'info',
-      code: 'sink_started',
-      message: `${name}: begins at the head; ${count} events that stood there are passed over`,
-      fields: { sink: name, passed_over: count },
-    })
+    this.#around.log(startedLine(this.#sink.name, count))
   }
 }

@@ -31,6 +31,8 @@ export type SinkStatus = {
   readonly lag_ms: number
   /** Runs of records that were gone before they could be delivered, by reason. */
   readonly gaps: Readonly<Record<string, number>>
+  /** Events that were skipped after their tries, by wake class, since this process began (KS-72). */
+  readonly skipped: Readonly<Record<string, number>>
   /** How many lanes are held. */
   readonly held: number
   /** Those of them that are furthest behind. */

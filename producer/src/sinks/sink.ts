@@ -16,6 +16,11 @@ export interface Sink {
   /** So many events are handed to it at a time; what it took of them is made durable after each time. */
   readonly batchMax: number
   /**
+   * True where a failed delivery is a judgement on that event, which is skipped after its tries (KS-72). A file that
+   * takes nothing judges no event: it would take no later one either.
+   */
+  readonly judgesEvents: boolean
+  /**
    * Events of one lane wait for each other, and those of two never do: what is in the way of one file is not in the
    * way of another. A sink with a single place has a single lane, ''.
    */

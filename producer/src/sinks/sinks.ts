@@ -1,4 +1,5 @@
 import type { MonitorEvent } from '@kim/observer-sdk'
+import { everyEnd } from '../effects/every-step.js'
 import type { Disk } from '../journal/file-ops.js'
 import { Heartbeats, type Watched } from './heartbeats.js'
 import { Ledger } from './ledger.js'
@@ -74,7 +75,7 @@ export class Sinks {
     while (isOnItsWay() && around.clock.monoMs() < untilMs) {
       await new Promise<void>(resolve => void around.timers.after(LOOK_MS, resolve))
     }
-    await Promise.all(this.#runners.map(runner => runner.close()))
+    await everyEnd(this.#runners.map(runner => runner.close()))
   }
 
   #beat(events: readonly MonitorEvent[]): void {
@@ -107,7 +108,7 @@ export class Sinks {
 }
 
 function offStatus(identity: string, why: string): SinkStatus {
-  const nothing = { seq: null, behind: null, lag_ms: 0, gaps: {}, held: 0, lanes: [] }
+  const nothing = { seq: null, behind: null, lag_ms: 0, gaps: {}, skipped: {}, held: 0, lanes: [] }
   return { sink: sinkKind(identity), identity, state: 'off', why, ...nothing }
 }
 

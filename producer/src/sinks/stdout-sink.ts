@@ -15,6 +15,7 @@ const STDOUT = 1
 export class StdoutSink implements Sink {
   readonly name = 'stdout-jsonl'
   readonly batchMax: number = BATCH_MAX
+  readonly judgesEvents = false
   readonly names: undefined = undefined
   readonly #stream: NodeJS.WritableStream
   readonly #file: StdoutFile | undefined

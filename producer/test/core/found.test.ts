@@ -10,7 +10,7 @@ t.test('unread walk - a page of an older one is not taken for the new one (KS-58
   const desk = new HiveDesk(
     t,
     { fastPath: true, resyncEvery: 1 },
-    { page: () => whole([5, 6, 7]), counts },
+    { page: () => whole([5, 6, 7]), counts, token: 'c1' },
   ).settle()
   desk.script.page = ({ unreadOnly }) => (unreadOnly === true ? undefined : whole([5, 6, 7]))
   desk.pass(2000)

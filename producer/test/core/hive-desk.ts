@@ -63,10 +63,13 @@ export function entry(persona: string, more: Partial<DirectoryEntry> = {}): Dire
   return { persona, memoryCount: 3, readCount: 1, isRetired: false, isWriteOnly: false, ...more }
 }
 
+/** How many messages of an inbox are unread, and how many of these are urgent; undefined: nothing is said of that. */
+type CountLike = number | readonly [unread: number, urgent: number | undefined]
+
 /** What the server answers to one kind of request; `undefined` leaves it hanging. */
 export interface Script {
   page: (query: PageQuery) => Page | Failure | undefined
-  counts: () => { readonly [persona: string]: number | readonly [number, number] } | Failure | undefined
+  counts: () => { readonly [persona: string]: CountLike } | Failure | undefined
   directory: () => readonly (string | DirectoryEntry)[] | Failure | undefined
   /** The token the next counts come with. */
   token: string | undefined
@@ -251,10 +254,7 @@ export class HiveDesk {
   }
 }
 
-function countsOf(
-  table: Readonly<Record<string, number | readonly [number, number]>>,
-  cursor?: string,
-): Counts {
+function countsOf(table: Readonly<Record<string, CountLike>>, cursor?: string): Counts {
   const byPersona = new Map(
     Object.entries(table).map(([persona, count]) => {
       const [unread, unreadUrgent] = typeof count === 'number' ? [count, 0] : count

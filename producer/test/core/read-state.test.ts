@@ -53,7 +53,7 @@ t.test('read - a message that came after the request was sent is not (KS-58)', t
 })
 
 t.test('read - at a resync a covered walk over unread rows tells which (KS-58)', t => {
-  const one = desk(t, { resyncEvery: 1 })
+  const one = desk(t, { resyncEvery: 1 }, { token: 'c1' })
   one.script.page = ({ unreadOnly }) => (unreadOnly === true ? whole([6]) : whole([]))
   one.pass(2000)
   t.same(reads(one), [true, false])

@@ -18,7 +18,7 @@ const counted = (desk: HiveDesk): (string | undefined)[] =>
   desk.asked.flatMap(({ ask }) => (ask.kind === 'counts' ? [ask.query.cursor] : []))
 
 const fp = (t: Test, options = {}, script = {}): HiveDesk =>
-  new HiveDesk(t, { fastPath: true, ...options }, { page: () => whole([5]), ...script })
+  new HiveDesk(t, { fastPath: true, ...options }, { page: () => whole([5]), token: 'c1', ...script })
 
 t.test('without counts - every inbox every --poll-seconds, and no request for them (KS-55; F11)', t => {
   const desk = new HiveDesk(t).pass(3500)
@@ -125,13 +125,19 @@ t.test(
   'long poll - answers that bring nothing are spaced: two a second at most, then ever fewer (KS-53; F19, F7)',
   t => {
     let n = 0
-    const desk = fp(t, { waitSeconds: 3 }, { counts: () => ({}) })
+    const desk = fp(t, { waitSeconds: 3, pollSeconds: 60 }, { counts: () => ({}) })
     Object.defineProperty(desk.script, 'token', { get: () => `c${++n}` })
     desk.pass(20_000)
     t.same(times(desk, 'counts'), [0, 500, 1500, 3500, 7500, 12_500, 17_500])
     t.end()
   },
 )
+
+t.test('long poll - the pause is never longer than --poll-seconds (KS-53)', t => {
+  const desk = fp(t, { waitSeconds: 3, pollSeconds: 2 }, { counts: () => ({}) }).pass(8000)
+  t.same(times(desk, 'counts'), [0, 500, 1500, 3500, 5500, 7500])
+  t.end()
+})
 
 t.test('long poll - a new row resets the pause (KS-53)', t => {
   const desk = fp(t, { waitSeconds: 3 }, { counts: () => ({ argus: 1 }), token: 'c1' }).pass(4000)

@@ -1,6 +1,6 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { kernelLock } from '@kim/producer/internal'
 import t, { type Test } from 'tap'
@@ -52,4 +52,22 @@ t.test('lock - what an earlier holder wrote behind the first line says nothing',
   writeFileSync(path, `${JSON.stringify(own)}\nxxxx`)
   t.strictSame(kernelLock.acquire(path, own), { held: false, holder: own })
   if (held.held) held.release()
+})
+
+t.test('lock - one that cannot be looked at is not taken for lost, JF-86', async t => {
+  const path = lockPath(t)
+  const folder = dirname(path)
+  const held = kernelLock.acquire(path, own)
+  if (!held.held) throw new TypeError('it is free')
+  t.teardown(() => held.release())
+  t.ok(held.intact())
+  const away = `${folder}-away`
+  renameSync(folder, away)
+  t.teardown(() => rmSync(away, { recursive: true, force: true }))
+  t.notOk(held.intact(), 'nothing is there')
+  symlinkSync(folder, folder)
+  t.throws(() => held.intact(), { code: 'ELOOP' })
+  rmSync(folder)
+  writeFileSync(folder, '')
+  t.notOk(held.intact(), 'a file is in the way')
 })

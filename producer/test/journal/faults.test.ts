@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { KimError } from '@kim/manifest'
-import { retryDelayMs } from '@kim/producer/internal'
+import { retryDelayMs, type StoreLock } from '@kim/producer/internal'
 import t from 'tap'
 import { codeOf, message, messages, TestStore } from '../kit/store.js'
 
@@ -340,3 +340,37 @@ for (const between of ['roll', 'checkpoint', 'gc', 'upkeep', 'keyed', 'keyed, an
     },
   )
 }
+
+t.test('lock - a lock file that cannot be looked at names the fault, and is not lost (JF-86)', t => {
+  const store = new TestStore(t)
+  let fault: string | undefined
+  const look = (): boolean => {
+    if (fault === undefined) return true
+    throw Object.assign(new Error(`${fault}: i/o error, lstat`), { code: fault, syscall: 'lstat' })
+  }
+  const lock: StoreLock = { acquire: () => ({ held: true, intact: look, release: () => undefined }) }
+  const journal = store.open({ lock })
+  fault = 'EIO'
+  t.throws(() => journal.append([message(1)]), {
+    code: 'store_failed',
+    message: `cannot look at the lock file ${store.paths.lock}: EIO`,
+  })
+  t.match(journal.failure, { code: 'store_failed' }, 'and it is the end of this journal')
+  journal.close()
+  t.end()
+})
+
+t.test('close - a lock that cannot be given up is said, and what comes before it is done (CL-14)', t => {
+  const store = new TestStore(t)
+  const release = (): never => {
+    throw Object.assign(new Error('EIO: i/o error, ftruncate'), { code: 'EIO', syscall: 'ftruncate' })
+  }
+  const lock: StoreLock = { acquire: () => ({ held: true, intact: () => true, release }) }
+  const journal = store.open({ lock })
+  t.throws(() => journal.close(), {
+    code: 'store_failed',
+    message: `cannot let go of ${store.paths.lock}: EIO`,
+  })
+  t.ok(store.fs.count('closeSync', 'seg-') > 0, 'the segment is closed')
+  t.end()
+})

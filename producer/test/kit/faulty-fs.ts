@@ -97,6 +97,10 @@ export class FaultyFs {
         this.#meet('renameSync', to)
         real.renameSync(from, to)
       },
+      linkSync: (from, to) => {
+        this.#meet('linkSync', to)
+        real.linkSync(from, to)
+      },
       unlinkSync: path => {
         this.#meet('unlinkSync', path)
         real.unlinkSync(path)

@@ -17,6 +17,7 @@ const sink: SinkStatus = {
   behind: 12,
   lag_ms: 1500,
   gaps: { archived: 1 },
+  skipped: { liveness: 3 },
   held: 1,
   lanes: [{ lane: 'river', seq: 30, why: 'the disk is full', tries: 3, for_ms: 1500 }],
 }
@@ -118,6 +119,7 @@ t.test('CL-53 metrics - say what was measured', async t => {
     'kim_sink_held_lanes{sink="events-file-template"} 1',
     'kim_sink_up{sink="events-file-template"} 0',
     'kim_gap_total{reason="archived"} 1',
+    'kim_sink_skipped_total{sink="events-file-template",wake_class="liveness"} 3',
     'kim_unread{persona="river \\"the\\nfirst\\"\\\\"} 2',
   ]) {
     t.ok(found.split('\n').includes(line), line)

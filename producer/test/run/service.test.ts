@@ -4,6 +4,7 @@ import {
   type ControlVerbs,
   type CoreStatus,
   type Host,
+  type Journal,
   type RunEntry,
   Service,
   type ServiceParts,
@@ -27,10 +28,13 @@ class Bench {
   readonly logged: RunEntry[] = []
   readonly service: Service
 
-  constructor(t: Test, openControl?: ServiceParts['openControl']) {
+  readonly journal: Journal
+
+  constructor(t: Test, openControl?: ServiceParts['openControl'], more: Partial<ServiceParts> = {}) {
     this.store = new TestStore(t)
     this.loop = new HandLoop(this.store.clock)
     const journal = this.store.open()
+    this.journal = journal
     t.teardown(() => journal.close())
     this.service = new Service({
       storeDir: this.store.dir,
@@ -44,6 +48,7 @@ class Bench {
       timers: this.loop.timers,
       host,
       openControl,
+      ...more,
     })
   }
 
@@ -164,6 +169,67 @@ t.test('service - a full disk is told of, and ends when there is space', async t
     bench.logged.map(({ code }) => code),
     ['started', 'disk_full', 'disk_free'],
   )
+})
+
+/** What the system says of a disk that failed. */
+const brokenDisk = (call: string): Error =>
+  Object.assign(new Error(`EIO: i/o error, ${call}`), { code: 'EIO', syscall: call })
+
+t.test('CL-14 service - takes every step of an end, and the first fault is the reason', async t => {
+  const steps: string[] = []
+  const fail = (step: string): never => {
+    steps.push(step)
+    throw brokenDisk(step)
+  }
+  const bench = new Bench(t, async () => ({ close: () => fail('control') }), {
+    supervisor: {
+      ready: () => undefined,
+      alive: () => undefined,
+      stopping: () => void steps.push('supervisor'),
+    },
+    onEnd: () => void steps.push('end'),
+    finish: async () => fail('sinks'),
+  })
+  const running = bench.service.run()
+  await bench.loop.run()
+  bench.source.close = () => fail('source')
+  bench.service.stop('SIGTERM')
+  t.match(await running, {
+    kind: 'failed',
+    error: { code: 'store_failed', message: 'cannot close the control socket: EIO' },
+  })
+  t.same(steps, ['end', 'supervisor', 'control', 'sinks', 'source'])
+  t.match(bench.health(), { state: 'stopped', reason: 'cannot close the control socket: EIO' })
+  t.match(
+    bench.logged.filter(({ code }) => code === 'shutdown_step_failed'),
+    [{ message: 'cannot close the sinks: EIO' }, { message: 'cannot close the connections: EIO' }],
+  )
+  t.ok(bench.store.open().head.seq > 0, 'the store can be opened again at once')
+})
+
+t.test('CL-14 service - the fault that was the end stays the reason', async t => {
+  const bench = new Bench(t, async () => ({
+    close: () => {
+      throw brokenDisk('unlink')
+    },
+  }))
+  const running = bench.service.run()
+  await bench.loop.run()
+  bench.store.fs.break('fdatasyncSync', 'seg-', 'EIO')
+  bench.core.commits = [[message(1)]]
+  await bench.loop.advance(20_000)
+  t.match(await running, { kind: 'failed', error: { message: /cannot make .*seg-.* durable: EIO/ } })
+  t.match(bench.health(), { state: 'stopped', reason: /seg-.* durable: EIO/ })
+})
+
+t.test('CL-14 service - a journal that failed for somebody else says why, not that it is closed', async t => {
+  const bench = new Bench(t)
+  const running = bench.service.run()
+  await bench.loop.run()
+  bench.store.fs.break('fdatasyncSync', 'seg-', 'EIO')
+  t.throws(() => bench.journal.append([message(1)]), { code: 'store_failed' })
+  bench.service.stop('SIGTERM')
+  t.match(await running, { kind: 'failed', error: { message: /seg-.* durable: EIO/ } })
 })
 
 t.test('KS-84 service - SIGHUP reads the token again, and asks at once where it is another one', async t => {

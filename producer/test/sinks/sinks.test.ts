@@ -7,10 +7,11 @@ import {
   type Draft,
   type Journal,
   Ledger,
-  type LogEntry,
   type Sink,
+  type SinkEntry,
   Sinks,
   type SinksParts,
+  Skips,
 } from '@kim/producer/internal'
 import t, { type Test } from 'tap'
 import { message, TestStore } from '../kit/store.js'
@@ -26,11 +27,13 @@ class KeepingSink implements Sink {
   /** Why an event is refused; undefined if it is not. */
   refuse: (event: MonitorEvent) => string | undefined = () => undefined
   readonly batchMax: number
+  readonly judgesEvents: boolean
   readonly #hasLanes: boolean
 
-  constructor(batchMax = 10, hasLanes = true) {
+  constructor(batchMax = 10, hasLanes = true, judgesEvents = false) {
     this.batchMax = batchMax
     this.#hasLanes = hasLanes
+    this.judgesEvents = judgesEvents
   }
 
   laneOf(persona: string): string {
@@ -58,14 +61,14 @@ class KeepingSink implements Sink {
 
 interface World {
   readonly store: TestStore
-  readonly logged: LogEntry[]
+  readonly logged: SinkEntry[]
   open(journal: Journal, sink: Sink, more?: Partial<SinksParts>): Sinks
 }
 
 function world(t: Test): World {
   const store = new TestStore(t)
-  const logged: LogEntry[] = []
-  const log = (entry: LogEntry): void => void logged.push(entry)
+  const logged: SinkEntry[] = []
+  const log = (entry: SinkEntry): void => void logged.push(entry)
   const open = (journal: Journal, sink: Sink, more: Partial<SinksParts> = {}): Sinks => {
     const sinks = new Sinks({
       plans: [{ identity: 'keeping', make: () => sink }],
@@ -106,11 +109,17 @@ function news(persona: string, id: number): Draft {
   )
 }
 
+/** An event of river that is no mail. */
+function of(event: string): Draft {
+  const item = { item_type: 'alert', item_id: `river/${event}` }
+  return message(0, { agent: 'river', ...item, action: 'update', event }, { persona: 'river', cursor: 0 })
+}
+
 async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise(resolve => setTimeout(resolve, 5))
 }
 
-const codes = (logged: readonly LogEntry[], code: string): number =>
+const codes = (logged: readonly SinkEntry[], code: string): number =>
   logged.filter(entry => entry.code === code).length
 
 t.test('sinks - KS-73 one that never began takes the head, at once and for good', async t => {
@@ -331,6 +340,146 @@ for (const hasLanes of [true, false]) {
     },
   )
 }
+
+t.test('sinks - KS-72 a sign of life that a command refuses holds no mail', async t => {
+  const { store, logged, open } = world(t)
+  const journal = store.open()
+  t.teardown(() => journal.close())
+  const sink = new KeepingSink(1, false, true)
+  const tries: string[] = []
+  sink.refuse = ({ event }) => {
+    tries.push(event)
+    return event === 'new' ? undefined : 'exited with 1'
+  }
+  const sinks = open(journal, sink)
+  journal.append([of('armed'), news('river', 1), of('recovered'), news('river', 2), of('armed')])
+  await until(() => journal.head.seq === sinks.status()[0]?.seq)
+  t.same(sink.idsOf('river'), [1, 2])
+  t.same(tries, ['armed', 'new', 'recovered', 'new', 'armed'], 'each once')
+  t.match(sinks.status(), [{ state: 'working', held: 0, skipped: { liveness: 2, diagnostic: 1 } }])
+  await sinks.close()
+  t.match(
+    logged.filter(({ code }) => code === 'sink_skipped').map(({ fields }) => fields),
+    [
+      { event: 'armed', tries: 1, skipped: 1 },
+      { event: 'recovered', tries: 1, skipped: 1 },
+    ],
+    'one line for each kind',
+  )
+  t.equal(codes(logged, 'sink_failing'), 0)
+  const next = new KeepingSink(1, false, true)
+  const later = open(journal, next)
+  journal.append([news('river', 3)])
+  await until(() => next.given.length > 0)
+  await later.close()
+  t.same(next.idsOf('river'), [3], 'what was skipped does not come again')
+})
+
+t.test(
+  'sinks - KS-72 a diagnostic that a command refuses is tried 5 times, and mail until it is taken',
+  async t => {
+    const { store, logged, open } = world(t)
+    const journal = store.open()
+    t.teardown(() => journal.close())
+    const sink = new KeepingSink(1, false, true)
+    const tries: string[] = []
+    sink.refuse = ({ event, event_id }) => {
+      tries.push(event_id)
+      const isTaken = event === 'new' && tries.filter(id => id === event_id).length === 8
+      return isTaken ? undefined : 'exited with 1'
+    }
+    const sinks = open(journal, sink)
+    journal.append([of('alert'), of('never_heard_of'), news('river', 1)])
+    await until(() => sink.given.length === 1)
+    t.same(
+      [...new Set(tries)].map(id => [id.split(':')[1], tries.filter(one => one === id).length]),
+      [
+        ['alert', 5],
+        ['never_heard_of', 5],
+        ['new', 8],
+      ],
+    )
+    t.match(sinks.status(), [{ skipped: { diagnostic: 2 } }])
+    await sinks.close()
+    t.match(
+      logged.filter(({ code }) => code === 'sink_skipped').map(({ fields }) => fields),
+      [
+        { event: 'alert', tries: 5 },
+        { event: 'never_heard_of', tries: 5 },
+      ],
+    )
+  },
+)
+
+t.test('sinks - KS-72 a diagnostic that is taken at its last try is not skipped', async t => {
+  const { store, logged, open } = world(t)
+  const journal = store.open()
+  t.teardown(() => journal.close())
+  const sink = new KeepingSink(1, true, true)
+  let tries = 0
+  sink.refuse = ({ event }) => (event === 'alert' && ++tries < 5 ? 'exited with 1' : undefined)
+  const sinks = open(journal, sink)
+  journal.append([of('alert'), news('river', 1)])
+  await until(() => sink.given.length === 2)
+  t.same(
+    sink.given.map(({ event }) => event),
+    ['alert', 'new'],
+    'in order',
+  )
+  t.same(sinks.status()[0]?.skipped, {})
+  await sinks.close()
+  t.same([codes(logged, 'sink_skipped'), codes(logged, 'sink_working')], [0, 1])
+})
+
+t.test('sinks - KS-72 a place that takes nothing refuses no event', async t => {
+  const { store, logged, open } = world(t)
+  const journal = store.open()
+  t.teardown(() => journal.close())
+  const sink = new KeepingSink(10, false)
+  let tries = 0
+  sink.refuse = () => (++tries < 8 ? 'no space' : undefined)
+  const sinks = open(journal, sink)
+  journal.append([of('armed'), of('alert'), news('river', 1)])
+  await until(() => sink.given.length === 3)
+  await sinks.close()
+  t.same(
+    sink.given.map(({ event }) => event),
+    ['armed', 'alert', 'new'],
+    'all of them, in order',
+  )
+  t.equal(codes(logged, 'sink_skipped'), 0)
+})
+
+t.test('sinks - KS-87 what is skipped again is one line an hour, with the count', async t => {
+  const logged: SinkEntry[] = []
+  let nowMs = 0
+  const clock = { wallMs: () => nowMs, monoMs: () => nowMs }
+  const skips = new Skips('keeping', clock, entry => void logged.push(entry))
+  const beat = { event: 'heartbeat', wake_class: 'liveness' } as MonitorEvent
+  for (let minute = 0; minute <= 120; minute++) {
+    nowMs = minute * 60_000
+    skips.add({ event: beat, lane: '', tries: 1, why: 'exited with 1' })
+  }
+  t.same(
+    logged.map(({ fields }) => fields?.['skipped']),
+    [1, 61, 121],
+  )
+  t.same(skips.counts, { liveness: 121 })
+})
+
+t.test('sinks - KS-72 heartbeats that a command refuses keep no other heartbeat back', async t => {
+  const { store, open } = world(t)
+  const journal = store.open()
+  t.teardown(() => journal.close())
+  const sink = new KeepingSink(1, false, true)
+  sink.refuse = ({ persona }) => (persona === 'argus' ? 'exited with 1' : undefined)
+  const watched = ['argus', 'river'].map(persona => ({ persona, cursor: 4 }))
+  const sinks = open(journal, sink, { heartbeatMs: 1000, watched: () => watched })
+  await until(() => sink.given.length >= 2)
+  t.ok(sink.given.every(({ persona }) => persona === 'river'))
+  t.match(sinks.status(), [{ state: 'working', skipped: { liveness: Number } }])
+  await sinks.close()
+})
 
 t.test('sinks - what was passed is noted where nothing follows', async t => {
   const { store, open } = world(t)

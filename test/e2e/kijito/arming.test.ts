@@ -1,4 +1,4 @@
-import { complete, counts, FP, NF, row } from '../../kit/kijito/index.js'
+import { complete, counts, cut, FP, NF, row } from '../../kit/kijito/index.js'
 
 const range = (from: number, to: number): number[] =>
   Array.from({ length: to - from + 1 }, (_, at) => from + at)
@@ -186,6 +186,40 @@ row(
     await scene.tells('armed(5)')
     t.same(scene.story(), ['baseline_skipped', 'armed(5)'])
     t.same(scene.silent(), [5])
+  },
+)
+
+row(
+  'B12',
+  'first contact that was cut short, and passed by a bounded page, walks down to where it began (KS-94)',
+  { standing: { cursor: 72, isUnmet: true } },
+  async (t, scene) => {
+    scene.newest(cut(102, 110))
+    scene.walk(102, cut(80, 90, 101))
+    scene.walk(80, cut(71, 72, 73))
+    scene.start(NF)
+    await scene.tells('armed(110)')
+    await scene.polls(1)
+    t.same(scene.story(), ['baseline_skipped', 'armed(110)'])
+    t.match(scene.told('baseline_skipped'), { armed_at: 110, skipped: 7, id_range: [72, 110] })
+    t.match(scene.payload('persona', 'argus'), { floor: 72, cursor: 110 })
+    t.same(scene.silent(), [73, 80, 90, 101, 102, 110])
+  },
+)
+
+row(
+  'B12',
+  'and while that walk fails, later mail wakes (KS-25, KS-94)',
+  { standing: { cursor: 72, isUnmet: true } },
+  async (t, scene) => {
+    scene.newest(cut(102, 110), cut(102, 110, 111))
+    scene.walk(102, { status: 500 }, { status: 500 }, cut(71, 72, 73, 101))
+    scene.start(NF)
+    await scene.tells('cleared bounded-window')
+    t.same(scene.story(), [
+      ...['alert bounded-window', 'armed(110)', 'new 111', 'baseline_skipped', 'cleared bounded-window'],
+    ])
+    t.match(scene.told('baseline_skipped'), { armed_at: 110, skipped: 5, id_range: [72, 110] })
   },
 )
 

@@ -9,6 +9,13 @@ interface Bite extends Plant {
 
 const BITES: readonly Bite[] = [
   {
+    row: 'J10',
+    about: 'a sign of life that a command refuses holds the mail',
+    file: 'sinks/exec-sink.js',
+    from: 'judgesEvents = true',
+    to: 'judgesEvents = false',
+  },
+  {
     row: 'N3',
     about: 'mail is marked as read',
     file: 'source/open-source.js',
@@ -108,6 +115,7 @@ const SUITES: Readonly<Record<string, string>> = {
   E: 'liveness',
   F: 'fast-path',
   G: 'windows',
+  J: '../sinks/exec',
   K: 'personas',
   N: 'transport',
 }

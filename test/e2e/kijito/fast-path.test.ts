@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
+import { instant, perform } from '@kim/example-kijito-sim'
 import { complete, counts, FP, longPoll, NF, row, type Scene } from '../../kit/kijito/index.js'
 
 /** Polls happen for a reason, or not while a test lasts. */
@@ -18,7 +19,7 @@ async function pended(scene: Scene, count: number): Promise<void> {
 
 row('F1', 'an inbox nothing happens in is looked at now and then (KS-55)', { standing }, async (t, scene) => {
   scene.newest(complete(5))
-  scene.pending(counts({ argus: 1 }))
+  scene.pending(counts({ argus: 1 }, 'c1'))
   scene.start([...FP, '--resync-every', '3'])
   await scene.until('four polls', () => inboxes(scene) >= 4)
   t.ok(pendings(scene).length > inboxes(scene), `${pendings(scene).length} counts, ${inboxes(scene)} polls`)
@@ -26,7 +27,7 @@ row('F1', 'an inbox nothing happens in is looked at now and then (KS-55)', { sta
 
 row('F2', 'a risen count is followed by a poll (KS-54)', { standing }, async (t, scene) => {
   scene.newest(complete(5))
-  scene.pending(counts({ argus: 1 }))
+  scene.pending(counts({ argus: 1 }, 'c1'))
   scene.start([...FP, ...RARELY])
   await pended(scene, 4)
   t.ok(inboxes(scene) <= 2, 'no poll for a count that stays')
@@ -203,17 +204,51 @@ row(
 
 row(
   'F18',
-  'one read and one new leave the count as it is: the resync finds it (KS-55)',
+  'one read and one new leave the count and the token as they are: the resync finds it (KS-55)',
+  { standing },
+  async (_t, scene) => {
+    scene.newest(complete(5))
+    scene.pending(counts({ argus: 1 }, 'c1'))
+    scene.start([...FP, '--resync-every', '4'])
+    await pended(scene, 3)
+    scene.clear()
+    scene.newest(complete(5, 6))
+    scene.pending(counts({ argus: 1 }, 'c1'))
+    await scene.tells('new 6')
+  },
+)
+
+row(
+  'F18',
+  'without a token, an inbox with unread mail is polled at the interval (KS-54)',
   { standing },
   async (_t, scene) => {
     scene.newest(complete(5))
     scene.pending(counts({ argus: 1 }))
-    scene.start([...FP, '--resync-every', '4'])
+    scene.start([...FP, ...RARELY])
     await pended(scene, 3)
     scene.clear()
     scene.newest(complete(5, 6))
     scene.pending(counts({ argus: 1 }))
     await scene.tells('new 6')
+  },
+)
+
+row(
+  'F18',
+  'on the local dialect, mail that came as other mail was read is found at the interval (KS-54)',
+  { settings: { dialect: 'local' } },
+  async (t, scene) => {
+    scene.start([...FP, ...RARELY, '--dialect', 'local'])
+    await scene.tells('armed(0)')
+    const first = scene.send('argus')
+    await scene.tells(`new ${first}`)
+    // One turn of the server's loop: no answer can come between the two.
+    perform(scene.kijito, { do: 'read', persona: 'argus' }, instant())
+    const second = scene.send('argus', 'river', { urgent: true })
+    await scene.tells(`new ${second}`)
+    await scene.until('it was read', () => scene.payload('message', `argus/${first}`)?.['read'] === true)
+    t.same(scene.story(), ['armed(0)', `new ${first}`, `new ${second}`])
   },
 )
 

@@ -217,7 +217,43 @@ row(
     t.match(said(producer.stderr, 'sink_failing'), [{ msg: /exited with 127/ }])
     writeFileSync(command, `#!/bin/sh\n${NOTE} >> ${out}\n`, { mode: 0o700 })
     await notes(scene, out, 'new 5')
-    t.same(noted(out), ['armed 4', 'new 5'])
+    t.same(noted(out), ['new 5'], 'the sign of life was tried once')
+  },
+)
+
+row(
+  'KS-72 refused',
+  'a command that handles mail alone, and fails for all else, gets the mail',
+  { standing: { cursor: 4 } },
+  async (t, scene) => {
+    const wake = join(scene.home, 'wake')
+    scene.newest(complete(4, 5))
+    const command = `[ "$KIJITOMON_EVENT" = new ] && echo "$KIJITOMON_ID" >> ${wake}`
+    const producer = scene.start([...NF, '--heartbeat', '1', ...exec(command)])
+    await notes(scene, wake, '5')
+    scene.newest(complete(4, 5, 6))
+    await notes(scene, wake, '6')
+    await scene.until('a heartbeat is skipped', () => said(producer.stderr, 'sink_skipped').length > 1)
+    t.same(noted(wake), ['5', '6'])
+    t.match(said(producer.stderr, 'sink_skipped'), [
+      {
+        level: 'warn',
+        event: 'armed',
+        tries: 1,
+        skipped: 1,
+        msg: /exited with 1; armed is skipped after one try/,
+      },
+      { event: 'heartbeat', tries: 1, skipped: 1 },
+    ])
+    t.same(said(producer.stderr, 'sink_failing'), [])
+    t.equal(await producer.stop(), 0)
+    const health = JSON.parse(readFileSync(join(scene.store, 'run', 'health.json'), 'utf8')) as {
+      sinks: { state: string; skipped: { liveness: number } }[]
+    }
+    t.match(health.sinks, [{ state: 'working', held: 0 }])
+    t.ok((health.sinks[0]?.skipped.liveness ?? 0) >= 2)
+    const metrics = readFileSync(join(scene.store, 'run', 'metrics.prom'), 'utf8')
+    t.match(metrics, /^kim_sink_skipped_total\{sink="exec-per-event",wake_class="liveness"\} [1-9]/m)
   },
 )
 
@@ -242,12 +278,13 @@ row(
 row(
   'KS-74 KS-87 missing',
   'a command that is not there is told as that, once for all its tries',
-  {},
+  { standing: { cursor: 4 } },
   async (t, scene) => {
     const out = join(scene.home, 'out')
     const command = join(scene.home, 'missing')
-    scene.newest(complete(4))
-    const producer = scene.start([...NF, ...exec(`echo tried >> ${out}; ${command}`)])
+    scene.newest(complete(4, 5))
+    const isMail = 'test "$KIJITOMON_EVENT" = new || exit 0'
+    const producer = scene.start([...NF, ...exec(`${isMail}; echo tried >> ${out}; ${command}`)])
     const tries = (): number => (existsSync(out) ? readFileSync(out, 'utf8').split('\n').length - 1 : 0)
     await scene.until('it was tried again', () => tries() >= 3)
     t.match(said(producer.stderr, 'sink_failing'), [

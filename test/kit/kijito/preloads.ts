@@ -71,3 +71,83 @@ export function closedDirectory(directory: string, flag: string, code: 'EACCES' 
     syncBuiltinESMExports()
   `)
 }
+
+/** Connections to a port go to another one: a store names its server by a port that a test cannot have. */
+export function portInstead(port: number, other: number): Preload {
+  return preload(`
+    import net from 'node:net'
+    import { syncBuiltinESMExports } from 'node:module'
+    const { connect } = net
+    net.connect = (way, ...rest) => connect(way.port === ${port} ? { ...way, port: ${other} } : way, ...rest)
+    syncBuiltinESMExports()
+  `)
+}
+
+/** Which calls of the file system fail with EIO, from when on they are counted, and how many of them. */
+export interface FailingCalls {
+  /** Calls about paths below it count; calls about others go on. */
+  readonly directory: string
+  /** `SIGTERM`: from that signal on. `sync`: from the first sync of a segment while a file stands at `flag`; that one fails too. */
+  readonly since: 'SIGTERM' | 'sync'
+  readonly flag: string
+  /** The first call that fails, from 1; 0 for none. */
+  readonly at: number
+  /** True: all later ones fail too. */
+  readonly lasts: boolean
+}
+
+/** A disk that fails while a process ends; its last line on stderr says how many calls there were. */
+export function failingCalls({ directory, since, flag, at, lasts }: FailingCalls): Preload {
+  return preload(`
+    import fs from 'node:fs'
+    import { syncBuiltinESMExports } from 'node:module'
+    const { writeSync, existsSync } = fs
+    const home = ${JSON.stringify(directory)}
+    const paths = new Map()
+    let isEnding = false
+    let calls = 0
+    const failure = (name, path) => Object.assign(new Error('EIO: i/o error, ' + name + ' ' + path), { code: 'EIO', errno: -5, syscall: name, path })
+    const counts = path => {
+      if (!isEnding || !String(path).startsWith(home)) return false
+      calls++
+      return ${at} !== 0 && (calls === ${at} || (${lasts} && calls > ${at}))
+    }
+    const byPath = ['openSync', 'lstatSync', 'statSync', 'readdirSync', 'readFileSync', 'writeFileSync', 'mkdirSync', 'renameSync',
+      'unlinkSync', 'rmSync', 'rmdirSync', 'chmodSync', 'utimesSync', 'realpathSync', 'accessSync']
+    const byFd = ['closeSync', 'writeSync', 'readSync', 'fdatasyncSync', 'fsyncSync', 'fstatSync', 'ftruncateSync', 'fchmodSync']
+    for (const name of byPath) {
+      const real = fs[name]
+      fs[name] = Object.assign((path, ...rest) => {
+        if (counts(path)) throw failure(name, path)
+        const value = real(path, ...rest)
+        if (name === 'openSync') paths.set(value, String(path))
+        return value
+      }, real)
+    }
+    for (const name of byFd) {
+      const real = fs[name]
+      fs[name] = (fd, ...rest) => {
+        const path = paths.get(fd) ?? ''
+        // A failed close closes all the same.
+        const value = name === 'closeSync' ? real(fd, ...rest) : undefined
+        if (name === 'closeSync') paths.delete(fd)
+        if (${since === 'sync'} && name === 'fdatasyncSync' && path.includes('/seg-') && !isEnding && existsSync(${JSON.stringify(flag)})) {
+          isEnding = true
+          throw failure(name, path)
+        }
+        if (counts(path)) throw failure(name, path)
+        return name === 'closeSync' ? value : real(fd, ...rest)
+      }
+    }
+    for (const name of ['open', 'readFile', 'rename', 'stat', 'lstat', 'readdir']) {
+      const real = fs.promises[name]
+      fs.promises[name] = async (path, ...rest) => {
+        if (counts(path)) throw failure(name, path)
+        return real(path, ...rest)
+      }
+    }
+    syncBuiltinESMExports()
+    if (${since === 'SIGTERM'}) process.prependListener('SIGTERM', () => { isEnding = true })
+    process.on('exit', () => writeSync(2, 'calls ' + calls + '\\n'))
+  `)
+}

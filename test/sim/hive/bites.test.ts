@@ -68,6 +68,17 @@ const sabotages: Readonly<Record<string, { readonly seeds: number; readonly sabo
         first(drafts, ({ item_type, action }) => item_type === 'persona' && action === 'create'),
     },
   },
+  'what a first contact passed over is counted wrong': {
+    seeds: 100,
+    sabotage: {
+      drafts: drafts =>
+        drafts.map(draft =>
+          draft.event === 'baseline_skipped'
+            ? { ...draft, payload: { ...draft.payload, skipped: Number(draft.payload?.['skipped']) + 1 } }
+            : draft,
+        ),
+    },
+  },
   'the core is not told that part of a refused commit stands': {
     seeds: 1000,
     sabotage: { outcome: outcome => (outcome === 'moved' ? 'full' : outcome) },

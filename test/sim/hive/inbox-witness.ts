@@ -28,8 +28,12 @@ export class InboxWitness {
   readonly #armedBy: Set<string> = new Set()
   readonly #said: Set<string> = new Set()
   #capBase = 0
+  /** From where on first contact took over what it found. */
+  #metFloor = 0
   #top = 0
   #isTorn = false
+  /** The open pin was set for mail that the disk may have lost. */
+  #isLossPinned = false
   /** The highest cursor of a record that survived a loss: it may name a message that did not (KS-37). */
   #lostCursor = 0
 
@@ -125,10 +129,19 @@ export class InboxWitness {
       `cursor ${String(payload['cursor'])} above ${this.#top}`,
     )
     this.#must((record.action === 'create') === (before === undefined), record, 'create or update')
+    this.#must(
+      silentTo !== undefined ||
+        before?.['silent_to'] === undefined ||
+        before['silent_to'] === before['cursor'],
+      record,
+      'what silences is gone before the walk of a first contact could close',
+    )
     if (silentTo !== before?.['silent_to'] && silentTo !== payload['seeded']) {
       this.#capBase = Math.max(Number(payload['cursor']), Number(payload['seeded'] ?? 0))
     }
+    if (before === undefined) this.#metFloor = Number(payload['floor'])
     this.persona = payload
+    if (event === 'baseline_skipped') this.#baseline(record, payload, before)
     if (event === 'armed') {
       this.#must(!this.#armedBy.has(record.writer), record, 'armed twice in one life')
       this.#armedBy.add(record.writer)
@@ -160,6 +173,32 @@ export class InboxWitness {
     this.#whole(record)
   }
 
+  /**
+   * What a first contact passed over: all mail from its floor on, however often it was cut off (KS-31, KS-94). Mail that
+   * the disk lost is news and not counted (KS-28), unless a walk of the first contact was open: it silences that too.
+   */
+  #baseline(
+    record: NaiveRecord,
+    { armed_at, skipped, id_range }: Payload,
+    before: Payload | undefined,
+  ): void {
+    const isWalked = before?.['silent_to'] !== undefined && before['silent_to'] === before['cursor']
+    const holes = this.#isLossPinned && !isWalked ? this.#holes() : []
+    const isLost = (id: number): boolean =>
+      !this.standing.has(id) && holes.some(([from, to]) => id > from && id < to)
+    const ids = this.#ids.filter(id => id >= this.#metFloor && id <= Number(armed_at) && !isLost(id))
+    this.#must(
+      skipped === ids.length && JSON.stringify(id_range) === JSON.stringify([ids[0], ids.at(-1)]),
+      record,
+      `${String(skipped)} skipped in ${JSON.stringify(id_range)}, in truth ${ids.length} from ${ids[0]} to ${ids.at(-1)}`,
+    )
+    this.#must(
+      ids.every(id => this.standing.has(id)),
+      record,
+      'announced before all of it stands',
+    )
+  }
+
   #alert(record: NaiveRecord, payload: Payload): void {
     const kind = String(payload['kind'])
     const before = this.#alerts.get(kind)
@@ -173,9 +212,10 @@ export class InboxWitness {
     }
     if (payload['status'] === 'cleared') this.#must(wasOpen, record, 'cleared, and it was not open')
     this.#alerts.set(kind, payload)
-    // Until its first contact is over, an inbox has no floor below which mail is not wanted.
-    const isFirstContact = this.persona === undefined && isPinOfAnOpen(record)
-    if (kind === 'bounded-window' && !isFirstContact) this.#whole(record)
+    if (kind === 'bounded-window')
+      this.#isLossPinned = payload['status'] === 'open' && (this.#isLossPinned || isPinOfAnOpen(record))
+    // A first contact owes nothing before its record.
+    if (kind === 'bounded-window' && this.persona !== undefined) this.#whole(record)
   }
 
   /** After everything went well for long enough, everything is in and nothing is owed. */

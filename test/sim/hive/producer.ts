@@ -110,7 +110,22 @@ export class Producer {
     return this.#retryAtMs > this.#now.monoMs ? this.#retryAtMs : Number.POSITIVE_INFINITY
   }
 
+  /** No walk goes below what is known or was taken over (KS-22, KS-35). */
+  #expectFloor(ask: Ask): void {
+    if (ask.kind !== 'page' || ask.query.beforeId === undefined || ask.query.unreadOnly === true) return
+    const { persona, beforeId } = ask.query
+    const { floor, seeded } = this.journal.state.get('persona', persona)?.payload ?? {}
+    const watermark = this.core.status(this.#now).personas.find(one => one.persona === persona)?.watermark
+    const isTakenOver = watermark === 0 && floor === 0 && seeded !== undefined
+    const bound = Number((isTakenOver ? seeded : floor) ?? 0)
+    expect(
+      beforeId > bound,
+      () => `${persona} is asked for what lies below ${beforeId}, and ${bound} bounds it`,
+    )
+  }
+
   #send(ask: Ask): void {
+    this.#expectFloor(ask)
     const random = this.#random
     const sentMs = this.#now.monoMs
     // A slow server answers late with what was true early, or the other way round.

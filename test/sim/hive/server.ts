@@ -11,6 +11,13 @@ export interface Mail {
   readonly urgent: boolean
 }
 
+/** What a server is, where no chance decides it. */
+export interface ServerKind {
+  readonly dialect: 'local' | 'hosted'
+  /** `stuck`: a token that mail does not change. */
+  readonly token: 'moves' | 'stuck' | 'none'
+}
+
 const isFailure = (value: object): value is Failure => 'token' in value && 'reason' in value
 
 /** A body of which some eighty fill a commit, by the bound that its room is measured with. */
@@ -33,13 +40,15 @@ export class Server {
   isPrompt = false
   readonly #random: Prng
   readonly #isBulky: boolean
+  readonly #tokenKind: ServerKind['token']
   #nextId = 1
 
-  constructor(random: Prng, personas: readonly string[], isBulky = false) {
+  constructor(random: Prng, personas: readonly string[], isBulky = false, kind?: ServerKind) {
     this.#random = random
     this.#isBulky = isBulky
     this.personas = [...personas]
-    this.dialect = random.chance(0.15) ? 'local' : 'hosted'
+    this.dialect = kind?.dialect ?? (random.chance(0.15) ? 'local' : 'hosted')
+    this.#tokenKind = kind?.token ?? (this.dialect === 'hosted' ? 'moves' : 'none')
     const perPage = random.between(1, 6)
     this.perPage = this.dialect === 'local' ? Number.POSITIVE_INFINITY : isBulky ? perPage * 40 : perPage
   }
@@ -72,6 +81,7 @@ export class Server {
 
   /** What the token stands for: mail that came in, not what was read of it. */
   get token(): string {
+    if (this.#tokenKind === 'stuck') return 'c'
     return `c${this.mail.at(-1)?.id ?? 0}`
   }
 
@@ -143,7 +153,7 @@ export class Server {
       const { unread, unreadUrgent } = byPersona.get(to) ?? { unread: 0, unreadUrgent: 0 }
       byPersona.set(to, { unread: unread + 1, unreadUrgent: unreadUrgent + (urgent ? 1 : 0) })
     }
-    return { byPersona, cursor: this.dialect === 'hosted' ? this.token : undefined, refused: [] }
+    return { byPersona, cursor: this.#tokenKind === 'none' ? undefined : this.token, refused: [] }
   }
 
   #directory(): Directory | Failure {

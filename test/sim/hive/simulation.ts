@@ -1,5 +1,5 @@
 import { KimError } from '@kim/manifest'
-import { type CoreOptions, type Host, type Journal, openJournal } from '@kim/producer/internal'
+import { type CoreOptions, type Host, importedFacts, type Journal, openJournal } from '@kim/producer/internal'
 import { commitOf, LossWitness, objections, Prng, type Scratch, SimDeath } from '../../kit/index.js'
 import { JournalText } from '../journal-text.js'
 import { Machine } from '../machine.js'
@@ -15,6 +15,9 @@ const storyLines = 60
 
 /** One seed of so many is bulky. */
 const bulkyEvery = 20
+
+/** One seed of so many takes over its first inbox from an older monitor. */
+const importEvery = 7
 
 const names = ['argus', 'river', 'loom/second', '__proto__', 'argus/5'] as const
 
@@ -254,6 +257,8 @@ export class HiveSimulation {
       })
       if (fs.dead) throw new SimDeath('dead')
       opened = journal
+      this.#import(journal)
+      if (fs.dead) throw new SimDeath('dead')
       const world = {
         machine: this.#machine,
         server: this.#server,
@@ -278,6 +283,27 @@ export class HiveSimulation {
       expect(isExpected, () => `open: ${String(error)}`)
       this.#die()
     }
+  }
+
+  /** What an import appends, as long as nothing is known of that inbox. */
+  #import(journal: Journal): void {
+    const { state } = journal
+    const [persona = ''] = this.#server.personas
+    if (this.#seed % importEvery !== 0 || state.get('persona', persona) !== undefined) return
+    for (const { item_id } of state.outlines('message')) {
+      if (item_id.startsWith(`${persona}/`)) return
+    }
+    const ids = this.#server.inbox(persona).map(({ id }) => id)
+    const cursor = new Prng(this.#seed).between(0, (ids.at(-1) ?? 0) + 9)
+    const older = { path: '', source: '', persona, cursor }
+    journal.append(
+      importedFacts({ ...older, isDown: false, consecutiveFailures: 0, isUnreadHidden: false }),
+      {
+        tx: true,
+      },
+    )
+    this.#note(`${persona} is imported at ${cursor}`)
+    this.tally.count('import')
   }
 
   #reopen(producer: Producer): void {

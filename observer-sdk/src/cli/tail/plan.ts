@@ -19,6 +19,8 @@ export interface Plan {
   readonly start: 'new' | 'earliest' | 'fail'
   readonly onGap: 'report' | 'fail' | 'ignore'
   readonly count: number | undefined
+  /** It waits from now on, with no position that remembers what came before. */
+  readonly missesEarlier: boolean
   readonly untilMatch: Pattern | undefined
   readonly timeoutMs: number | undefined
   readonly deadlineMs: number | undefined
@@ -88,6 +90,7 @@ export function planOf(input: Input, verbs: readonly string[], around: Surroundi
     start: input.text('start') as Plan['start'],
     onGap: input.text('on-gap') as Plan['onGap'],
     count: input.number('count') ?? (input.bool('wait') ? 1 : undefined),
+    missesEarlier: input.bool('wait') && position.kind === 'last' && position.lines === 0,
     untilMatch: patternOf(input, 'until-match'),
     timeoutMs: input.number('timeout'),
     deadlineMs: input.number('deadline'),

@@ -38,7 +38,7 @@ export const program: Program = {
       examples: [
         ['kim-tail -p river', 'the last ten entries of one persona'],
         ['kim-tail -p river -f -o agent --consumer session', 'wake an agent, and lose nothing in between'],
-        ['kim-tail -p river --wait --from loom', 'wait for one message'],
+        ['kim-tail -p river --wait --consumer session', 'wait for one message; in a loop, miss none'],
         ['kim-tail -f -o monitor', 'the event lines of the older monitor'],
       ],
       load: () => import('./verbs/tail.js'),

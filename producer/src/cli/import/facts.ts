@@ -10,8 +10,8 @@ export type Outcome = 'taken_over' | 'stands_already' | 'no_cursor'
 
 /**
  * What a state file says, as records. The cursor is no watermark here, as nothing of what it covers stands in this
- * journal: it silences, as a seed does, and what is still visible of it comes in without waking anybody. A condition
- * that was announced stands as announced.
+ * journal: it silences, as a seed does, and what the newest page still shows of it comes in without waking anybody. The
+ * first poll sets `floor` (KS-35). A condition that was announced stands as announced.
  */
 export function factsOf({
   persona,

@@ -75,7 +75,7 @@ const paceFlags: readonly Flag[] = [
     max: DAY_SECONDS,
     default: 60,
     value: 'N',
-    about: 'seconds between polls where nothing says that there is mail',
+    about: 'seconds between polls where counts cannot show new mail',
   },
   {
     name: 'alert-after',

@@ -2,6 +2,7 @@ import { type Io, usageError } from '@kim/cli-kit'
 import { KimError, storePaths } from '@kim/manifest'
 import { payloadOf } from '@kim/observer-sdk'
 import { systemClock } from '../../effects/clock.js'
+import { everyEnd } from '../../effects/every-step.js'
 import { nodeFileSystem } from '../../effects/file-system.js'
 import { currentHost } from '../../effects/host.js'
 import { loopTimers } from '../../effects/timers.js'
@@ -86,9 +87,7 @@ export function openSinks(options: SinkOptions, host: SinkHost): Tellers {
     start: () => {
       for (const teller of tellers) teller.start()
     },
-    close: async () => {
-      await Promise.all(tellers.map(teller => teller.close()))
-    },
+    close: () => everyEnd(tellers.map(teller => teller.close())),
   }
 }
 

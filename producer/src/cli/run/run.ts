@@ -4,6 +4,7 @@ import { openControl } from '../../control/server.js'
 import type { Core } from '../../core/core.js'
 import { createCore } from '../../core/create-core.js'
 import { systemClock } from '../../effects/clock.js'
+import { regardless } from '../../effects/every-step.js'
 import { aroundSyncs, nodeFileSystem } from '../../effects/file-system.js'
 import { keepHeapSmall } from '../../effects/heap.js'
 import { openJournal } from '../../journal/journal.js'
@@ -30,8 +31,9 @@ const EXIT_MS_MAX = 1500
 const END_CODES: Readonly<Record<Ending['kind'], number>> = { stopped: 0, failed: 1, verdict: 2 }
 
 /** From the signal itself, or from the end of the driver where none came. */
-function endSoon(code: number): void {
+function endSoon(code: number, last: () => void = () => undefined): void {
   setTimeout(() => {
+    last()
     // An exit would wait for the system's resolver, however long that waits for a name server; a signal does not.
     if (process.getActiveResourcesInfo().includes('GetAddrInfoReqWrap')) {
       process.removeAllListeners('SIGTERM')
@@ -76,18 +78,26 @@ async function serve(
     sinks = openSinks(told, { storeDir, journal, watched, log, io })
     sayLeftSinks(journal, sinks.status(), log, io)
   } catch (error) {
-    journal.close()
+    regardless(() => journal.close())
     throw error
   }
+  const sayFault = faultLine(log)
+  let ended: Ending | undefined
+  // Whatever throws where nothing catches it ends the process at once, and says so in the log as any fault does.
+  process.on('uncaughtException', error => {
+    sayFault(ended?.kind === 'failed' ? ended : { kind: 'failed', error })
+    process.exit(1)
+  })
   const paths = storePaths(storeDir)
   const service = new Service({
     ...{ storeDir, version, journal, source, core, log, meters },
     sinks: () => sinks.status(),
     supervisor: systemdSupervisor(io.env, log),
-    finish: ({ kind }) => {
-      endSoon(END_CODES[kind])
-      return sinks.close()
+    onEnd: ending => {
+      ended = ending
+      endSoon(END_CODES[ending.kind], () => sayFault(ending))
     },
+    finish: () => sinks.close(),
     openControl: verbs => openControl({ paths, verbs, env: io.env }),
   })
   const deafen = listenToSignals({ poke: () => void service.poke(), reload: () => service.reload() })
@@ -95,14 +105,36 @@ async function serve(
   io.signal.addEventListener('abort', stop)
   sinks.start()
   try {
-    return exitCodeOf(await service.run(), log, source)
+    const ending = await service.run()
+    sayFault(ending)
+    return exitCodeOf(ending, log, source)
   } finally {
+    // Whatever is open still must not keep a process that does nothing more.
+    endSoon(1)
     io.signal.removeEventListener('abort', stop)
     deafen()
   }
 }
 
-/** A verdict is the operator's to mend, as a wrong flag is; a fault is said as the last line of the log. */
+/** Says the fault that was the end, as the last line of the log; once, also where a step of the end never returns. */
+function faultLine(log: RunLog): (ending: Ending) => void {
+  let isSaid = false
+  return ending => {
+    if (ending.kind !== 'failed' || isSaid) return
+    isSaid = true
+    const { error } = ending
+    const known = error instanceof KimError ? error : undefined
+    log({
+      level: 'fatal',
+      code: known?.code ?? 'internal',
+      message: error instanceof Error ? error.message : String(error),
+      ...(known === undefined ? {} : { hint: known.hint }),
+      fields: known === undefined && error instanceof Error ? { stack: error.stack ?? '' } : {},
+    })
+  }
+}
+
+/** A verdict is the operator's to mend, as a wrong flag is. */
 function exitCodeOf(ending: Ending, log: RunLog, source: Source): number {
   if (ending.kind === 'verdict') {
     throw verdictError(ending.verdict.code, source)
@@ -111,16 +143,7 @@ function exitCodeOf(ending: Ending, log: RunLog, source: Source): number {
     log({ level: 'info', code: 'stopped', message: `stopped: ${ending.reason}` })
     return 0
   }
-  const { error } = ending
-  const known = error instanceof KimError ? error : undefined
-  log({
-    level: 'fatal',
-    code: known?.code ?? 'internal',
-    message: error instanceof Error ? error.message : String(error),
-    ...(known === undefined ? {} : { hint: known.hint }),
-    fields: known === undefined && error instanceof Error ? { stack: error.stack ?? '' } : {},
-  })
-  return known?.exitCode ?? 1
+  return ending.error instanceof KimError ? ending.error.exitCode : 1
 }
 
 /** What can never work, with the server, and the place of the token, that it is about. */

@@ -17,12 +17,17 @@ export interface UnreadHere {
 
 /** What stands on the server and not in the journal. */
 export interface Backlog {
-  /** `unknown`: no producer ever heard what the server counts. */
-  readonly state: 'none' | 'behind' | 'unknown'
+  /**
+   * `none`: the server counts no unread mail. `even`: it counts some, and in no inbox more than the journal has, which
+   * need not be the same messages. `unknown`: no producer ever heard what the server counts.
+   */
+  readonly state: 'none' | 'even' | 'behind' | 'unknown'
   /** When the server's numbers were heard last, as far as that is known. */
   readonly as_of: string | null
   /** The inboxes of which the server has more unread that it shows. */
   readonly personas: readonly InboxBacklog[]
+  /** Where the counts are even: each inbox with unread mail was polled then or later, and what it showed is recorded. */
+  readonly polled_since: string | null
   /** Unread mail of all inboxes that the server does not show, and that nobody can poll. */
   readonly hidden: number
 }
@@ -36,8 +41,24 @@ export function backlogOf(told: JsonObject, unreadHere: (persona: string) => Unr
       : [],
   )
   const personas = known.filter(({ there, here, hidden }) => there > here + hidden)
-  const state = known.length === 0 ? 'unknown' : personas.length === 0 ? 'none' : 'behind'
+  const unreadThere = inboxes.filter(({ unread }) => isCount(unread) && unread > 0)
+  const state = stateOf(known.length, personas.length, unreadThere.length)
   const asOf = typeof told['updated'] === 'string' ? told['updated'] : null
   const hidden = known.reduce((sum, inbox) => sum + inbox.hidden, 0)
-  return { state, as_of: state === 'unknown' ? null : asOf, personas, hidden }
+  const polledSince = state === 'even' ? earliestPoll(unreadThere) : null
+  return { state, as_of: state === 'unknown' ? null : asOf, personas, polled_since: polledSince, hidden }
+}
+
+function stateOf(known: number, behind: number, unreadThere: number): Backlog['state'] {
+  if (known === 0) return 'unknown'
+  if (behind > 0) return 'behind'
+  // Equal counts are no proof: as many messages may have come as were read.
+  return unreadThere > 0 ? 'even' : 'none'
+}
+
+/** The earliest of their last healthy polls; null where one was never polled. */
+function earliestPoll(inboxes: readonly JsonObject[]): string | null {
+  const times = inboxes.map(({ last_healthy }) => (typeof last_healthy === 'string' ? last_healthy : ''))
+  // ISO times of one zone sort as text.
+  return times.sort()[0] || null
 }

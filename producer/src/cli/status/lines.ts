@@ -60,13 +60,20 @@ function producerLine({ state, pid, started, ageMs, health }: LastSign): string 
   return `producer  ${STATE_WORDS[state]}${reason}${who}${seen}`
 }
 
-function backlogLine({ state, as_of, personas, hidden }: Backlog, nowMs: number): string {
+function backlogLine(backlog: Backlog, nowMs: number): string {
+  const { state, as_of, personas, polled_since, hidden } = backlog
   if (state === 'unknown') return 'backlog   unknown: nobody heard what the server counts'
   const age = as_of === null ? Number.NaN : Math.max(0, nowMs - Date.parse(as_of))
   const when = age >= 1000 ? ` (as heard ${formatDuration(age)} ago)` : ''
-  if (state === 'none') {
+  if (state === 'none') return `backlog   none: the server counts no unread mail${when}`
+  if (state === 'even') {
     const but = hidden === 0 ? '' : `, but for ${hidden} that it does not show`
-    return `backlog   none: what the server calls unread stands in the journal${but}${when}`
+    const polled = polled_since === null ? undefined : Math.max(0, nowMs - Date.parse(polled_since))
+    const proof =
+      polled === undefined
+        ? 'one of the inboxes with unread mail was never polled'
+        : `the journal has what these inboxes showed ${formatDuration(polled)} ago`
+    return `backlog   even: no inbox has more unread mail at the server than in the journal${but}; ${proof}${when}`
   }
   const shown = personas
     .slice(0, SHOWN_MAX)
@@ -74,7 +81,7 @@ function backlogLine({ state, as_of, personas, hidden }: Backlog, nowMs: number)
   return `backlog   ${shown.join('; ')}${more(personas.length)}${when}`
 }
 
-function sinkText({ identity, state, why, behind, lanes, held }: SinkLine): string {
+function sinkText({ identity, state, why, behind, lanes, held, skipped }: SinkLine): string {
   if (state === 'off' || behind === null) return `${identity}: off: ${why}`
   const lag = behind === 0 ? 'at the head' : `${formatCount(behind, 'record')} behind`
   const words = state === 'idle' ? `${lag}, and nothing runs it` : lag
@@ -86,9 +93,15 @@ function sinkText({ identity, state, why, behind, lanes, held }: SinkLine): stri
       return `${name}${for_ms > 0 ? ` for ${formatDuration(for_ms)}` : ''}: ${reason}`
     })
   return (
-    [`${identity}: ${words}`, ...(why === null ? [] : [why]), ...stuck].join('; ') +
+    [`${identity}: ${words}`, ...skippedWords(skipped), ...(why === null ? [] : [why]), ...stuck].join('; ') +
     (stuck.length > 0 ? more(held) : '')
   )
+}
+
+/** What a sink skipped after its tries; the health file of an earlier version does not say it. */
+function skippedWords(skipped: SinkLine['skipped'] | undefined): string[] {
+  const count = Object.values(skipped ?? {}).reduce((sum, one) => sum + one, 0)
+  return count === 0 ? [] : [`skipped: ${formatCount(count, 'event')}`]
 }
 
 /** While a producer runs without it, a sink was given up; while none runs, its watermark is what the next one goes on from. */

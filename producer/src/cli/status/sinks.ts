@@ -47,7 +47,7 @@ function ledgersIn(directory: string, headSeq: number): SinkLine[] {
   return names.sort().map(name => ledgerLine(join(directory, name), headSeq))
 }
 
-const NOTHING = { lag_ms: 0, gaps: {}, held: 0, lanes: [] }
+const NOTHING = { lag_ms: 0, gaps: {}, skipped: {}, held: 0, lanes: [] }
 
 /** What stands where watermarks do and is none that a producer of this user would take. */
 function unreadLine(path: string, what: string): SinkLine {

@@ -54,6 +54,9 @@ export async function follow(plan: Plan, location: StoreLocation, io: Io): Promi
   }
 }
 
+const MISSES_EARLIER =
+  '--wait prints only what comes from now on, earlier mail is not seen; to miss none between two calls: --consumer NAME'
+
 interface Parts {
   readonly plan: Plan
   readonly location: StoreLocation
@@ -148,6 +151,7 @@ class Session {
         producer: this.#timetable.producer,
       })
     }
+    if (plan.missesEarlier && !plan.quiet) report.warn(MISSES_EARLIER)
     if (this.#store.begin()) await this.#checkPersonas(met)
     if (beginning.isNew) {
       // A deadline leaves it the time to begin: else one that is too short would keep it from that for ever.
