@@ -76,6 +76,17 @@ class Plan {
     return this.#poll.arrival === 'first-contact'
   }
 
+  /** A full disk held this pin back until after this window came: the next poll is the first that walks for it. */
+  get #isPinAhead(): boolean {
+    const { pin } = this.#poll
+    return this.#pin !== undefined && isUnwalked(this.#pin) && (pin === undefined || !isUnwalked(pin))
+  }
+
+  /** Messages that a cap or a first contact silences may still be missing. */
+  get #isWalkOpen(): boolean {
+    return this.#poll.holes.length > 0 || this.#isPinAhead
+  }
+
   /** The watermark after the drafts made so far. A pin at a seed may hold it above all that stands (KS-37). */
   get #watermark(): number {
     const top = Math.max(this.#image?.cursor ?? 0, this.#highest)
@@ -212,7 +223,7 @@ class Plan {
       this.#image = ahead.image
       yield ahead.draft
     }
-    if (this.#poll.holes.length > 0) return
+    if (this.#isWalkOpen) return
     const capped = replayCapped(persona, this.#image, silenced)
     if (capped === undefined) return
     this.#image = capped.image
@@ -245,7 +256,7 @@ class Plan {
   #isBaselineOwed(owing: PersonaImage): boolean {
     const { image, isOnlyCreated } = this.#persona
     const { cursor } = owing
-    if (owesBaseline(owing)) return this.#poll.holes.length === 0
+    if (owesBaseline(owing)) return !this.#isWalkOpen
     if (this.#terms.isArmed || cursor === 0) return false
     return image === undefined ? this.#isFirstContact : isOnlyCreated
   }
@@ -262,10 +273,7 @@ class Plan {
   /** Step 10: a pin is cleared once nothing is left to walk; until then it says how far the walks came. */
   *followPin(): Generator<Draft> {
     const standing = this.#pin
-    if (standing === undefined) return
-    const { pin } = this.#poll
-    // A full disk held the pin back until after this window came: the next poll is the first that walks for it.
-    if (isUnwalked(standing) && (pin === undefined || !isUnwalked(pin))) return
+    if (standing === undefined || this.#isPinAhead) return
     const reason = this.#pinReason('bounded-window')
     const next = this.#pinNow(standing)
     const members = pinMembers(next)

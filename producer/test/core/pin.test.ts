@@ -1,7 +1,7 @@
-import { readFileSync, writeFileSync } from 'node:fs'
 import type { Page } from '@kim/producer/internal'
 import t, { type Test } from 'tap'
 import { cut, failure, HiveDesk, type RowLike, type Script, whole } from './hive-desk.js'
+import { loseLines } from './lose-lines.js'
 
 const span = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, n) => from + n)
 
@@ -307,15 +307,11 @@ t.test('id - what was there before an inbox was watched is no lower id (KS-30, K
 function robbed(t: Test, lost: readonly number[]): HiveDesk {
   const desk = new HiveDesk(t, {}, { page: () => whole([100]) }).settle()
   desk.script.page = () => whole([100, 101, 102, 103, 104])
-  desk.pass(1000).journal.close()
-  const path = desk.store.segment()
-  const lines = readFileSync(path)
-    .toString()
-    .split(/(?<=\n)/)
-  const kept = lines.filter(line => !lost.some(id => line.includes(`"argus/${id}"`)))
-  t.equal(kept.length, lines.length - lost.length)
-  writeFileSync(path, kept.join(''))
-  desk.story()
+  desk.pass(1000)
+  t.equal(
+    loseLines(desk, line => lost.some(id => line.includes(`"argus/${id}"`))),
+    lost.length,
+  )
   return desk
 }
 
@@ -353,6 +349,27 @@ t.test('lost mail - a window from before a pin that a full disk held back does n
   t.same(desk.settle().story(), ['alert bounded-window', 'armed 101'])
   t.equal(desk.core.status(desk.now).personas[0]?.pinned, true)
   t.same(desk.pass(1000).story(), ['new 102', 'new 103', 'cleared bounded-window'])
+  t.end()
+})
+
+t.test('lost mail - a cap whose pin a full disk held back counts all that it silenced (KS-34, RC-8)', t => {
+  const desk = at100(t, {})
+  desk.script.page = () => whole([100, 101, 102, 103, 104, 105])
+  desk.restart({ maxReplay: 1 }).settle()
+  const silenced = [101, 102, 103, 104, 105].map(id => `silent ${id}`)
+  t.same(desk.story().slice(-8), ['persona', ...silenced, 'replay_capped', 'armed 105'])
+  const lost = ['"argus/101"', '"argus/104"', '"argus/105"', '"capped_to":105']
+  loseLines(desk, line => lost.some(text => line.includes(text)))
+  desk.store.fs.break('writeSync', 'seg-', 'ENOSPC')
+  desk.start()
+  t.throws(() => desk.settle(), { code: 'store_full' })
+  desk.core.committed('full', desk.now)
+  desk.store.fs.heal()
+  t.throws(() => desk.journal.append(desk.core.commit(desk.now)?.drafts ?? []), { code: 'journal_moved' })
+  desk.core.committed('moved', desk.now)
+  t.same(desk.settle().story(), ['alert bounded-window', 'silent 104', 'silent 105', 'armed 100'])
+  t.same(desk.pass(1000).story(), ['silent 101', 'replay_capped', 'cleared bounded-window'])
+  t.match(desk.payload('persona', 'argus'), { capped_to: 105, dropped: 5 })
   t.end()
 })
 
