@@ -37,6 +37,6 @@ export const TAIL_ROWS: readonly TailRow[] = [
 /** The label of the one row that applies. */
 export function classifyTail({ lines, fragment }: TailFeatures): TailLabel {
   const row = TAIL_ROWS.find(each => each.lines === lines && each.fragments.includes(fragment))
-  invariant(row !== undefined, 'every combination of tail features meets a row')
+  invariant(row !== undefined, 'every combination of tail features has a row')
   return row.label
 }

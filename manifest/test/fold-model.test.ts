@@ -1,6 +1,8 @@
 import type { AnomalyKind, Decoded, ReadRecord, Tx } from '@kim/manifest'
-import { classOf, decodeLine, Fold } from '@kim/manifest'
+import { classOf, OldFold } from '@kim/manifest'
 import t from 'tap'
+import { decodeLine } from '../dist/codec.js'
+import { Feed } from './kit/feed.js'
 import { Prng, seedOfRun } from './kit/prng.js'
 
 /** What a reader must come to, computed in the plainest way: every question is asked of the whole history. */
@@ -234,13 +236,14 @@ t.test('fold - agrees with the plainest reader on random journals, JF-40 to JF-5
   for (let run = 0; run < journals; run++) {
     const segments = randomJournal(prng)
     const applied: number[] = []
-    const fold = new Fold({}, { onRecord: ({ seq }) => applied.push(seq) })
+    const fold = new OldFold({}, { onRecord: ({ seq }) => applied.push(seq) })
+    const feed = new Feed(fold)
     const lines: Read[] = []
     for (const [segment, texts] of segments.entries()) {
-      fold.beginSegment()
+      feed.beginSegment()
       for (const text of texts) {
         const bytes = Buffer.from(text)
-        fold.line(bytes)
+        feed.line(bytes)
         const decoded = decodeLine(bytes)
         if (decoded.kind !== 'blank') lines.push({ segment, text, decoded })
       }

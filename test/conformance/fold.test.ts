@@ -4,10 +4,11 @@ import { gunzipSync } from 'node:zlib'
 import {
   type DigestEntity,
   entityHash,
-  Fold,
+  OldFold,
   type Projection,
   parseSegmentName,
   projectionDigest,
+  SegmentReader,
 } from '@kim/manifest'
 import t from 'tap'
 import { loadVectors } from './vectors.js'
@@ -41,15 +42,12 @@ function unpacked(bytes: Buffer, isZipped: boolean): Buffer | undefined {
   }
 }
 
-function fold(segments: readonly [number, Buffer][]): Fold {
-  const result = new Fold({ after: (segments[0]?.[0] ?? 1) - 1 })
+function fold(segments: readonly [number, Buffer][]): OldFold {
+  const result = new OldFold({ after: (segments[0]?.[0] ?? 1) - 1 })
   for (const [, content] of segments) {
-    result.beginSegment()
-    let start = 0
-    for (let end = content.indexOf(10); end !== -1; end = content.indexOf(10, start)) {
-      result.line(content.subarray(start, end), start === 0)
-      start = end + 1
-    }
+    const reader = new SegmentReader(result)
+    reader.push(content)
+    if (content !== segments.at(-1)?.[1]) reader.finish()
   }
   return result
 }

@@ -31,7 +31,7 @@ export function parseCursor(value: unknown): Cursor | undefined {
       return { seq, checkpoint_seq, writer }
     }
   }
-  throw new KimError('cursor_invalid', 'what is stored as a cursor is none; nothing was read or changed')
+  throw new KimError('cursor_invalid', 'the stored cursor is not valid; it was left as it is')
 }
 
 function isCount(value: unknown): value is number {

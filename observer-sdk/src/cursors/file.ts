@@ -30,9 +30,13 @@ export function fileCursors(directory: string): CursorStore {
       try {
         return JSON.parse(text) as unknown
       } catch (cause) {
-        throw new KimError('cursor_invalid', `${fileOf(projectId)} holds no cursor; it was left as it is`, {
-          cause,
-        })
+        throw new KimError(
+          'cursor_invalid',
+          `${fileOf(projectId)} does not hold a valid cursor; it was left as it is`,
+          {
+            cause,
+          },
+        )
       }
     },
     async save(projectId, cursor) {

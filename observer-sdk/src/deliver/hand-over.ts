@@ -134,10 +134,7 @@ export class HandOver {
   /** The changes, one after another; a change counts as taken when the next one is asked for. */
   async *changes(isStopped: () => boolean): AsyncGenerator<Change, void, undefined> {
     if (this.#isTaken) {
-      throw new KimError(
-        'usage',
-        'the changes of this observer are being read already: one consumer at a time',
-      )
+      throw new KimError('usage', 'this observer already has a reader of changes(): only one at a time')
     }
     this.#isTaken = true
     try {

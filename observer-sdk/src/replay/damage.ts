@@ -1,5 +1,5 @@
 /** What a passage of the journal should hold and does not, in the words of `verify`. */
-import { isSeq, type PendingBytes, type ReadRecord, type SeqRange } from '@kim/manifest'
+import { isSeq, type ReadRecord, type SeqRange, type UnterminatedLine } from '@kim/manifest'
 import type { LinePlace, MalformedEntry, RecordEntry } from '../verify/entry.js'
 import { exitOf, type FindingKind, FindingLog, type Findings } from '../verify/findings.js'
 import { FramingCheck } from '../verify/framing-check.js'
@@ -61,12 +61,17 @@ export class Damage {
     return this.#highest
   }
 
+  /** How many lines stand in for lines that a redaction took out. */
+  get takenOut(): number {
+    return this.#takenOut.length + this.#takenOutMore
+  }
+
   /** A record of the passage, with or without effect. */
   record(entry: RecordEntry): void {
     const { seq } = entry
     if (seq > this.#highest) this.#advance(seq, entry)
     else if (this.#known.has(seq))
-      this.#log.report('duplicate_seq', entry, `seq ${seq} stands in an earlier record`)
+      this.#log.report('duplicate_seq', entry, `seq ${seq} is already in an earlier record`)
     else this.#log.report('seq_regressed', entry, `seq ${seq} after ${this.#highest}`)
     this.#known.add(seq)
     this.explain(entry)
@@ -110,7 +115,7 @@ export class Damage {
     if (seq !== undefined && seq > this.#highest) this.#advance(seq, place)
   }
 
-  tail(segment: string, pending: PendingBytes): void {
+  tail(segment: string, pending: UnterminatedLine): void {
     if (pending.length === 0) return
     this.#places += 1
     this.#framing.tail(segment, false, pending)
@@ -134,8 +139,7 @@ export class Damage {
     for (const { kind, seq, detail } of faults) this.#log.report(kind, { seq }, detail)
     if (this.#takenOut.length > 0 && !journal.isRedacted) {
       for (const entry of this.#takenOut) this.#framing.malformed(entry)
-      for (let i = 0; i < this.#takenOutMore; i++)
-        this.#log.report('malformed_line', {}, 'a line as a redaction leaves it')
+      for (let i = 0; i < this.#takenOutMore; i++) this.#log.report('malformed_line', {}, 'a redacted line')
     }
     this.#framing.end()
     this.#runs.end()
@@ -149,7 +153,7 @@ export class Damage {
       this.#log.report(
         'history_starts_at',
         { seq: this.#late },
-        `what stood before seq ${this.#late} is not available`,
+        `records before seq ${this.#late} are not available`,
       )
     const native = this.#log.close(false)
     const weighed = exitOf(native) > 0 && !this.#isNamed && journal.isForeign ? this.#log.close(true) : native

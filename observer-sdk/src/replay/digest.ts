@@ -3,9 +3,9 @@ import type { AnomalyKind } from '@kim/manifest'
 import { type Cursor, parseCursor } from '../cursors/cursor.js'
 import { atOnce } from '../deliver/slices.js'
 import { State } from '../project/state.js'
-import type { Flaw } from '../tail/base.js'
 import { JournalSource } from '../tail/journal-source.js'
 import type { Gap, Snapshot, Start } from '../tail/source.js'
+import type { Flaw } from '../tail/stored-image.js'
 import { breathe } from './breathe.js'
 import { runWork } from './run-work.js'
 
@@ -48,12 +48,12 @@ export async function coldLook(
   const start = cursor === undefined ? undefined : await startOf(source, cursor, snapshot, signal)
   // Derived anew without all that was found so far: of the last alone, the ones before would come back, without end.
   let known: readonly Flaw[] = []
-  const state = new State(snapshot.base, {
+  const state = new State(snapshot.fold, {
     blob: ref => source.blob(ref),
     onBlob: () => {},
     onFlaws: flaws => {
       known = [...known, ...flaws]
-      return atOnce(source.derive({ flaws: known, until: snapshot.end })).base
+      return atOnce(source.derive({ flaws: known, until: snapshot.end })).fold
     },
   })
   // The digest first: it reads every payload, and so settles how many entities there are.

@@ -1,22 +1,22 @@
 import {
   type AnomalyKind,
   attentionOf,
-  decodeLine,
   type Entity,
   entityHash,
-  Fold,
-  type FoldStart,
   headOf,
   type JsonObject,
+  OldFold,
+  type OldFoldStart,
   parseCheckpointEntity,
   parsePayload,
   projectionDigest,
+  readSegment,
   registryCapability,
+  SegmentReader,
 } from '@kim/manifest'
 import { type Cursor, parseCursor } from '../cursors/cursor.js'
 import { readBlob } from '../store/blob-file.js'
 import type { FileContent } from '../store/file-content.js'
-import { segmentLines } from '../store/segment-lines.js'
 import { type CheckpointDocument, entityLines } from '../tail/checkpoint-document.js'
 import { searchCheckpoint } from '../tail/checkpoint-search.js'
 import { JournalDirectory } from '../tail/directory.js'
@@ -64,7 +64,7 @@ export async function fullScan(
   const covered = document !== undefined && document.header.head_seq >= first - 1
   const base = covered && first > 1 ? document : undefined
   const all = new HandedOver()
-  const fold = new Fold(base === undefined ? { after: first - 1 } : startFrom(base), {
+  const fold = new OldFold(base === undefined ? { after: first - 1 } : startFrom(base), {
     onRecord: record => all.take(record),
   })
   await foldSegments(history, base, fold, options)
@@ -118,7 +118,7 @@ async function search(
   return await runWork(work, signal)
 }
 
-function startFrom(document: CheckpointDocument): FoldStart {
+function startFrom(document: CheckpointDocument): OldFoldStart {
   const { header } = document
   return {
     head: headOf(header),
@@ -138,7 +138,7 @@ function* entitiesOf(document: CheckpointDocument): Generator<Entity> {
 async function foldSegments(
   history: History,
   base: CheckpointDocument | undefined,
-  fold: Fold,
+  fold: OldFold,
   options: PassOptions,
 ): Promise<void> {
   const pace = new Pace(options)
@@ -147,12 +147,11 @@ async function foldSegments(
   for (const { number } of history.segments) {
     if (number < begin.segment) continue
     const bytes = history.read(number, content => {
-      fold.beginSegment()
-      for (const line of segmentLines(content)) {
-        if (number === begin.segment && line.offset < begin.offset) continue
-        if (line.kind === 'line') fold.line(line.bytes, line.atFileStart)
-        else fold.decoded({ kind: 'malformed', reason: 'too_long' }, new Uint8Array())
-      }
+      const offset = number === begin.segment ? begin.offset : 0
+      const reader = new SegmentReader(fold, { offset })
+      for (const chunk of content.chunks({ from: offset })) reader.push(chunk)
+      // At the end of the newest segment a transaction may still be completed.
+      if (number !== history.newest) reader.finish()
       return content.storedBytes
     })
     pace.advance(bytes ?? 0)
@@ -175,20 +174,18 @@ function tailStart(history: History, document: CheckpointDocument): { segment: n
 
 function afterHead(content: FileContent, { header }: CheckpointDocument): number | undefined {
   let after: number | undefined
-  for (const line of segmentLines(content)) {
-    if (line.kind !== 'line') continue
-    const decoded = decodeLine(line.bytes, line.atFileStart)
-    if (decoded.kind !== 'record') continue
-    const { seq, writer } = decoded.record
-    if (seq === header.head_seq && (writer ?? null) === header.head_writer)
-      after = line.offset + line.bytes.length + 1
-  }
+  readSegment(() => content.chunks(), {
+    valid({ record: { seq, writer }, offset, length }) {
+      if (seq === header.head_seq && (writer ?? null) === header.head_writer) after = offset + length + 1
+      return true
+    },
+  })
   return after
 }
 
 function* attentive(
   eventsDir: string,
-  fold: Fold,
+  fold: OldFold,
 ): Generator<{ item_type: string; payload: JsonObject | undefined }> {
   for (const { item_type, payload, payload_ref } of fold.projection.values()) {
     if (payload_ref === undefined) yield { item_type, payload }

@@ -1,16 +1,17 @@
 /** The newest verified checkpoint that a passage can begin with. */
 import {
-  decodeLine,
   type Entity,
+  type LineFrame,
   parseCheckpointEntity,
   parseCheckpointRef,
   type ReadRecord,
+  readSegment,
+  recordOf,
   registryCapability,
-  TxTracker,
+  type SegmentLine,
 } from '@kim/manifest'
 import type { FileContent } from '../store/file-content.js'
 import type { CheckpointEntry } from '../store/listing.js'
-import { segmentLines } from '../store/segment-lines.js'
 import { type CheckpointDocument, entityLines, readCheckpoint, vouches } from '../tail/checkpoint-document.js'
 import { breathe } from './breathe.js'
 import type { CopiedJournal } from './copied-journal.js'
@@ -75,16 +76,22 @@ function* entitiesOf(document: CheckpointDocument): Generator<Entity> {
 function tailOf({ history }: CopiedJournal, headSeq: number): Mark {
   const home = history.holding(headSeq)
   if (home === undefined) return { segment: headSeq + 1, offset: 0 }
-  const needle = Buffer.from(`"seq":${headSeq}`)
   const offset = history.read(home, content => {
     let after: number | undefined
-    for (const line of segmentLines(content)) {
-      if (line.kind !== 'line') continue
-      const { buffer, byteOffset, length } = line.bytes
-      if (!Buffer.from(buffer, byteOffset, length).includes(needle)) continue
-      const decoded = decodeLine(line.bytes, line.atFileStart)
-      if (decoded.kind === 'record' && decoded.record.seq === headSeq) after = line.offset + length + 1
+    const note = (seq: number, end: number): void => {
+      if (seq === headSeq) after = end + 1
     }
+    const listener = {
+      framed: ({ seq, from, to }: LineFrame, at: number) => note(seq, at + to - from),
+      valid({ record, offset, length }: SegmentLine) {
+        note(record.seq, offset + length)
+        return true
+      },
+      restart() {
+        after = undefined
+      },
+    }
+    readSegment(() => content.chunks(), listener, { isLazy: true })
     return after
   })
   return offset === undefined ? { segment: home + 1, offset: 0 } : { segment: home, offset }
@@ -115,34 +122,22 @@ async function verified(
   return undefined
 }
 
-const refVerb = Buffer.from('checkpoint_ref')
-
 /** The refs of a segment that have effect. */
-function* refsIn(content: FileContent): Generator<ReadRecord> {
-  if (!mentionsRef(content)) return
-  const runs = new TxTracker<ReadRecord>()
-  for (const line of segmentLines(content)) {
-    const decoded =
-      line.kind === 'line' ? decodeLine(line.bytes, line.atFileStart) : ({ kind: 'malformed' } as const)
-    if (decoded.kind === 'blank') continue
-    if (decoded.kind !== 'record') runs.interrupt()
-    else {
-      for (const record of runs.record(decoded.record, decoded.record).released)
-        if (record.action === 'checkpoint_ref') yield record
-    }
+function refsIn(content: FileContent): ReadRecord[] {
+  let refs: ReadRecord[] = []
+  const take = (record: ReadRecord | undefined): void => {
+    if (record?.action === 'checkpoint_ref') refs.push(record)
   }
-}
-
-/** Whether the verb stands anywhere, by its bytes. A writer that spells it with escapes is none of ours. */
-function mentionsRef(content: FileContent): boolean {
-  let carried = Buffer.alloc(0)
-  for (const chunk of content.chunks()) {
-    if (
-      chunk.includes(refVerb) ||
-      Buffer.concat([carried, chunk.subarray(0, refVerb.length)]).includes(refVerb)
-    )
-      return true
-    carried = Buffer.from(chunk.subarray(-refVerb.length))
+  const listener = {
+    framed(frame: LineFrame): void {
+      // Every verb of the ref's length is rare enough to be parsed.
+      if (frame.actionEnd - frame.actionStart === 'checkpoint_ref'.length) take(recordOf(frame.line))
+    },
+    released: ({ record }: SegmentLine): void => take(record),
+    restart(): void {
+      refs = []
+    },
   }
-  return false
+  readSegment(() => content.chunks(), listener, { isLazy: true })
+  return refs
 }

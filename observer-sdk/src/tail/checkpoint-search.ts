@@ -1,12 +1,17 @@
 /** Which checkpoint is the verified one: table C of the recovery page, candidates newest first. */
-import type { Buffer } from 'node:buffer'
-import { type CheckpointRef, decodeLine, parseCheckpointRef, type ReadRecord } from '@kim/manifest'
+import {
+  type CheckpointRef,
+  type LineFrame,
+  parseCheckpointRef,
+  type ReadRecord,
+  type RestartListener,
+  recordOf,
+  type SegmentLine,
+} from '@kim/manifest'
 import type { CheckpointEntry, StoreListing } from '../store/listing.js'
 import { type CheckpointDocument, readCheckpoint, vouches } from './checkpoint-document.js'
-import type { FrameMatcher } from './frame.js'
 import type { History } from './history.js'
-import type { JudgedLine } from './line-judge.js'
-import type { ScanVisitor, SegmentScanner } from './segment-scan.js'
+import type { SegmentScanner } from './segment-scan.js'
 
 /** The outcome of a search. */
 export interface CheckpointSearch {
@@ -69,7 +74,7 @@ function isVouched(
 }
 
 /** Collects what `checkpoint_ref` records say. */
-class RefCollector implements ScanVisitor {
+class RefCollector implements RestartListener {
   readonly found: FoundRef[] = []
   #inSegment: FoundRef[] = []
 
@@ -81,25 +86,15 @@ class RefCollector implements ScanVisitor {
     return found
   }
 
-  framed(window: Buffer, from: number, to: number, _offset: number, frame: FrameMatcher): void {
+  framed(frame: LineFrame): void {
     // Every verb of the ref's length is rare enough to be parsed.
     if (frame.actionEnd - frame.actionStart !== 'checkpoint_ref'.length) return
-    const decoded = decodeLine(window.subarray(from, to))
-    if (decoded.kind === 'record') this.#take(decoded.record)
+    const record = recordOf(frame.line)
+    if (record !== undefined) this.#take(record)
   }
 
-  released({ record }: JudgedLine): void {
+  released({ record }: SegmentLine): void {
     this.#take(record)
-  }
-
-  dropped(): void {}
-
-  repeated(): void {}
-
-  odd(): void {}
-
-  window(): boolean {
-    return false
   }
 
   restart(): void {

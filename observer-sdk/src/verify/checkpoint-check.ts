@@ -172,7 +172,7 @@ export class CheckpointCheck {
         `${name} covers up to seq ${headSeq}, the journal ends at ${head}`,
       )
     } else if (isOwn && continuity.has(headSeq) && !this.#judged.has(headSeq)) {
-      log.report('checkpoint_mismatch', place, `${name}: no record has its head`)
+      log.report('checkpoint_mismatch', place, `${name}: no record has the seq of its head`)
     } else log.report('checkpoint_orphan', place, `${name} has no ref`)
   }
 
@@ -184,7 +184,7 @@ export class CheckpointCheck {
     const judged = this.#judged.get(file.headSeq)
     if (judged === 'unknowable') return
     if (judged === undefined) {
-      if (continuity.has(file.headSeq)) differ('no record has its head')
+      if (continuity.has(file.headSeq)) differ('no record has the seq of its head')
       return
     }
     for (const detail of judged.mismatches) differ(detail)
@@ -234,7 +234,6 @@ export class CheckpointCheck {
     if (ref.file !== checkpointName(ref.head_seq) || redactions.newest > ref.seq) return
     const opened = openCheckpoint(eventsDir, ref.head_seq)
     if (opened.ok) opened.value.close()
-    else if (opened.reason === 'absent')
-      log.report('checkpoint_absent', ref.place, `${ref.file} is not there`)
+    else if (opened.reason === 'absent') log.report('checkpoint_absent', ref.place, `${ref.file} is missing`)
   }
 }

@@ -1,12 +1,11 @@
 import {
   type CheckpointHeader,
+  type CheckpointLine,
+  CheckpointReader,
   checkpointKey,
   compareUtf8,
   type Entity,
-  endsCheckpointHeader,
   forgetsRevision,
-  LineFramer,
-  parseCheckpointEntity,
 } from '@kim/manifest'
 import { openCheckpoint } from '../store/store-files.js'
 import type { ContinuityCheck } from './continuity-check.js'
@@ -71,15 +70,10 @@ export class CheckpointComparison {
   async run(pace: Pace): Promise<void> {
     const opened = openCheckpoint(this.#history.eventsDir, this.#header.head_seq)
     if (!opened.ok) return
-    const framer = new LineFramer()
-    let isHeader = true
+    const reader = new CheckpointReader(line => this.#line(line))
     try {
       for (const chunk of opened.value.chunks()) {
-        for (const line of framer.push(chunk)) {
-          if (line.kind !== 'line') continue
-          if (isHeader) isHeader = !endsCheckpointHeader(textOf(line.bytes))
-          else if (line.bytes.length > 2) this.#line(line.bytes)
-        }
+        reader.push(chunk)
         pace.advance(chunk.length)
         await pace.turn(chunk.length)
       }
@@ -90,10 +84,9 @@ export class CheckpointComparison {
     this.#revisions()
   }
 
-  #line(bytes: Uint8Array): void {
-    const text = textOf(bytes)
-    const entity = parseCheckpointEntity(text)
-    if (entity === undefined) this.#differ(`no entity: ${text.slice(0, 80)}`)
+  #line(line: CheckpointLine): void {
+    const entity = line.entity()
+    if (entity === undefined) this.#differ(`no entity: ${line.text.slice(0, 80)}`)
     else {
       this.#order(entity)
       this.#entity(entity)
@@ -110,10 +103,10 @@ export class CheckpointComparison {
   #entity(entity: Entity): void {
     const { item_type: type, item_id: id } = entity
     const image = this.#history.table.get(type, id)
-    if (image !== undefined && this.#met.has(image)) this.#differ(`${type} ${id} stands twice`)
+    if (image !== undefined && this.#met.has(image)) this.#differ(`${type} ${id} occurs twice`)
     else if (image?.seq === entity.seq) this.#image(entity, image)
     else if (this.#history.continuity.has(entity.seq)) {
-      const known = image === undefined ? 'is not live' : `stands at seq ${image.seq}`
+      const known = image === undefined ? 'is not live' : `is at seq ${image.seq}`
       this.#differ(`${type} ${id} of seq ${entity.seq} ${known} in the journal`)
       if (image !== undefined) this.#met.add(image)
     } else this.#adopt(entity)
@@ -130,7 +123,7 @@ export class CheckpointComparison {
       stated.ref?.bytes === image.ref?.bytes
     if (isSameState && stated.hash === image.hash) return
     if (image.redacted && !stated.redacted) this.#stale.push({ item_type, item_id })
-    else this.#differ(`${item_type} ${item_id} of seq ${entity.seq} has another image in the journal`)
+    else this.#differ(`${item_type} ${item_id} of seq ${entity.seq} has other content in the journal`)
   }
 
   #adopt(entity: Entity): void {
@@ -176,8 +169,4 @@ export class CheckpointComparison {
     this.#mismatchCount += 1
     if (this.#details.length < detailsMax) this.#details.push(detail)
   }
-}
-
-function textOf(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')
 }

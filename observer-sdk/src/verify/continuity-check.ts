@@ -46,7 +46,7 @@ export class ContinuityCheck {
     const { seq } = entry
     if (seq > this.#highest) this.#advance(seq, entry)
     else if (this.#known.has(seq))
-      this.#log.report('duplicate_seq', entry, `seq ${seq} stands in an earlier record`)
+      this.#log.report('duplicate_seq', entry, `seq ${seq} is already in an earlier record`)
     else this.#log.report('seq_regressed', entry, `seq ${seq} after ${this.#highest}`)
     this.#known.add(seq)
     this.#head = Math.max(this.#head, seq)
@@ -87,7 +87,7 @@ function repairedBy({ action, payload }: ReadRecord): SeqRange | undefined {
 }
 
 function startText(after: number): string {
-  return `what stood up to seq ${after} is not available`
+  return `records up to seq ${after} are not available`
 }
 
 function text({ from, to }: SeqRange): string {

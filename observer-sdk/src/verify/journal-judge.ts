@@ -5,7 +5,6 @@ import type { BlobCheck } from './blob-check.js'
 import type { ChainCheck } from './chain-check.js'
 import type { CheckpointCheck } from './checkpoint-check.js'
 import type { ContinuityCheck } from './continuity-check.js'
-import { DuplicateLines } from './duplicate-lines.js'
 import type { EntityTable } from './entity-table.js'
 import type { LinePlace, MalformedEntry, RecordEntry } from './entry.js'
 import type { FindingLog } from './findings.js'
@@ -17,7 +16,7 @@ import type { RedactionCheck } from './redaction-check.js'
 import type { RevisionCheck } from './revision-check.js'
 import type { SchemaCheck } from './schema-check.js'
 import type { TxCheck } from './tx-check.js'
-import type { JournalSink, SegmentEnd } from './walk.js'
+import type { JournalSink, RecordFate, SegmentEnd } from './walk.js'
 
 /** The checks that one walk feeds. */
 export interface Checks {
@@ -41,7 +40,6 @@ export class JournalJudge implements JournalSink {
   readonly #pace: Pace
   readonly #newest: number
   readonly #isNativeFromOutside: boolean
-  readonly #repeats = new DuplicateLines()
   #segments = 0
   #bytes = 0
   #lines = 0
@@ -84,7 +82,6 @@ export class JournalJudge implements JournalSink {
 
   beginSegment(segment: SegmentEntry): void {
     this.#checks.chain.beginSegment(segment.number)
-    this.#repeats.beginSegment()
     this.#firstSeq = undefined
     this.#lastSeq = undefined
   }
@@ -96,14 +93,14 @@ export class JournalJudge implements JournalSink {
     if (this.isNative) this.#checks.schema.record(record, effect, bytes, place)
   }
 
-  record(entry: RecordEntry, applies: boolean): void {
+  record(entry: RecordEntry, fate: RecordFate): void {
     const { continuity, chain, checkpoints } = this.#checks
     this.#firstSeq ??= entry.seq
     this.#lastSeq = entry.seq
     continuity.record(entry)
     chain.record(entry)
-    if (applies && !this.#repeats.isRepeated(entry.seq, entry.mark)) this.#apply(entry)
-    checkpoints.record(entry, applies)
+    if (fate === 'applied') this.#apply(entry)
+    checkpoints.record(entry, fate !== 'dropped')
   }
 
   dropped(entries: readonly RecordEntry[]): void {

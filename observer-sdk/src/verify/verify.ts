@@ -68,7 +68,7 @@ export async function verifyJournal(options: PassOptions): Promise<Verdict> {
   if (isForeign) {
     log.drop('seal_missing')
     log.drop('schema')
-    log.report('foreign', {}, 'nothing names a project: our writer did not write this journal')
+    log.report('foreign', {}, 'no record names a project: another writer made this journal')
   }
   const digest = await digestOf(table, pace)
   const findings = log.close(isForeign)
@@ -102,7 +102,7 @@ function reportLoss(
   log.report(
     'meta_ahead',
     { seq: lost.from },
-    `meta.json tells of seq ${lost.to}, the journal ends at ${head}`,
+    `meta.json names seq ${lost.to}, but the journal ends at ${head}`,
   )
 }
 

@@ -70,7 +70,7 @@ t.test('consumer file - what is no cursor is refused, never taken for none', t =
       {
         code: 'cursor_invalid',
         exitCode: 2,
-        hint: `remove it to begin anew: kim-tail cursors rm ${basename(path, '.json')}`,
+        hint: `the file was left as it is; to start over: kim-tail cursors rm ${basename(path, '.json')}`,
       },
       text,
     )

@@ -22,7 +22,7 @@ t.test('stop - count, match, idle and total time', t => {
   t.same([match.onPrinted(() => 'a', 1), match.onPrinted(() => 'x', 2)], [false, true])
   const timed = new StopWatch({ ...none, timeoutMs: 10, deadlineMs: 25 }, 0)
   t.equal(timed.dueAtMs, 25)
-  t.equal(timed.due(24), undefined, 'nobody has listened yet')
+  t.equal(timed.due(24), undefined, 'no listener yet')
   timed.onPrinted(() => '', 0)
   timed.listen(0)
   timed.listen(5)
@@ -30,7 +30,7 @@ t.test('stop - count, match, idle and total time', t => {
   t.equal(timed.due(9), undefined)
   t.equal(timed.due(10), 'timeout')
   timed.onPrinted(() => '', 12)
-  t.equal(timed.due(20), undefined, 'a record begins the wait anew')
+  t.equal(timed.due(20), undefined, 'a record restarts the wait')
   t.equal(timed.dueAtMs, 22)
   t.equal(timed.due(25), 'deadline')
   timed.onCame(24)
@@ -151,7 +151,7 @@ t.test('health - CL-30 of as many inboxes as there can be, and of what is no obj
   t.end()
 })
 
-t.test('look - a terminal that nobody told its size is taken for one of 80 columns', async t => {
+t.test('look - a terminal of unknown size is taken for one of 80 columns', async t => {
   const { raw } = message(1, { summary: 'x'.repeat(200) })
   const events = t.testdir({ 'seg-00000001.jsonl': `${JSON.stringify(raw)}\n` })
   const shown = async (columns: number): Promise<string> => {
@@ -163,7 +163,7 @@ t.test('look - a terminal that nobody told its size is taken for one of 80 colum
   t.equal(await shown(0), await shown(80))
 })
 
-t.test('look - an empty selection is said to a person, and to nobody else', async t => {
+t.test('look - an empty selection is reported on a terminal only', async t => {
   const events = t.testdir({ 'seg-00000001.jsonl': '' })
   const said = async (isTTY: boolean, ...args: string[]): Promise<string> => {
     const stderr = Object.assign(new PassThrough(), { isTTY })
@@ -171,7 +171,7 @@ t.test('look - an empty selection is said to a person, and to nobody else', asyn
     t.equal(await runProgram(program, ['--events', events, ...args], io), 0)
     return String(stderr.read() ?? '')
   }
-  t.equal(await said(true), 'kim-tail: nothing that stands there is selected\n')
+  t.equal(await said(true), 'kim-tail: no existing record is selected\n')
   t.equal(await said(true, '-q'), '')
   t.equal(await said(true, '-n', '0'), '')
   t.equal(await said(false), '')

@@ -97,15 +97,15 @@ export class Appender {
     if (this.#dead === undefined) return
     throw failure(
       'journal_closed',
-      'the journal refuses everything since it failed',
-      'end this process and start again: the next open finds out what the disk holds',
+      'the journal accepts no more records: an earlier write failed',
+      'what was acknowledged is kept; start the process again: opening checks what the disk holds',
       this.#dead,
     )
   }
 
   /** Refuses everything from now on. */
   close(): void {
-    this.#dead ??= failure('journal_closed', 'the journal was closed', 'open it again')
+    this.#dead ??= failure('journal_closed', 'the journal is closed', 'open the journal again')
     this.#segment.close()
   }
 

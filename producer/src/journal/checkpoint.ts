@@ -3,19 +3,19 @@ import { createHash } from 'node:crypto'
 import { basename, join } from 'node:path'
 import {
   type CheckpointHeader,
+  CheckpointReader,
   type CheckpointRef,
   checkpointFooter,
   checkpointKey,
   checkpointName,
   compareUtf8,
-  decodeLine,
   type Entity,
   effectOf,
   encodeCheckpointEntity,
   encodeCheckpointHeader,
-  endsCheckpointHeader,
-  LineFramer,
-  parseCheckpointEntity,
+  recordOf,
+  type SegmentLine,
+  SegmentReader,
   tempName,
   toWellFormed,
 } from '@kim/manifest'
@@ -24,7 +24,6 @@ import type { VerifiedCheckpoint } from './checkpoint-file.js'
 import { damaged } from './failure.js'
 import { type SegmentSource, segmentChunks } from './listing.js'
 import { ReadBack } from './read-back.js'
-import { type ScannedRecord, SegmentScan } from './segment-scan.js'
 import type { JournalState, LiveEntity } from './state.js'
 import type { Store } from './store.js'
 import type { Place, StoreFile } from './store-file.js'
@@ -180,11 +179,7 @@ function* foldSegments(
   memory: Buffer,
 ): Generator<void, Changes> {
   const changes = new Map<string, Map<string, Newest | undefined>>()
-  const note = (
-    { record, offset, length, bytes }: ScannedRecord,
-    file: StoreFile,
-    isPacked: boolean,
-  ): void => {
+  const note = ({ record, offset, length, bytes }: SegmentLine, file: StoreFile, isPacked: boolean): void => {
     const { item_type, item_id } = record
     const effect = effectOf(record)
     if (item_id === undefined || (effect !== 'upsert' && effect !== 'remove')) return
@@ -197,12 +192,11 @@ function* foldSegments(
   }
   for (const source of segments) {
     const file: StoreFile = { path: source.path }
-    const scan = new SegmentScan({ effective: scanned => note(scanned, file, source.isGzipped) })
+    const reader = new SegmentReader({ released: line => note(line, file, source.isGzipped) })
     for (const chunk of segmentChunks(store, source, 0, memory)) {
-      scan.push(chunk)
+      reader.push(chunk)
       yield
     }
-    scan.finish()
   }
   return changes
 }
@@ -254,22 +248,16 @@ function* baseLines(
   memory: Buffer,
 ): Generator<EntityLine> {
   if (base === undefined) return
-  const framer = new LineFramer()
-  let isHeader = true
+  let lines: EntityLine[] = []
+  const reader = new CheckpointReader(line => {
+    const entity = line.entity()
+    if (entity === undefined) throw damaged(`${base.file.path} changed since it was verified`)
+    lines.push({ entity, text: line.text })
+  })
   for (const chunk of store.disk.fileChunks(base.file.path, 0, memory)) {
-    for (const line of framer.push(chunk)) {
-      if (line.kind !== 'line') continue
-      const whole = Buffer.from(line.bytes.buffer, line.bytes.byteOffset, line.bytes.length).toString('utf8')
-      if (isHeader) {
-        isHeader = !endsCheckpointHeader(whole)
-        continue
-      }
-      if (whole === checkpointFooter) return
-      const text = whole.endsWith(',') ? whole.slice(0, -1) : whole
-      const entity = parseCheckpointEntity(text)
-      if (entity === undefined) throw damaged(`${base.file.path} changed since it was verified`)
-      yield { entity, text }
-    }
+    reader.push(chunk)
+    yield* lines
+    lines = []
   }
 }
 
@@ -311,11 +299,11 @@ function* merge(
 
 /** The line of an entity as its newest record says. */
 function changedLine({ line, ...place }: Newest, readBack: ReadBack): EntityLine {
-  const decoded = decodeLine(line ?? readBack.line(place))
-  if (decoded.kind !== 'record' || decoded.record.item_id === undefined) {
+  const record = recordOf(line ?? readBack.line(place))
+  if (record?.item_id === undefined) {
     throw damaged(`${place.file.path}: the record at byte ${place.offset} changed`)
   }
-  const { item_type, item_id, agent, entity_rev, payload, payload_ref, seq, ts } = decoded.record
+  const { item_type, item_id, agent, entity_rev, payload, payload_ref, seq, ts } = record
   const entity: Entity = { item_type, item_id, agent, entity_rev, payload, payload_ref, seq, ts }
   return { entity, text: encodeCheckpointEntity(entity, true) }
 }

@@ -95,7 +95,7 @@ async function* unpacked(disk: Disk, { path, isGzipped }: SegmentFile): AsyncGen
 function whyOf({ path }: SegmentFile, error: unknown): string {
   if (error instanceof KimError) return error.message
   if (error instanceof Error && 'code' in error && String(error.code).startsWith('Z_')) {
-    return `${path} cannot be unpacked to its end`
+    return `${path} is cut short: it cannot be unpacked to its end`
   }
   throw error
 }

@@ -158,7 +158,11 @@ export class Disk {
   #tighten(fd: number, stat: FileStat, path: string): void {
     this.#fs.fchmodSync(fd, FILE_MODE)
     if ((stat.mode & 0o077) === 0) return
-    this.#log({ level: 'warn', code: 'tightened', message: `${path} was open to others; it is 0600 now` })
+    this.#log({
+      level: 'warn',
+      code: 'tightened',
+      message: `${path} was accessible to other users; changed its mode to 0600`,
+    })
   }
 
   /**
@@ -182,7 +186,7 @@ export class Disk {
       throw toFailure(error, `write to ${path}`)
     }
     if (written !== bytes.length) {
-      throw noSpace(`write to ${path}: ${written} of ${bytes.length} bytes were taken`)
+      throw noSpace(`write to ${path}: only ${written} of ${bytes.length} bytes were written`)
     }
   }
 

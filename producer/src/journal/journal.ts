@@ -301,8 +301,8 @@ class OpenJournal implements Journal {
     this.#store.log({
       level: 'error',
       code: 'seq_running_out',
-      message: `number ${this.#appender.nextSeq} of at most ${limits.seqMax}`,
-      hint: 'plan the move to a new generation directory now; at the end nothing more is appended',
+      message: `sequence numbers are running out: the next is ${this.#appender.nextSeq}, the last is ${limits.seqMax}`,
+      hint: 'plan the move to a new store directory now; after the last number nothing can be appended',
     })
   }
 
@@ -371,7 +371,7 @@ function viewOf(state: JournalState, readBack: ReadBack): StateView {
 function moved(records: number): KimError {
   return failure(
     'journal_moved',
-    `${records} records of an append that failed stand in the journal after all`,
-    'nothing of this batch was appended; derive it anew from the state, then append it',
+    `${records} records of an append that failed are in the journal after all`,
+    'nothing of this batch was appended; compute it again from the current state, then append it',
   )
 }

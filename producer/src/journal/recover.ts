@@ -1,16 +1,18 @@
-import { Continuity, effectOf, isSeq, limits, type ReadRecord, segmentName } from '@kim/manifest'
+import {
+  Continuity,
+  effectOf,
+  isSeq,
+  limits,
+  type ReadRecord,
+  type SegmentLine,
+  segmentName,
+} from '@kim/manifest'
 import type { ActiveSegment } from './active-segment.js'
 import type { Draft } from './draft.js'
 import { isLossPin } from './lost-mail.js'
 import { seqRepair } from './notes.js'
 import { abandonedNote, tornNote } from './recovery-notes.js'
-import {
-  type AbandonedRun,
-  addRun,
-  type ScannedRange,
-  type ScannedRecord,
-  SegmentScan,
-} from './segment-scan.js'
+import { type AbandonedRun, addRun, type ScannedRange, SegmentScan } from './segment-scan.js'
 import type { JournalState } from './state.js'
 import type { Store } from './store.js'
 
@@ -67,13 +69,13 @@ export class Recovery {
     this.#listener = listener
     this.#numbers = new Continuity(start.after)
     const listen = {
-      valid: ({ record, offset }: ScannedRecord) => {
+      valid: ({ record, offset }: SegmentLine) => {
         this.#ended.delete(offset)
         segment.see(record.seq)
         listener.number?.(record.seq)
       },
-      effective: (scanned: ScannedRecord) => this.#effective(scanned),
-      dropped: ({ record }: ScannedRecord) => {
+      effective: (scanned: SegmentLine) => this.#effective(scanned),
+      dropped: ({ record }: SegmentLine) => {
         this.#pass(record)
         this.#droppedWith = commitOf(record)
       },
@@ -183,7 +185,7 @@ export class Recovery {
     this.#state.advance(record.seq, record.writer)
   }
 
-  #effective({ record, offset, length }: ScannedRecord): void {
+  #effective({ record, offset, length }: SegmentLine): void {
     this.#pass(record)
     const effect = effectOf(record)
     this.#state.apply(record, effect, { file: this.#segment.file, offset, length })

@@ -89,8 +89,8 @@ function findTarget(store: Store, target: RedactTarget): RedactedEntity {
   if (entity.item_type !== NOTE_TYPE) return entity
   throw failure(
     'usage',
-    'what the journal says about itself cannot be redacted',
-    'name a message or another entity',
+    'cannot redact a note of the journal itself',
+    'nothing was changed; name a message or another entity',
   )
 }
 
@@ -105,7 +105,7 @@ function entityOf(store: Store, seq: number): RedactedEntity {
     for (const chunk of segmentChunks(store, source)) scan.push(chunk)
     if (found !== undefined) return found
   }
-  throw failure('no_record', `no record has the number ${seq}`, 'nothing was changed')
+  throw failure('no_record', `the journal has no record with seq ${seq}`, 'nothing was changed')
 }
 
 /** A name that nothing has ever had is a mistake in the name, and not something that is erased already. */
@@ -124,7 +124,7 @@ function requireEntity({ store, opened }: Session, { item_id, item_type }: Redac
   throw failure(
     'no_record',
     `no record is about ${item_type} ${item_id}`,
-    'nothing was changed; a message is named by its persona and number, as in: --entity message river/246',
+    'nothing was changed; name a message by its persona and id, such as --entity message river/246',
   )
 }
 

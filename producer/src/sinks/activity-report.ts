@@ -53,7 +53,11 @@ export class ActivityReport {
   start(): void {
     this.#running ??= this.#run().catch((error: unknown) => {
       const why = error instanceof Error ? error.message : String(error)
-      this.#parts.log({ level: 'error', code: 'activity_off', message: `no activity is reported: ${why}` })
+      this.#parts.log({
+        level: 'error',
+        code: 'activity_off',
+        message: `the last-author report stopped: ${why}`,
+      })
     })
   }
 
@@ -123,7 +127,7 @@ export class ActivityReport {
       const temp = join(dirname(path), tempName(basename(path)))
       disk.writeLoosely(temp, path, Buffer.from(`${JSON.stringify(report)}\n`))
       if (this.#isFailing)
-        log({ level: 'info', code: 'activity_written', message: `${path} is written again` })
+        log({ level: 'info', code: 'activity_written', message: `writing ${path} works again` })
       this.#isFailing = false
     } catch (error) {
       this.#isDirty = true

@@ -55,7 +55,7 @@ export class ExecSink implements Sink {
     if (said === this.#said) return
     this.#said = said
     const fields = { event_id, output: output.text, bytes: output.bytes }
-    this.#log({ level: 'info', code: 'exec_output', message: 'what the command printed', fields })
+    this.#log({ level: 'info', code: 'exec_output', message: 'the command printed output', fields })
   }
 }
 

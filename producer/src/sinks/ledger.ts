@@ -43,8 +43,8 @@ export class Ledger {
     if (bytes === undefined) return undefined
     const progress = parseLedger(bytes.toString('utf8'))?.progress
     if (progress !== undefined) return progress
-    throw new KimError('cursor_invalid', `${this.path} holds no watermark`, {
-      hint: 'nothing is delivered; put the file back, or remove it and start again to begin at the head',
+    throw new KimError('cursor_invalid', `${this.path} does not hold a valid watermark`, {
+      hint: 'nothing is delivered; restore the file; or remove it and start again to begin at the head',
     })
   }
 

@@ -385,7 +385,7 @@ export class SinkRunner {
       this.#isUnsaved = true
       this.#troubles.begin(
         'watermark',
-        `the watermark cannot be kept: ${error instanceof Error ? error.message : error}`,
+        `cannot store the watermark: ${error instanceof Error ? error.message : error}`,
       )
     }
   }

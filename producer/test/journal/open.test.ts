@@ -91,7 +91,7 @@ t.test('open - another source is refused, naming both (JF-10)', t => {
   t.end()
 })
 
-t.test('open - a second writer is told who holds the store (JF-89)', t => {
+t.test('open - the error of a second writer names the holder of the store (JF-89)', t => {
   const store = new TestStore(t)
   const journal = store.open()
   t.throws(() => store.open(), {
@@ -135,7 +135,7 @@ const tails: readonly Tail[] = [
   { row: 'T5 (completes)', bytes: `${run(3, 1, 2)}\n${run(4, 2, 2)}`, notes: [], live: 3 },
   { row: 'T6', bytes: `${run(3, 1, 2)}\n{"act`, notes: ['torn_tail_adjudicated', 'tx_abandoned'], live: 1 },
   { row: 'X8 in the zone', bytes: `${run(3, 1, 2)}\n\n${whole(4)}`, notes: [], live: 2 },
-  { row: 'RC-7 (a line nobody named)', bytes: 'junk\n', notes: ['torn_tail_adjudicated'], live: 1 },
+  { row: 'RC-7 (a line that no note names)', bytes: 'junk\n', notes: ['torn_tail_adjudicated'], live: 1 },
   { row: 'RC-7 (a hole)', bytes: '{"v":3,"seq":9}\n', notes: ['seq_repair'], live: 1 },
 ]
 for (const { row, bytes, notes, live } of tails) {
@@ -212,7 +212,7 @@ t.test('tail - a store whose genesis was torn is born again', async t => {
   }
 })
 
-t.test('tail - a journal whose records are all gone is begun anew, and that is said (R1)', async t => {
+t.test('tail - a journal without any of its records begins again, and the log says so (R1)', async t => {
   for (const lose of [(path: string) => writeFileSync(path, ''), (path: string) => rmSync(path)]) {
     const store = new TestStore(t)
     const first = store.with(journal => {
@@ -227,7 +227,7 @@ t.test('tail - a journal whose records are all gone is begun anew, and that is s
     )
     t.match(
       store.logged.filter(({ code }) => code === 'records_lost'),
-      [{ level: 'error', message: /up to 4, and none of its records is left/, hint: /copy/ }],
+      [{ level: 'error', message: /up to 4, are missing: a new journal begins/, hint: /backup/ }],
     )
     store.with(() => undefined)
     t.equal(store.logged.filter(({ code }) => code === 'records_lost').length, 1, 'and said once')
@@ -297,7 +297,7 @@ t.test('open - a journal of another writer is never continued (R8, R9)', t => {
   const stray = join(store.paths.events, 'seg-00000003.jsonl')
   t.throws(() => store.open(), {
     code: 'journal_foreign',
-    hint: `a copy that somebody put there is to be taken away: ${stray}`,
+    hint: `if it is a copy, move it away: ${stray}`,
   })
   rmSync(stray)
   store.with(journal => t.same(journal.append([message(2)]).seqs, [3]))
@@ -327,7 +327,7 @@ t.test('open - history that is gone is said, and no checkpoint pretends otherwis
   })
 })
 
-t.test('open - holes in what was read are told to whoever opens', t => {
+t.test('open - holes in what was read are reported to the caller', t => {
   const store = new TestStore(t)
   store.with(journal => journal.append(messages(1, 3)))
   const lines = readFileSync(store.segment(), 'utf8').split('\n')
@@ -339,7 +339,7 @@ t.test('open - holes in what was read are told to whoever opens', t => {
   }
   t.match(opened(), { level: 'error', hint: /journal verify --store / })
   repairStore(store.options())
-  t.match(opened(), { level: 'info', message: /from 3 to 3; a repair has named them all$/ })
+  t.match(opened(), { level: 'info', message: /from 3 to 3; repair notes explain them all$/ })
   t.end()
 })
 
@@ -447,7 +447,7 @@ t.test('safety - a store of somebody else is refused', t => {
   const own = host.uid ?? 0
   t.throws(() => store.open({ host: { ...host, uid: own + 1 } }), {
     code: 'not_permitted',
-    hint: new RegExp(`run as user ${own} if it is theirs; .* sudo chown -R ${own + 1} ${store.paths.root}$`),
+    hint: new RegExp(`if it is theirs, run as user ${own}; .* sudo chown -R ${own + 1} ${store.paths.root}$`),
   })
   t.end()
 })

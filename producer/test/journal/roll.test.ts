@@ -195,7 +195,7 @@ t.test('checkpoint - appends alone get it done', async t => {
   await store.verified(t)
 })
 
-t.test('checkpoint - one that a crash left without its ref is built anew (C4)', async t => {
+t.test('checkpoint - one that a crash left without its ref is built again (C4)', async t => {
   const store = new TestStore(t)
   const journal = store.open()
   journal.append(messages(1, 5))
@@ -303,7 +303,7 @@ t.test('gc - held, it moves nothing until it is asked', async t => {
   await store.verified(t)
 })
 
-t.test('gc - packs what it parks if it is told to (JF-71)', async t => {
+t.test('gc - packs what it parks if asked to (JF-71)', async t => {
   const store = new TestStore(t)
   store.with(
     journal => {
@@ -487,7 +487,7 @@ t.test('numbers - loud from ninety per cent on, refused at the end (JF-45)', asy
 })
 
 t.test(
-  'retention - a repetition of what it took is answered, and nobody else takes a message (JF-81)',
+  'retention - a repetition of what it took is answered, and nothing else takes a message (JF-81)',
   async t => {
     const store = new TestStore(t)
     store.with(
@@ -500,7 +500,7 @@ t.test(
         t.equal(
           codeOf(() => journal.append([message(6, { action: 'delete', payload: undefined })])),
           'record_invalid',
-          'and nobody else takes a message',
+          'and nothing else takes a message',
         )
         journal.append([message(6, { action: 'update' }), message(7)])
       },

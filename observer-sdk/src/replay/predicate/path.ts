@@ -148,7 +148,7 @@ function exactly({ names, at }: PathToken, length: number): readonly string[] {
   const form = pathForms[names[0] ?? ''] ?? ''
   if (names.length < length) throw unreadable(at, 'the path is too short', form)
   if (names.length > length)
-    throw unreadable(at, 'the path is too long', `${form}; a name that holds dots stands in double quotes`)
+    throw unreadable(at, 'the path is too long', `${form}; put a name that holds dots in double quotes`)
   return names
 }
 

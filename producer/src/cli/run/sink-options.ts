@@ -32,12 +32,12 @@ export function sinkOptions(input: Input, io: Io, storeDir: string): SinkOptions
     throw usageError('--emit exec-per-event needs a command', 'give it with --exec CMD')
   }
   const ledgerDir = `${clientState(io.env, homedir(), 'kim-producer')}/sinks`
-  refuseInside(ledgerDir, storeDir, 'the state directory of sinks')
+  refuseInside(ledgerDir, storeDir, 'the state directory of the sinks')
   const heartbeat = input.number('heartbeat')
   const events = eventsFileOf(input, storeDir)
   const activityFile = outputFile(input, 'activity-file', storeDir)
   if (events !== undefined && activityFile !== undefined && isOneOf(activityFile, events)) {
-    throw usageError(`--activity-file is a file of events: ${activityFile}`, 'name another one')
+    throw usageError(`--activity-file is also an event file: ${activityFile}`, 'name another file')
   }
   return {
     emit: emit === 'stdout-jsonl' || emit === 'exec-per-event' ? emit : undefined,
@@ -62,7 +62,7 @@ export function sinkWarnings(input: Input): string[] {
     !input.given('events-file-template')
   return [
     ...(isIdle ? ['--exec has no effect without --emit exec-per-event'] : []),
-    ...(isBeatless ? ['--heartbeat has no effect without a sink that prints it'] : []),
+    ...(isBeatless ? ['--heartbeat has no effect without a sink that writes it'] : []),
   ]
 }
 
@@ -74,12 +74,12 @@ export function eventsFileOf(input: Input, storeDir: string): string | undefined
     throw usageError('--events-file and --events-file-template exclude each other', 'give one of them')
   }
   if (single?.includes(PLACEHOLDER) === true) {
-    throw usageError(`--events-file holds ${PLACEHOLDER}`, 'give it as --events-file-template')
+    throw usageError(`--events-file must not hold ${PLACEHOLDER}`, 'use --events-file-template instead')
   }
   if (template !== undefined && !template.includes(PLACEHOLDER)) {
     throw usageError(
-      `--events-file-template holds no ${PLACEHOLDER}`,
-      'it stands for the name of a persona; one file for all of them is --events-file',
+      `--events-file-template must hold ${PLACEHOLDER}`,
+      'put {persona} in the path, or use --events-file for one file',
     )
   }
   return single ?? template
@@ -106,5 +106,5 @@ function isOneOf(path: string, eventsFile: string): boolean {
 
 function refuseInside(path: string, storeDir: string, what: string): void {
   if (!isInside(path, storeDir)) return
-  throw usageError(`${what} is at or below the store: ${path}`, 'nothing but the journal may stand there')
+  throw usageError(`${what} is inside the store: ${path}`, 'name a path outside the store')
 }

@@ -17,7 +17,7 @@ export async function* trySinks(
       const beat = heartbeatEvent(persona, undefined, id, hostMoment(1), process.platform)
       const { failure } = await sink.deliver(sink.laneOf(persona), [beat], signal)
       const ms = performance.now() - began
-      const detail = failure ?? 'it took a heartbeat'
+      const detail = failure ?? 'accepted a heartbeat'
       yield { part: 'sink', name: sink.name, ok: failure === undefined, detail, ms }
     } finally {
       sink.close()

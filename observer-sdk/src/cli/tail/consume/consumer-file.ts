@@ -20,7 +20,7 @@ export function consumersDirectory(env: Environment): string {
 export function consumerPath(env: Environment, name: string): string {
   if (!NAME.test(name)) {
     throw new KimError('usage', `"${name}" cannot name a consumer`, {
-      hint: 'letters, digits, ".", "_" and "-", at most 100 of them',
+      hint: 'use letters, digits, ".", "_" and "-", at most 100 characters',
     })
   }
   return join(consumersDirectory(env), `${name}${SUFFIX}`)
@@ -53,8 +53,8 @@ export function readConsumer(path: string): Place | undefined {
   }
   const place = parsePlace(text)
   if (place === undefined) {
-    throw new KimError('cursor_invalid', `${path} holds no cursor`, {
-      hint: `remove it to begin anew: kim-tail cursors rm ${basename(path, SUFFIX)}`,
+    throw new KimError('cursor_invalid', `${path} does not hold a valid cursor`, {
+      hint: `the file was left as it is; to start over: kim-tail cursors rm ${basename(path, SUFFIX)}`,
     })
   }
   return place

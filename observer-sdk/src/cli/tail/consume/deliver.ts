@@ -27,13 +27,16 @@ export async function deliver(event: MonitorEvent, options: DeliverOptions): Pro
     if (outcome.kind !== 'refused') return outcome.kind
     const next = afterFailure(policy, failures)
     if (next.step === 'skip') {
-      warn(`gave up ${event.event_id} after ${failures} tries: the command ${outcome.why}`)
+      warn(`skipped ${event.event_id} after ${failures} tries: the command ${outcome.why}`)
       return 'skipped'
     }
     if (!follow && policy.kind === 'hold') {
-      throw new KimError('exec_failed', `the command ${outcome.why} for ${safeText(event.event_id)}`)
+      throw new KimError(
+        'exec_failed',
+        `cannot deliver ${safeText(event.event_id)}: the command ${outcome.why}`,
+      )
     }
-    if (next.say) warn(`holding ${event.event_id}: the command ${outcome.why}; tries: ${failures}`)
+    if (next.say) warn(`retrying ${event.event_id}: the command ${outcome.why}; tries: ${failures}`)
     await wait(next.delayMs, signal)
     if (signal.aborted) return 'interrupted'
   }

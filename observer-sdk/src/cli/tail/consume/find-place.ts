@@ -14,7 +14,7 @@ export function placeAtHead(past: PastRecords, facts: JournalFacts): Place {
 export function placeAtSeq(past: PastRecords, facts: JournalFacts, seq: number): Place {
   if (seq === 0) return place(facts, 0, undefined)
   const found = findRecord(past, { kind: 'seq', seq }, facts)
-  if (found.kind !== 'record') throw new KimError('no_record', `no record ${seq} in the journal`)
+  if (found.kind !== 'record') throw new KimError('no_record', `the journal has no record with seq ${seq}`)
   return place(facts, seq, found.entry.record.writer)
 }
 

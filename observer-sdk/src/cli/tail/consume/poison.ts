@@ -20,7 +20,7 @@ export function parsePolicy(text: string): PoisonPolicy {
   if (text === 'hold') return { kind: 'hold' }
   const after = Number(/^skip-after[ =:](\d{1,6})$/.exec(text)?.[1])
   if (after >= 1) return { kind: 'skip', after }
-  throw usageError(`--on-poison cannot be "${text}"`, 'hold, or skip-after N with N of at least 1')
+  throw usageError(`--on-poison cannot be "${text}"`, 'use "hold", or "skip-after N" with N of at least 1')
 }
 
 /**

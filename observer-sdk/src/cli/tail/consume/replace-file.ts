@@ -18,9 +18,9 @@ export function replaceFile(path: string, text: string): void {
       error instanceof Error && 'code' in error && ['EACCES', 'EPERM'].includes(String(error.code))
     throw new KimError(
       isDenied ? 'not_permitted' : 'store_failed',
-      `the cursor cannot be stored: ${safeText(why)}`,
+      `cannot store the cursor: ${safeText(why)}`,
       {
-        hint: `it is as it was, and what was printed since comes again; look at ${safeText(dirname(path))}`,
+        hint: `the old cursor is kept, so the records printed since will come again; check ${safeText(dirname(path))}`,
         cause: error,
       },
     )

@@ -54,7 +54,7 @@ async function claimConsumer(
   const { lockConsumer } = await import('../consume/consumer-lock.js')
   const lock: ConsumerLock = await lockConsumer(path, {
     onWait: () => {
-      report.say('waiting', `another process is the consumer "${name}"; waiting for it`, {
+      report.say('waiting', `another process uses the consumer "${name}"; waiting for it`, {
         reason: 'consumer_held',
       })
       void out.flush()
@@ -84,6 +84,7 @@ function readCursorFile(path: string): Place | undefined {
   }
   if (text === '') return undefined
   const token = parseToken(text)
-  if (token === undefined) throw usageError(`${path} holds no cursor`, 'remove it to begin anew')
+  if (token === undefined)
+    throw usageError(`${path} does not hold a valid cursor`, 'to start over, remove the file')
   return { ...token, checkpointSeq: 0 }
 }

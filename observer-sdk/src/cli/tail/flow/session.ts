@@ -163,7 +163,7 @@ class Session {
         this.#isCut = true
         return
       }
-      const text = `the consumer begins at ${feed.head.seq}; ${formatCount(passed, 'entry that stands there is', 'entries that stand there are')} passed over`
+      const text = `the consumer begins at seq ${feed.head.seq}; skipping ${formatCount(passed, 'existing entry', 'existing entries')}`
       report.say('started', text, { seq: feed.head.seq, skipped: passed })
     }
     await this.#printPast(entries ?? [])
@@ -376,7 +376,7 @@ class Session {
     const { plan, printer } = this.#parts
     const reason = this.#end ?? 'caught_up'
     if (reason === 'consumer_lost') {
-      throw new KimError('consumer_held', 'another process took this consumer over')
+      throw new KimError('consumer_held', 'lost the consumer: another process took it over')
     }
     printer.settleRate(true)
     await this.#flush()

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
 
-/** Checksum and length of a line in one number. */
+/** Checksum and length of a line in one number; lines are compared by it only under one seq in one segment. */
 export function lineMark(bytes: Uint8Array): number {
   return crc32(bytes) + (bytes.length % 2 ** 21) * 2 ** 32
 }
@@ -8,39 +8,33 @@ export function lineMark(bytes: Uint8Array): number {
 const FIRST_ROOM = 1024
 
 /**
- * Recognises records that repeat the line of an earlier record of their segment byte for byte. Two numbers a line are
- * kept while a segment is read; numbers that do not ascend are rare, and cost more.
+ * Recognises a record whose line repeats an earlier line of its segment byte for byte. It keeps two numbers for each
+ * record; records whose numbers do not ascend are rare, and cost more.
  */
-export class DuplicateLines {
+export class RepeatedLines {
   #seqs = new Float64Array(FIRST_ROOM)
   #marks = new Float64Array(FIRST_ROOM)
   #count = 0
-  #others = new Map<number, Set<number>>()
+  readonly #strays = new Map<number, Set<number>>()
 
-  /** The records that follow are those of another segment. */
-  beginSegment(): void {
-    this.#count = 0
-    this.#others = new Map()
-  }
-
-  /** Takes a record that applies; true if the segment holds its line already. Marks are compared under one seq. */
+  /** Takes the next record that applies; true if the segment already holds its line. */
   isRepeated(seq: number, mark: number): boolean {
     if (this.#count === 0 || seq > (this.#seqs[this.#count - 1] ?? 0)) {
       this.#append(seq, mark)
       return false
     }
     if (this.#ascendingMarkOf(seq) === mark) return true
-    const others = this.#others.get(seq)
-    if (others === undefined) this.#others.set(seq, new Set([mark]))
-    else if (others.has(mark)) return true
-    else others.add(mark)
+    const strays = this.#strays.get(seq)
+    if (strays === undefined) this.#strays.set(seq, new Set([mark]))
+    else if (strays.has(mark)) return true
+    else strays.add(mark)
     return false
   }
 
   #append(seq: number, mark: number): void {
     if (this.#count === this.#seqs.length) {
-      this.#seqs = grown(this.#seqs)
-      this.#marks = grown(this.#marks)
+      this.#seqs = doubled(this.#seqs)
+      this.#marks = doubled(this.#marks)
     }
     this.#seqs[this.#count] = seq
     this.#marks[this.#count] = mark
@@ -59,7 +53,7 @@ export class DuplicateLines {
   }
 }
 
-function grown(from: Float64Array<ArrayBuffer>): Float64Array<ArrayBuffer> {
+function doubled(from: Float64Array<ArrayBuffer>): Float64Array<ArrayBuffer> {
   const to = new Float64Array(from.length * 2)
   to.set(from)
   return to

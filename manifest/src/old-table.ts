@@ -41,7 +41,7 @@ function hashKey(bytes: Uint8Array, idEnd: number, typeStart: number): number {
 }
 
 /** Slots by key. What an image is, is the caller's business: two numbers and a revision are kept for it. */
-export class EntityTable {
+export class OldEntityTable {
   /** How many slots there are. */
   count = 0
   /** In which scan a slot was last claimed; 0 is none. */

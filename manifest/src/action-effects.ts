@@ -1,14 +1,16 @@
 import type { Buffer } from 'node:buffer'
-import { type Effect, effectOf } from '@kim/manifest'
+import { effectOf } from './classify.js'
+import type { Effect } from './kinds.js'
+import type { LineFrame } from './line-frame.js'
 
 /** What a verb does to an entity, with a payload and without one. */
-export interface ActionEffects {
+interface VerbEffects {
   readonly name: string
   readonly withPayload: Effect
   readonly withoutPayload: Effect
 }
 
-interface Entry extends ActionEffects {
+interface Entry extends VerbEffects {
   readonly bytes: Uint8Array
 }
 
@@ -16,12 +18,18 @@ interface Entry extends ActionEffects {
 const KEPT_MAX = 64
 
 /** The manifest's answer per verb, found by the verb's bytes. */
-export class ActionCatalogue {
+export class ActionEffects {
   readonly #entries: Entry[] = []
   #last: Entry | undefined
 
+  /** What the record in a frame does. */
+  of({ bytes, actionStart, actionEnd, hasPayload }: LineFrame): Effect {
+    const effects = this.#effectsOf(bytes, actionStart, actionEnd)
+    return hasPayload ? effects.withPayload : effects.withoutPayload
+  }
+
   /** What the verb in `bytes[from, to)` does. */
-  effectsOf(bytes: Buffer, from: number, to: number): ActionEffects {
+  #effectsOf(bytes: Buffer, from: number, to: number): VerbEffects {
     const last = this.#last
     if (last !== undefined && isAt(last.bytes, bytes, from, to)) return last
     const known = this.#entries.find(entry => isAt(entry.bytes, bytes, from, to))

@@ -1,6 +1,6 @@
 import type { Buffer } from 'node:buffer'
-import { parseCheckpointEntity } from '@kim/manifest'
-import { entityKeyOf } from './entity-table.js'
+import { parseCheckpointEntity } from './checkpoint.js'
+import { type KeyBytes, NamedKey } from './entity-table.js'
 import {
   finishHash,
   HASH_SEED,
@@ -19,11 +19,12 @@ const ITEM_TYPE = literal(',"item_type":"')
 const COMMA = 0x2c
 
 /** The key of a checkpoint's entity line, found without parsing it. */
-export class EntityLineMatcher {
+export class EntityLineMatcher implements KeyBytes {
   bytes: Uint8Array = new Uint8Array()
-  keyStart = 0
+  idStart = 0
+  idEnd = 0
   typeStart = 0
-  keyEnd = 0
+  typeEnd = 0
   hash = 0
   /** Negative if the line has none. */
   revision = -1
@@ -49,24 +50,25 @@ export class EntityLineMatcher {
       at = end + 1
     }
     json.hash = HASH_SEED
-    this.keyStart = skip(json, at, ITEM_ID)
-    const idEnd = this.keyStart < 0 ? -1 : keyEnd(json, this.keyStart)
-    this.typeStart = idEnd < 0 ? -1 : skip(json, idEnd + 1, ITEM_TYPE)
+    this.idStart = skip(json, at, ITEM_ID)
+    this.idEnd = this.idStart < 0 ? -1 : keyEnd(json, this.idStart)
+    this.typeStart = this.idEnd < 0 ? -1 : skip(json, this.idEnd + 1, ITEM_TYPE)
     if (this.typeStart < 0) return false
-    this.keyEnd = keyEnd(json, this.typeStart)
+    this.typeEnd = keyEnd(json, this.typeStart)
     this.hash = finishHash(json.hash)
     this.bytes = bytes
-    return this.keyEnd > 0 && this.keyEnd < to && bytes[this.keyEnd + 1] === COMMA
+    return this.typeEnd > 0 && this.typeEnd < to && bytes[this.typeEnd + 1] === COMMA
   }
 
   #parse(bytes: Buffer, from: number, to: number): boolean {
     const entity = parseCheckpointEntity(bytes.toString('utf8', from, to))
     if (entity === undefined) return false
-    const key = entityKeyOf(entity.item_type, entity.item_id)
+    const key = new NamedKey().use(entity.item_type, entity.item_id)
     this.bytes = key.bytes
-    this.keyStart = 0
+    this.idStart = key.idStart
+    this.idEnd = key.idEnd
     this.typeStart = key.typeStart
-    this.keyEnd = key.bytes.length
+    this.typeEnd = key.typeEnd
     this.hash = key.hash
     this.revision = entity.entity_rev ?? -1
     return true

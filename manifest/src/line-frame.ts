@@ -1,23 +1,24 @@
 /**
- * Recognises a line in our writer's exact frame without parsing it.
+ * Recognises a line in one of two exact frames without parsing it: our writer's, and a foreign writer's (OB-11).
  *
- * The frame is matched from its first byte to its last: keys in their order, strings without escapes,
- * plain numbers, the payload a single object. So if the line is JSON at all, its members are exactly what
- * the match says; only the inside of the payload is left unread until somebody asks for it. Every other
- * line (foreign key order, escapes in a name, a transaction, a blob reference) is no match, and is parsed.
+ * A frame is matched from its first byte to its last: keys in their order, strings without escapes, plain numbers, the
+ * payload a single object. So if the line is JSON at all, its members are exactly what the match says; only the inside
+ * of the payload is not looked at until it is asked for. Every other line is no match, and is parsed.
  */
-import type { Buffer } from 'node:buffer'
-import { limits } from '@kim/manifest'
+import { Buffer } from 'node:buffer'
+import type { KeyBytes } from './entity-table.js'
 import {
   BACKSLASH,
   CLOSE,
   COMMA,
   escapedEnd,
+  extendHash,
   finishHash,
   HASH_SEED,
   integerEnd,
   JsonBytes,
   keyEnd,
+  type Literal,
   literal,
   namedMember,
   OPEN,
@@ -27,6 +28,7 @@ import {
   readingEnd,
   skip,
 } from './json-bytes.js'
+import { limits } from './limits.js'
 
 const ACTION = literal('{"action":"')
 const ACTOR = literal(',"actor":{"kind":"')
@@ -43,18 +45,25 @@ const SEQ = literal(',"seq":')
 const SUMMARY = literal(',"summary":"')
 const TS = literal(',"ts":"')
 const WRITER = literal(',"v":2,"writer":"')
+const FOREIGN_SEQ = literal('{"v":2,"seq":')
+const FOREIGN_WRITER = literal(',"writer":"')
+const FOREIGN_ACTION = literal(',"action":"')
+const FOREIGN_OPTIONAL = [',"agent_id":"', ',"session_id":"', ',"user":"'].map(literal)
+const NO_BYTES = Buffer.alloc(0)
 const CLOCK_MEMBERS = ['"boot_ms":', '"mono_ms":', '"wait_ms":'].map(literal)
 
-/** One matcher, reused for every line: its fields describe the last match. */
-export class FrameMatcher {
+/** One matcher, reused for every line: its fields describe the last line that matched. */
+export class LineFrame implements KeyBytes {
   actionStart = 0
   actionEnd = 0
-  /** From the first byte of `item_id` to the last of `item_type`: the two strings and what stands between. */
-  keyStart = 0
+  /** The entity's id and type, without their quotes. */
+  idStart = 0
+  idEnd = 0
   typeStart = 0
-  keyEnd = 0
-  /** Hash of the key's bytes. */
+  typeEnd = 0
+  /** Hash of the bytes of both. */
   hash = 0
+  /** The `entity_rev`; negative if there is none. */
   revision = 0
   seq = 0
   hasEvent = false
@@ -64,13 +73,31 @@ export class FrameMatcher {
   payloadEnd = 0
   writerStart = 0
   writerEnd = 0
+  /** The memory that the line is in: `bytes[from, to)`, valid until it is read into again. */
+  bytes: Buffer = NO_BYTES
+  from = 0
+  to = 0
   readonly #json = new JsonBytes()
+
+  /** The line without its `\n`. */
+  get line(): Buffer {
+    return this.bytes.subarray(this.from, this.to)
+  }
+
+  /** A stretch of the line as text: one of the pairs of places above. */
+  text(from: number, to: number): string {
+    return this.bytes.toString('utf8', from, to)
+  }
 
   /** Whether `bytes[from, to)`, which ends before a line feed, is a line in the exact frame. */
   match(bytes: Buffer, from: number, to: number): boolean {
     if (to - from > limits.lineReadBytesMax) return false
+    this.bytes = bytes
+    this.from = from
+    this.to = to
     const json = this.#json
     json.use(bytes)
+    if (bytes[from + 2] === 0x76 /* v */) return this.#matchForeign(bytes, from, to)
     let at = skip(json, from, ACTION)
     if (at < 0) return false
     this.actionStart = at
@@ -89,6 +116,71 @@ export class FrameMatcher {
     if (!this.hasPayload) return this.#matchTail(bytes, at, to)
     const payload = skip(json, at, PAYLOAD)
     return payload > 0 && this.#matchFromPayload(bytes, payload, to)
+  }
+
+  /** The frame of a foreign writer: `v`, `seq`, `ts`, `writer`, `agent` … `payload`. */
+  #matchForeign(bytes: Buffer, from: number, to: number): boolean {
+    const json = this.#json
+    let at = skip(json, from, FOREIGN_SEQ)
+    if (at < 0) return false
+    at = integerEnd(json, at)
+    if (at < 0 || json.integer === 0) return false
+    this.seq = json.integer
+    at = plainMember(json, at, TS)
+    if (at < 0) return false
+    this.writerStart = at + FOREIGN_WRITER.length
+    at = plainMember(json, at, FOREIGN_WRITER)
+    if (at < 0) return false
+    this.writerEnd = at - 1
+    at = plainMember(json, at, AGENT)
+    for (const name of FOREIGN_OPTIONAL) if (at > 0) at = optionalMember(json, at, name)
+    if (at < 0) return false
+    this.actionStart = at + FOREIGN_ACTION.length
+    at = namedMember(json, at, FOREIGN_ACTION)
+    if (at < 0) return false
+    this.actionEnd = at - 1
+    return this.#matchForeignEntity(bytes, at, to)
+  }
+
+  #matchForeignEntity(bytes: Buffer, from: number, to: number): boolean {
+    const json = this.#json
+    this.typeStart = from + ITEM_TYPE.length
+    let at = namedMember(json, from, ITEM_TYPE)
+    if (at < 0) return false
+    this.typeEnd = at - 1
+    json.hash = HASH_SEED
+    this.idStart = skip(json, at, ITEM_ID)
+    this.idEnd = this.idStart < 0 ? -1 : keyEnd(json, this.idStart)
+    if (this.idEnd < 0) return false
+    for (let i = this.typeStart; i < this.typeEnd; i++) json.hash = extendHash(json.hash, bytes[i] as number)
+    this.hash = finishHash(json.hash)
+    at = this.idEnd + 1
+    this.hasEvent = false
+    this.revision = -1
+    const digits = skip(json, at, REVISION)
+    if (digits > 0) {
+      at = integerEnd(json, digits)
+      if (at < 0) return false
+      this.revision = json.integer
+    }
+    const summary = skip(json, at, SUMMARY)
+    if (summary > 0) {
+      const end = escapedEnd(bytes, summary)
+      if (end < 0) return false
+      at = end + 1
+    }
+    const payload = skip(json, at, PAYLOAD)
+    this.hasPayload = payload > 0
+    return this.hasPayload ? this.#matchLastPayload(bytes, payload, to) : at + 1 === to && bytes[at] === CLOSE
+  }
+
+  /** The payload is the last member. Where one of its braces could end it early, its nesting is followed. */
+  #matchLastPayload(bytes: Buffer, payload: number, to: number): boolean {
+    const end = to - 2
+    if (bytes[end] !== CLOSE || bytes[end + 1] !== CLOSE) return false
+    this.payloadStart = payload - 1
+    this.payloadEnd = end + 1
+    return bytes.indexOf(CLOSE, payload) === end || staysInside(bytes, payload, end)
   }
 
   /** Actor, agent, clock, revision and event. */
@@ -120,15 +212,15 @@ export class FrameMatcher {
   #matchEntity(from: number): number {
     const json = this.#json
     json.hash = HASH_SEED
-    this.keyStart = skip(json, from, ITEM_ID)
-    if (this.keyStart < 0) return -1
-    const idEnd = keyEnd(json, this.keyStart)
-    if (idEnd < 0) return -1
-    this.typeStart = skip(json, idEnd + 1, ITEM_TYPE)
+    this.idStart = skip(json, from, ITEM_ID)
+    if (this.idStart < 0) return -1
+    this.idEnd = keyEnd(json, this.idStart)
+    if (this.idEnd < 0) return -1
+    this.typeStart = skip(json, this.idEnd + 1, ITEM_TYPE)
     if (this.typeStart < 0) return -1
-    this.keyEnd = keyEnd(json, this.typeStart)
+    this.typeEnd = keyEnd(json, this.typeStart)
     this.hash = finishHash(json.hash)
-    return this.keyEnd < 0 ? -1 : this.keyEnd + 1
+    return this.typeEnd < 0 ? -1 : this.typeEnd + 1
   }
 
   /**
@@ -172,6 +264,11 @@ export class FrameMatcher {
     this.writerEnd = writerEnd
     return true
   }
+}
+
+/** The place after a member that may be absent; its value is a string without escapes. */
+function optionalMember(json: JsonBytes, from: number, name: Literal): number {
+  return skip(json, from, name) < 0 ? from : plainMember(json, from, name)
 }
 
 /** The place after a clock of one to three readings. */
