@@ -8,8 +8,8 @@ import {
   parseCheckpointEntity,
   parseCheckpointHeader,
 } from './checkpoint.js'
+import type { Entity } from './entity.js'
 import { LineFramer } from './lines.js'
-import type { Entity } from './projection.js'
 
 /** The line of one entity, without its comma. */
 export interface CheckpointLine {

@@ -122,6 +122,12 @@ export class EntityTable<Image> {
     return counts
   }
 
+  /** How many entities of a type are live. */
+  countOf(itemType: string): number {
+    const index = this.#typeIndex.get(itemType)
+    return index === undefined ? 0 : (this.#live[index] as number)
+  }
+
   /** The image of a live entity. */
   get(itemType: string, itemId: string): Image | undefined {
     const slot = this.slotOf(itemType, itemId)
@@ -132,6 +138,11 @@ export class EntityTable<Image> {
   revisionOf(itemType: string, itemId: string): number | undefined {
     const slot = this.slotOf(itemType, itemId)
     return slot < 0 ? undefined : this.revisionAt(slot)
+  }
+
+  /** The image of every live entity. No entity may be removed meanwhile. */
+  *images(): Generator<Image> {
+    for (const slot of this.slots()) yield this.#images[slot] as Image
   }
 
   /** Every live entity, or those of one type, or those whose id begins so. No entity may be removed meanwhile. */

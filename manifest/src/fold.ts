@@ -3,7 +3,8 @@ import { ActionEffects } from './action-effects.js'
 import { effectOf, isRegistryGenesis } from './classify.js'
 import type { SeqRange } from './continuity.js'
 import { Continuity, repairedBy } from './continuity.js'
-import type { Duplicate } from './duplicates.js'
+import { type Duplicate, DuplicateFinder } from './duplicates.js'
+import type { Revision } from './entity.js'
 import { EntityTable } from './entity-table.js'
 import type { ReadRecord } from './envelope.js'
 import type { AnomalyKind, Effect } from './kinds.js'
@@ -23,7 +24,7 @@ export type AnomalyCounts = Readonly<Record<AnomalyKind, number>>
 /** What of a record decides what it does: one that was read, or one that was just written. */
 export type FoldedRecord = Pick<
   ReadRecord,
-  'seq' | 'action' | 'item_type' | 'item_id' | 'entity_rev' | 'writer' | 'event' | 'payload'
+  'seq' | 'action' | 'item_type' | 'item_id' | 'entity_rev' | 'writer' | 'event' | 'payload' | 'payload_ref'
 >
 
 /** Makes the images that a fold keeps. */
@@ -48,11 +49,11 @@ export interface RepeatJudge {
 }
 
 /** What a fold reports while it runs, and what it does not keep. */
-export interface FoldOptions<Image> {
+export interface FoldOptions {
   /** Called for each parsed record that has an effect, in file order, once the state holds it. */
-  readonly onRecord?: ((record: FoldedRecord, effect: Effect, before: Image | undefined) => void) | undefined
-  /** Judges records that repeat the seq of an earlier one. Without it they are not counted. */
-  readonly duplicates?: RepeatJudge | undefined
+  readonly onRecord?: ((record: FoldedRecord, effect: Effect) => void) | undefined
+  /** True to count records that repeat the seq of an earlier one: about 24 bytes are kept for each record. */
+  readonly countsDuplicates?: boolean | undefined
   /** True if nothing is kept of a removed entity of this type. By default everything known is kept. */
   readonly forgets?: ((itemType: string) => boolean) | undefined
 }
@@ -61,7 +62,7 @@ export interface FoldOptions<Image> {
 export class Fold<Image> implements SegmentListener {
   readonly entities: EntityTable<Image> = new EntityTable()
   readonly #images: ImageMaker<Image>
-  readonly #options: FoldOptions<Image>
+  readonly #options: FoldOptions
   #duplicates: RepeatJudge | undefined
   readonly #actions = new ActionEffects()
   readonly #counts = Object.fromEntries(Object.keys(anomalies).map(kind => [kind, 0])) as Record<
@@ -72,10 +73,10 @@ export class Fold<Image> implements SegmentListener {
   #head: Head
   #registryAuthoritative: boolean
 
-  constructor(images: ImageMaker<Image>, start: FoldStart = {}, options: FoldOptions<Image> = {}) {
+  constructor(images: ImageMaker<Image>, start: FoldStart = {}, options: FoldOptions = {}) {
     this.#images = images
     this.#options = options
-    this.#duplicates = options.duplicates
+    this.#duplicates = options.countsDuplicates === true ? new DuplicateFinder() : undefined
     this.#head = start.head ?? { seq: 0, writer: null }
     this.#continuity = new Continuity(start.after ?? this.#head.seq)
     this.#registryAuthoritative = start.registryAuthoritative ?? false
@@ -112,8 +113,10 @@ export class Fold<Image> implements SegmentListener {
   }
 
   /** The revision of a removed entity, as a checkpoint says it. */
-  loadRevision([itemType, itemId, revision]: readonly [string, string, number]): void {
-    this.entities.remove(this.entities.take(itemType, itemId), revision)
+  loadRevision([itemType, itemId, revision]: Revision): void {
+    const slot = this.entities.take(itemType, itemId)
+    // An entity that a checkpoint holds is live, whatever else it says of it.
+    if (this.entities.imageAt(slot) === undefined) this.entities.remove(slot, revision)
   }
 
   /** Counts what only the caller can see. */
@@ -177,8 +180,15 @@ export class Fold<Image> implements SegmentListener {
     if (seq >= this.#head.seq) this.#head = { seq, writer: writer ?? null }
   }
 
-  /** Gives a record its effect. `image` makes the image of an entity that it upserts, from the one before. */
-  apply(record: FoldedRecord, effect: Effect, image: (before: Image | undefined) => Image): void {
+  /**
+   * Gives a record its effect. `image` makes the image of an entity that it upserts, from the one before. Returns the
+   * image that it replaced or removed.
+   */
+  apply(
+    record: FoldedRecord,
+    effect: Effect,
+    image: (before: Image | undefined) => Image,
+  ): Image | undefined {
     const duplicate = this.#duplicates?.see(record, effect)
     if (duplicate !== undefined) this.#counts[duplicate]++
     else if (record.seq <= this.#continuity.highest && this.#duplicates !== undefined)
@@ -188,7 +198,8 @@ export class Fold<Image> implements SegmentListener {
     const repaired = repairedBy(record)
     if (repaired !== undefined) this.#continuity.repair(repaired)
     if (effect === 'meta' && isRegistryGenesis(record)) this.#registryAuthoritative = true
-    this.#options.onRecord?.(record, effect, before)
+    this.#options.onRecord?.(record, effect)
+    return before
   }
 
   /** From now on records that repeat a seq are counted. */

@@ -1,8 +1,8 @@
-import type { Decoded, EventRecord, MalformedReason, ReadRecord } from '@kim/manifest'
+import type { EventRecord, MalformedReason, ReadRecord } from '@kim/manifest'
 import { encodeRecord, KimError } from '@kim/manifest'
 import fc from 'fast-check'
 import t from 'tap'
-import { decodeLine } from '../dist/codec.js'
+import { type Decoded, decodeLine } from '../dist/codec.js'
 import { seedOfRun } from './kit/prng.js'
 import { lineOf, record } from './kit/records.js'
 

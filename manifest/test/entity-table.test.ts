@@ -99,3 +99,17 @@ t.test('entity table - agrees with a map under any order of changes', async t =>
     t.equal(table.slotOf('nothing', 'river/1'), -1)
   }
 })
+
+t.test('entity table - has room for any number that come and are forgotten', async t => {
+  const table = new EntityTable<number>()
+  table.put(table.take('message', 'river/stays'), 0, undefined)
+  for (let id = 0; id < 50_000; id++) {
+    const slot = table.take('message', `river/${id}`)
+    table.put(slot, id, 1)
+    table.forget(slot)
+  }
+  t.equal(table.size, 1)
+  t.equal(table.slotCount, 2, 'a forgotten slot is used again')
+  t.equal(table.get('message', 'river/stays'), 0)
+  t.equal(table.slotOf('message', 'river/49999'), -1)
+})

@@ -1,7 +1,5 @@
-import type { FramedLine } from '@kim/manifest'
-
 import t from 'tap'
-import { LineFramer } from '../dist/lines.js'
+import { type FramedLine, LineFramer } from '../dist/lines.js'
 import { Prng, seedOfRun } from './kit/prng.js'
 
 const textOf = (line: FramedLine): string =>

@@ -105,6 +105,7 @@ function story(prng: Prng): Buffer {
     ],
     seq => [ours(seq, tx('a', 1, 2)), '', ours(seq + 1, tx('a', 2, 2))],
     seq => [ours(seq, tx('b', 1, 3)), ours(seq + 1, tx('b', 2, 3)), ours(seq + 2)],
+    seq => [ours(seq), ours(seq + 1, tx('c', 2, 2))],
     seq => [ours(seq), ours(seq)],
     seq => [ours(seq), ours(seq + 1), ours(seq)],
     () => ['{"v":3,"seq":9}'],
@@ -235,6 +236,22 @@ t.test('segment backwards - returns the records forwards, turned round, JF-46', 
     const found = [...recordsBackwards(source)].map(line => `${line.record.seq} ${line.bytes.toString()}`)
     t.same(found.toSorted(), marks.toSorted(), `seed ${prng.seed}, run ${run}`)
   }
+})
+
+t.test('segment backwards - of repeated lines the last one is returned, JF-46', async t => {
+  const bytes = file(ours(1), ours(2), ours(1), ours(3))
+  const source = {
+    bytes: bytes.length,
+    read: (at: number, length: number) => bytes.subarray(at, at + length),
+  }
+  t.same(
+    [...recordsBackwards(source)].map(line => [line.record.seq, line.offset]),
+    [
+      [3, file(ours(1), ours(2), ours(1)).length],
+      [1, file(ours(1), ours(2)).length],
+      [2, file(ours(1)).length],
+    ],
+  )
 })
 
 t.test(

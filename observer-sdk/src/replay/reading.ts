@@ -2,12 +2,14 @@
 import {
   type Effect,
   type Entity,
-  isRegistryGenesis,
-  Projection,
+  type EntityTable,
+  Fold,
+  type FoldStart,
   type ReadRecord,
   type SegmentLine,
   SegmentReader,
   type UnterminatedLine,
+  upsertedEntity,
 } from '@kim/manifest'
 import type { SegmentEntry } from '../store/listing.js'
 import type { Failure } from '../store/outcome.js'
@@ -44,11 +46,9 @@ export interface Listener {
 }
 
 /** What a reading begins with. */
-export interface ReadingStart {
-  /** The number before the first that is expected. */
+export interface ReadingStart extends FoldStart {
   readonly after: number
   readonly entities?: Iterable<Entity>
-  readonly registryAuthoritative?: boolean
 }
 
 /** The last record of what was read. */
@@ -62,9 +62,8 @@ export interface LastRecord {
 
 /** The state as of the last line taken. */
 export class Reading implements SegmentWalker {
-  #projection = new Projection(() => true)
+  #fold: Fold<Entity>
   #damage: Damage
-  #registryAuthoritative = false
   #listener: Listener
   #reader: SegmentReader | undefined
   /** The last record to which the present line gave effect. */
@@ -84,14 +83,14 @@ export class Reading implements SegmentWalker {
   #stoppedAt: Mark | undefined
 
   constructor(start: ReadingStart, listener: Listener = {}) {
-    this.#takeState(start)
+    this.#fold = foldFrom(start)
     this.#damage = new Damage(start.after)
     this.#listener = listener
   }
 
   /** The state, which is another object once it was taken from elsewhere. */
-  get projection(): Projection {
-    return this.#projection
+  get entities(): EntityTable<Entity> {
+    return this.#fold.entities
   }
 
   /** What the passage lacks. */
@@ -119,9 +118,7 @@ export class Reading implements SegmentWalker {
   goOn(start: ReadingStart | undefined): void {
     this.#resumesIn = this.#stoppedAt?.segment
     this.#stoppedAt = undefined
-    if (start === undefined) return
-    this.#projection = new Projection(() => true)
-    this.#takeState(start)
+    if (start !== undefined) this.#fold = foldFrom(start)
   }
 
   /** The last record of the passage, with or without effect. */
@@ -135,7 +132,7 @@ export class Reading implements SegmentWalker {
   }
 
   get registryAuthoritative(): boolean {
-    return this.#registryAuthoritative
+    return this.#fold.registryAuthoritative
   }
 
   beginSegment({ name, number }: SegmentEntry, offset: number): SegmentReader {
@@ -181,11 +178,6 @@ export class Reading implements SegmentWalker {
     // Of a segment that goes on it was told, if the passage before reached it.
     if (this.#resumesIn !== undefined && number <= this.#told) return
     if (!this.#isOver && number <= this.#reach) this.damage.unreadable(name, code)
-  }
-
-  #takeState({ entities = [], registryAuthoritative = false }: ReadingStart): void {
-    for (const entity of entities) this.#projection.load(entity)
-    this.#registryAuthoritative = registryAuthoritative
   }
 
   get #reach(): number {
@@ -242,8 +234,7 @@ export class Reading implements SegmentWalker {
 
   #apply({ record, effect, bytes }: SegmentLine, place: RecordEntry): void {
     this.damage.record(place)
-    const before = this.projection.apply(record, effect)
-    if (effect === 'meta' && isRegistryGenesis(record)) this.#registryAuthoritative = true
+    const before = this.#fold.apply(record, effect, () => upsertedEntity(record))
     this.#records += 1
     this.#applied = { record, effect, place, before, bytes }
     this.#listener.applied?.(this.#applied)
@@ -253,4 +244,13 @@ export class Reading implements SegmentWalker {
     for (const entry of entries) this.damage.record(entry)
     this.damage.dropped(entries)
   }
+}
+
+/** Nothing is kept of removed entities: a reading judges no revisions. */
+function foldFrom({ entities = [], ...start }: ReadingStart): Fold<Entity> {
+  const fold = new Fold<Entity>({ of: ({ record }) => upsertedEntity(record) }, start, {
+    forgets: () => true,
+  })
+  for (const entity of entities) fold.load(entity.item_type, entity.item_id, entity, entity.entity_rev)
+  return fold
 }

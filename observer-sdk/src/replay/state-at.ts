@@ -46,7 +46,7 @@ export async function stateAtStop(
       if (reading.last === undefined) throw tooEarly(journal, reading.damage.close(journal))
       reading.damage.startsAt(journal.first)
     }
-    const payloads = new Payloads(journal.eventsDir).need(reading.projection.values())
+    const payloads = new Payloads(journal.eventsDir).need(reading.entities.images())
     return { point, reading, base, missing: reading.damage.close(journal, payloads.faults), payloads }
   }
 }

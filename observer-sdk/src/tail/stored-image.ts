@@ -8,6 +8,7 @@ import {
   parsePayload,
   type ReadRecord,
   recordOf,
+  upsertedEntity,
 } from '@kim/manifest'
 
 /** Where something looked right and was not: every line of such a segment is parsed, such a checkpoint left out. */
@@ -20,8 +21,8 @@ export type Image = StoredLine | ParsedImage
 export class ParsedImage {
   readonly entity: Entity
 
-  constructor({ item_type, item_id = '', agent, entity_rev, payload, payload_ref, seq, ts }: ReadRecord) {
-    this.entity = { item_type, item_id, agent, entity_rev, payload, payload_ref, seq, ts }
+  constructor(record: ReadRecord) {
+    this.entity = upsertedEntity(record)
   }
 }
 

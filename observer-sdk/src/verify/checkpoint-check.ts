@@ -13,10 +13,10 @@ import type { ChainCheck } from './chain-check.js'
 import { CheckpointComparison, type StaleContent } from './checkpoint-compare.js'
 import type { CheckpointFile } from './checkpoint-file.js'
 import type { ContinuityCheck } from './continuity-check.js'
-import type { EntityTable } from './entity-table.js'
 import type { RecordEntry } from './entry.js'
 import { isSameDigest } from './file-digest.js'
 import type { FindingLog, Place } from './findings.js'
+import type { HashedState } from './hashed-state.js'
 import type { Pace } from './pace.js'
 import type { ProjectIdentity } from './project-identity.js'
 import type { RedactionCheck } from './redaction-check.js'
@@ -41,7 +41,7 @@ interface Judged {
 export interface CheckpointContext {
   readonly eventsDir: string
   readonly log: FindingLog
-  readonly table: EntityTable
+  readonly state: HashedState
   readonly baseline: Baseline
   readonly continuity: ContinuityCheck
   readonly chain: ChainCheck

@@ -1,4 +1,4 @@
-import { Projection } from '@kim/manifest'
+import { type Entity, EntityTable } from '@kim/manifest'
 import { Payloads, PersonaLedger, parsePredicate, type World } from '@kim/observer-sdk/internal'
 import t from 'tap'
 
@@ -26,11 +26,12 @@ const odd = {
 }
 
 function worldOf(): World {
-  const projection = new Projection()
-  for (const entity of [message, alert, odd]) projection.load(entity)
-  const ledger = new PersonaLedger(payloads, projection.values())
+  const entities = new EntityTable<Entity>()
+  for (const entity of [message, alert, odd])
+    entities.put(entities.take(entity.item_type, entity.item_id), entity, undefined)
+  const ledger = new PersonaLedger(payloads, entities.images())
   return {
-    projection,
+    entities,
     ledger,
     payloads,
     registryAuthoritative: true,

@@ -50,7 +50,7 @@ export async function collectTimeline(
         if (record.payload_ref === undefined || record.item_id === undefined)
           collector.take(applied, reading.damage.places)
         else {
-          const entity = reading.projection.get(record.item_type, record.item_id)
+          const entity = reading.entities.get(record.item_type, record.item_id)
           const payload = entity === undefined ? undefined : payloads.of(entity)
           collector.take({ ...applied, record: { ...record, payload } }, reading.damage.places)
         }
