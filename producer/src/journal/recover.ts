@@ -11,6 +11,7 @@ import {
 } from '@kim/manifest'
 import type { ActiveSegment } from './active-segment.js'
 import type { Draft } from './draft.js'
+import { isLossPin } from './lost-mail.js'
 import { seqRepair } from './notes.js'
 import { abandonedNote, tornNote } from './recovery-notes.js'
 import { type AbandonedRun, addRun, type ScannedRange, SegmentScan } from './segment-scan.js'
@@ -187,8 +188,13 @@ export class Recovery {
     this.#numbers.see(nextSeq)
   }
 
-  /** What the journal owes for its end, in the order of RC-5. `first` is what a segment without a record begins with. */
-  owed(first: readonly Draft[]): Draft[] {
+  /** Whether the segment has no record, so that its first one is still to be written. */
+  get begins(): boolean {
+    return this.#begins
+  }
+
+  /** The notes that the journal owes for its end, in the order of RC-5. */
+  owed(): Draft[] {
     const segment = segmentName(this.#segment.number)
     const repairs = this.#numbers.openHoles().map(({ from, to }) => seqRepair(from, to, 'lost'))
     const torn = this.#malformed
@@ -196,12 +202,7 @@ export class Recovery {
       .map(range => tornNote(segment, range, () => this.#bytesOf(range)))
     const open = this.#abandonsRun ? this.#scan.openRun : undefined
     const runs = open === undefined ? this.#runs : [...this.#runs, open]
-    return [
-      ...(this.#begins ? first : []),
-      ...repairs,
-      ...torn,
-      ...runs.map(run => abandonedNote(segment, run)),
-    ]
+    return [...repairs, ...torn, ...runs.map(run => abandonedNote(segment, run))]
   }
 
   /** The bytes of a range too long to be held. */
@@ -227,7 +228,8 @@ export class Recovery {
     this.#state.released(line, this.#segment.file)
     if (line.effect === 'meta') this.#paid(record)
     else {
-      this.#goOn(record, offset + length)
+      // A pin for lost mail is appended before the notes for what was lost: they are still owed behind it.
+      if (!isLossPin(record)) this.#goOn(record, offset + length)
       this.#adopted.push(record.seq)
     }
     this.#listener.effective?.(record)
