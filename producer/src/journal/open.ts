@@ -184,7 +184,7 @@ class Opening {
       passed: 0,
       numbers: new Continuity(base?.headSeq ?? (isWhole ? 0 : from - 1)),
     }
-    const lost = new LostMail(before.numbers.highest, () => progressOf(store, state))
+    const lost = new LostMail(new Continuity(before.numbers.highest), () => progressOf(store, state))
     this.#fold(state, base?.headSeq ?? 0, before, lost)
     const recovery = new Recovery(
       store,
