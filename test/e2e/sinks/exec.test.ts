@@ -258,6 +258,26 @@ row(
 )
 
 row(
+  'KS-72 limit',
+  '--exec alone is the sink, and --max-attempts skips mail that a command refuses',
+  { standing: { cursor: 4 } },
+  async (t, scene) => {
+    const out = join(scene.home, 'out')
+    scene.newest(complete(4, 5, 6))
+    const command = `${NOTE} >> ${out}; test "$KIJITOMON_ID" != 5`
+    const producer = scene.start([...NF, '--exec', command, '--max-attempts', '2'])
+    await notes(scene, out, 'new 6')
+    t.same(noted(out), ['armed 4', 'new 5', 'new 5', 'new 6'])
+    t.match(said(producer.stderr, 'sink_skipped'), [
+      { level: 'error', event_id: 'argus:new:5', persona: 'argus', tries: 2, skipped: 1 },
+    ])
+    t.equal(await producer.stop(), 0)
+    const metrics = readFileSync(join(scene.store, 'run', 'metrics.prom'), 'utf8')
+    t.match(metrics, /^kim_sink_skipped_total\{sink="exec-per-event",wake_class="mail"\} 1/m)
+  },
+)
+
+row(
   'KS-74',
   'megabytes of output stop nobody, and are not on stdout',
   { standing: { cursor: 4 } },

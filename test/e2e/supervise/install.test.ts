@@ -133,7 +133,7 @@ t.test(
       `it could not be tried whether the unit can be walled in, so it does not ask for it: ${words}\n`,
     )
     t.match(out, `make    ${user.store}\nwrite   ${user.unit}\n`)
-    const exec = ['--emit', 'exec-per-event', '--exec', 'true']
+    const exec = ['--exec', 'true']
     t.match(
       user.install('--dry-run', '--store', user.store, ...exec).out,
       /not walled in, as the command of --exec/,
@@ -216,7 +216,7 @@ t.test('install-service - CL-56 refuses what run refuses, and warns in the same 
     t.same([install.code, install.err], [run.code, run.err])
   }
   t.same(user.everything(), [])
-  const idle = ['--exec', 'x', '--heartbeat', '5', '--wait', '3', '--no-fast-path']
+  const idle = ['--max-attempts', '3', '--heartbeat', '5', '--wait', '3', '--no-fast-path']
   const refusing = [...idle, '--url', 'nonsense']
   const said = user.run('run', '--store', user.store, ...refusing).err
   const warned = [...said.matchAll(/"code":"flag_ignored","msg":"([^"]*)"/g)].map(([, words = '']) => words)

@@ -9,13 +9,20 @@ export const sinkFlags: readonly Flag[] = [
     name: 'emit',
     kind: 'string',
     choices: ['stdout-jsonl', 'exec-per-event'],
-    about: 'tell events on stdout, or to a command (default: neither)',
+    about: 'print events on stdout, or run --exec for each (default: neither)',
   },
   {
     name: 'exec',
     kind: 'string',
     value: 'CMD',
-    about: 'the command of exec-per-event; it has 10 s an event',
+    about: 'run CMD for each event (implies exec-per-event); it has 10 s an event',
+  },
+  {
+    name: 'max-attempts',
+    kind: 'integer',
+    min: 1,
+    value: 'N',
+    about: 'skip an event after N failed tries of CMD (default: try mail until CMD takes it)',
   },
   { name: 'events-file', kind: 'path', value: 'F', about: 'append an event line to F for each event' },
   {
