@@ -22,7 +22,7 @@ export function completionScript(program: Program, shell: string): string {
     case 'powershell':
       return powershell(program)
     default:
-      throw usageError(`no completion for "${shell}"`, `the shells are: ${SHELLS.join(', ')}`)
+      throw usageError(`no completion for "${shell}"`, `supported shells: ${SHELLS.join(', ')}`)
   }
 }
 

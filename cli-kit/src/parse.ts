@@ -31,7 +31,10 @@ export function chooseCommand(
   if (first === undefined) throw usageError(`${program.name} needs a command`, known)
   const group = names.filter(name => name.startsWith(`${first} `))
   if (group.length > 0)
-    throw usageError(`${program.name} ${first} needs one of its commands`, `they are: ${group.join(', ')}`)
+    throw usageError(
+      `${program.name} ${first} needs a subcommand`,
+      `the subcommands are: ${group.join(', ')}`,
+    )
   throw usageError(`${program.name} has no command "${first}"${didYouMean(first, names)}`, known)
 }
 
@@ -92,7 +95,8 @@ function refuseLate(program: Program, given: readonly string[]): void {
   const stands = (own: readonly string[]): boolean =>
     own.length > 0 && given.some((_, at) => own.every((word, i) => given[at + i] === word))
   const late = program.commands.find(command => stands(words(command)))?.name
-  if (late !== undefined) throw usageError(`the command "${late}" comes first`, `${program.name} ${late} …`)
+  if (late !== undefined)
+    throw usageError(`the command "${late}" must come before the flags`, `${program.name} ${late} …`)
 }
 
 function option(flag: Flag): { type: 'boolean' | 'string'; short?: string; multiple: true } {
@@ -162,7 +166,7 @@ function bindWords(command: Command, loose: readonly string[], help: string): Ma
     if (positional.kind === 'path') for (const text of taken) refuseTilde(text, positional.name)
     bound.set(positional.name, taken)
   }
-  if (rest.length > 0) throw usageError(`"${rest[0]}" is one word too many`, help)
+  if (rest.length > 0) throw usageError(`unexpected argument "${rest[0]}"`, help)
   return bound
 }
 

@@ -39,8 +39,8 @@ function isClosed(error: NodeJS.ErrnoException): boolean {
 /** What stdout does not take is lost: whoever reads the rest must not take it for all of it. */
 function onStreamError(program: Program, error: NodeJS.ErrnoException): number {
   if (isClosed(error)) return 0
-  const lost = new KimError('store_failed', `stdout: ${error.message}`, {
-    hint: 'what was printed is not all of it; make room, or print it elsewhere',
+  const lost = new KimError('store_failed', `cannot write to stdout: ${error.message}`, {
+    hint: 'the output is incomplete; free some disk space, or print it elsewhere',
   })
   return reportError(program, lost, false, process)
 }

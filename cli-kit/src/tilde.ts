@@ -8,7 +8,7 @@ export function refuseTilde(path: string, source: string): void {
   if (!path.startsWith('~')) return
   const meant = /^~(?=\/|$)/.test(path) ? `write "${path.replace('~', '$HOME')}", or ` : ''
   throw usageError(
-    `${source}: "${path}" begins with a ~ that no shell has replaced by a home directory`,
-    `${meant}put a space in place of "=" and no quotes around it; what really has that name is "./${path}"`,
+    `${source}: the shell did not expand the ~ of "${path}"`,
+    `${meant}use a space instead of "=" and no quotes; if the name really begins with ~, write "./${path}"`,
   )
 }

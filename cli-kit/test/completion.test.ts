@@ -42,7 +42,7 @@ const program: Program = {
   exitCodes: [],
 }
 
-t.test('completion - every shell is told every command and flag', t => {
+t.test('completion - every shell gets every command and flag', t => {
   for (const shell of SHELLS) {
     const script = completionScript(program, shell)
     for (const word of ['journal', 'verify', 'stats', 'status', 'json', 'since', 'output', 'help'])

@@ -1,11 +1,11 @@
 import type { Buffer } from 'node:buffer'
 import stringify from 'fast-json-stable-stringify'
+import type { Entity, Revision } from './entity.js'
 import type { JsonObject, JsonValue, PayloadRef } from './envelope.js'
 import { isCount, isJsonObject, isPayloadRef, isSeq, isSha256 } from './envelope.js'
 import type { Head } from './fold.js'
 import { exceedsNesting, exceedsNumberRange } from './json-bounds.js'
 import { checkpointName } from './layout.js'
-import type { Entity, Revision } from './projection.js'
 import { compareUtf8 } from './utf8-order.js'
 import { toWellFormed } from './well-formed.js'
 

@@ -147,7 +147,8 @@ const mayBeIllFormed = /\\ud[89a-f]/
 export function encodeRecord(record: EventRecord): string {
   const fault = faultOf(record)
   if (fault !== undefined) throw new KimError('record_invalid', `a record breaks the rule of ${fault}`)
-  if (record.seq > limits.seqMax) throw new KimError('seq_exhausted', `no seq above ${limits.seqMax}`)
+  if (record.seq > limits.seqMax)
+    throw new KimError('seq_exhausted', `seq is above the maximum of ${limits.seqMax}`)
   let written = record
   let line = frameOf(written)
   if (mayBeIllFormed.test(line)) {
@@ -155,7 +156,7 @@ export function encodeRecord(record: EventRecord): string {
     line = frameOf(written)
   }
   if (exceedsNesting(line) || exceedsNumberRange(written)) {
-    throw new KimError('record_invalid', 'a record holds what no reader takes')
+    throw new KimError('record_invalid', 'the record holds a value that no reader accepts')
   }
   // A reader that looks for U+FEFF in the bytes of a line, rather than in front of its JSON, must find none.
   if (line.includes('\ufeff')) line = line.replaceAll('\ufeff', '\\ufeff')
@@ -164,13 +165,13 @@ export function encodeRecord(record: EventRecord): string {
   if (bytes > limits.lineWrittenBytesMax) {
     throw new KimError(
       'record_too_large',
-      `a line of ${bytes} bytes, of at most ${limits.lineWrittenBytesMax}`,
+      `the line has ${bytes} bytes; the maximum is ${limits.lineWrittenBytesMax}`,
     )
   }
   if (belongsInBlob(bytes) && belongsInBlob(Buffer.byteLength(stringify(written.payload ?? null)))) {
     throw new KimError(
       'record_too_large',
-      `a payload of more than ${limits.payloadInlineBytesMax} bytes in a line`,
+      `the payload has more than ${limits.payloadInlineBytesMax} bytes, the maximum inside a line`,
     )
   }
   return line

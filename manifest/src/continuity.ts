@@ -1,3 +1,5 @@
+import { isSeq, type ReadRecord } from './envelope.js'
+
 /** Consecutive numbers, both ends included. */
 export interface SeqRange {
   readonly from: number
@@ -53,4 +55,14 @@ export class Continuity {
       return repair === undefined || repair.from > from || repair.to < to
     })
   }
+}
+
+/** The numbers that a `seq_repair` explains. */
+export function repairedBy({
+  action,
+  payload,
+}: Pick<ReadRecord, 'action' | 'payload'>): SeqRange | undefined {
+  if (action !== 'seq_repair' || payload === undefined) return undefined
+  const { from, to } = payload
+  return isSeq(from) && isSeq(to) && from <= to ? { from, to } : undefined
 }

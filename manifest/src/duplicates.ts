@@ -1,24 +1,14 @@
-import { crc32 } from 'node:zlib'
-import type { ReadRecord } from './envelope.js'
+import type { FoldedRecord } from './fold.js'
 import type { Effect } from './kinds.js'
 
 /** What a record repeats of an earlier one with its seq. */
-export type Duplicate =
-  | 'duplicate_line'
-  | 'duplicate_same_writer'
-  | 'duplicate_other_writer'
-  | 'duplicate_overwrite'
-
-/** Checksum and length of a line in one number; lines are compared by it only under one seq in one segment. */
-export function lineMark(bytes: Uint8Array): number {
-  return crc32(bytes) + (bytes.length % 2 ** 21) * 2 ** 32
-}
+export type Duplicate = 'duplicate_same_writer' | 'duplicate_other_writer' | 'duplicate_overwrite'
 
 /** No hash of an entity's revision: the record changes no entity, or states no revision. */
 const noRevision = -1
 
 /** A 53-bit hash of entity and revision. */
-function revisionMark({ item_type, item_id, entity_rev }: ReadRecord, effect: Effect): number {
+function revisionMark({ item_type, item_id, entity_rev }: FoldedRecord, effect: Effect): number {
   if (item_id === undefined || entity_rev === undefined) return noRevision
   if (effect !== 'upsert' && effect !== 'remove') return noRevision
   let high = Math.imul(item_type.length, 0x9e3779b1) ^ (entity_rev / 2 ** 32)
@@ -37,54 +27,39 @@ function revisionMark({ item_type, item_id, entity_rev }: ReadRecord, effect: Ef
  * Finds records that repeat the seq of an earlier one.
  *
  * Nothing can repeat in a journal whose numbers ascend, so the records that ascend are kept as columns of plain
- * numbers, about 32 bytes a record, found by binary search; only the others, the strays, are kept in sets.
+ * numbers, about 24 bytes a record, found by binary search; only the others, the strays, are kept in sets.
  */
 export class DuplicateFinder {
   readonly #seqs: number[] = []
-  readonly #lines: number[] = []
   readonly #writers: number[] = []
   readonly #revisions: number[] = []
   readonly #writerNumbers = new Map<string | undefined, number>()
   readonly #straySeqs = new Set<number>()
   readonly #strayWriters = new Set<string>()
   readonly #strayRevisions = new Set<string>()
-  readonly #strayLines = new Set<string>()
-  #segmentStart = 0
 
-  /** The lines that follow are those of another segment. */
-  beginSegment(): void {
-    this.#segmentStart = this.#seqs.length
-    this.#strayLines.clear()
-  }
-
-  /** Takes the next record, in file order, with the mark of its line; says what it repeats. */
-  see(record: ReadRecord, effect: Effect, line: number): Duplicate | undefined {
+  /** Takes the next record that applies, in file order; says what it repeats. */
+  see(record: FoldedRecord, effect: Effect): Duplicate | undefined {
     const { seq } = record
     const writer = this.#writerNumber(record.writer)
     const revision = revisionMark(record, effect)
     if (seq > (this.#seqs.at(-1) ?? 0)) {
       this.#seqs.push(seq)
-      this.#lines.push(line)
       this.#writers.push(writer)
       this.#revisions.push(revision)
       return undefined
     }
-    const duplicate = this.#judge(seq, line, writer, revision)
-    if (duplicate === 'duplicate_line') return duplicate
+    const duplicate = this.#judge(seq, writer, revision)
     this.#straySeqs.add(seq)
-    this.#strayLines.add(`${seq} ${line}`)
     this.#strayWriters.add(`${seq} ${writer}`)
     if (revision !== noRevision) this.#strayRevisions.add(`${seq} ${revision}`)
     return duplicate
   }
 
-  #judge(seq: number, line: number, writer: number, revision: number): Duplicate | undefined {
+  #judge(seq: number, writer: number, revision: number): Duplicate | undefined {
     const at = this.#find(seq)
-    if (at === undefined && !this.#straySeqs.has(seq)) return undefined
-    const inSegment = at !== undefined && at >= this.#segmentStart
-    if ((inSegment && this.#lines[at] === line) || this.#strayLines.has(`${seq} ${line}`))
-      return 'duplicate_line'
     const isAscending = at !== undefined
+    if (!isAscending && !this.#straySeqs.has(seq)) return undefined
     if ((isAscending && this.#writers[at] === writer) || this.#strayWriters.has(`${seq} ${writer}`)) {
       return 'duplicate_same_writer'
     }

@@ -1,18 +1,16 @@
+/** The one reducer: what records make of a journal, whatever its user keeps as the image of an entity. */
+import { ActionEffects } from './action-effects.js'
 import { effectOf, isRegistryGenesis } from './classify.js'
-import type { Decoded } from './codec.js'
-import { decodeLine } from './codec.js'
 import type { SeqRange } from './continuity.js'
-import { Continuity } from './continuity.js'
-import { DuplicateFinder, lineMark } from './duplicates.js'
+import { Continuity, repairedBy } from './continuity.js'
+import { type Duplicate, DuplicateFinder } from './duplicates.js'
+import type { Revision } from './entity.js'
+import { EntityTable } from './entity-table.js'
 import type { ReadRecord } from './envelope.js'
-import { isSeq } from './envelope.js'
 import type { AnomalyKind, Effect } from './kinds.js'
 import { anomalies } from './kinds.js'
-import { limits } from './limits.js'
-import type { Entity, Revision } from './projection.js'
-import { Projection } from './projection.js'
-import { Ring } from './ring.js'
-import { TxTracker } from './tx.js'
+import type { LineFrame } from './line-frame.js'
+import { recordOf, type SegmentLine, type SegmentListener } from './segment-reader.js'
 
 /** The highest seq among the valid records, and who wrote it. */
 export interface Head {
@@ -23,103 +21,67 @@ export interface Head {
 /** How many of each anomaly. */
 export type AnomalyCounts = Readonly<Record<AnomalyKind, number>>
 
-/** Where a fold begins if not at the first record. */
+/** What of a record decides what it does: one that was read, or one that was just written. */
+export type FoldedRecord = Pick<
+  ReadRecord,
+  'seq' | 'action' | 'item_type' | 'item_id' | 'entity_rev' | 'writer' | 'event' | 'payload' | 'payload_ref'
+>
+
+/** Makes the images that a fold keeps. */
+export interface ImageMaker<Image> {
+  /** The image of the entity that a record upserts. `before` is the image that it replaces; it may be reused. */
+  of(line: SegmentLine, before: Image | undefined): Image
+  /** As `of`, for a line whose payload was not parsed. Only a fold that a lazy reader feeds needs it. */
+  framed?(frame: LineFrame, offset: number, before: Image | undefined): Image
+}
+
+/** Where a fold begins, if not at the first record. */
 export interface FoldStart {
-  /** The number before the first that is expected. */
-  readonly after?: number
-  /** What a checkpoint holds. */
-  readonly head?: Head
-  readonly entities?: Iterable<Entity>
-  readonly revisions?: Iterable<Revision>
-  readonly registryAuthoritative?: boolean
+  /** The number before the first that is expected; by default the head's. */
+  readonly after?: number | undefined
+  readonly head?: Head | undefined
+  readonly registryAuthoritative?: boolean | undefined
 }
 
-/** What a fold tells while it runs, and what it need not keep. */
+/** Judges whether a record repeats the seq of an earlier one. It is told every record that has an effect, in order. */
+export interface RepeatJudge {
+  see(record: FoldedRecord, effect: Effect): Duplicate | undefined
+}
+
+/** What a fold reports while it runs, and what it does not keep. */
 export interface FoldOptions {
-  /** Called for each record that applies, in file order, once the state holds it. */
-  readonly onRecord?: (record: ReadRecord, effect: Effect) => void
-  /** True for types whose revision is not kept once an entity is deleted. */
-  readonly forgetsRevision?: (itemType: string) => boolean
+  /** Called for each parsed record that has an effect, in file order, once the state holds it. */
+  readonly onRecord?: ((record: FoldedRecord, effect: Effect) => void) | undefined
+  /** True to count records that repeat the seq of an earlier one: about 24 bytes are kept for each record. */
+  readonly countsDuplicates?: boolean | undefined
+  /** True if nothing is kept of a removed entity of this type. By default everything known is kept. */
+  readonly forgets?: ((itemType: string) => boolean) | undefined
+  /** True if the table keeps a removed entity also where its revision is unknown. */
+  readonly keepsUnknown?: boolean | undefined
 }
 
-/** A record on its way through the fold. It may have to wait, so it keeps the mark of its bytes, not a view of them. */
-interface Line {
-  readonly record: ReadRecord
-  readonly defects: readonly AnomalyKind[]
-  readonly mark: number
-}
-
-/** The numbers that a `seq_repair` explains. */
-function repairedBy({ action, payload }: ReadRecord): SeqRange | undefined {
-  if (action !== 'seq_repair' || payload === undefined) return undefined
-  const { from, to } = payload
-  return isSeq(from) && isSeq(to) && from <= to ? { from, to } : undefined
-}
-
-/**
- * The forward reader: feed it the lines of every segment in file order and it holds the state they make.
- * At the end of a live journal it simply waits for more: a transaction that is still open has no effect yet.
- */
-export class Fold {
-  readonly #projection: Projection
-  readonly #continuity: Continuity
-  readonly #duplicates = new DuplicateFinder()
-  readonly #transactions = new TxTracker<Line>()
-  readonly #activity = new Ring<ReadRecord>(limits.activityRecordsMax)
+/** Holds the state that records make: the listener of one segment reader after the other, in file order. */
+export class Fold<Image> implements SegmentListener {
+  readonly entities: EntityTable<Image> = new EntityTable()
+  readonly #images: ImageMaker<Image>
+  readonly #options: FoldOptions
+  #duplicates: RepeatJudge | undefined
+  readonly #actions = new ActionEffects()
   readonly #counts = Object.fromEntries(Object.keys(anomalies).map(kind => [kind, 0])) as Record<
     AnomalyKind,
     number
   >
-  readonly #onRecord: FoldOptions['onRecord']
+  #continuity: Continuity
   #head: Head
   #registryAuthoritative: boolean
 
-  constructor(start: FoldStart = {}, options: FoldOptions = {}) {
-    this.#projection = new Projection(options.forgetsRevision)
-    for (const entity of start.entities ?? []) this.#projection.load(entity)
-    for (const revision of start.revisions ?? []) this.#projection.loadRevision(revision)
+  constructor(images: ImageMaker<Image>, start: FoldStart = {}, options: FoldOptions = {}) {
+    this.#images = images
+    this.#options = options
+    this.#duplicates = options.countsDuplicates === true ? new DuplicateFinder() : undefined
     this.#head = start.head ?? { seq: 0, writer: null }
     this.#continuity = new Continuity(start.after ?? this.#head.seq)
     this.#registryAuthoritative = start.registryAuthoritative ?? false
-    this.#onRecord = options.onRecord
-  }
-
-  /** The lines that follow are those of the next segment; a transaction left open can no longer be completed. */
-  beginSegment(): void {
-    this.#drop(this.#transactions.interrupt())
-    this.#duplicates.beginSegment()
-  }
-
-  /** One terminated line, without its `\n`. */
-  line(bytes: Uint8Array, atFileStart = false): void {
-    this.decoded(decodeLine(bytes, atFileStart), bytes)
-  }
-
-  /** One terminated line that has been decoded, with its bytes (a line too long to be held has none). */
-  decoded(decoded: Decoded, bytes: Uint8Array): void {
-    if (decoded.kind === 'blank') return
-    if (decoded.kind === 'record') {
-      this.#record({ record: decoded.record, defects: decoded.defects, mark: lineMark(bytes) })
-      return
-    }
-    this.#drop(this.#transactions.interrupt())
-    this.#counts[decoded.kind]++
-    if (decoded.kind === 'future' && decoded.seq !== undefined) this.#continuity.see(decoded.seq)
-  }
-
-  /** A record that applies for certain, because it is our own and durable. */
-  apply(record: ReadRecord): void {
-    this.#apply(record, effectOf(record))
-  }
-
-  /** Counts what only the caller can see, such as a missing blob. */
-  count(kind: AnomalyKind): void {
-    this.#counts[kind]++
-  }
-
-  /** The state. */
-  get projection(): Projection {
-    return this.#projection
   }
 
   /** The highest seq among the valid records, and who wrote it. */
@@ -127,19 +89,14 @@ export class Fold {
     return this.#head
   }
 
-  /** True once a registry genesis stands in the journal. */
+  /** The highest seq of any line, or what the fold began after. */
+  get highest(): number {
+    return this.#continuity.highest
+  }
+
+  /** True once a registry genesis is in the journal. */
   get registryAuthoritative(): boolean {
     return this.#registryAuthoritative
-  }
-
-  /** The newest activity, oldest first. */
-  get activity(): ReadRecord[] {
-    return this.#activity.toArray()
-  }
-
-  /** How many records wait for the rest of their transaction. */
-  get pending(): number {
-    return this.#transactions.pending.length
   }
 
   /** The runs of numbers that no line holds and no repair explains, ascending. */
@@ -152,54 +109,152 @@ export class Fold {
     return { ...this.#counts, seq_hole: this.#counts.seq_hole + this.openHoles.length }
   }
 
-  #record(line: Line): void {
-    if (line.record.tx === undefined && !this.#transactions.isOpen) {
-      this.#release(line)
-      return
-    }
-    const { dropped, released } = this.#transactions.record(line.record, line)
-    this.#drop(dropped)
-    for (const each of released) this.#release(each)
+  /** The state of an entity as a checkpoint says it is. */
+  load(itemType: string, itemId: string, image: Image, revision: number | undefined): void {
+    this.entities.put(this.entities.take(itemType, itemId), image, revision)
   }
 
-  #drop(lines: readonly Line[]): void {
+  /** The revision of a removed entity, as a checkpoint says it. */
+  loadRevision([itemType, itemId, revision]: Revision): void {
+    const slot = this.entities.take(itemType, itemId)
+    // An entity that a checkpoint holds is live, whatever else it says of it.
+    if (this.entities.imageAt(slot) === undefined) this.entities.remove(slot, revision)
+  }
+
+  /** Counts what only the caller can see. */
+  count(kind: AnomalyKind, times = 1): void {
+    this.#counts[kind] += times
+  }
+
+  /** A record on an unparsed line. Returns its effect; undefined if the line had to be parsed and is no record. */
+  framed(frame: LineFrame, offset: number): Effect | undefined {
+    const effect = this.#actions.of(frame)
+    // What a tombstone carries is never read again, so nothing later would show that its line is no record.
+    if (effect === 'meta' || (effect === 'remove' && frame.hasPayload)) return this.#parsed(frame)
+    this.#continuity.see(frame.seq)
+    if (effect !== 'upsert' && effect !== 'remove') return effect
+    const { entities } = this
+    const slot = entities.takeKey(frame)
+    const revision = frame.revision < 0 ? undefined : frame.revision
+    if (effect === 'remove') this.#remove(slot, revision)
+    else {
+      const image = this.#images.framed?.(frame, offset, entities.imageAt(slot))
+      if (image !== undefined) entities.put(slot, image, revision)
+    }
+    return effect
+  }
+
+  released(line: SegmentLine): void {
+    const { record, effect, defects } = line
+    for (const kind of defects) this.#counts[kind]++
+    this.apply(record, effect, before => this.#images.of(line, before))
+  }
+
+  dropped(lines: readonly SegmentLine[]): void {
     for (const { record, defects } of lines) {
       this.#counts.tx_incomplete++
       for (const kind of defects) this.#counts[kind]++
-      this.#pass(record)
+      this.pass(record)
     }
   }
 
-  #release({ record, defects, mark }: Line): void {
-    const effect = effectOf(record)
-    const duplicate = this.#duplicates.see(record, effect, mark)
-    if (duplicate !== undefined) this.#counts[duplicate]++
-    else if (record.seq <= this.#continuity.highest) this.#counts.seq_regressed++
-    if (duplicate === 'duplicate_line') return
-    for (const kind of defects) this.#counts[kind]++
-    this.#apply(record, effect)
+  repeated(): void {
+    this.#counts.duplicate_line++
   }
 
-  #apply(record: ReadRecord, effect: Effect): void {
-    this.#pass(record)
-    this.#countRevisionJump(record, effect)
-    this.#projection.apply(record, effect)
-    const repaired = repairedBy(record)
-    if (repaired !== undefined) this.#continuity.repair(repaired)
-    if (effect === 'meta' && isRegistryGenesis(record)) this.#registryAuthoritative = true
-    if (effect === 'activity' || record.event !== undefined) this.#activity.push(record)
-    this.#onRecord?.(record, effect)
+  malformed(): void {
+    this.#counts.malformed++
   }
 
-  #pass({ seq, writer }: ReadRecord): void {
+  future(seq: number | undefined): void {
+    this.#counts.future++
+    if (seq !== undefined) this.see(seq)
+  }
+
+  /** A number on a line that is no record here. */
+  see(seq: number): void {
+    this.#continuity.see(seq)
+  }
+
+  /** A valid record, whatever its effect: it may be the head. */
+  pass({ seq, writer }: Pick<FoldedRecord, 'seq' | 'writer'>): void {
     this.#continuity.see(seq)
     if (seq >= this.#head.seq) this.#head = { seq, writer: writer ?? null }
   }
 
-  #countRevisionJump({ item_type, item_id, entity_rev }: ReadRecord, effect: Effect): void {
-    if (item_id === undefined || entity_rev === undefined) return
-    if (effect !== 'upsert' && effect !== 'remove') return
-    const known = this.#projection.revisionOf(item_type, item_id)
-    if (known !== undefined && entity_rev > known + 1) this.#counts.entity_rev_jump++
+  /**
+   * Gives a record its effect. `image` makes the image of an entity that it upserts, from the one before. Returns the
+   * image that it replaced or removed.
+   */
+  apply(
+    record: FoldedRecord,
+    effect: Effect,
+    image: (before: Image | undefined) => Image,
+  ): Image | undefined {
+    const duplicate = this.#duplicates?.see(record, effect)
+    if (duplicate !== undefined) this.#counts[duplicate]++
+    else if (record.seq <= this.#continuity.highest && this.#duplicates !== undefined)
+      this.#counts.seq_regressed++
+    this.pass(record)
+    const before = this.#change(record, effect, image)
+    const repaired = repairedBy(record)
+    if (repaired !== undefined) this.#continuity.repair(repaired)
+    if (effect === 'meta' && isRegistryGenesis(record)) this.#registryAuthoritative = true
+    this.#options.onRecord?.(record, effect)
+    return before
+  }
+
+  /** From now on records that repeat a seq are counted. */
+  judgeRepeats(judge: RepeatJudge): void {
+    this.#duplicates = judge
+  }
+
+  /** What was counted since the last call, holes apart. */
+  takeCounts(): [AnomalyKind, number][] {
+    const counts = (Object.entries(this.#counts) as [AnomalyKind, number][]).filter(([, times]) => times > 0)
+    for (const [kind] of counts) this.#counts[kind] = 0
+    return counts
+  }
+
+  /** What was read so far is known by its highest number alone: only what follows is counted. */
+  beginLive(): void {
+    this.#continuity = new Continuity(this.#continuity.highest)
+    for (const kind of Object.keys(this.#counts) as AnomalyKind[]) this.#counts[kind] = 0
+  }
+
+  /** A framed line that changes no image, parsed; one that is no record is malformed. */
+  #parsed(frame: LineFrame): Effect | undefined {
+    const record = recordOf(frame.line)
+    if (record === undefined) {
+      this.malformed()
+      return undefined
+    }
+    const effect = effectOf(record)
+    this.apply(record, effect, before => before as Image)
+    return effect
+  }
+
+  #change(
+    { item_type, item_id, entity_rev }: FoldedRecord,
+    effect: Effect,
+    image: (before: Image | undefined) => Image,
+  ): Image | undefined {
+    if (item_id === undefined || (effect !== 'upsert' && effect !== 'remove')) return undefined
+    const { entities } = this
+    const slot = entities.take(item_type, item_id)
+    const known = entities.revisionAt(slot)
+    if (entity_rev !== undefined && known !== undefined && entity_rev > known + 1)
+      this.#counts.entity_rev_jump++
+    const before = entities.imageAt(slot)
+    if (effect === 'upsert') entities.put(slot, image(before), entity_rev)
+    else this.#remove(slot, entity_rev)
+    return before
+  }
+
+  #remove(slot: number, revision: number | undefined): void {
+    const { entities } = this
+    entities.remove(slot, revision)
+    const isKnown = this.#options.keepsUnknown === true || entities.revisionAt(slot) !== undefined
+    if (!isKnown || this.#options.forgets?.(entities.typeAt(slot)) === true) entities.forget(slot)
   }
 }

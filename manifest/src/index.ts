@@ -1,3 +1,4 @@
+export { ActionEffects } from './action-effects.js'
 export type {
   CheckpointFacts,
   CheckpointFault,
@@ -25,6 +26,8 @@ export {
   revisionsInOrder,
   verifyHeader,
 } from './checkpoint.js'
+export type { CheckpointLine } from './checkpoint-reader.js'
+export { CheckpointReader } from './checkpoint-reader.js'
 export type { AttentionEntity, Classifiable, Classifier, ManifestData } from './classify.js'
 export {
   attentionOf,
@@ -40,14 +43,28 @@ export {
   sectionsOf,
   wakeClassOf,
 } from './classify.js'
-export type { Decoded, MalformedReason } from './codec.js'
-export { decodeLine, decodeText, encodeRecord, parsePayload } from './codec.js'
+export type { MalformedReason } from './codec.js'
+export { encodeRecord, parsePayload } from './codec.js'
 export type { SeqRange } from './continuity.js'
-export { Continuity } from './continuity.js'
+export { Continuity, repairedBy } from './continuity.js'
+export type { ConsumerCursor, Cursor, CursorToken, Watermark } from './cursor.js'
+export {
+  formatConsumerCursor,
+  formatCursor,
+  formatCursorToken,
+  parseConsumerCursor,
+  parseCursor,
+  parseCursorToken,
+  parseWatermark,
+} from './cursor.js'
 export type { DigestEntity } from './digest.js'
 export { entityHash, jcs, payloadHash, projectionDigest, sha256Hex } from './digest.js'
 export type { Duplicate } from './duplicates.js'
-export { DuplicateFinder, lineMark } from './duplicates.js'
+export type { Entity, Revision } from './entity.js'
+export { upsertedEntity } from './entity.js'
+export { EntityLineMatcher } from './entity-line.js'
+export type { KeyBytes, TableEntry } from './entity-table.js'
+export { EntityTable } from './entity-table.js'
 export type {
   Actor,
   Clock,
@@ -62,7 +79,15 @@ export { asRead, entityKey, isCount, isJsonObject, isPayloadRef, isSeq, isSha256
 export type { ErrorCode, KimErrorOptions, Retry } from './errors.js'
 export { errorCodes, KimError } from './errors.js'
 export { eventIdOf, nonceOf } from './event-id.js'
-export type { AnomalyCounts, FoldOptions, FoldStart, Head } from './fold.js'
+export type {
+  AnomalyCounts,
+  FoldedRecord,
+  FoldOptions,
+  FoldStart,
+  Head,
+  ImageMaker,
+  RepeatJudge,
+} from './fold.js'
 export { Fold } from './fold.js'
 export { formatCount } from './format-count.js'
 export { actionClasses } from './generated/action-classes.js'
@@ -114,19 +139,32 @@ export {
   limits,
   seqRoom,
 } from './limits.js'
-export type { FramedLine, PendingBytes } from './lines.js'
-export { LineFramer } from './lines.js'
+export { LineFrame } from './line-frame.js'
 export type { Meta } from './meta.js'
 export { announcedLoss, encodeMeta, parseMeta } from './meta.js'
-export type { Entity, Revision } from './projection.js'
-export { Projection } from './projection.js'
+export type { AsyncReplaceDisk, ReplaceDisk, Replacement } from './replace-file.js'
+export { replaceFile, replaceFileAsync } from './replace-file.js'
 export { Ring } from './ring.js'
 export { safeJson } from './safe-json.js'
 export { safeText } from './safe-text.js'
-export type { TailFeatures, TailLabel, TailRow } from './tail-state.js'
+export type { BackwardSource } from './segment-backwards.js'
+export { isPeakBefore, lastSeqOf, recordsBackwards } from './segment-backwards.js'
+export type {
+  LineLocation,
+  MalformedLine,
+  PlainLine,
+  ReadingMode,
+  RestartListener,
+  SegmentListener,
+  UnterminatedLine,
+} from './segment-reader.js'
+export { readSegment, recordOf, SegmentLine, SegmentReader } from './segment-reader.js'
+export type { Timers } from './signal.js'
+export { Signal } from './signal.js'
+export type { Slices } from './slices.js'
+export { nextTurn, runAtOnce } from './slices.js'
+export type { TailAction, TailFeatures, TailLabel, TailRow } from './tail-state.js'
 export { classifyTail, TAIL_ROWS } from './tail-state.js'
-export type { TxVerdict } from './tx.js'
-export { TxTracker } from './tx.js'
 export { compareUtf8 } from './utf8-order.js'
 export { toWellFormed } from './well-formed.js'
 export { faultOf } from './writer-rules.js'

@@ -13,7 +13,8 @@ const archivedText = new RegExp(`^seg-([0-9]{${pad}})\\.jsonl(\\.gz)?$`)
 const checkpointText = new RegExp(`^ckpt-([0-9]{${pad}})\\.json$`)
 
 function padded(seq: number): string {
-  if (!Number.isSafeInteger(seq) || seq < 1) throw new KimError('name_invalid', `no file is named by ${seq}`)
+  if (!Number.isSafeInteger(seq) || seq < 1)
+    throw new KimError('name_invalid', `${seq} cannot name a file: it is no seq`)
   if (seq > limits.seqMax) throw new KimError('seq_exhausted', `${seq} does not fit ${pad} digits`)
   return String(seq).padStart(pad, '0')
 }
@@ -163,7 +164,7 @@ export function defaultStore(env: Environment, home: string): string {
 /** Where one client keeps what is its own: never in a store. */
 export function clientState(env: Environment, home: string, client: string): string {
   const legal = /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(client)
-  if (!legal) throw new KimError('name_invalid', 'a client name holds letters, digits and "._-"')
+  if (!legal) throw new KimError('name_invalid', 'a client name may hold only letters, digits and "._-"')
   return join(defaultStateHome(env, home), 'kim', 'clients', client)
 }
 

@@ -1,7 +1,7 @@
-import type { Decoded } from '@kim/manifest'
-import { decodeLine, encodeRecord } from '@kim/manifest'
+import { encodeRecord } from '@kim/manifest'
 import fc from 'fast-check'
 import t from 'tap'
+import { type Decoded, decodeLine } from '../dist/codec.js'
 import { Prng, seedOfRun } from './kit/prng.js'
 import { record } from './kit/records.js'
 

@@ -1,7 +1,8 @@
-import type { Decoded, EventRecord, MalformedReason, ReadRecord } from '@kim/manifest'
-import { decodeLine, encodeRecord, KimError } from '@kim/manifest'
+import type { EventRecord, MalformedReason, ReadRecord } from '@kim/manifest'
+import { encodeRecord, KimError } from '@kim/manifest'
 import fc from 'fast-check'
 import t from 'tap'
+import { type Decoded, decodeLine } from '../dist/codec.js'
 import { seedOfRun } from './kit/prng.js'
 import { lineOf, record } from './kit/records.js'
 
@@ -188,7 +189,7 @@ function sorted(value: unknown): unknown {
     .map(([key, item]) => [key, sorted(item)])
 }
 
-t.test('decode - a record is frozen at every depth, whoever shares it', async t => {
+t.test('decode - a record is frozen at every depth, also when it is shared', async t => {
   const record = read({
     ...minimal,
     payload: { list: [{ deep: [1, {}] }], nothing: null },

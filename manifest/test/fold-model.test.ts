@@ -1,6 +1,9 @@
-import type { AnomalyKind, Decoded, ReadRecord, Tx } from '@kim/manifest'
-import { classOf, decodeLine, Fold } from '@kim/manifest'
+import type { AnomalyKind, ReadRecord, Tx } from '@kim/manifest'
+import { classOf } from '@kim/manifest'
 import t from 'tap'
+import { type Decoded, decodeLine } from '../dist/codec.js'
+import { EntityFold } from './kit/entity-fold.js'
+import { Feed } from './kit/feed.js'
 import { Prng, seedOfRun } from './kit/prng.js'
 
 /** What a reader must come to, computed in the plainest way: every question is asked of the whole history. */
@@ -234,13 +237,14 @@ t.test('fold - agrees with the plainest reader on random journals, JF-40 to JF-5
   for (let run = 0; run < journals; run++) {
     const segments = randomJournal(prng)
     const applied: number[] = []
-    const fold = new Fold({}, { onRecord: ({ seq }) => applied.push(seq) })
+    const fold = new EntityFold({}, { onRecord: ({ seq }) => applied.push(seq) })
+    const feed = new Feed(fold)
     const lines: Read[] = []
     for (const [segment, texts] of segments.entries()) {
-      fold.beginSegment()
+      feed.beginSegment()
       for (const text of texts) {
         const bytes = Buffer.from(text)
-        fold.line(bytes)
+        feed.line(bytes)
         const decoded = decodeLine(bytes)
         if (decoded.kind !== 'blank') lines.push({ segment, text, decoded })
       }
@@ -252,7 +256,7 @@ t.test('fold - agrees with the plainest reader on random journals, JF-40 to JF-5
     const expected = model(lines)
     const actual: Model = {
       state: Object.fromEntries(
-        [...fold.projection.values()].map(({ item_type, item_id, seq }) => [`${item_type} ${item_id}`, seq]),
+        [...fold.entities.images()].map(({ item_type, item_id, seq }) => [`${item_type} ${item_id}`, seq]),
       ),
       head: fold.head.seq,
       activity: fold.activity.map(({ seq }) => seq),
@@ -268,7 +272,7 @@ t.test('fold - agrees with the plainest reader on random journals, JF-40 to JF-5
       )
       return
     }
-    if (fold.projection.size !== Object.keys(expected.state).length) t.fail(`size, journal ${run}`)
+    if (fold.entities.size !== Object.keys(expected.state).length) t.fail(`size, journal ${run}`)
   }
   t.comment(`model: ${journals} journals, seed ${prng.seed}: ${JSON.stringify(Object.fromEntries(met))}`)
   const kinds: AnomalyKind[] = [

@@ -1,6 +1,8 @@
-import type { AnomalyKind, EventRecord, FoldOptions, FoldStart, ReadRecord } from '@kim/manifest'
-import { asRead, encodeRecord, Fold, projectionDigest } from '@kim/manifest'
+import type { AnomalyKind, EventRecord, FoldOptions } from '@kim/manifest'
+import { encodeRecord, limits, projectionDigest, SegmentReader } from '@kim/manifest'
 import t from 'tap'
+import { EntityFold, type EntityFoldStart } from './kit/entity-fold.js'
+import { Feed } from './kit/feed.js'
 import { lineOf, record } from './kit/records.js'
 
 type Line = Partial<EventRecord> | string
@@ -10,20 +12,30 @@ const bytesOf = (line: Line): Uint8Array =>
   typeof line === 'string' ? lineOf(line) : Buffer.from(encodeRecord(record(line)).slice(0, -1))
 
 /** Folds segments of lines; a text is a line as it stands, anything else a record of our writer. */
-function fold(segments: readonly Segment[], start: FoldStart = {}, options: FoldOptions = {}): Fold {
-  const result = new Fold(start, options)
-  for (const segment of segments) {
-    result.beginSegment()
-    for (const [at, line] of segment.entries()) result.line(bytesOf(line), at === 0)
-  }
+function fold(
+  segments: readonly Segment[],
+  start: EntityFoldStart = {},
+  options: FoldOptions = {},
+): EntityFold {
+  const result = new EntityFold(start, options)
+  feed(segments, result)
   return result
 }
 
+function feed(segments: readonly Segment[], result: EntityFold): Feed {
+  const lines = new Feed(result)
+  for (const segment of segments) {
+    lines.beginSegment()
+    for (const line of segment) lines.line(bytesOf(line))
+  }
+  return lines
+}
+
 /** The counts above zero. */
-const counted = (of: Fold): Partial<Record<AnomalyKind, number>> =>
+const counted = (of: EntityFold): Partial<Record<AnomalyKind, number>> =>
   Object.fromEntries(Object.entries(of.anomalies).filter(([, n]) => n > 0))
 
-const idsOf = (of: Fold): string[] => [...of.projection.values()].map(({ item_id }) => item_id)
+const idsOf = (of: EntityFold): string[] => [...of.entities.images()].map(({ item_id }) => item_id)
 
 const payload = { schema_version: 1 }
 const upsert = (seq: number, fields: Partial<EventRecord> = {}): Partial<EventRecord> => ({
@@ -40,16 +52,15 @@ t.test('fold - an empty journal', async t => {
   t.same(counted(empty), {})
   t.same(empty.activity, [])
   t.same(empty.openHoles, [])
-  t.equal(empty.projection.size, 0)
+  t.equal(empty.entities.size, 0)
   t.equal(empty.registryAuthoritative, false)
-  t.equal(empty.pending, 0)
 })
 
 t.test('fold - upsert, remove and upsert again, JF-30 JF-32', async t => {
   const one = { item_id: 'x' }
   const gone = fold([[upsert(1, one), { seq: 2, action: 'delete', entity_rev: 2, ...one }]])
-  t.equal(gone.projection.size, 0)
-  t.same([...gone.projection.goneRevisions()], [['message', 'x', 2]])
+  t.equal(gone.entities.size, 0)
+  t.same([...gone.entities.removed()], [['message', 'x', 2]])
   const again = fold([
     [
       upsert(1, one),
@@ -59,7 +70,7 @@ t.test('fold - upsert, remove and upsert again, JF-30 JF-32', async t => {
     ],
   ])
   t.same(
-    { ...again.projection.get('message', 'x') },
+    { ...again.entities.get('message', 'x') },
     {
       item_type: 'message',
       item_id: 'x',
@@ -72,7 +83,7 @@ t.test('fold - upsert, remove and upsert again, JF-30 JF-32', async t => {
     },
   )
   t.same(counted(again), {})
-  t.same([...again.projection.goneRevisions()], [])
+  t.same([...again.entities.removed()], [])
 })
 
 t.test('fold - state follows file order, never seq or revision, JF-27', async t => {
@@ -83,7 +94,7 @@ t.test('fold - state follows file order, never seq or revision, JF-27', async t 
     ],
     [foreign({ seq: 2, item_id: 'x', entity_rev: 1, payload: { at: 2 } })],
   ])
-  t.match(state.projection.get('message', 'x'), { seq: 2, entity_rev: 1, payload: { at: 2 } })
+  t.match(state.entities.get('message', 'x'), { seq: 2, entity_rev: 1, payload: { at: 2 } })
   t.same(state.head, { seq: 5, writer: null })
 })
 
@@ -99,7 +110,7 @@ t.test('fold - entities whose names look like structure stay apart, JF-15', asyn
     ),
   )
   const state = fold([lines])
-  t.equal(state.projection.size, names.length ** 2)
+  t.equal(state.entities.size, names.length ** 2)
   t.equal(({} as Record<string, unknown>)['payload'], undefined)
 })
 
@@ -111,8 +122,10 @@ t.test('fold - malformed and future lines count once each and stop nothing, JF-2
 })
 
 t.test('fold - a line too long to be held is malformed', async t => {
-  const state = new Fold()
-  state.decoded({ kind: 'malformed', reason: 'too_long' }, new Uint8Array())
+  const state = new EntityFold()
+  const reader = new SegmentReader(state)
+  reader.push(Buffer.alloc(limits.lineReadBytesMax, 0x78))
+  reader.push(Buffer.from('xx\n'))
   t.same(counted(state), { malformed: 1 })
 })
 
@@ -126,7 +139,7 @@ t.test('duplicates - rule 1: the same line again in its segment is nothing, JF-4
   const removed = { seq: 2, action: 'delete', item_id: 'river/1', entity_rev: 2 }
   const state = fold([[upsert(1, { event: 'new' }), removed, upsert(1, { event: 'new' })]])
   t.same(counted(state), { duplicate_line: 1 })
-  t.equal(state.projection.size, 0, 'it is not applied')
+  t.equal(state.entities.size, 0, 'it is not applied')
   t.equal(state.activity.length, 1, 'it is no activity')
   const first = fold([[upsert(1), upsert(1), upsert(1)]])
   t.same(counted(first), { duplicate_line: 2 })
@@ -151,7 +164,7 @@ t.test('duplicates - rule 2: same seq and writer, later wins, JF-46', async t =>
     [upsert(1, { item_id: 'x' }), upsert(1, { item_id: 'x', payload: { ...payload, later: 1 } })],
   ])
   t.same(counted(state), { duplicate_same_writer: 1 })
-  t.match(state.projection.get('message', 'x'), { payload: { later: 1 } })
+  t.match(state.entities.get('message', 'x'), { payload: { later: 1 } })
   const nameless = fold([[foreign({ seq: 1, item_id: 'x' }), foreign({ seq: 1, item_id: 'y' })]])
   t.same(counted(nameless), { duplicate_same_writer: 1 }, 'two records without a writer have the same one')
 })
@@ -225,9 +238,9 @@ t.test('revisions - a jump of more than one counts, JF-49', async t => {
 
 t.test('revisions - of forgotten types end with a delete', async t => {
   const lines = [upsert(1), { seq: 2, action: 'delete', item_id: 'river/1', entity_rev: 2 }]
-  const forgetful = fold([lines], {}, { forgetsRevision: type => type === 'message' })
-  t.same([...forgetful.projection.goneRevisions()], [])
-  t.same([...fold([lines]).projection.goneRevisions()], [['message', 'river/1', 2]])
+  const forgetful = fold([lines], {}, { forgets: type => type === 'message' })
+  t.same([...forgetful.entities.removed()], [])
+  t.same([...fold([lines]).entities.removed()], [['message', 'river/1', 2]])
 })
 
 t.test('continuity - holes, repairs and regressions, JF-47 JF-48', async t => {
@@ -271,7 +284,7 @@ t.test('transactions - apply together or not at all, JF-40 JF-41', async t => {
     upsert(seq, { tx: { id: 'x', i, n } })
   const whole = fold([[upsert(1), tx(2, 1, 2), '', tx(3, 2, 2), upsert(4)]])
   t.same(counted(whole), {}, 'a blank line does not break it')
-  t.equal(whole.projection.size, 4)
+  t.equal(whole.entities.size, 4)
   const broken = fold([[upsert(1), tx(2, 1, 3), tx(3, 2, 3), upsert(4, { event: 'new' })]])
   t.same(counted(broken), { tx_incomplete: 2 })
   t.same(idsOf(broken), ['river/1', 'river/4'])
@@ -286,7 +299,7 @@ t.test('transactions - apply together or not at all, JF-40 JF-41', async t => {
 })
 
 t.test(
-  'transactions - incomplete ones are no activity, no duplicate and handed to nobody, JF-41',
+  'transactions - incomplete ones are no activity, no duplicate and never handed over, JF-41',
   async t => {
     const seen: number[] = []
     const lost = upsert(1, { event: 'new', tx: { id: 'x', i: 1, n: 2 } })
@@ -302,15 +315,16 @@ t.test(
 )
 
 t.test('transactions - an open end waits: no effect, no count, not the head, JF-42', async t => {
-  const state = fold([[upsert(1), upsert(2, { tx: { id: 'x', i: 1, n: 2 }, event: 'new' })]])
+  const state = new EntityFold()
+  const lines = feed([[upsert(1), upsert(2, { tx: { id: 'x', i: 1, n: 2 }, event: 'new' })]], state)
   t.same(counted(state), {})
   t.equal(state.head.seq, 1)
-  t.equal(state.pending, 1)
+  t.equal(lines.pending, 1)
   t.same(idsOf(state), ['river/1'])
-  state.line(bytesOf(upsert(3, { tx: { id: 'x', i: 2, n: 2 } })))
-  t.equal(state.pending, 0)
+  lines.line(bytesOf(upsert(3, { tx: { id: 'x', i: 2, n: 2 } })))
+  t.equal(lines.pending, 0)
   t.equal(state.head.seq, 3)
-  t.equal(state.projection.size, 3)
+  t.equal(state.entities.size, 3)
   t.same(
     state.activity.map(({ seq }) => seq),
     [2],
@@ -318,12 +332,13 @@ t.test('transactions - an open end waits: no effect, no count, not the head, JF-
 })
 
 t.test('transactions - wait without holding on to the bytes they came in', async t => {
-  const state = new Fold()
+  const state = new EntityFold()
+  const reader = new SegmentReader(state)
   const buffer = Buffer.alloc(4096)
   const feed = (line: Line): void => {
     const bytes = bytesOf(line)
-    buffer.fill(0).set(bytes)
-    state.line(buffer.subarray(0, bytes.length))
+    buffer.fill(0x0a).set(bytes)
+    reader.push(buffer.subarray(0, bytes.length + 1))
   }
   const tx = (seq: number, i: number): Partial<EventRecord> => upsert(seq, { tx: { id: 'x', i, n: 2 } })
   for (const line of [tx(1, 1), tx(2, 2), upsert(3), tx(1, 1), tx(2, 2)]) feed(line)
@@ -351,7 +366,7 @@ t.test('references - defects count on records that are settled, OB-28', async t 
       { seq: 2, item_id: 'x', entity_rev: 2, action: 'update', payload_ref: ref },
     ],
   ])
-  t.match(state.projection.get('message', 'x'), { payload: undefined, payload_ref: ref })
+  t.match(state.entities.get('message', 'x'), { payload: undefined, payload_ref: ref })
 })
 
 t.test('activity - what changes no state and what carries an event, newest 500, JF-34', async t => {
@@ -396,13 +411,13 @@ t.test('fold - begins with a checkpoint and reaches what a forward reader has, J
   const base = fold(history)
   const resumed = fold(tail, {
     head: base.head,
-    entities: base.projection.values(),
-    revisions: base.projection.goneRevisions(),
+    entities: base.entities.images(),
+    revisions: base.entities.removed(),
     registryAuthoritative: base.registryAuthoritative,
   })
-  const digestOf = (of: Fold): string =>
+  const digestOf = (of: EntityFold): string =>
     projectionDigest(
-      [...of.projection.values()].map(({ item_type, item_id, entity_rev }) => ({
+      [...of.entities.images()].map(({ item_type, item_id, entity_rev }) => ({
         item_type,
         item_id,
         entity_rev,
@@ -417,18 +432,12 @@ t.test('fold - begins with a checkpoint and reaches what a forward reader has, J
     revisions: [['alert', 'x', 2]],
   })
   t.same(counted(jumped), { entity_rev_jump: 1 }, 'a checkpoint knows revisions')
+  const both = fold([], { entities: base.entities.images(), revisions: [['message', 'river/1', 7]] })
+  t.equal(both.entities.size, base.entities.size, 'an entity that it holds is live')
 })
 
-t.test('fold - takes records of our own without reading them back', async t => {
-  const seen: ReadRecord[] = []
-  const state = new Fold({}, { onRecord: each => seen.push(each) })
-  state.apply(asRead(record(upsert(1, { event: 'new' }))))
-  state.apply(asRead(record(upsert(2))))
-  t.same(counted(state), {})
-  t.equal(state.head.seq, 2)
-  t.equal(state.projection.size, 2)
-  t.equal(state.activity.length, 1)
-  t.match(seen[0], { seq: 1, raw: { v: 2, writer: 'w_31416-9f3c2a' } })
+t.test('fold - counts what only its caller can see', async t => {
+  const state = new EntityFold()
   state.count('blob_missing')
   t.same(counted(state), { blob_missing: 1 })
 })

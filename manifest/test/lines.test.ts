@@ -1,6 +1,5 @@
-import type { FramedLine } from '@kim/manifest'
-import { LineFramer } from '@kim/manifest'
 import t from 'tap'
+import { type FramedLine, LineFramer } from '../dist/lines.js'
 import { Prng, seedOfRun } from './kit/prng.js'
 
 const textOf = (line: FramedLine): string =>

@@ -1,6 +1,7 @@
 import type { Tx } from '@kim/manifest'
-import { TxTracker } from '@kim/manifest'
+
 import t from 'tap'
+import { TxTracker } from '../dist/tx.js'
 
 /** Feeds steps such as `a1/3` (tx a, 1 of 3), `-` (no tx), `!` (malformed tx) or `#` (no record at all). */
 function walk(steps: string): { dropped: string; released: string; pending: string } {
@@ -34,7 +35,7 @@ t.test('transactions - are released whole or dropped, JF-40 JF-41 JF-42', async 
     ['broken by a line that is no record', 'a1/2 # a2/2', '', 'a1/2 a2/2', ''],
     ['broken by a malformed tx', 'a1/2 ! a2/2', '', 'a1/2 ! a2/2', ''],
     ['broken by another that begins', 'a1/2 b1/1', 'b1/1', 'a1/2', ''],
-    ['begins anew', 'a1/2 a1/2 a2/2', 'a1/2 a2/2', 'a1/2', ''],
+    ['begins again', 'a1/2 a1/2 a2/2', 'a1/2 a2/2', 'a1/2', ''],
     ['begins in the middle', 'a2/2 -', '-', 'a2/2', ''],
     ['out of order', 'a1/3 a3/3 a2/3', '', 'a1/3 a3/3 a2/3', ''],
     ['doubled record', 'a1/3 a2/3 a2/3 a3/3', '', 'a1/3 a2/3 a2/3 a3/3', ''],

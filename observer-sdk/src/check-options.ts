@@ -17,7 +17,7 @@ export function checkOptions({
   if (typeof cursors?.load !== 'function' || typeof cursors.save !== 'function')
     throw new KimError(
       'usage',
-      'cursors must say where to keep a place: memoryCursors(), fileCursors(directory) or mementoCursors(memento)',
+      'cursors must be a cursor store: memoryCursors(), fileCursors(directory) or mementoCursors(memento)',
     )
   refuseInside(cursors, eventsDir)
 }
@@ -26,5 +26,5 @@ export function checkOptions({
 function refuseInside({ directory }: CursorStore, eventsDir: string): void {
   if (directory === undefined) return
   if (!isAtOrBelow(dirname(realPathOf(eventsDir)), realPathOf(directory))) return
-  throw new KimError('usage', `cursors cannot be kept in ${directory}: that is inside the observed store`)
+  throw new KimError('usage', `cursors cannot be kept in ${directory}: it is inside the observed store`)
 }

@@ -1,5 +1,5 @@
 /** Follow a journal without touching it. Everything a host needs; nothing here can write below the store. */
-export { safeJson, safeText } from '@kim/manifest'
+export { type Cursor, safeJson, safeText } from '@kim/manifest'
 export {
   type CommandDelivery,
   type CommandEffects,
@@ -23,7 +23,7 @@ export {
 } from './announce/monitor-event.js'
 export { payloadOf } from './announce/payload-of.js'
 export { type Consumer, type ConsumersQuery, consumersOf } from './cli/tail/board/consumers.js'
-export type { Cursor, CursorStore } from './cursors/cursor.js'
+export type { CursorStore } from './cursors/cursor.js'
 export { fileCursors } from './cursors/file.js'
 export { type MementoLike, mementoCursors } from './cursors/memento.js'
 export { memoryCursors } from './cursors/memory.js'

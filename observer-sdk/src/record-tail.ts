@@ -1,5 +1,5 @@
+import { parseCursor } from '@kim/manifest'
 import { checkOptions } from './check-options.js'
-import { parseCursor } from './cursors/cursor.js'
 import { BareFollower } from './deliver/bare-follower.js'
 import type { Change } from './deliver/change.js'
 import { Pulls } from './deliver/pulls.js'

@@ -30,7 +30,7 @@ switch (tier) {
     process.exitCode = tally(args)
     break
   default:
-    console.error(`no tier "${tier}": test, check, node, soak, bench or tally`)
+    console.error(`there is no tier "${tier}"; the tiers are: test, check, node, soak, bench, tally`)
     process.exitCode = 2
 }
 
@@ -44,7 +44,7 @@ async function runTier(name: string, steps: Parameters<typeof runSteps>[1]): Pro
 async function runCheck(): Promise<number> {
   const stamp = readStamp('test')
   const current = stamp !== undefined && stamp.tree === (await treeDigest())
-  if (current) console.log(`ok   check/test: passed on this very tree before (${stamp.passed} passed)`)
+  if (current) console.log(`ok   check/test: already passed on this exact tree (${stamp.passed} passed)`)
   const before = current ? { ok: true, results: [] } : await runSteps('test', testSteps)
   if (!current) await keep('test', before.ok, before.results)
   const own = await runSteps('check', checkSteps)
@@ -63,6 +63,8 @@ function only<T extends { readonly name: string }>(
 ): readonly T[] {
   const unknown = names.filter(name => !steps.some(step => step.name === name))
   if (unknown.length > 0)
-    throw new Error(`no suite "${unknown[0]}": ${steps.map(step => step.name).join(', ')}`)
+    throw new Error(
+      `there is no suite "${unknown[0]}"; the suites are: ${steps.map(step => step.name).join(', ')}`,
+    )
   return names.length === 0 ? steps : steps.filter(step => names.includes(step.name))
 }

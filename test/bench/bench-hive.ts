@@ -11,7 +11,8 @@ import type { Said, Told } from './wake-server.js'
 const require = createRequire(import.meta.url)
 const binOf = (name: string, bin: string): string =>
   join(dirname(require.resolve(`${name}/package.json`)), 'bin', bin)
-const PRODUCER = binOf('@kim/producer', 'kim-producer.js')
+/** The command of `kim-producer`. */
+export const PRODUCER: string = binOf('@kim/producer', 'kim-producer.js')
 
 /** The command of `kim-tail`. */
 export const TAIL: string = binOf('@kim/observer-sdk', 'kim-tail.js')
@@ -59,13 +60,23 @@ export async function produce(
 ): Promise<{ readonly producer: ChildProcess; readonly store: string; readonly env: NodeJS.ProcessEnv }> {
   const env = { ...process.env, HOME: home, XDG_STATE_HOME: join(home, 'state'), KIM_TOKEN: 'bench' }
   const store = join(home, 'store')
-  const where = ['--url', url, '--allow-loopback', '--dialect', 'hosted', '--store', store]
-  const producer = spawn(process.execPath, [PRODUCER, 'run', ...where], {
+  const producer = spawn(process.execPath, [PRODUCER, 'run', ...producerFlags(url, store)], {
     env,
     stdio: ['ignore', 'ignore', 'pipe'],
   })
+  await ready(producer, store)
+  return { producer, store, env }
+}
+
+/** The flags of a producer that follows the server of a measurement. */
+export function producerFlags(url: string, store: string): string[] {
+  return ['--url', url, '--allow-loopback', '--dialect', 'hosted', '--store', store]
+}
+
+/** Waits until a producer knows every persona. */
+export async function ready(producer: ChildProcess, store: string): Promise<void> {
   let log = ''
-  producer.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+  producer.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
     log = (log + chunk).slice(-2000)
   })
   const journal = new JournalFollower(store)
@@ -73,5 +84,4 @@ export async function produce(
     if (producer.exitCode !== null) throw new Error(`the producer ended with ${producer.exitCode}: ${log}`)
     await sleep(50)
   }
-  return { producer, store, env }
 }

@@ -20,7 +20,7 @@ const TS = '2026-06-10T14:03:22.114Z'
 const SEGMENT_BYTES = 10 * 1024 * 1024
 const PERSONAS = 20
 const WORDS =
-  'the build is green again after the last change so please look at the log of the second run and tell me what you think about it before noon because the release waits for you and nobody else can decide'.split(
+  'the build is green again after the last change so please look at the log of the second run and tell me what you think about it before noon because the release waits for you and no-one else can decide'.split(
     ' ',
   )
 

@@ -46,7 +46,7 @@ t.test('generator - removes what nothing declares, and touches no other folder',
   mkdirSync(join(out, 'gone/events'), { recursive: true })
   writeFileSync(join(out, 'gone/events/seg-00000001.jsonl'), '')
   t.match(generate(out), /; 1 changed\n$/)
-  t.notOk(readdirSync(out).includes('gone'), 'a vector nobody declares any more goes with its folder')
+  t.notOk(readdirSync(out).includes('gone'), 'a vector that is no longer declared goes with its folder')
   t.end()
 })
 

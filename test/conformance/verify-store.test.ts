@@ -13,8 +13,8 @@ import { basename, join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import {
   archivedSegmentName,
-  decodeLine,
   parseSegmentName,
+  recordOf,
   segmentName,
   sha256Hex,
   storePaths,
@@ -96,8 +96,7 @@ function editRecord(
 }
 
 function recordIn(line: string): Record<string, unknown> {
-  const decoded = decodeLine(Buffer.from(line, 'latin1'))
-  return decoded.kind === 'record' ? decoded.record.raw : {}
+  return recordOf(Buffer.from(line, 'latin1'))?.raw ?? {}
 }
 
 const first = (list: readonly string[]): string => list[0] as string
@@ -601,17 +600,14 @@ t.test('verify - no bit of a sealed segment, a checkpoint or a blob turns unseen
   t.comment(`${damages.length} damages, ${turned} bits`)
 })
 
-t.test(
-  'verify - takes nobody’s word but the chain’s: whole lines missing at the end of the newest',
-  async t => {
-    const events = join(root, 'shorter')
-    cpSync(pristine, events, { recursive: true })
-    editLines(newest(events), lines => lines.slice(0, -1))
-    const verdict = await verifyJournal({ eventsDir: events })
-    t.strictSame(kindsOf(verdict), [...allowed, 'meta_ahead'].sort(), 'but that meta.json tells of more')
-    t.equal(verdict.exit, 0)
-  },
-)
+t.test('verify - trusts the chain only: whole lines missing at the end of the newest', async t => {
+  const events = join(root, 'shorter')
+  cpSync(pristine, events, { recursive: true })
+  editLines(newest(events), lines => lines.slice(0, -1))
+  const verdict = await verifyJournal({ eventsDir: events })
+  t.strictSame(kindsOf(verdict), [...allowed, 'meta_ahead'].sort(), 'but that meta.json tells of more')
+  t.equal(verdict.exit, 0)
+})
 
 t.test('verify - is clean while the writer appends, rolls, checkpoints and parks under it', async t => {
   const storeDir = join(root, 'busy')

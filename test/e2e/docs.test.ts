@@ -157,7 +157,7 @@ t.test('troubleshoot - has a row for every code that is logged as a warning or a
   )
 })
 
-t.test('operate - has every variable that a command is told an event by', async t => {
+t.test('operate - lists every variable that a command gets', async t => {
   const source = read('observer-sdk/src/announce/exec-env.ts')
   const set = [...source.matchAll(/^ {2}\w+: '([A-Z_]+)',$/gm)].map(([, name]) => name)
   t.ok(set.length >= 19, set.join(', '))

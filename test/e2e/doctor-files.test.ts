@@ -16,7 +16,7 @@ import { bin, Machine } from './doctor-machine.js'
 
 const isRoot = process.getuid?.() === 0
 
-t.test('doctor - a pipe in run/ is waited for by nobody', async t => {
+t.test('doctor - does not wait for a pipe in run/', async t => {
   const machine = new Machine(t).fill()
   for (const name of ['health.json', 'lock', 'control.path']) {
     const path = join(machine.store, 'run', name)
@@ -31,7 +31,7 @@ t.test('doctor - a pipe in run/ is waited for by nobody', async t => {
     if (looked.status !== 0) return
     await machine.look(t, 'producer')
     const seen = await machine.look(t, 'store-modes')
-    t.match(seen, { status: 'fail', evidence: `${path}: no regular file` })
+    t.match(seen, { status: 'fail', evidence: `${path}: not a regular file` })
     t.equal(spawnSync('sh', ['-c', /mv .*/.exec(seen.remedy ?? '')?.[0] ?? 'false']).status, 0)
     t.match(await machine.look(t, 'store-modes'), { status: 'ok' })
   }
@@ -43,9 +43,9 @@ t.test('doctor - a file that its owner cannot open, mended by what it names and 
   const newest = segments.at(-1) ?? ''
   const lock = join(machine.store, 'run', 'lock')
   for (const [path, mode, why] of [
-    [newest, 0o400, /mode 0400, with which its owner cannot write it$/],
-    [segments[0] ?? '', 0o000, /mode 0000, with which its owner cannot read it$/],
-    [lock, 0o200, /mode 0200, with which its owner cannot read it$/],
+    [newest, 0o400, /mode 0400: its owner cannot write it$/],
+    [segments[0] ?? '', 0o000, /mode 0000: its owner cannot read it$/],
+    [lock, 0o200, /mode 0200: its owner cannot read it$/],
   ] as const) {
     chmodSync(path, mode)
     const seen = await machine.look(t, 'store-modes')
@@ -58,7 +58,7 @@ t.test('doctor - a file that its owner cannot open, mended by what it names and 
     t.match(await machine.look(t, 'store-modes'), { status: 'ok' })
   }
   chmodSync(segments[0] ?? '', 0o400)
-  t.match(await machine.look(t, 'store-modes'), { status: 'ok' }, 'nobody writes to a sealed segment')
+  t.match(await machine.look(t, 'store-modes'), { status: 'ok' }, 'a sealed segment is never written')
 })
 
 t.test(
@@ -85,7 +85,7 @@ t.test(
       chmodSync(directory, 0o300)
       t.match(look(), {
         status: 'fail',
-        evidence: `${directory}: mode 0300, with which its owner cannot look into it`,
+        evidence: `${directory}: mode 0300: its owner cannot list it`,
         remedy: `chmod 700 ${directory}`,
       })
       t.match(look('--fix'), { fixed: true })
@@ -117,7 +117,7 @@ t.test('doctor - CL-64 a watermark of another owner is given back, and never giv
   t.match(seen, { status: 'fail', evidence: `is off: ${file} belongs to user 1234, not to user 0` })
   t.notMatch(seen.remedy, /\brm\b/)
   spawnSync('sh', ['-c', /sudo (chown \S+ \S+)/.exec(seen.remedy ?? '')?.[1] ?? 'false'])
-  t.match(await machine.look(t, 'sinks'), { status: 'ok', evidence: '1 of them' })
+  t.match(await machine.look(t, 'sinks'), { status: 'ok', evidence: 'sinks: 1' })
   t.equal(readFileSync(file, 'utf8'), before)
   // What a user may not look into, as it is for everybody but root.
   spawnSync('chown', ['-R', '1235', machine.home])
@@ -147,12 +147,12 @@ t.test('doctor - what stands in the place of a watermark is taken away by what i
     const seen = await machine.look(t, 'sinks')
     t.match(seen, {
       status: 'fail',
-      evidence: /is off: .*holds no watermark/,
-      remedy: /^put the file back, or /,
+      evidence: /is off: .*does not hold a valid watermark/,
+      remedy: /^restore the file; or begin at the head: /,
     })
     const command = /mv \S+ \S+/.exec(seen.remedy ?? '')?.[0] ?? 'false'
     t.equal(spawnSync('sh', ['-c', command]).status, 0, command)
-    t.match(await machine.look(t, 'sinks'), { status: 'ok', evidence: '0 of them' })
+    t.match(await machine.look(t, 'sinks'), { status: 'ok', evidence: 'sinks: 0' })
     rmSync(`${file}.away`, { recursive: true, force: true })
   }
 })
@@ -175,7 +175,7 @@ t.test('doctor - CL-64 a file of events that run would refuse for what it is', a
   linkSync(at('ev'), at('hard'))
   t.match(await machine.look(t, 'sinks', '--events-file', at('ev')), {
     status: 'fail',
-    evidence: /it has another name besides/,
+    evidence: /it has a second name/,
   })
 })
 
@@ -199,7 +199,7 @@ t.test('doctor - CL-64 a file where a store, or a directory above it, has to be'
     writeFileSync(path, '')
     t.match(await machine.look(t, 'store-writable'), { status: 'unknown' }, part)
     const seen = await machine.look(t, 'store')
-    t.match(seen, { status: 'fail', evidence: `${path} is no directory` })
+    t.match(seen, { status: 'fail', evidence: `${path} is not a directory` })
     t.equal(spawnSync('sh', ['-c', /mv .*/.exec(seen.remedy ?? '')?.[0] ?? 'false']).status, 0)
     t.match(await machine.look(t, 'store'), { status: 'warn', evidence: /there is no store/ })
     t.doesNotThrow(() => machine.fill())
@@ -207,7 +207,7 @@ t.test('doctor - CL-64 a file where a store, or a directory above it, has to be'
 })
 
 t.test(
-  'doctor - a pipe among the units is waited for by nobody',
+  'doctor - does not wait for a pipe among the units',
   { skip: process.platform !== 'linux' },
   async t => {
     const machine = new Machine(t)

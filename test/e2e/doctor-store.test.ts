@@ -73,7 +73,7 @@ t.test('doctor - a store that others can write to is refused with what mends it'
     const { status, stderr } = checkpoint()
     t.equal(status, 77)
     const said = String(stderr)
-    t.match(said, `${directory}: others may write to it (mode 0777)\n  nothing was touched; `)
+    t.match(said, `${directory}: other users can write to it (mode 0777)\n  nothing was changed; `)
     t.match(said, /, or kim-producer doctor --fix with the same --store\n/)
     t.equal(spawnSync('sh', ['-c', /chmod 700 [^,]*/.exec(said)?.[0] ?? 'false']).status, 0)
     t.equal(checkpoint().status, 0)
@@ -102,7 +102,11 @@ t.test('doctor - a file of another owner is given back, and never taken away', {
   const [segment = ''] = machine.segments()
   chownSync(segment, 1234, 1234)
   const seen = await machine.look(t, 'store-modes')
-  t.match(seen, { status: 'fail', evidence: /belongs to user 1234/, remedy: /run as user 1234/ })
+  t.match(seen, {
+    status: 'fail',
+    evidence: /belongs to user 1234/,
+    remedy: /if it is theirs, run as user 1234/,
+  })
   spawnSync('sh', ['-c', /sudo (chown \S+ \S+)/.exec(seen.remedy ?? '')?.[1] ?? 'false'])
   t.match(await machine.look(t, 'store-modes'), { status: 'ok' })
 })
@@ -116,7 +120,7 @@ t.test('doctor - a store that cannot be written', async t => {
   closed(machine.store, 'EROFS')
   t.match(await machine.look(t, 'store-writable'), {
     status: 'fail',
-    evidence: `${machine.store} cannot be written: EROFS`,
+    evidence: `${machine.store} is not writable: EROFS`,
     remedy: /read-only/,
   })
   const run = join(machine.store, 'run')
@@ -124,11 +128,11 @@ t.test('doctor - a store that cannot be written', async t => {
   t.match(await machine.look(t, 'store-writable'), {
     status: 'fail',
     evidence: /EACCES$/,
-    remedy: /^see who/,
+    remedy: /^compare its owner with your user: ls -ld /,
   })
   chmodSync(run, 0o500)
   const seen = await machine.look(t, 'store-writable')
-  t.match(seen, { status: 'fail', evidence: `${run} cannot be written: EACCES (mode 0500)` })
+  t.match(seen, { status: 'fail', evidence: `${run} is not writable: EACCES (mode 0500)` })
   t.equal(spawnSync('sh', ['-c', seen.remedy ?? 'false']).status, 0)
   delete machine.env['NODE_OPTIONS']
   t.match(await machine.look(t, 'store-writable'), { status: 'ok' })
@@ -137,9 +141,9 @@ t.test('doctor - a store that cannot be written', async t => {
 t.test('doctor - what stands in the place of the lock or of the socket is named before its mode', async t => {
   const machine = new Machine(t).fill()
   for (const [name, why] of [
-    ['lock', /run\/lock: no regular file/],
-    ['control.sock', /run\/control\.sock: no socket/],
-    ['health.json', /run\/health\.json: no regular file/],
+    ['lock', /run\/lock: not a regular file/],
+    ['control.sock', /run\/control\.sock: not a socket/],
+    ['health.json', /run\/health\.json: not a regular file/],
   ] as const) {
     const path = join(machine.store, 'run', name)
     rmSync(path, { force: true })
@@ -160,7 +164,7 @@ t.test('doctor - CL-64 a store of another owner, and one that cannot be made', {
   const back = async (path: string): Promise<void> => {
     const { status, remedy } = await machine.look(t, 'store-writable')
     t.equal(status, 'fail')
-    t.match(remedy, `run as user 1234 if it is theirs; if it is yours: sudo chown -R 0 ${path}`)
+    t.match(remedy, `if it is theirs, run as user 1234; if it is yours: sudo chown -R 0 ${path}`)
     t.equal(spawnSync('sh', ['-c', /sudo (chown .*)/.exec(remedy ?? '')?.[1] ?? 'false']).status, 0)
   }
   await back(machine.store)
@@ -175,7 +179,7 @@ t.test('doctor - CL-64 a store of another owner, and one that cannot be made', {
   rmSync(machine.store, { recursive: true })
   machine.env['NODE_OPTIONS'] = closedDirectory(above, above, 'EACCES').join('=')
   const seen = await machine.look(t, 'store-writable')
-  t.match(seen, { status: 'fail', evidence: `${above} cannot be written, so no store` })
+  t.match(seen, { status: 'fail', evidence: `${above} is not writable` })
   t.equal(spawnSync('sh', ['-c', /sudo (install .*)/.exec(seen.remedy ?? '')?.[1] ?? 'false']).status, 0)
   t.equal(statSync(machine.store).mode & 0o777, 0o700)
 })
@@ -193,25 +197,28 @@ t.test('doctor - a sink that is held, one that is off, and one that nothing runs
       JSON.stringify({ schema_version: 1, sink: 'file:/ev', passed: [2, null], held, names: [] }),
     )
   put('1.json', [])
-  t.match(await machine.look(t, 'sinks'), { status: 'ok', evidence: '1 of them' })
+  t.match(await machine.look(t, 'sinks'), { status: 'ok', evidence: 'sinks: 1' })
   const holder = openJournal({ storeDir: machine.store })
   machine.health({ state: 'running', pid: process.pid, sinks: [] })
   const left = await machine.look(t, 'sinks')
   t.match(left, { status: 'warn', evidence: 'file:/ev: the producer runs without it' })
-  t.equal(left.remedy, `start the producer with its flag, or forget it: rm ${join(ledgers, '1.json')}`)
+  t.equal(
+    left.remedy,
+    `start the producer with its flag, or delete its watermark: rm ${join(ledgers, '1.json')}`,
+  )
   holder.close()
   put('1.json', [['river', 1, null, 'the disk is full']])
   t.match(await machine.look(t, 'sinks'), {
     status: 'warn',
-    evidence: 'file:/ev of river is held: the disk is full',
-    remedy: /tried again/,
+    evidence: 'file:/ev of river is blocked: the disk is full',
+    remedy: /retries within 30 s/,
   })
   writeFileSync(join(ledgers, '1.json'), '{')
   const off = await machine.look(t, 'sinks')
-  t.match(off, { status: 'fail', evidence: /is off: .*holds no watermark/ })
+  t.match(off, { status: 'fail', evidence: /is off: .*does not hold a valid watermark/ })
   const command = /rm \S+/.exec(off.remedy ?? '')?.[0] ?? 'false'
   t.equal(spawnSync('sh', ['-c', command]).status, 0, command)
-  t.match(await machine.look(t, 'sinks'), { status: 'ok', evidence: '0 of them' })
+  t.match(await machine.look(t, 'sinks'), { status: 'ok', evidence: 'sinks: 0' })
 })
 
 t.test(
@@ -230,13 +237,13 @@ t.test(
     const below = join(file, '{persona}.ndjson')
     t.match(await look('--events-file-template', below), {
       status: 'fail',
-      evidence: `${file} is no directory`,
+      evidence: `${file} is not a directory`,
     })
     machine.env['NODE_OPTIONS'] = closedDirectory(shut, shut, 'EACCES').join('=')
-    t.match(await look('--events-file', file), { status: 'fail', evidence: /it cannot be written: EACCES$/ })
+    t.match(await look('--events-file', file), { status: 'fail', evidence: /it is not writable: EACCES$/ })
     const template = ['--events-file-template', join(shut, '{persona}.ndjson')]
     for (const flags of [named, template]) {
-      t.match(await look(...flags), { status: 'fail', evidence: `: ${shut} cannot be written: EACCES` })
+      t.match(await look(...flags), { status: 'fail', evidence: `: ${shut} is not writable: EACCES` })
     }
     t.notOk(existsSync(join(shut, 'deep')), 'and nothing was made')
   },
@@ -246,7 +253,7 @@ t.test('doctor - a directory above the store that others can write to', async t 
   const machine = new Machine(t).fill()
   chmodSync(join(machine.home, 'state'), 0o777)
   const seen = await machine.look(t, 'ancestors')
-  t.match(seen, { status: 'warn', evidence: /can be written by others/ })
+  t.match(seen, { status: 'warn', evidence: /is writable by other users/ })
   t.equal(spawnSync('sh', ['-c', seen.remedy ?? 'false']).status, 0)
   t.match(await machine.look(t, 'ancestors'), { status: 'ok' })
 })
@@ -296,7 +303,10 @@ t.test('doctor - a segment that is gone, and one that was changed', async t => {
   writeFileSync(second, bytes.toString('latin1').replace('"x"', '"y"'), { encoding: 'latin1', mode: 0o600 })
   const changed = await machine.look(t, 'journal')
   t.match(changed, { status: 'fail', evidence: /^damaged: chain_broken × \d+$/ })
-  t.match(changed.remedy, /^see where: kim-producer journal verify --store \S+; no repair can undo it: /)
+  t.match(
+    changed.remedy,
+    /^find the damage: kim-producer journal verify --store \S+; no repair can undo this: /,
+  )
   writeFileSync(second, bytes, { mode: 0o600 })
   t.match(await machine.look(t, 'journal'), { status: 'ok' })
 })

@@ -51,7 +51,7 @@ function show(t: Test, ...args: string[]): Shown {
 t.test('npm start - shows live mail, says where it is kept, and Ctrl-C leaves nothing behind', async t => {
   const { child, ended, saw } = show(t)
   const text = await saw(/message\.new \w+: /)
-  const store = /journal +(\S+), thrown away/.exec(text)?.[1] ?? ''
+  const store = /journal +(\S+), deleted at the end/.exec(text)?.[1] ?? ''
   t.ok(existsSync(store))
   t.match(text, /your own +npm start -- --url/)
   child.kill('SIGINT')
@@ -76,7 +76,7 @@ t.test('npm start - a part that cannot work is an end with 1', async t => {
   t.equal(await ended, 1)
 })
 
-t.test('npm start - takes the flag that it is told to add for a server on this machine', async t => {
+t.test('npm start - takes the flag that its error suggests for a server on this machine', async t => {
   const url = ['--url', 'http://127.0.0.1:1', '--dialect', 'local']
   const refused = show(t, ...url)
   const told = /add (--allow-\w+)/.exec(await refused.saw(/add --allow-/))?.[1] ?? ''

@@ -47,7 +47,7 @@ const made = make('--out', store)
 t.test('incident - is a whole store that its judge has nothing against', async t => {
   t.equal(made.code, 0, made.err)
   t.match(made.out, /^wrote .*incident: \d+ records from 2026-06-10T10:58:00.000Z to 2026-06-10T18:30:/)
-  t.equal(made.err, '', 'no progress where nobody looks')
+  t.equal(made.err, '', 'no progress without a terminal')
   t.same(await objections(join(store, 'events')), [])
   t.equal(statSync(store).mode & 0o777, 0o700)
 })
@@ -98,7 +98,7 @@ t.test('incident - a directory that is not empty is left as it is', async t => {
   t.match(err, /is not empty\n {2}nothing was written/)
   t.same(readdirSync(full), ['mine.txt'])
   const file = make('--out', join(full, 'mine.txt'))
-  t.match([file.code, file.err], [2, /mine\.txt is no directory/])
+  t.match([file.code, file.err], [2, /mine\.txt is not a directory/])
   t.equal(readFileSync(join(full, 'mine.txt'), 'utf8'), 'mine')
   t.match(make('--help').out, /--seed[\s\S]*--json/)
 })
@@ -131,9 +131,9 @@ t.test('walk-through - each command prints what the page says it prints', async 
   t.equal(retold(page, outputs.with(0, 'something else\n')) === page, false, 'and a difference would be seen')
 })
 
-t.test('README - what it tells to type about an incident has an answer', async t => {
-  const readme = readFileSync(join(DOCS, '..', 'README.md'), 'utf8')
-  const block = /^npm run incident [^\n]*\n((?:kim-(?:replay|tail) [^\n]*\n)+)```$/m.exec(readme)?.[1] ?? ''
+t.test('replay page - each of its commands about an incident prints something', async t => {
+  const page = readFileSync(join(DOCS, 'replay.md'), 'utf8')
+  const block = /^npm run incident [^\n]*\n((?:kim-(?:replay|tail) [^\n]*\n)+)```$/m.exec(page)?.[1] ?? ''
   const commands = block.split('\n').filter(line => line !== '')
   t.ok(commands.length >= 10, `${commands.length} commands`)
   for (const command of commands) {

@@ -94,7 +94,7 @@ t.test('kim-tail personas - lists who is there', t => {
   t.equal(code, 0)
   t.equal(
     stdout,
-    'argus  1 unread in the journal, 1 urgent at the server, newest 200 from river, up\nriver  1 unread in the journal, 1 urgent at the server, newest 202 from loom, up\n',
+    'argus  1 unread in the journal, 1 urgent on the server, newest 200 from river, up\nriver  1 unread in the journal, 1 urgent on the server, newest 202 from loom, up\n',
   )
   const rows = tail(root, ['personas', '--store', store, '--json']).stdout.trim().split('\n')
   t.match(JSON.parse(rows[1] ?? ''), { persona: 'river', unread: 1, newest_id: 202, open_alerts: [] })

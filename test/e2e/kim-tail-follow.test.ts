@@ -89,7 +89,7 @@ t.test('kim-tail -f - CL-27 a store that is not there is said once, and waited f
   const store = join(root, 'store')
   const following = new Following(root, ['--store', store, '-f'])
   await following.until(({ stderr }) => stderr.includes('\n'))
-  t.match(following.stderr, /^kim-tail: no journal at .* yet; waiting for it\n$/)
+  t.match(following.stderr, /^kim-tail: there is no journal at .* yet; waiting for it\n$/)
   const journal = open(store)
   append(journal, 1, 2)
   await following.have(2)
@@ -100,7 +100,7 @@ t.test('kim-tail -f - CL-27 a store that is not there is said once, and waited f
   journal.close()
 })
 
-t.test('kim-tail -f - CL-27 a persona nobody has is said once, and waited for', async t => {
+t.test('kim-tail -f - CL-27 an unknown persona is reported once, and waited for', async t => {
   const root = t.testdir()
   const store = join(root, 'store')
   // Written in the middle of an hour that is past, so that its age is the same however long this takes.
@@ -130,21 +130,21 @@ t.test('kim-tail -f - a store deleted under it is waited for; the new one goes o
   first.close()
   rmSync(store, { recursive: true })
   await following.until(({ stderr }) =>
-    stderr.includes(`the journal at ${store}/events is gone; waiting for it`),
+    stderr.includes(`the journal at ${store}/events is missing; waiting for it`),
   )
   const second = open(store)
   append(second, 50, 52)
   await following.have(6)
   t.same(ids(following.lines), [1, 2, 3, 50, 51, 52])
   // Said before them, in another pipe.
-  await following.until(({ stderr }) => /records 1 to \d+ are gone \(rewound\)/.test(stderr))
+  await following.until(({ stderr }) => /records 1 to \d+ are missing \(rewound\)/.test(stderr))
   append(second, 53, 53)
   await following.have(7)
   t.equal((await stop(following)).code, 143)
   second.close()
 })
 
-t.test('kim-tail -o agent - CL-27 CL-37 a store deleted under it is told each time it goes', async t => {
+t.test('kim-tail -o agent - CL-27 CL-37 a deleted store is reported each time', async t => {
   const root = t.testdir()
   const store = join(root, 'store')
   const following = new Following(root, ['--store', store, '-f', '-o', 'agent'])
@@ -172,7 +172,7 @@ t.test('kim-tail --consumer - CL-24 goes on where it was, whatever ended it', as
   const args = ['--store', store, '--consumer', 'session', '-p', 'river']
   const begun = tail(root, args)
   t.equal(begun.stdout, '')
-  t.match(begun.stderr, /begins at \d+; 5 entries that stand there are passed over/)
+  t.match(begun.stderr, /begins at seq \d+; skipping 5 existing entries/)
   append(journal, 6, 8)
   t.same(ids(tail(root, [...args, '-c', '2']).stdout.split('\n')), [6, 7], 'stopped in the middle')
   const following = new Following(root, [...args, '-f'])
@@ -211,7 +211,10 @@ t.test('kim-tail --consumer - where one without a cursor begins, and when it mov
     { code: 2, stderr: /no consumer "c"/ },
     'nothing was begun',
   )
-  t.match(ack('--consumer', 'd', '--seq', String(seq)), { code: 0, stdout: `d stands after ${seq}\n` })
+  t.match(ack('--consumer', 'd', '--seq', String(seq)), {
+    code: 0,
+    stdout: `d: cursor moved to seq ${seq}\n`,
+  })
   t.match(ack('--consumer', 'd', '--seq', '1', '--json'), {
     code: 0,
     stdout: `{"consumer":"d","moved":false,"ok":true,"seq":${seq}}\n`,
@@ -224,8 +227,8 @@ t.test('kim-tail --consumer - where one without a cursor begins, and when it mov
   other.close()
   const astray = tail(root, ['--store', join(root, 'other'), '--consumer', 'b'])
   t.match(astray, { code: 2, stderr: /another journal/ })
-  const words = /or begin anew: kim-tail (.*)\n/.exec(astray.stderr)?.[1]?.split(' ') ?? []
-  t.match(tail(root, words), { code: 0, stdout: 'forgot b\n' })
+  const words = /or start over: kim-tail (.*)\n/.exec(astray.stderr)?.[1]?.split(' ') ?? []
+  t.match(tail(root, words), { code: 0, stdout: 'deleted b\n' })
   t.equal(tail(root, ['--store', join(root, 'other'), '--consumer', 'b']).code, 0)
   t.end()
 })
@@ -240,7 +243,7 @@ t.test('kim-tail cursors - lists, sets and removes', t => {
     stdout: '{"consumer":"c","dry_run":true,"ok":true,"seq":2}\n',
   })
   t.match(cursors('ls'), { stdout: '' }, 'a dry run changes nothing')
-  t.equal(cursors('set', 'c', '--seq', '1', '--store', store).stdout, 'c stands after 1\n')
+  t.equal(cursors('set', 'c', '--seq', '1', '--store', store).stdout, 'c: cursor moved to seq 1\n')
   t.match(cursors('set', 'c', '--seq', '9', '--store', store), { code: 4 })
   t.match(cursors('set', 'c', '--store', store), { code: 2 })
   t.match(
@@ -248,8 +251,8 @@ t.test('kim-tail cursors - lists, sets and removes', t => {
     /^\{"consumer":"c","project_id":"[0-9a-f]{64}","seq":1,"writer":"w_1-aa"\}\n$/,
   )
   t.match(cursors('rm', 'cc'), { code: 2, stderr: /did you mean c\?/ })
-  t.equal(cursors('rm', 'c', '--dry-run').stdout, 'would forget c\n')
-  t.equal(cursors('rm', 'c').stdout, 'forgot c\n')
+  t.equal(cursors('rm', 'c', '--dry-run').stdout, 'would delete c\n')
+  t.equal(cursors('rm', 'c').stdout, 'deleted c\n')
   t.match(cursors('ls'), { stdout: '' })
   t.end()
 })
@@ -266,7 +269,7 @@ t.test(
     t.equal(second.code, 75)
     t.match(
       second.stderr,
-      /^kim-tail: another process is the consumer "one"; waiting for it\nkim-tail: .*\n {2}end that one, or .*--consumer\n$/,
+      /^kim-tail: another process uses the consumer "one"; waiting for it\nkim-tail: .*\n {2}stop that process, or .*--consumer NAME\n$/,
       'said once',
     )
     first.child.kill('SIGKILL')
@@ -295,7 +298,7 @@ t.test(
     const { code, stderr } = await following.ended
     t.equal(code, 0)
     t.equal(stderr, '')
-    t.same(ids(tail(root, args).stdout.split('\n')), [2], 'what nobody read comes again, and nothing else')
+    t.same(ids(tail(root, args).stdout.split('\n')), [2], 'what was not read comes again, and nothing else')
   },
 )
 
@@ -307,8 +310,8 @@ t.test('kim-tail - CL-26 a gap is said where it stands, refused, or passed over'
   const told = run()
   t.equal(told.code, 0)
   t.same(ids(told.stdout.split('\n')), [5, 6])
-  t.match(told.stderr, /records 3 to 4 are gone \(archived\)/)
-  t.match(run('-o', 'short').stdout, /^-- records 3 to 4 are gone \(archived\)\n/)
+  t.match(told.stderr, /records 3 to 4 are missing \(archived\)/)
+  t.match(run('-o', 'short').stdout, /^-- records 3 to 4 are missing \(archived\)\n/)
   t.match(run('-o', 'agent').stdout, /\nkim gap from=3 to=4 reason=archived\nseq=5 /)
   t.match(run('--on-gap', 'fail'), { code: 5, stdout: '' })
   t.match(run('--on-gap', 'ignore'), { code: 0, stderr: '' })
@@ -329,7 +332,7 @@ t.test('kim-tail - what stands at the end without effect is passed, not waited f
   t.match(run('--consumer', 'c', '--start', 'earliest', '-o', 'cat'), { code: 0, stdout: 'text 1\ntext 2\n' })
   t.match(run('--consumer', 'c', '-f', '--caught-up', '--deadline', '300ms'), {
     code: 3,
-    stderr: /caught up at 4/,
+    stderr: /caught up at seq 4/,
   })
   t.end()
 })

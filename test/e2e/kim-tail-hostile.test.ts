@@ -110,10 +110,10 @@ t.test('kim-tail activity - CL-9 the name of what cannot be read forges no answe
   t.equal(asked.code, 2)
   const json = tail(root, ['activity', 'argus', '--since-id', '9', '--store', store, '--json']).stdout
   t.notMatch(json, '\u202e')
-  t.match(JSON.parse(json), { why: `${item_id} cannot be read` })
+  t.match(JSON.parse(json), { why: `the payload of ${item_id} cannot be read` })
   t.match(
     asked.stdout,
-    /^unknown: argus since 9: river\/x\\x1b\[31m\\u202e\\nyes: argus since 3 cannot be read\n$/,
+    /^unknown: argus since 9: the payload of river\/x\\x1b\[31m\\u202e\\nyes: argus since 3 cannot be read\n$/,
   )
   t.end()
 })

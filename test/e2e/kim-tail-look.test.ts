@@ -111,8 +111,11 @@ t.test('kim-tail - CL-27 no such persona or store is exit 4, with the closest kn
   t.equal(all.code, 4, 'exact case')
   const missing = tail(root, ['--store', join(root, 'stroe')])
   t.equal(missing.code, 4)
-  t.match(missing.stderr, /no journal at .*stroe\n {2}did you mean .*store\?/)
-  t.match(tail(root, ['--store', join(store, 'events')]).stderr, /that is an events directory: --events/)
+  t.match(missing.stderr, /there is no journal at .*stroe\n {2}did you mean .*store\?/)
+  t.match(
+    tail(root, ['--store', join(store, 'events')]).stderr,
+    /this is an events directory, so use: --events/,
+  )
   t.equal(tail(root, ['--events', join(store, 'events'), '-p', 'river']).code, 0)
   t.equal(tail(root, []).code, 4, 'the default store')
   const agent = tail(root, ['--store', store, '-p', 'rivr', '-o', 'agent'])
@@ -136,7 +139,7 @@ t.test('kim-tail - CL-8 a closed pipe is exit 0 and silence', t => {
   t.end()
 })
 
-t.test('kim-tail - agent mode begins with ready, ends with end, and lists what stands there', t => {
+t.test('kim-tail - agent mode begins with ready, ends with end, and lists existing records', t => {
   const root = t.testdir()
   const store = handMade(root)
   const { code, stdout } = tail(root, ['--store', store, '-p', 'river', '-n', '2'], { KIM_AGENT: '1' })
@@ -212,7 +215,7 @@ t.test('kim-tail show - the whole record by seq or event id, exit 4 and 6', t =>
   const blob = show('3', '--json')
   t.equal(blob.code, 0)
   t.equal((JSON.parse(blob.stdout) as { payload: { content: string } }).payload.content.length, 70_008)
-  t.match(show('9'), { code: 4, stderr: /no record 9\n {2}.*kim-tail status/ })
+  t.match(show('9'), { code: 4, stderr: /the journal has no record 9\n {2}.*kim-tail status/ })
   t.equal(show('river:new:9').code, 4)
   t.match(show('2'), { code: 6, stderr: /no_action/ })
   t.match(show('4'), { code: 6, stderr: /blob/ })
@@ -275,10 +278,10 @@ t.test('kim-tail - CL-26 a segment that is missing in the middle is a gap, where
   t.equal(agent.indexOf(gap), 4, 'after the ready line and three records')
   t.equal(agent.lastIndexOf(gap), 4, 'once')
   const short = tail(root, [...at, '-n', '8', '-o', 'short']).stdout.split('\n')
-  t.equal(short.indexOf('-- records 4 to 6 are gone (missing)'), 2)
+  t.equal(short.indexOf('-- records 4 to 6 are missing (missing)'), 2)
   const json = tail(root, [...at, '-n', 'all', '-o', 'json'])
   t.same(seqs(json.stdout), [1, 2, 3, 7, 8, 9, 10, 11, 12])
-  t.equal(json.stderr, 'kim-tail: records 4 to 6 are gone (missing)\n')
+  t.equal(json.stderr, 'kim-tail: records 4 to 6 are missing (missing)\n')
   t.equal(tail(root, [...at, '-n', '6']).stderr, '', 'what was not asked for is not missed')
   t.equal(tail(root, [...at, '-n', 'all', '--on-gap', 'ignore']).stderr, '')
   for (const position of [

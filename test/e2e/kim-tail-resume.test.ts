@@ -86,7 +86,7 @@ t.test(
     )
     const consume = ['--store', store, '--consumer', 'c']
     const held = new Following(root, [...consume, '-f', '--exec', 'exit 3'])
-    await held.until(({ stderr }) => stderr.includes('holding river:new:91'))
+    await held.until(({ stderr }) => stderr.includes('retrying river:new:91'))
     held.child.kill('SIGTERM')
     t.equal((await held.ended).code, 143)
     t.match(JSON.parse(readFileSync(file, 'utf8')), { project_id: PROJECT, seq: 90 })
@@ -103,7 +103,7 @@ t.test('kim-tail - CL-24 --commit ack stores where a new consumer begins, and no
   t.equal(run(...consume).stdout, 'text 2\ntext 3\ntext 4\n')
   t.match(tail(root, ['ack', '--store', store, '--consumer', 'c', '--seq', '3']), {
     code: 0,
-    stdout: 'c stands after 3\n',
+    stdout: 'c: cursor moved to seq 3\n',
   })
   t.equal(run(...consume).stdout, 'text 4\n', 'what was not acknowledged comes again')
   run('--consumer', 'd', '--commit', 'ack')

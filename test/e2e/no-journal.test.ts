@@ -64,7 +64,7 @@ for (const [what, path, hint] of WRONG) {
   })
 }
 
-t.test('CL-41 no journal - an events directory given as --store is told', t => {
+t.test('CL-41 no journal - an events directory given as --store is recognised', t => {
   for (const reader of READERS.filter(([bin, , ...rest]) => bin !== tail && !rest.includes('--full'))) {
     if (reader.includes('digest')) continue
     const { code, said } = run([...reader, '--store', events])
@@ -120,12 +120,12 @@ t.test('help - an example stands on one line, however wide the terminal is', t =
   t.end()
 })
 
-t.test('no journal - who has no store yet is told what makes one', t => {
+t.test('no journal - without any store the error says what creates one', t => {
   const { code, err } = run([tail, '-p', 'river'])
   t.equal(code, 4)
   t.match(
     err,
-    /^kim-tail: no journal at \S+default\n {2}kim-producer run makes it; name another one with --store DIR/,
+    /^kim-tail: there is no journal at \S+default\n {2}create it with: kim-producer run; or name another store with --store DIR/,
   )
   t.end()
 })

@@ -129,7 +129,7 @@ t.test(
 )
 
 t.test(
-  'observer - a store deleted and made anew is followed from its first record (OB-25, OB-50)',
+  'observer - a store deleted and created again is followed from its first record (OB-25, OB-50)',
   async t => {
     const store = scratch(t)
     const eventsDir = join(store, 'events')
@@ -161,7 +161,7 @@ t.test(
   },
 )
 
-t.test('observer - a directory nobody may write to is read like any other (OB-1)', async t => {
+t.test('observer - a read-only directory is read like any other (OB-1)', async t => {
   const store = scratch(t)
   const eventsDir = join(store, 'events')
   const { head, project_id } = await write(store, { seed: 4, singles: 6, batches: 2 })

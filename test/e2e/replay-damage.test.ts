@@ -114,7 +114,7 @@ t.test('CL-70 bundle - a line that a redaction took out harms no answer from it,
   mkdirSync(unpacked)
   t.equal(spawnSync('tar', ['-xzf', file, '-C', unpacked]).status, 0)
   const inside = join(unpacked, 'events')
-  t.match(replay(['verify', '--events', inside]), { code: 0, out: /1 line that held no record/ })
+  t.match(replay(['verify', '--events', inside]), { code: 0, out: /1 line without a record/ })
   for (const [name, args, answer] of asks) {
     const { code, out: said, err } = replay([...args, '--events', inside])
     t.equal(code, 0, `${name}: ${err}`)
@@ -137,7 +137,7 @@ t.test('CL-70 verify - a line that a redaction took out of a transaction leaves 
   t.equal(replay(['bundle', '--out', file, '--events', events]).code, 0)
   const { code, out: said } = replay(['verify', file])
   t.equal(code, 6)
-  t.match(said, /389 records with effect.*1 line that held no record.*tx_incomplete × 2/s)
+  t.match(said, /389 records with effect.*1 line without a record.*tx_incomplete × 2/s)
   t.notMatch(said, /malformed_line/)
   t.end()
 })

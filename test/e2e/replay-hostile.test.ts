@@ -102,7 +102,11 @@ t.test(
         encoding: 'utf8',
       })
       t.equal(status, 1)
-      t.match(stderr, /^kim-replay: stdout: .*ENOSPC.*\n {2}what was printed is not all of it/, `${args[0]}`)
+      t.match(
+        stderr,
+        /^kim-replay: cannot write to stdout: .*ENOSPC.*\n {2}the output is incomplete/,
+        `${args[0]}`,
+      )
     }
   },
 )

@@ -133,7 +133,7 @@ t.test('CL-61 digest - says what it met, and exits 6 only for what could not be 
   writeFileSync(join(copy, gone), damaged.join('\n'), 'latin1')
   const met = replay(['digest', '--events', copy])
   t.equal(met.code, 0)
-  t.match(met.err, /the digest is of what could be read: .*malformed/)
+  t.match(met.err, /the digest covers only what could be read: .*malformed/)
   t.equal(replay(['digest', '--cold', '--events', copy]).err, '')
   rmSync(join(copy, gone))
   mkdirSync(join(copy, gone))
@@ -168,7 +168,7 @@ t.test('CL-58 kim-replay - a directory that may not be read is no empty journal'
   t.end()
 })
 
-t.test('CL-58 kim-replay - whoever only what is missing knows is not said to be unknown', t => {
+t.test('CL-58 kim-replay - a persona that only missing records know is not called unknown', t => {
   const events = join(scratch, 'unheard')
   mkdirSync(join(events, 'archive'), { recursive: true })
   const line = (persona: string, seq: number): string =>
@@ -208,7 +208,7 @@ t.test('CL-58 kim-replay - whoever only what is missing knows is not said to be 
   for (const args of early.slice(0, 2)) {
     const { code, err } = replay([...args, '--events', events])
     t.equal(code, 5, args.join(' '))
-    t.match(err, /what can be read of the journal.*\n.*history_starts_at/)
+    t.match(err, /the readable part of the journal.*\n.*history_starts_at/)
   }
   writeFileSync(
     join(events, 'seg-00000001.jsonl'),
@@ -220,7 +220,7 @@ t.test('CL-58 kim-replay - whoever only what is missing knows is not said to be 
     t.equal(code, 5, args.join(' '))
     t.match(
       err,
-      /what can be read of the journal .*(river|widget).*\n.*seq_hole: seq 12 missing; see: kim-replay verify/,
+      /the readable part of the journal .*(river|widget).*\n.*seq_hole: seq 12 missing; find the damage: kim-replay verify/,
     )
   }
   writeFileSync(join(events, 'seg-00000012.jsonl'), line('argus', 12))

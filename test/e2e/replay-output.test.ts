@@ -41,7 +41,7 @@ t.test('CL-62 --out - what is no file is refused before anything is read, and le
   const noPipe = spawnSync('mkfifo', [join(here, 'pipe')]).status !== 0
   const wrong: readonly (readonly [name: string, why: RegExp])[] = [
     ['directory', /is a directory/],
-    ['dangling', /is a link to nothing/],
+    ['dangling', /is a link to a missing file/],
     ['none/x', /there is no directory .*none/],
     ...(noPipe ? [] : [['pipe', /is a pipe/] as const]),
   ]
@@ -62,7 +62,7 @@ t.test('CL-62 --out - what is no file is refused before anything is read, and le
       },
     )
     t.equal(status, 2, `"${name}"`)
-    t.match(stderr, name === '' ? /is empty/ : /is not stdout/)
+    t.match(stderr, name === '' ? /is empty/ : /cannot be stdout/)
   }
   t.ok(lstatSync(join(here, 'dangling')).isSymbolicLink())
   t.same(readdirSync(here).sort(), ['dangling', 'directory', ...(noPipe ? [] : ['pipe'])])
@@ -170,19 +170,19 @@ t.test('CL-48 verify - a file that would be unpacked elsewhere, or twice, or beh
   t.equal(twice.exit, 6)
   t.ok(twice.wrong.some(({ path, why }) => path === first.path && why === 'twice'))
   const behind = Buffer.concat([tar, tar.subarray(first.at, first.at + first.size), tarEnd])
-  t.match(judged(behind), { exit: 6, broken: /follows its end/ })
+  t.match(judged(behind), { exit: 6, broken: /has data after its end/ })
   t.match(judged(Buffer.concat([tar, tarEnd])), { exit: 0 }, 'zeros may follow')
 })
 
 t.test(
-  'CL-48 verify - what is no bundle at all is told as that, not as one without its manifest',
+  'CL-48 verify - what is no bundle at all is reported as that, not as one without its manifest',
   async t => {
     const lines = readFileSync(whole)
     for (const [name, bytes, why] of [
       ['plain', Buffer.from('a picture, say'), /ERROR it cannot be unpacked/],
       ['behind', Buffer.concat([lines, Buffer.from('junk')]), /ERROR it cannot be unpacked/],
-      ['other', gzipSync('no archive'.repeat(100)), /ERROR this is no ustar archive/],
-      ['none', gzipSync(tarEnd), /ERROR it holds no bundle.json that can be read/],
+      ['other', gzipSync('no archive'.repeat(100)), /ERROR this is not a ustar archive/],
+      ['none', gzipSync(tarEnd), /ERROR bundle.json is missing or cannot be read/],
     ] as const) {
       writeFileSync(out(`${name}.tgz`), bytes)
       const ran = replay(['verify', out(`${name}.tgz`)])
@@ -206,7 +206,7 @@ t.test('CL-48 verify - a manifest that says of its records what is not so', asyn
     writeFileSync(file, JSON.stringify({ ...manifest, ...change, files }))
     const ran = replay(['verify', directory])
     t.equal(ran.code, 6, JSON.stringify(change))
-    t.match(ran.out, i === 3 ? /ERROR \.\.\/\.\.\/x: misplaced/ : /ERROR bundle\.json: disagrees: it says /)
+    t.match(ran.out, i === 3 ? /ERROR \.\.\/\.\.\/x: misplaced/ : /ERROR bundle\.json: disagrees: it states /)
   }
 })
 
@@ -232,6 +232,6 @@ t.test('CL-47 bundle - says which numbers the journal has no record of', async t
   spawnSync('rm', [join(holed, names[0] ?? '')])
   const ran = replay(['bundle', '--json', '--out', out('holed.tgz'), '--events', holed])
   t.equal(ran.code, 0)
-  t.match(ran.err, /^kim-replay: not in the journal: seq \d+ to \d+\n$/)
+  t.match(ran.err, /^kim-replay: missing in the journal: seq \d+ to \d+\n$/)
   t.equal((JSON.parse(ran.out) as { holes: object[] }).holes.length, 1)
 })

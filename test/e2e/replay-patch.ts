@@ -20,10 +20,10 @@ export function applyPatch(document: unknown, operations: readonly Operation[]):
     const last = names.pop() ?? ''
     let at = root as Record<string, unknown>
     for (const name of names) {
-      if (!Object.hasOwn(at, name)) throw new RangeError(`${op} ${path}: nothing stands there`)
+      if (!Object.hasOwn(at, name)) throw new RangeError(`${op} ${path}: there is no value`)
       at = at[name] as Record<string, unknown>
     }
-    if (op !== 'add' && !Object.hasOwn(at, last)) throw new RangeError(`${op} ${path}: nothing stands there`)
+    if (op !== 'add' && !Object.hasOwn(at, last)) throw new RangeError(`${op} ${path}: there is no value`)
     if (op === 'remove') delete at[last]
     else Object.defineProperty(at, last, { value, enumerable: true, configurable: true, writable: true })
   }

@@ -65,7 +65,11 @@ t.test('self-test - M1 KS-86 the whole way once, and nothing is left behind', as
   t.equal(out.match(/^ok {4}/gm)?.length, 4, out)
   const lines = readFileSync(events, 'utf8').trimEnd().split('\n')
   t.equal(lines.length, 1)
-  t.match(JSON.parse(lines[0] ?? ''), { event: 'heartbeat', wake_class: 'liveness' }, 'nobody wakes for it')
+  t.match(
+    JSON.parse(lines[0] ?? ''),
+    { event: 'heartbeat', wake_class: 'liveness' },
+    'no reader wakes for it',
+  )
   t.equal(asked.length, 1, 'no counts, no second page')
   t.match(asked[0], /^\/api\/inbox\?.*mark_read=false/)
   t.notOk(existsSync(join(home, 'state')), 'no store, no watermark')
@@ -145,7 +149,7 @@ t.test('self-test - M3 KS-86 a sink that does not take it fails it', async t => 
   const { code, out, err } = await selfTest(t.testdir(), ...flags, '-p', 'river', ...sink)
   t.equal(code, 1)
   t.match(out, /^fail {2}sink {5}exec-per-event: .*3/m)
-  t.match(err, 'what the command printed: no mail today\n')
+  t.match(err, 'the command printed output: no mail today\n')
   const well = await selfTest(
     t.testdir(),
     ...flags,
@@ -185,7 +189,7 @@ t.test(
     t.equal(code, 0, 'an empty inbox is healthy')
     t.match(
       out,
-      /^warn {2}inbox {4}rivr: 0 messages shown; .*did you mean river\? \(.*\n {6}names are exact/m,
+      /^warn {2}inbox {4}rivr: 0 messages shown; .*did you mean river\? \(.*\n {6}check the name \(exact case\)/m,
     )
     t.match(out, /^ok {4}inbox {4}argus: 0 messages shown \(/m)
     t.match(out, /^warn {2}inbox {4}river,argus: .*\n {6}.*--persona river --persona argus$/m)
@@ -201,13 +205,16 @@ t.test('self-test - KS-51 a failure comes with what to do about it', async t => 
   t.equal(code, 1)
   t.match(
     out,
-    /^fail {2}inbox {4}river: unreachable: .*\n {6}is Kijito running at http:\/\/127\.0\.0\.1:1\?.*--url$/m,
+    /^fail {2}inbox {4}river: unreachable: .*\n {6}start Kijito at http:\/\/127\.0\.0\.1:1, .*--url$/m,
   )
 })
 
-t.test('self-test - KS-51 https where plain http is spoken is told from nobody being there', async t => {
+t.test('self-test - KS-51 https to a plain http server differs from no server at all', async t => {
   const flags = (await quietHive(t)).map(flag => flag.replace('http:', 'https:'))
   const { code, out } = await selfTest(t.testdir(), ...flags, '-p', 'river')
   t.equal(code, 1)
-  t.match(out, /\n {6}what answers at https:\/\/\S+ does not speak https: check http or https in --url/)
+  t.match(
+    out,
+    /\n {6}the server at https:\/\/\S+ does not use https: check http or https and the port in --url/,
+  )
 })

@@ -47,12 +47,12 @@ row('CL-54 status', 'a journal on which nothing ever ran', { standing: { cursor:
     sinks: [],
     consumers: [],
   })
-  t.match(await words(t, scene), /^producer {2}never ran here\nstore .*\nbacklog {3}unknown/)
+  t.match(await words(t, scene), /^producer {2}has not run on this store yet\nstore .*\nbacklog {3}unknown/)
 })
 
 row(
   'CL-54 unknown',
-  'what a producer left and nobody can read is no sign that none ran',
+  'unreadable files of a producer are no sign that none ran',
   { standing: { cursor: 4 } },
   async (t, scene) => {
     const { health, run } = storePaths(scene.store)
@@ -65,7 +65,7 @@ row(
 
 row(
   'CL-54 killed',
-  'a killed sink is as far as what it told, and a ledger that nobody can read holds nobody up',
+  'a killed sink is as far as its last event, and an unreadable ledger delays no command',
   {},
   async (t, scene) => {
     const lines = join(scene.home, 'ev.ndjson')
@@ -91,7 +91,7 @@ row(
     t.ok(behind < 10, `${behind} behind, after 30 that were told`)
     rmSync(file)
     execFileSync('mkfifo', [file])
-    t.match(await status(t, scene), { sinks: [{ state: 'off', why: /holds no watermark/ }] })
+    t.match(await status(t, scene), { sinks: [{ state: 'off', why: /does not hold a valid watermark/ }] })
   },
 )
 
@@ -115,7 +115,7 @@ row(
     t.match(file, { sink: 'events-file', identity: `file:${lines}`, state: 'working', behind: 0, held: 0 })
     t.match(
       await words(t, scene),
-      /\nsink {6}exec-per-event: [\d,]+ records? behind; skipped: 1 event; argus is held.*: .*exited with 7\n/,
+      /\nsink {6}exec-per-event: [\d,]+ records? behind; skipped: 1 event; argus is blocked.*: .*exited with 7\n/,
     )
     t.equal(await producer.stop(), 0, producer.stderr)
     const left = await status(t, scene)
@@ -125,14 +125,14 @@ row(
     t.match(second, { sink: 'exec-per-event', ...held, state: 'idle' })
     t.match(
       await words(t, scene),
-      /\nsink {6}exec-per-event: [\d,]+ records? behind, and nothing runs it; argus is held: /,
+      /\nsink {6}exec-per-event: [\d,]+ records? behind, no producer runs it; argus is blocked: /,
     )
   },
 )
 
 row(
   'CL-54 forgotten',
-  'a sink that was given up says how to forget it, and one that is off stands there once',
+  'a sink that was given up says how to forget it, and one that is off is listed once',
   { standing: { cursor: 4 } },
   async (t, scene) => {
     const lines = join(scene.home, 'out', 'ev.ndjson')
@@ -141,14 +141,14 @@ row(
     const both = scene.start([...flags, '--emit', 'stdout-jsonl'])
     await scene.tells('armed(4)')
     t.equal(await both.stop(), 0, both.stderr)
-    t.notMatch(await words(t, scene), /to forget it/, 'the next producer may go on with both')
+    t.notMatch(await words(t, scene), /to delete its watermark/, 'the next producer may go on with both')
     const one = scene.start(flags)
     await scene.until('it runs', () => one.stderr.includes('"started"'))
     const line =
-      /\nsink {6}stdout-jsonl: [\d,]+ records? behind, and nothing runs it; to forget it: (rm \S+)\n/
+      /\nsink {6}stdout-jsonl: [\d,]+ records? behind, no producer runs it; to delete its watermark: (rm \S+)\n/
     const [, command = 'false'] = line.exec(await words(t, scene)) ?? []
-    t.match(one.stderr, 'stdout-jsonl: no flag names it any more')
-    t.match(one.stderr, `if it was given up: ${command}"`, 'run says so as it starts')
+    t.match(one.stderr, 'stdout-jsonl: the sink is no longer configured')
+    t.match(one.stderr, `or delete the watermark: ${command}"`, 'run says so as it starts')
     t.notMatch(both.stderr, '"sink_left"')
     t.equal(spawnSync('sh', ['-c', command]).status, 0, command)
     const { sinks } = await status(t, scene)
@@ -178,7 +178,7 @@ row(
     await scene.until('it is refused', () => producer.stderr.includes('sink_failing'))
     const doctor = scene.run(['doctor', '--only', 'sinks', '--store', scene.store])
     t.equal(await scene.endOf(doctor), 0, doctor.stderr)
-    t.match(doctor.stdout, /^warn +sinks +exec-per-event of argus is held: .*exited with 7\n/)
+    t.match(doctor.stdout, /^warn +sinks +exec-per-event of argus is blocked: .*exited with 7\n/)
     await producer.stop()
   },
 )
@@ -195,7 +195,7 @@ row(
     await scene.polls(2)
     const behind = { state: 'behind', personas: [{ persona: 'argus', there: 3, here: Number }] }
     t.match((await status(t, scene)).backlog, behind)
-    t.match(await words(t, scene), /\nbacklog {3}argus 3 unread at the server, \d in the journal/)
+    t.match(await words(t, scene), /\nbacklog {3}argus 3 unread on the server, \d in the journal/)
     await producer.stop()
     t.match((await status(t, scene)).backlog, behind, 'as it was heard last')
     scene.clear()
@@ -246,7 +246,7 @@ row(
     await scene.until('it is announced', () => scene.story().includes('alert unread-not-shown'))
     await scene.polls(2)
     t.match((await status(t, scene)).backlog, { state: 'even', personas: [], hidden: 10 })
-    t.match(await words(t, scene), /\nbacklog {3}even: .*, but for 10 that it does not show; /)
+    t.match(await words(t, scene), /\nbacklog {3}even: .*, except 10 that the server does not show; /)
     const doctor = scene.run(
       [
         ...['doctor', '--only', 'backlog', '--store', scene.store],
@@ -284,7 +284,7 @@ row(
     producer.signal('SIGKILL')
     await producer.ended
     t.match(await status(t, scene), { state: 'gone', pid: producer.child.pid })
-    t.match(await words(t, scene), /^producer {2}gone: .*\(last sign 1h/)
+    t.match(await words(t, scene), /^producer {2}ended without a clean stop; .*\(last heartbeat 1h/)
   },
 )
 
@@ -296,7 +296,7 @@ function letterOf(pid: number): string {
 
 row(
   'CL-54 CL-30 zombie',
-  'a producer that was killed and that nobody waited for is gone',
+  'a producer that was killed and that no parent waited for is gone',
   { standing: { cursor: 4 } },
   async (t, scene) => {
     if (process.platform !== 'linux') return
@@ -328,10 +328,10 @@ row(
     process.kill(Number(pid), 'SIGKILL')
     await scene.until('it has ended', () => letterOf(Number(pid)) === 'Z')
     t.match(await status(t, scene), { state: 'gone', pid })
-    t.match(tail(), { state: 'down', evidence: `its process ${pid} is gone` })
+    t.match(tail(), { state: 'down', evidence: `its process ${pid} does not run any more` })
     const doctor = scene.run(['doctor', '--only', 'producer', '--store', scene.store])
     t.equal(await scene.endOf(doctor), 1)
-    t.match(doctor.stdout, /^fail +producer +it ended without a word/)
+    t.match(doctor.stdout, /^fail +producer +the producer ended without a clean stop/)
     t.equal(letterOf(Number(pid)), 'Z', 'still there')
   },
 )
@@ -348,7 +348,7 @@ row(
     await scene.polls(2)
     const both = { personas: [{ persona: 'argus', unread: 3, unread_server: 3, unread_journal: 1 }] }
     t.match(await status(t, scene), both)
-    t.match(await words(t, scene), /\ninbox {5}argus .*, 3 unread at the server, 1 in the journal\n/)
+    t.match(await words(t, scene), /\ninbox {5}argus .*, 3 unread on the server, 1 in the journal\n/)
     await producer.stop()
     t.match(await status(t, scene), both, 'as it was heard last')
   },

@@ -113,7 +113,7 @@ t.test('strace - the judge knows a writer when it sees one', { skip: cannot }, a
       .filter(call => breachOf(call, store) !== undefined)
       .map(({ name }) => name),
   )
-  for (const name of ['openat', 'mkdir', 'write', 'rename']) t.ok(names.has(name), `${name} is told`)
+  for (const name of ['openat', 'mkdir', 'write', 'rename']) t.ok(names.has(name), `${name} is logged`)
 })
 
 t.test('strace - an embedded observer only reads the store (OB-1, OB-26)', { skip: cannot }, async t => {

@@ -133,7 +133,7 @@ function objectionTo(error: unknown): string | undefined {
   if (!(error instanceof KimError))
     return `no typed error: ${error instanceof Error ? error.stack : String(error)}`
   return error.hint === '' || error.code === 'internal'
-    ? `${error.code} helps nobody: ${error.message}`
+    ? `${error.code} helps no caller: ${error.message}`
     : undefined
 }
 

@@ -32,7 +32,7 @@ function emptyDirectory(path: string): string {
   const standing = statSync(directory, { throwIfNoEntry: false })
   if (standing !== undefined && !standing.isDirectory())
     throw usageError(
-      `${directory} is no directory`,
+      `${directory} is not a directory`,
       'nothing was written; name one that is empty or not there',
     )
   mkdirSync(directory, { recursive: true, mode: 0o700 })

@@ -207,7 +207,7 @@ class Siege {
     await Promise.race([one.until(isDecided), other.until(isDecided)])
     const [winner, loser] = one.isOver ? [other, one] : [one, other]
     await winner.until(() => winner.isOpen)
-    if (winner.isOver) this.#problems.push(`nobody has the store: ${(await winner.end).complaint}`)
+    if (winner.isOver) this.#problems.push(`no process has the store: ${(await winner.end).complaint}`)
     this.#refused(await loser.end, winner)
     return winner
   }

@@ -31,7 +31,7 @@ export class SimClock {
 
   /** The host sleeps: the wall clock and the time since boot go on, the monotonic clock stands. */
   suspend(ms: number): void {
-    if (!(ms >= 0)) throw new RangeError('nobody sleeps backwards')
+    if (!(ms >= 0)) throw new RangeError('a sleep cannot be negative')
     this.#wall += ms
     this.#bootOffset += ms
   }

@@ -242,7 +242,7 @@ export class Oracle {
     const next = (image?.rev ?? 0) + 1
     expect(
       image !== undefined && record.raw['entity_rev'] === next,
-      () => `${saw(record)}: nobody asked for it`,
+      () => `${saw(record)}: no caller asked for it`,
     )
     if (image === undefined) return
     this.#revs.set(name, next)
@@ -257,7 +257,7 @@ export class Oracle {
     }
     expect(
       record.action === 'delete' && record.item_type === 'message' && record.summary === 'archived',
-      () => `${saw(record)}: nobody asked for it`,
+      () => `${saw(record)}: no caller asked for it`,
     )
     const persona = String(record.raw['agent'])
     const id = Number(record.item_id.slice(persona.length + 1))

@@ -83,10 +83,11 @@ t.test('recovery - every combination of features meets exactly one row, RC-2', t
 })
 
 t.test('recovery - table T is the one the code holds', t => {
-  const rows = rowsOf(section('spec/recovery.md', 'T: ')).map(([label, lines, fragments]) => ({
+  const rows = rowsOf(section('spec/recovery.md', 'T: ')).map(([label, lines, fragments, actions]) => ({
     label,
     lines,
     fragments: fragments?.split(' '),
+    actions: actions === '–' ? [] : actions?.split(' '),
   }))
   t.same(rows, TAIL_ROWS)
   t.end()

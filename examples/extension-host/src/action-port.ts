@@ -10,6 +10,6 @@ export interface ActionPort {
 export const noActions: ActionPort = {
   available: () => [],
   perform: async name => {
-    throw new RangeError(`nothing here can ${name}`)
+    throw new RangeError(`this host has no action ${name}`)
   },
 }

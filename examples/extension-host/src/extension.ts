@@ -27,7 +27,8 @@ export async function activate(
   const announce = async (): Promise<void> => {
     for await (const { gap, news } of observer.changes()) {
       // Not awaited: it is answered when somebody closes the notification, and mail that comes is announced until then.
-      if (gap !== undefined) void vscode.window.showWarningMessage(`records ${gap.from}–${gap.to} are gone`)
+      if (gap !== undefined)
+        void vscode.window.showWarningMessage(`records ${gap.from}–${gap.to} are missing`)
       const mail = news.filter(({ event }) => event === 'new').length
       if (mail > 0) vscode.window.setStatusBarMessage(`${mail} new`, 5000)
     }

@@ -111,7 +111,7 @@ t.test('extension - goes on announcing while a warning waits to be closed', asyn
   }
   shown.messages.length = 0
   await activate({ subscriptions, workspaceState } as unknown as Parameters<typeof activate>[0])
-  t.ok(await until(() => shown.messages.some(text => text.endsWith(' are gone'))), 'a gap is told')
+  t.ok(await until(() => shown.messages.some(text => text.endsWith(' are missing'))), 'a gap is shown')
   journal.append([
     {
       agent: 'river',

@@ -35,7 +35,7 @@ export async function run(input: Input, io: Io): Promise<number> {
   say(
     home === undefined
       ? `\nEnded. The journal is kept in ${store}`
-      : '\nEnded; the throw-away store is gone.',
+      : '\nEnded. The temporary store is deleted.',
   )
   return result
 }
@@ -112,13 +112,16 @@ async function untilTheEnd(
 function opening({ url, part }: Server, store: string, isThrownAway: boolean): string {
   const rows: [string, string][] = [
     ['Kijito', part === undefined ? url : `${url}, a simulator (examples/kijito-sim)`],
-    ['journal', isThrownAway ? `${store}, thrown away at the end` : store],
+    ['journal', isThrownAway ? `${store}, deleted at the end` : store],
     ['look at it', `npx kim-tail --store ${store} -p river -f -o agent`],
     ['', `npx kim-producer status --store ${store}`],
     ['', `npx kim-producer journal verify --store ${store}`],
   ]
   if (part !== undefined) {
-    rows.push(['your own', 'npm start -- --url http://localhost:7474      (the same, for a real Kijito)'])
+    rows.push([
+      'your own',
+      'npm start -- --url http://localhost:7474      (the same, with a real Kijito server)',
+    ])
     rows.push(['', 'npx kim-producer run                             (the service, with the default store)'])
   }
   const lines = rows.map(([name, text]) => `  ${name.padEnd(12)}${text}`)

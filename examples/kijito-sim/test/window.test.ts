@@ -142,7 +142,7 @@ t.test('counts - a row only for unread mail, and none for what one sends oneself
   t.end()
 })
 
-t.test('directory - lists members and whoever was written to, each member of a row can be left out', t => {
+t.test('directory - lists members and recipients of mail, each member of a row can be left out', t => {
   const kijito = account({}, [
     { do: 'persona', persona: 'river', row: { memory_count: 61, retired: true }, omit: ['projects'] },
     { do: 'send', to: 'all', from: 'river', content: 'hello?' },

@@ -23,7 +23,7 @@ const quoted = (text: string): string => safeJson(JSON.stringify(text))
 // Each change is committed when the next one is asked for: what was not printed is handed over again.
 for await (const change of observer.changes()) {
   if (change.gap !== undefined)
-    process.stdout.write(`records ${change.gap.from} to ${change.gap.to} are gone\n`)
+    process.stdout.write(`records ${change.gap.from} to ${change.gap.to} are missing\n`)
   for (const { seq, agent, event, summary } of change.news) {
     process.stdout.write(`${seq} ${[agent, event, summary].map(text => quoted(text ?? '')).join(' ')}\n`)
   }

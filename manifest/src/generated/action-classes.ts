@@ -218,7 +218,7 @@ export const actionClasses = {
     attention: 'what waits for a human decision',
     'in-progress': 'work under way; the node "recently terminal" belongs to it',
     sprints: 'all sprints',
-    backlog: 'plans nobody has started',
+    backlog: 'plans that are not started',
     system: 'decisions, constraints, traps and the health of the parts',
     agents: 'who is working',
     candidates: 'proposed memories',

@@ -12,7 +12,7 @@ export const limitValues = {
   summaryCodePointsMax: 200,
   /** bytes: a name is looked up and listed in notes and headers, and must fit there with its escapes. */
   nameBytesMax: 4096,
-  /** bytes: every remembered key stands in memory and in each checkpoint. */
+  /** bytes: every remembered key is in memory and in each checkpoint. */
   keyBytesMax: 1024,
   /** bytes: a reader takes more than our writer writes, but never an unbounded line. */
   lineReadBytesMax: 16777216,
@@ -22,15 +22,15 @@ export const limitValues = {
   nestingLevelsMax: 256,
   /** records: a reader holds a whole transaction before it may show any of it. */
   txRecordsMax: 1000,
-  /** records: one write and one sync stay short enough that nobody waits behind them. */
+  /** records: one write and one sync stay so short that no caller waits long. */
   commitRecordsMax: 1000,
-  /** bytes: one write and one sync stay short enough that nobody waits behind them. */
+  /** bytes: one write and one sync stay so short that no caller waits long. */
   commitBytesMax: 1048576,
   /** bytes: a segment is read, hashed and archived whole. */
   segmentBytesMax: 10485760,
   /** personas: a directory larger than this is a mistake or an attack, not a roster. */
   personasMax: 2000,
-  /** bytes: a name stands several times in a record, escaped, and every record must fit a line. */
+  /** bytes: a name occurs several times in a record, escaped, and every record must fit a line. */
   personaNameBytesMax: 1024,
   /** bytes: larger payloads are content-addressed, so that scanning lines stays cheap. */
   payloadInlineBytesMax: 65536,
@@ -46,7 +46,7 @@ export const limitValues = {
   keyRetentionDaysMin: 30,
   /** messages per persona: read mail beyond the newest is tombstoned at a roll, so that live state stays small. */
   readMessagesRetainedMax: 200,
-  /** personas: a series per persona is useful to a few and a burden to whoever collects those of many. */
+  /** personas: metrics per persona help with a few personas and are a burden to collect for many. */
   metricsPersonasMax: 100,
   /** bytes: consumers of the older monitor take a longer event line for damage and do not wake. */
   monitorLineBytesMax: 16384,

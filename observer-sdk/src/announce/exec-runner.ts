@@ -42,7 +42,7 @@ export function runExec(
       onOutput === undefined ? 2 : 'pipe',
     )
     if (typeof child === 'string') {
-      resolve({ kind: 'refused', why: `cannot be started: ${child}` })
+      resolve({ kind: 'refused', why: `could not be started: ${child}` })
       return
     }
     let timedOut = false
@@ -75,7 +75,7 @@ export function runExec(
       else
         settle({
           kind: 'refused',
-          why: code === null ? `was ended by ${killedBy}` : `exited with ${code}${SHELL_SAYS[code] ?? ''}`,
+          why: code === null ? `was killed by ${killedBy}` : `exited with ${code}${SHELL_SAYS[code] ?? ''}`,
         })
     })
     if (onOutput !== undefined) drain(child, onOutput)
@@ -104,8 +104,8 @@ function isOver(child: ChildProcess): void {
 
 /** What a shell means by an exit of its own. */
 const SHELL_SAYS: Readonly<Record<number, string>> = {
-  126: ': it is there and cannot be run',
-  127: ': the shell finds no such command',
+  126: ': the file exists and is not executable',
+  127: ': command not found',
 }
 
 /** What the system says of an environment that is too long for it. */

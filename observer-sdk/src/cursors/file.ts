@@ -1,8 +1,15 @@
 import { createHash } from 'node:crypto'
-import { open, readFile, rename } from 'node:fs/promises'
+import { type FileHandle, open, readFile, rename, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { cursorKey, KimError } from '@kim/manifest'
-import type { Cursor, CursorStore } from './cursor.js'
+import {
+  type AsyncReplaceDisk,
+  type Cursor,
+  cursorKey,
+  formatCursor,
+  KimError,
+  replaceFileAsync,
+} from '@kim/manifest'
+import type { CursorStore } from './cursor.js'
 import { makeDirectory } from './make-directory.js'
 
 /** Names that are the same file on every system. */
@@ -30,9 +37,13 @@ export function fileCursors(directory: string): CursorStore {
       try {
         return JSON.parse(text) as unknown
       } catch (cause) {
-        throw new KimError('cursor_invalid', `${fileOf(projectId)} holds no cursor; it was left as it is`, {
-          cause,
-        })
+        throw new KimError(
+          'cursor_invalid',
+          `${fileOf(projectId)} does not hold a valid cursor; it was left as it is`,
+          {
+            cause,
+          },
+        )
       }
     },
     async save(projectId, cursor) {
@@ -41,20 +52,21 @@ export function fileCursors(directory: string): CursorStore {
   }
 }
 
-let temporary = 0
+const disk: AsyncReplaceDisk<FileHandle> = {
+  create: path => open(path, 'wx', 0o600),
+  write: async (file, bytes) => (await file.write(bytes)).bytesWritten,
+  sync: file => file.datasync(),
+  close: file => file.close(),
+  rename,
+  remove: unlink,
+}
 
-/** Synced before it is renamed: after a power cut the old cursor or the new one is there, never half of one. */
-async function replace(directory: string, file: string, cursor: Cursor): Promise<void> {
+let drafts = 0
+
+/** Several saves may be under way at once, so each has a draft of its own. */
+async function replace(directory: string, target: string, cursor: Cursor): Promise<void> {
   makeDirectory(directory)
-  temporary += 1
-  const draft = `${file}.${process.pid}-${temporary}.tmp`
-  const { checkpoint_seq, seq, writer } = cursor
-  const handle = await open(draft, 'wx', 0o600)
-  try {
-    await handle.writeFile(`${JSON.stringify({ checkpoint_seq, seq, writer })}\n`)
-    await handle.datasync()
-  } finally {
-    await handle.close()
-  }
-  await rename(draft, file)
+  drafts += 1
+  const draft = `${target}.${process.pid}-${drafts}.tmp`
+  await replaceFileAsync(disk, { target, draft, chunks: [Buffer.from(formatCursor(cursor))] })
 }

@@ -1,4 +1,5 @@
-import type { Cursor, CursorStore } from './cursor.js'
+import type { Cursor } from '@kim/manifest'
+import type { CursorStore } from './cursor.js'
 
 /**
  * Cursors that live as long as the object: for hosts that only show the present, and for tests.

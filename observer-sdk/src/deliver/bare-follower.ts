@@ -32,7 +32,7 @@ export class BareFollower implements Followed {
   }
 
   get snapshot(): Followed['snapshot'] {
-    if (this.#ground === undefined) throw new KimError('internal', 'a tail that was not opened')
+    if (this.#ground === undefined) throw new KimError('internal', 'the tail was not opened')
     return { ...this.#ground, checkpointSeq: 0 }
   }
 

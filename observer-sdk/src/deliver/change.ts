@@ -1,5 +1,4 @@
-import type { ReadRecord } from '@kim/manifest'
-import type { Cursor } from '../cursors/cursor.js'
+import type { Cursor, ReadRecord } from '@kim/manifest'
 import type { Impact } from '../project/impact.js'
 import type { Gap } from '../tail/source.js'
 

@@ -5,23 +5,25 @@ import {
   entersActivity,
   type Head,
   isRegistryGenesis,
+  nextTurn,
   type ReadRecord,
   Ring,
+  runAtOnce,
 } from '@kim/manifest'
 import { BoardMaker } from '../project/board.js'
 import { type Impact, ImpactSet, impactOf } from '../project/impact.js'
 import { Roster } from '../project/persona.js'
-import { SeqWatch } from '../project/seq-watch.js'
+import { RecentRecords } from '../project/recent-records.js'
 import { State } from '../project/state.js'
 import { failedCloses } from '../store/read-only-fs.js'
-import type { Flaw } from '../tail/base.js'
 import { isBefore, isSamePlace, type Position } from '../tail/position.js'
 import { isRedaction } from '../tail/redaction.js'
 import type { Batch, News, RecordReader, RecordSource, Snapshot } from '../tail/source.js'
+import type { Flaw } from '../tail/stored-image.js'
 import type { FollowerOptions } from './follower-options.js'
 import { Owed } from './owed.js'
 import { PART_BYTES } from './part-bytes.js'
-import { atOnce, inSlices, nextTurn } from './slices.js'
+import { inSlices } from './slices.js'
 
 type Idle = Batch['idle'][number]
 
@@ -34,7 +36,6 @@ export class Follower {
   #state!: State
   #roster!: Roster
   #board!: BoardMaker
-  #seqs!: SeqWatch
   /** Made when it is first asked for, or added to. */
   #activity: Ring<ReadRecord> | undefined
   #reader!: RecordReader
@@ -138,7 +139,7 @@ export class Follower {
   anomalies(): Partial<Record<AnomalyKind, number>> {
     this.#settle()
     const counts = new Map(this.counts)
-    const holes = this.#holesBefore + this.#seqs.holes
+    const holes = this.#holesBefore + this.#state.fold.openHoles.length
     if (holes > 0) counts.set('seq_hole', (counts.get('seq_hole') ?? 0) + holes)
     counts.set('close_failed', failedCloses() - this.#closesBefore)
     return Object.fromEntries([...counts].filter(([, times]) => times > 0))
@@ -270,7 +271,7 @@ export class Follower {
     const snapshot = await inSlices(this.source.derive(), () => this.#closed)
     if (snapshot === undefined) return
     const { seed, now } = this.#options
-    if (this.#epoch > 0) this.#holesBefore += this.#seqs.holes
+    if (this.#epoch > 0) this.#holesBefore += this.#state.fold.openHoles.length
     this.#epoch += 1
     this.#exists = this.source.look().exists
     this.#failures = snapshot.failures
@@ -282,35 +283,40 @@ export class Follower {
     this.#redaction = snapshot.redactionPending
     this.#flaws = []
     this.#malformed = snapshot.counts.get('malformed') ?? 0
-    this.#state = new State(snapshot.base, {
+    this.#state = new State(snapshot.fold, {
       blob: ref => this.source.blob(ref),
       onBlob: kind => this.#tally(kind, 1),
       onFlaws: flaws => this.#rebase(flaws),
     })
     this.#roster = new Roster(this.#state, now)
     this.#board = new BoardMaker(this.#state, seed)
-    this.#seqs = new SeqWatch(snapshot.highest)
+    snapshot.fold.judgeRepeats(new RecentRecords())
     this.#activity = undefined
     this.#reader = this.source.reader(snapshot.end)
     // What was counted before in the same store is not counted again.
     if (isOther) for (const [kind, times] of snapshot.counts) this.#tally(kind, times)
   }
 
-  /** Lines of the base were not what they seemed: the same place is derived without them. */
-  #rebase(flaws: readonly Flaw[]): Snapshot['base'] {
+  /** Lines were not what they seemed: the same place is derived without them. */
+  #rebase(flaws: readonly Flaw[]): Snapshot['fold'] {
+    // What was read and is not applied yet is part of the place that is derived.
+    this.#catchUp()
     this.#flaws = [...this.#flaws, ...flaws]
-    const { base, counts } = atOnce(this.source.derive({ flaws: this.#flaws, until: this.#snapshot.end }))
+    const until = this.#reader.position
+    this.#holesBefore += this.#state.fold.openHoles.length
+    const { fold, counts } = runAtOnce(this.source.derive({ flaws: this.#flaws, until }))
+    fold.judgeRepeats(new RecentRecords())
     for (const flaw of flaws) if ('checkpoint' in flaw) this.#tally('checkpoint_rejected', 1)
-    // Every line of such a segment was decoded now: what was found besides is not found again.
+    // Every line of such a segment was parsed now: what was found before is not counted again.
     const malformed = counts.get('malformed') ?? 0
     this.#tally('malformed', Math.max(0, malformed - this.#malformed))
-    this.#malformed = malformed
-    // Told later: whoever reads an entity now must not be called back in the middle of it.
+    this.#malformed = Math.max(malformed, this.#malformed)
+    // Reported later: who reads an entity now must not be called back in the middle of it.
     const impact = this.#impactOfAll()
     void nextTurn().then(() => {
       if (!this.#closed) this.#options.onChange(impact, 'derivation')
     })
-    return base
+    return fold
   }
 
   /** Has the state come level with what was read, for whoever is about to look at it. */
@@ -328,22 +334,22 @@ export class Follower {
     for (const [kind, times] of batch.counts) {
       if (kind === 'unreadable') this.#cannotRead(times)
       else this.#tally(kind, times)
+      if (kind === 'malformed') this.#malformed += times
     }
     let idle = 0
     batch.entries.forEach(({ record }, at) => {
-      for (; (batch.idle[idle]?.before ?? Infinity) <= at; idle++)
-        this.#seqs.pass((batch.idle[idle] as Idle).seq)
+      const { fold } = this.#state
+      for (; (batch.idle[idle]?.before ?? Infinity) <= at; idle++) fold.see((batch.idle[idle] as Idle).seq)
       const effect = effectOf(record)
-      const odd = this.#seqs.see(record)
-      if (odd !== undefined) this.#tally(odd, 1)
-      if (this.#state.apply(record, effect)) this.#tally('entity_rev_jump', 1)
+      this.#state.apply(record, effect)
       if (effect === 'meta') this.#note(record)
       else this.#roster.see(record)
       if (!entersActivity(record)) return
       this.#activity ??= this.#firstActivity()
       this.#activity.push(record)
     })
-    for (const { seq } of batch.idle.slice(idle)) this.#seqs.pass(seq)
+    for (const { seq } of batch.idle.slice(idle)) this.#state.fold.see(seq)
+    for (const [kind, times] of this.#state.fold.takeCounts()) this.#tally(kind, times)
     const changed = impactOf(batch.entries.map(({ record }) => record))
     this.#board.touch(changed.itemTypes)
     this.#options.onChange(changed, 'records')

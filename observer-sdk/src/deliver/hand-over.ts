@@ -1,13 +1,21 @@
 /** What a consumer is handed: pulled from the source at its own pace, from where its cursor stands. */
-import { isNews, KimError, type ReadRecord } from '@kim/manifest'
-import { type Cursor, type CursorStore, parseCursor } from '../cursors/cursor.js'
+import {
+  type Cursor,
+  isNews,
+  KimError,
+  nextTurn,
+  parseCursor,
+  type ReadRecord,
+  type Signal,
+} from '@kim/manifest'
+import type { CursorStore } from '../cursors/cursor.js'
 import { type Impact, ImpactSet, impactOf } from '../project/impact.js'
 import { missingBetween } from '../tail/locate.js'
 import { isSamePlace, ORIGIN, type Position } from '../tail/position.js'
 import type { Batch, Gap, Ground, RecordReader, RecordSource, Start } from '../tail/source.js'
 import type { Change } from './change.js'
 import { PART_BYTES } from './part-bytes.js'
-import { inSlices, nextTurn, Slice } from './slices.js'
+import { inSlices, Slice } from './slices.js'
 
 /** What follows the journal, with a state or without one. */
 export interface Followed {
@@ -44,10 +52,8 @@ export interface HandOverOptions {
   readonly unlessClosed: <T>(answer: T) => Promise<Awaited<T> | undefined>
   /** The bug that ended the observer, which ends the changes too. */
   readonly bug: () => unknown
-  /** How often there was news so far. */
-  readonly heard: () => number
-  /** Resolves when more is heard than by then, or when the observer is closed; nothing if that is so already. */
-  readonly news: (heard: number) => Promise<void> | undefined
+  /** Raised when there is news, and when the observer is closed. */
+  readonly news: Signal
   /** Called whenever everything at hand was handed over and a pull waits for more. */
   readonly onIdle?: (() => void) | undefined
 }
@@ -134,10 +140,7 @@ export class HandOver {
   /** The changes, one after another; a change counts as taken when the next one is asked for. */
   async *changes(isStopped: () => boolean): AsyncGenerator<Change, void, undefined> {
     if (this.#isTaken) {
-      throw new KimError(
-        'usage',
-        'the changes of this observer are being read already: one consumer at a time',
-      )
+      throw new KimError('usage', 'this observer already has a reader of changes(): only one at a time')
     }
     this.#isTaken = true
     try {
@@ -201,7 +204,7 @@ export class HandOver {
   }
 
   async #next(isStopped: () => boolean): Promise<Change | undefined> {
-    const { follower, isClosed, heard, news, onIdle } = this.#options
+    const { follower, isClosed, news, onIdle } = this.#options
     while (!isClosed() && !isStopped()) {
       if (this.#slice.isOver) {
         await nextTurn()
@@ -209,9 +212,9 @@ export class HandOver {
         continue
       }
       // Asked first: what happens while we look is not missed.
-      const before = heard()
+      const before = news.count
       if (follower.isMoving) {
-        await news(before)
+        await news.next(before)
         continue
       }
       if (follower.epoch !== this.#epoch) {
@@ -231,7 +234,7 @@ export class HandOver {
       }
       if (batch?.more !== true && batch?.lost === undefined) onIdle?.()
       this.#isAwaited = true
-      await news(before)
+      await news.next(before)
       this.#slice.begin()
     }
     return undefined

@@ -1,9 +1,9 @@
+import { nextTurn, Signal } from '@kim/manifest'
 import type { Change } from './change.js'
 import { HandOver, type HandOverOptions } from './hand-over.js'
-import { nextTurn } from './slices.js'
 
 /** What a host tells of itself; when there is news, and when it is over, is told by `Pulls`. */
-export type PullsOptions = Omit<HandOverOptions, 'isClosed' | 'unlessClosed' | 'bug' | 'heard' | 'news'> & {
+export type PullsOptions = Omit<HandOverOptions, 'isClosed' | 'unlessClosed' | 'bug' | 'news'> & {
   /** Lets go of everything but the pulls; called once. */
   readonly onEnd: () => void
 }
@@ -12,8 +12,7 @@ export type PullsOptions = Omit<HandOverOptions, 'isClosed' | 'unlessClosed' | '
 export class Pulls {
   readonly #handOver: HandOver
   readonly #onEnd: () => void
-  #wakers: (() => void)[] = []
-  #heard = 0
+  readonly #news = new Signal()
   /** Those who wait for the consumer's storage, which may never answer. */
   readonly #askers = new Set<() => void>()
   #closed: Promise<void> | undefined
@@ -26,8 +25,7 @@ export class Pulls {
       isClosed: () => this.isClosed,
       unlessClosed: answer => this.#unlessClosed(answer),
       bug: () => this.#bug,
-      heard: () => this.#heard,
-      news: heard => this.#news(heard),
+      news: this.#news,
     })
   }
 
@@ -64,10 +62,7 @@ export class Pulls {
 
   /** Wakes whoever waits for more; says whether anybody does. */
   wake(): boolean {
-    this.#heard += 1
-    const wakers = this.#wakers.splice(0)
-    for (const wake of wakers) wake()
-    return wakers.length > 0
+    return this.#news.raise()
   }
 
   /** A bug of ours ends what it happened in, never its host. */
@@ -79,10 +74,6 @@ export class Pulls {
   close(): Promise<void> {
     this.#closed ??= this.#end()
     return this.#closed
-  }
-
-  #news(heard: number): Promise<void> | undefined {
-    return this.#heard === heard ? new Promise(wake => this.#wakers.push(wake)) : undefined
   }
 
   #unlessClosed<T>(answer: T): Promise<Awaited<T> | undefined> {

@@ -1,4 +1,4 @@
-/** Runs a long piece of work between the host's own turns of the event loop. */
+import { nextTurn } from '@kim/manifest'
 
 /** How long a slice may last before others get their turn. */
 const SLICE_MS = 20
@@ -14,18 +14,6 @@ export class Slice {
   begin(): void {
     this.#began = performance.now()
   }
-}
-
-/** Resolves in a later turn of the event loop. */
-export function nextTurn(): Promise<void> {
-  return new Promise(resolve => setImmediate(resolve))
-}
-
-/** Runs to the end before it returns. */
-export function atOnce<T>(work: Generator<void, T>): T {
-  let step = work.next()
-  while (step.done !== true) step = work.next()
-  return step.value
 }
 
 /** Runs to the end unless it is to stop, and then gives nothing. */

@@ -1,5 +1,5 @@
-import type { Entity, JsonObject, PayloadRef } from '@kim/manifest'
-import type { Base } from '../tail/base.js'
+import type { Entity, EntityTable, JsonObject, PayloadRef } from '@kim/manifest'
+import { entityOf, type Image, payloadOf } from '../tail/stored-image.js'
 
 /** A live entity. Reading `payload` is what parses it; a large one is read from its blob then. */
 export interface EntityView {
@@ -21,80 +21,37 @@ export type BlobReader = (ref: PayloadRef) => Uint8Array | 'missing' | 'mismatch
 
 /** Where views get what they do not hold. */
 export interface ViewSource {
-  /** The payload of an entity whose payload stands in a blob. */
+  /** The payload of an entity whose payload is in a blob. */
   blob(entity: Entity, ref: PayloadRef): JsonObject | undefined
-  /** What speaks for an entity whose image turned out not to be what it seemed. */
-  heal(base: Base, itemType: string, itemId: string): Entity | undefined
+  /** The image that takes the place of one whose line turned out not to be what it seemed. */
+  heal(image: Image, itemType: string, itemId: string): Image | undefined
 }
 
-/** An entity that a record has changed since the open. */
-export class LiveView implements EntityView {
-  readonly #entity: Entity
-  readonly #source: ViewSource
-  #blob: JsonObject | undefined
-
-  constructor(entity: Entity, source: ViewSource) {
-    this.#entity = entity
-    this.#source = source
-  }
-
-  get item_type(): string {
-    return this.#entity.item_type
-  }
-
-  get item_id(): string {
-    return this.#entity.item_id
-  }
-
-  get entity_rev(): number | undefined {
-    return this.#entity.entity_rev
-  }
-
-  get seq(): number | undefined {
-    return this.#entity.seq
-  }
-
-  get ts(): string | undefined {
-    return this.#entity.ts
-  }
-
-  get agent(): string | undefined {
-    return this.#entity.agent
-  }
-
-  get payload(): JsonObject | undefined {
-    const { payload_ref: ref, payload } = this.#entity
-    if (ref === undefined) return payload
-    this.#blob ??= this.#source.blob(this.#entity, ref)
-    return this.#blob
-  }
-
-  get unavailable(): PayloadRef | undefined {
-    return this.payload === undefined ? this.#entity.payload_ref : undefined
-  }
-}
-
-/** An entity as the cold start found it: bytes, read when asked. */
-export class SlotView implements EntityView {
-  readonly #base: Base
+/** An entity as of the moment it was asked for; its line is parsed when a member is read that needs it. */
+export class ImageView implements EntityView {
+  readonly #entities: EntityTable<Image>
   readonly #slot: number
+  readonly #image: Image
   readonly #source: ViewSource
   #payload: JsonObject | undefined
+  #blob: JsonObject | undefined
   /** The whole image, once more than the payload was asked for. */
-  #image: LiveView | 'none' | undefined
+  #entity: Entity | 'none' | undefined
 
-  constructor(base: Base, slot: number, source: ViewSource) {
-    this.#base = base
+  /** The slot must hold a live entity. */
+  constructor(entities: EntityTable<Image>, slot: number, source: ViewSource) {
+    this.#entities = entities
     this.#slot = slot
+    this.#image = entities.imageAt(slot) as Image
     this.#source = source
   }
 
   get item_type(): string {
-    return this.#base.typeOf(this.#slot)
+    return this.#isPresent ? this.#entities.typeAt(this.#slot) : (this.#read()?.item_type ?? '')
   }
 
   get item_id(): string {
-    return this.#base.idOf(this.#slot)
+    return this.#isPresent ? this.#entities.idAt(this.#slot) : (this.#read()?.item_id ?? '')
   }
 
   get entity_rev(): number | undefined {
@@ -114,20 +71,35 @@ export class SlotView implements EntityView {
   }
 
   get payload(): JsonObject | undefined {
-    if (this.#image === undefined) this.#payload ??= this.#base.payload(this.#slot)
-    return this.#payload ?? this.#read()?.payload
+    if (this.#entity === undefined) this.#payload ??= payloadOf(this.#image)
+    if (this.#payload !== undefined) return this.#payload
+    const entity = this.#read()
+    if (entity?.payload_ref === undefined) return entity?.payload
+    this.#blob ??= this.#source.blob(entity, entity.payload_ref)
+    return this.#blob
   }
 
   get unavailable(): PayloadRef | undefined {
-    return this.#read()?.unavailable
+    return this.payload === undefined ? this.#read()?.payload_ref : undefined
   }
 
-  #read(): LiveView | undefined {
-    if (this.#image === undefined) {
-      const entity =
-        this.#base.read(this.#slot) ?? this.#source.heal(this.#base, this.item_type, this.item_id)
-      this.#image = entity === undefined ? 'none' : new LiveView(entity, this.#source)
-    }
-    return this.#image === 'none' ? undefined : this.#image
+  /** Whether the slot still holds this image: its names are there then. */
+  get #isPresent(): boolean {
+    return this.#entities.imageAt(this.#slot) === this.#image
+  }
+
+  #read(): Entity | undefined {
+    this.#entity ??= this.#parse() ?? 'none'
+    return this.#entity === 'none' ? undefined : this.#entity
+  }
+
+  #parse(): Entity | undefined {
+    const [itemType, itemId] = this.#isPresent
+      ? [this.#entities.typeAt(this.#slot), this.#entities.idAt(this.#slot)]
+      : ['', '']
+    const entity = entityOf(this.#image, itemType, itemId)
+    if (entity !== undefined) return entity
+    const healed = this.#source.heal(this.#image, itemType, itemId)
+    return healed && entityOf(healed, itemType, itemId)
   }
 }

@@ -1,10 +1,10 @@
 /** What a passage of the journal should hold and does not, in the words of `verify`. */
-import { isSeq, type PendingBytes, type ReadRecord, type SeqRange } from '@kim/manifest'
+import type { SeqRange, UnterminatedLine } from '@kim/manifest'
+import { ContinuityCheck } from '../verify/continuity-check.js'
 import type { LinePlace, MalformedEntry, RecordEntry } from '../verify/entry.js'
 import { exitOf, type FindingKind, FindingLog, type Findings } from '../verify/findings.js'
 import { FramingCheck } from '../verify/framing-check.js'
 import { noteKindOf, notePayload } from '../verify/note.js'
-import { SeqSet } from '../verify/seq-set.js'
 import { TxCheck } from '../verify/tx-check.js'
 import { isPlaceholder } from './bundle/placeholder.js'
 import type { CopiedJournal } from './copied-journal.js'
@@ -19,14 +19,6 @@ export interface Missing {
   readonly holes: readonly SeqRange[]
 }
 
-interface Hole {
-  readonly range: SeqRange
-  /** The line after it. */
-  readonly place: LinePlace
-}
-
-/** Holes kept to be explained by a later repair; beyond them a journal is simply full of holes. */
-const HOLES_MAX = 100_000
 const TAKEN_OUT_MAX = 100_000
 
 /** Collects the damage of a passage. */
@@ -34,13 +26,10 @@ export class Damage {
   readonly #log = new FindingLog()
   readonly #framing = new FramingCheck(this.#log)
   readonly #runs = new TxCheck(this.#log)
-  readonly #known = new SeqSet()
-  readonly #repaired = new SeqSet()
-  readonly #holes: Hole[] = []
+  readonly #continuity: ContinuityCheck
   /** Lines as a redaction puts them in place of others: damage, but in a bundle that was redacted. */
   readonly #takenOut: MalformedEntry[] = []
   #takenOutMore = 0
-  #highest: number
   #late: number | undefined
   #places = 0
   /** A record names the project: our writer wrote this. */
@@ -48,45 +37,41 @@ export class Damage {
 
   /** `after` is the number before the first that the passage should hold. */
   constructor(after: number) {
-    this.#highest = after
+    this.#continuity = new ContinuityCheck(this.#log, after)
   }
 
   /** How many damaged places and holes there were so far, explained later or not. */
   get places(): number {
-    return this.#places
+    return this.#places + this.#continuity.holes
   }
 
   /** The highest number so far. */
   get highest(): number {
-    return this.#highest
+    return this.#continuity.highest
+  }
+
+  /** How many lines stand in for lines that a redaction took out. */
+  get takenOut(): number {
+    return this.#takenOut.length + this.#takenOutMore
   }
 
   /** A record of the passage, with or without effect. */
   record(entry: RecordEntry): void {
-    const { seq } = entry
-    if (seq > this.#highest) this.#advance(seq, entry)
-    else if (this.#known.has(seq))
-      this.#log.report('duplicate_seq', entry, `seq ${seq} stands in an earlier record`)
-    else this.#log.report('seq_regressed', entry, `seq ${seq} after ${this.#highest}`)
-    this.#known.add(seq)
-    this.explain(entry)
+    this.#continuity.record(entry)
+    this.#explains(entry)
   }
 
   /** A record that may stand beyond the passage and say what something in it was. */
-  explain({ record, effect }: RecordEntry): void {
-    const kind = noteKindOf(record, effect)
-    if (kind === 'genesis' || kind === 'segment_sealed')
-      this.#isNamed ||= typeof notePayload(record)['project_id'] === 'string'
-    else if (kind === 'torn_tail_adjudicated') this.#framing.adjudicated(notePayload(record))
-    else if (kind === 'tx_abandoned') this.#runs.abandoned(notePayload(record))
-    else if (kind === 'seq_repair') this.#repair(record)
+  explain(entry: RecordEntry): void {
+    this.#continuity.explain(entry.record)
+    this.#explains(entry)
   }
 
   /** The records around the passage's end: its own that wait for the rest of their run, and the first beyond it. */
   ends(waiting: readonly RecordEntry[], beyond: RecordEntry, reach: number): void {
-    let highest = this.#highest
+    let { highest } = this.#continuity
     for (const entry of [...waiting, beyond]) {
-      this.#hole(highest + 1, Math.min(entry.seq - 1, reach), entry)
+      this.#continuity.hole({ from: highest + 1, to: Math.min(entry.seq - 1, reach) }, entry)
       highest = Math.max(highest, entry.seq)
     }
   }
@@ -107,10 +92,10 @@ export class Damage {
   future(seq: number | undefined, place: LinePlace): void {
     this.#places += 1
     this.#framing.future(place)
-    if (seq !== undefined && seq > this.#highest) this.#advance(seq, place)
+    if (seq !== undefined) this.#continuity.future(seq, place)
   }
 
-  tail(segment: string, pending: PendingBytes): void {
+  tail(segment: string, pending: UnterminatedLine): void {
     if (pending.length === 0) return
     this.#places += 1
     this.#framing.tail(segment, false, pending)
@@ -134,22 +119,16 @@ export class Damage {
     for (const { kind, seq, detail } of faults) this.#log.report(kind, { seq }, detail)
     if (this.#takenOut.length > 0 && !journal.isRedacted) {
       for (const entry of this.#takenOut) this.#framing.malformed(entry)
-      for (let i = 0; i < this.#takenOutMore; i++)
-        this.#log.report('malformed_line', {}, 'a line as a redaction leaves it')
+      for (let i = 0; i < this.#takenOutMore; i++) this.#log.report('malformed_line', {}, 'a redacted line')
     }
     this.#framing.end()
     this.#runs.end()
-    const holes: SeqRange[] = []
-    for (const { range, place } of this.#holes) {
-      const open = this.#repaired.missingIn(range)
-      for (const hole of open) holes.push(hole)
-      if (open.length > 0) this.#log.report('seq_hole', place, `seq ${open.map(text).join(', ')} missing`)
-    }
+    const holes = this.#continuity.end()
     if (this.#late !== undefined)
       this.#log.report(
         'history_starts_at',
         { seq: this.#late },
-        `what stood before seq ${this.#late} is not available`,
+        `records before seq ${this.#late} are not available`,
       )
     const native = this.#log.close(false)
     const weighed = exitOf(native) > 0 && !this.#isNamed && journal.isForeign ? this.#log.close(true) : native
@@ -162,26 +141,14 @@ export class Damage {
     return { findings, exit: exit === 0 && this.#late !== undefined ? 5 : exit, holes }
   }
 
-  #advance(seq: number, place: LinePlace): void {
-    this.#hole(this.#highest + 1, seq - 1, place)
-    this.#highest = seq
-  }
-
-  #hole(from: number, to: number, place: LinePlace): void {
-    if (from > to || this.#holes.length >= HOLES_MAX) return
-    this.#places += 1
-    this.#holes.push({ range: { from, to }, place })
-  }
-
-  #repair({ payload }: ReadRecord): void {
-    const { from, to } = payload ?? {}
-    if (isSeq(from) && isSeq(to) && from <= to) this.#repaired.addRange({ from, to })
+  #explains({ record, effect }: RecordEntry): void {
+    const kind = noteKindOf(record, effect)
+    if (kind === 'genesis' || kind === 'segment_sealed')
+      this.#isNamed ||= typeof notePayload(record)['project_id'] === 'string'
+    else if (kind === 'torn_tail_adjudicated') this.#framing.adjudicated(notePayload(record))
+    else if (kind === 'tx_abandoned') this.#runs.abandoned(notePayload(record))
   }
 }
 
 /** Of no weight to `verify`, and yet an answer may lack something for it. */
 const HARMS: ReadonlySet<string> = new Set(['history_starts_at', 'future'])
-
-function text({ from, to }: SeqRange): string {
-  return from === to ? String(from) : `${from}…${to}`
-}

@@ -1,12 +1,9 @@
 /** What an implementation is judged by: the result of a full scan, and that of a cold start (OB-61). */
-import type { AnomalyKind } from '@kim/manifest'
-import { type Cursor, parseCursor } from '../cursors/cursor.js'
-import { atOnce } from '../deliver/slices.js'
+import { type AnomalyKind, type Cursor, nextTurn, parseCursor, runAtOnce } from '@kim/manifest'
 import { State } from '../project/state.js'
-import type { Flaw } from '../tail/base.js'
 import { JournalSource } from '../tail/journal-source.js'
 import type { Gap, Snapshot, Start } from '../tail/source.js'
-import { breathe } from './breathe.js'
+import type { Flaw } from '../tail/stored-image.js'
 import { runWork } from './run-work.js'
 
 /** What a cold start comes to. */
@@ -48,17 +45,17 @@ export async function coldLook(
   const start = cursor === undefined ? undefined : await startOf(source, cursor, snapshot, signal)
   // Derived anew without all that was found so far: of the last alone, the ones before would come back, without end.
   let known: readonly Flaw[] = []
-  const state = new State(snapshot.base, {
+  const state = new State(snapshot.fold, {
     blob: ref => source.blob(ref),
     onBlob: () => {},
     onFlaws: flaws => {
       known = [...known, ...flaws]
-      return atOnce(source.derive({ flaws: known, until: snapshot.end })).base
+      return runAtOnce(source.derive({ flaws: known, until: snapshot.end })).fold
     },
   })
   // The digest first: it reads every payload, and so settles how many entities there are.
   const digest = state.digest()
-  await breathe(signal)
+  await nextTurn(signal)
   const result = {
     cursor: { checkpoint_seq: snapshot.checkpointSeq, ...snapshot.head },
     digest,

@@ -79,8 +79,8 @@ export async function explain(
   const target = await find(journal, name, options)
   const { item_type, item_id } = target
   if (item_id === undefined)
-    throw new KimError('no_record', `seq ${target.seq} is about no item`, {
-      hint: `it is ${target.action} of ${item_type}`,
+    throw new KimError('no_record', `cannot explain seq ${target.seq}: the record is about no item`, {
+      hint: `it is a ${target.action} of ${item_type}; name a message, such as river:new:246`,
     })
   const payloads = new Payloads(journal.eventsDir)
   const { agent, ...first } = await firstOf(journal, target, options)
@@ -173,19 +173,19 @@ function unknownOf(life: Life, host: HostTime, createdMs: number, begins: number
     ...life.unknown,
     // Where the clock was set back, a time before the first record is no time before the journal.
     ...(createdMs < begins && !host.isSetBack
-      ? ['before the first record: the message is older than what is available of the journal']
+      ? ['the time before the first record: the message is older than the available journal']
       : []),
     ...(host.unclocked > 0 && !Number.isNaN(createdMs)
       ? [
-          `host: ${formatCount(host.unclocked, 'record')} of that time without both clocks, so sleep would not show`,
+          `host: ${formatCount(host.unclocked, 'record')} of that time without both clocks, so a suspended host would not show`,
         ]
       : []),
     ...(host.disagreementMs > 0
       ? [
-          `how long it took: the two clocks disagree (it was here ${formatDuration(host.disagreementMs)} before it was made), so what is told of the host and of producers is as of ${host.isSetBack ? 'when its clock was set back' : 'the record before it'}`,
+          `duration: the two clocks disagree (the message arrived ${formatDuration(host.disagreementMs)} before it was created), so the facts about host and producers begin ${host.isSetBack ? 'when the clock was set back' : 'at the record before it'}`,
         ]
       : []),
-    'tailed: a reader leaves no trace in the journal',
+    'read by an observer: observers leave no trace in the journal',
   ]
 }
 

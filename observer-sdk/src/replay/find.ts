@@ -80,20 +80,20 @@ export async function findTurns(
       haltedAt = record.seq
       return true
     },
-    applied: ({ record, before }) => {
+    applied: ({ record, effect, before }) => {
       const { item_type, item_id } = record
-      search.unseen.record(record)
+      search.unseen.record(record, effect)
       if (item_id === undefined) return
-      const after = reading.projection.get(item_type, item_id)
+      const after = reading.entities.get(item_type, item_id)
       if (after !== before) ledger.change(before, after)
     },
     isBeyond: () => isAnswered,
     settled: last => search.take(world, () => turnOf(last)),
   })
-  let ledger = new PersonaLedger(payloads, reading.projection.values())
+  let ledger = new PersonaLedger(payloads, reading.entities.images())
   const world: World = {
-    get projection() {
-      return reading.projection
+    get entities() {
+      return reading.entities
     },
     get ledger() {
       return ledger
@@ -123,7 +123,7 @@ export async function findTurns(
     const rescue = await recovery.at(haltedAt, mark, reading.damage)
     reading.goOn(rescue === undefined ? undefined : startFrom(rescue.base, journal))
     if (rescue === undefined) continue
-    ledger = new PersonaLedger(payloads, reading.projection.values())
+    ledger = new PersonaLedger(payloads, reading.entities.images())
     search.unseen.begin(world)
     const place = mark
     asOf = rescue.base.document.header.head_seq

@@ -1,23 +1,30 @@
 import {
   type AnomalyKind,
   attentionOf,
-  decodeLine,
+  type Cursor,
   type Entity,
+  entersActivity,
   entityHash,
   Fold,
+  type FoldedRecord,
   type FoldStart,
   headOf,
   type JsonObject,
-  parseCheckpointEntity,
+  limits,
+  nextTurn,
+  parseCursor,
   parsePayload,
   projectionDigest,
+  Ring,
+  readSegment,
   registryCapability,
+  type SegmentLine,
+  SegmentReader,
+  upsertedEntity,
 } from '@kim/manifest'
-import { type Cursor, parseCursor } from '../cursors/cursor.js'
 import { readBlob } from '../store/blob-file.js'
 import type { FileContent } from '../store/file-content.js'
-import { segmentLines } from '../store/segment-lines.js'
-import { type CheckpointDocument, entityLines } from '../tail/checkpoint-document.js'
+import { type CheckpointDocument, checkpointEntities } from '../tail/checkpoint-document.js'
 import { searchCheckpoint } from '../tail/checkpoint-search.js'
 import { JournalDirectory } from '../tail/directory.js'
 import { History } from '../tail/history.js'
@@ -27,7 +34,6 @@ import type { Gap } from '../tail/source.js'
 import { Pace, type PassOptions } from '../verify/pace.js'
 import { segmentBytes } from '../verify/stored-bytes.js'
 import { verifyJournal } from '../verify/verify.js'
-import { breathe } from './breathe.js'
 import { HandedOver } from './handed-over.js'
 import { runWork } from './run-work.js'
 
@@ -64,8 +70,10 @@ export async function fullScan(
   const covered = document !== undefined && document.header.head_seq >= first - 1
   const base = covered && first > 1 ? document : undefined
   const all = new HandedOver()
-  const fold = new Fold(base === undefined ? { after: first - 1 } : startFrom(base), {
-    onRecord: record => all.take(record),
+  const activity = new Ring<number>(limits.activityRecordsMax)
+  const fold = foldFrom(base, first, record => {
+    all.take(record)
+    if (entersActivity(record)) activity.push(record.seq)
   })
   await foldSegments(history, base, fold, options)
   for (let i = 0; i < rejected; i++) fold.count('checkpoint_rejected')
@@ -75,22 +83,22 @@ export async function fullScan(
     cursor === undefined || identity === undefined
       ? all
       : HandedOver.since(directory, cursor, { head: fold.head.seq, first, isEndHidden: history.isEndHidden })
-  const { head, projection, anomalies } = fold
+  const { head, entities, anomalies } = fold
   const reasons = [...(anomalies.future > 0 ? ['future'] : []), ...(first > 1 && !covered ? ['history'] : [])]
   const verdict = await verifyJournal(options)
   return {
-    activity: fold.activity.map(({ seq }) => seq),
+    activity: activity.toArray(),
     anomalies: Object.fromEntries(Object.entries(anomalies).filter(([, times]) => times > 0)),
     attention_required: attention,
     cursor: { checkpoint_seq: document?.header.head_seq ?? 0, seq: head.seq, writer: head.writer },
     digest: projectionDigest(
-      [...projection.values()].map(entity => ({
+      [...entities.images()].map(entity => ({
         ...entity,
         entity_rev: entity.entity_rev,
         hash: entityHash(entity),
       })),
     ),
-    entities: projection.size,
+    entities: entities.size,
     gap: handed.gap ?? null,
     head_seq: head.seq,
     news: cursor === undefined ? [] : handed.news,
@@ -118,27 +126,32 @@ async function search(
   return await runWork(work, signal)
 }
 
-function startFrom(document: CheckpointDocument): FoldStart {
-  const { header } = document
-  return {
-    head: headOf(header),
-    entities: entitiesOf(document),
-    revisions: header.revisions,
-    registryAuthoritative: header.capabilities.includes(registryCapability),
-  }
-}
-
-function* entitiesOf(document: CheckpointDocument): Generator<Entity> {
-  for (const { from, to } of entityLines(document)) {
-    const entity = parseCheckpointEntity(document.bytes.toString('utf8', from, to))
-    if (entity !== undefined) yield entity
-  }
+/** A fold that begins at a checkpoint, or else at the first segment. */
+function foldFrom(
+  base: CheckpointDocument | undefined,
+  first: number,
+  onRecord: (record: FoldedRecord) => void,
+): Fold<Entity> {
+  const start: FoldStart =
+    base === undefined
+      ? { after: first - 1 }
+      : {
+          head: headOf(base.header),
+          registryAuthoritative: base.header.capabilities.includes(registryCapability),
+        }
+  const images = { of: ({ record }: SegmentLine) => upsertedEntity(record) }
+  const fold = new Fold<Entity>(images, start, { countsDuplicates: true, onRecord })
+  if (base === undefined) return fold
+  for (const entity of checkpointEntities(base))
+    fold.load(entity.item_type, entity.item_id, entity, entity.entity_rev)
+  for (const revision of base.header.revisions) fold.loadRevision(revision)
+  return fold
 }
 
 async function foldSegments(
   history: History,
   base: CheckpointDocument | undefined,
-  fold: Fold,
+  fold: Fold<Entity>,
   options: PassOptions,
 ): Promise<void> {
   const pace = new Pace(options)
@@ -147,16 +160,15 @@ async function foldSegments(
   for (const { number } of history.segments) {
     if (number < begin.segment) continue
     const bytes = history.read(number, content => {
-      fold.beginSegment()
-      for (const line of segmentLines(content)) {
-        if (number === begin.segment && line.offset < begin.offset) continue
-        if (line.kind === 'line') fold.line(line.bytes, line.atFileStart)
-        else fold.decoded({ kind: 'malformed', reason: 'too_long' }, new Uint8Array())
-      }
+      const offset = number === begin.segment ? begin.offset : 0
+      const reader = new SegmentReader(fold, { offset })
+      for (const chunk of content.chunks({ from: offset })) reader.push(chunk)
+      // At the end of the newest segment a transaction may still be completed.
+      if (number !== history.newest) reader.finish()
       return content.storedBytes
     })
     pace.advance(bytes ?? 0)
-    await breathe(options.signal)
+    await nextTurn(options.signal)
     await pace.turn(bytes ?? 0)
   }
 }
@@ -175,22 +187,20 @@ function tailStart(history: History, document: CheckpointDocument): { segment: n
 
 function afterHead(content: FileContent, { header }: CheckpointDocument): number | undefined {
   let after: number | undefined
-  for (const line of segmentLines(content)) {
-    if (line.kind !== 'line') continue
-    const decoded = decodeLine(line.bytes, line.atFileStart)
-    if (decoded.kind !== 'record') continue
-    const { seq, writer } = decoded.record
-    if (seq === header.head_seq && (writer ?? null) === header.head_writer)
-      after = line.offset + line.bytes.length + 1
-  }
+  readSegment(() => content.chunks(), {
+    valid({ record: { seq, writer }, offset, length }) {
+      if (seq === header.head_seq && (writer ?? null) === header.head_writer) after = offset + length + 1
+      return true
+    },
+  })
   return after
 }
 
 function* attentive(
   eventsDir: string,
-  fold: Fold,
+  fold: Fold<Entity>,
 ): Generator<{ item_type: string; payload: JsonObject | undefined }> {
-  for (const { item_type, payload, payload_ref } of fold.projection.values()) {
+  for (const { item_type, payload, payload_ref } of fold.entities.images()) {
     if (payload_ref === undefined) yield { item_type, payload }
     else {
       const read = readBlob(eventsDir, payload_ref)

@@ -1,6 +1,5 @@
 /** Which records a consumer is handed, decided by reading all of them: the long way that a cursor's search shortens. */
-import { isNews, type ReadRecord, sectionsOf, wakeClassOf } from '@kim/manifest'
-import type { Cursor } from '../cursors/cursor.js'
+import { type Cursor, type FoldedRecord, isNews, sectionsOf, wakeClassOf } from '@kim/manifest'
 import type { JournalDirectory } from '../tail/directory.js'
 import { JournalReader } from '../tail/journal-reader.js'
 import { missingBetween } from '../tail/locate.js'
@@ -42,7 +41,7 @@ export class HandedOver {
   }
 
   /** A record in scope. */
-  take(record: ReadRecord): void {
+  take(record: FoldedRecord): void {
     if (isNews(record)) this.news.push({ seq: record.seq, wake: wakeClassOf(record.event ?? '') })
     const sections = sectionsOf(record)
     if (sections.length === 0) return

@@ -1,5 +1,4 @@
-import { decodeLine } from '@kim/manifest'
-import { segmentLines } from '../store/segment-lines.js'
+import { readSegment, type SegmentLine } from '@kim/manifest'
 import type { CopiedJournal } from './copied-journal.js'
 import { stampMs } from './stamp.js'
 
@@ -8,11 +7,12 @@ export function newestTime({ history }: CopiedJournal): number | undefined {
   for (const { number } of history.segments.toReversed()) {
     const found = history.read(number, content => {
       let newest: number | undefined
-      for (const line of segmentLines(content)) {
-        const decoded = line.kind === 'line' ? decodeLine(line.bytes, line.atFileStart) : undefined
-        const ms = decoded?.kind === 'record' ? stampMs(decoded.record.ts) : Number.NaN
+      const valid = ({ record }: SegmentLine): true => {
+        const ms = stampMs(record.ts)
         if (!Number.isNaN(ms)) newest = ms
+        return true
       }
+      readSegment(() => content.chunks(), { valid })
       return newest
     })
     if (found !== undefined) return found

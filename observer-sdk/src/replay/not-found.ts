@@ -25,16 +25,16 @@ export function notFound(name: EventName, { personas, nearest }: Known, lack: La
 }
 
 function nearestHint(name: EventName, nearest: number | undefined): { readonly hint?: string } {
-  if (name.kind === 'seq') return { hint: 'kim-replay stats says which numbers it holds' }
+  if (name.kind === 'seq') return { hint: 'see which seqs there are: kim-replay stats' }
   if (name.kind !== 'message' || nearest === undefined) return {}
-  return { hint: `did you mean ${safeText(name.persona)}:new:${nearest}? It is the nearest that there is` }
+  return { hint: `did you mean ${safeText(name.persona)}:new:${nearest}? It is the nearest message` }
 }
 
 /** No record is as old as the time that was asked for, or such a one is missing; `earliest` is the oldest time there is. */
 export function tooOld(text: string, earliest: string | undefined, lack: Lack): KimError {
   const what = `no record as old as ${safeText(text)}`
   const hint =
-    earliest === undefined ? 'no record states a time' : `the earliest record is of ${safeText(earliest)}`
+    earliest === undefined ? 'no record has a time' : `the earliest record has the time ${safeText(earliest)}`
   if (lack.exit !== 0) return notInWhatCanBeRead(`holds ${what}`, lack, hint)
   return new KimError('no_record', `there is ${what}`, { hint })
 }
@@ -78,8 +78,10 @@ function notInWhatCanBeRead(what: string, { exit, findings }: Lack, hint?: strin
   )
   return new KimError(
     exit === 5 ? 'gap_found' : 'record_corrupt',
-    `what can be read of the journal ${what}`,
-    { hint: `${hint === undefined ? '' : `${hint}; `}${safeText(found.join('; '))}; see: kim-replay verify` },
+    `the readable part of the journal ${what}`,
+    {
+      hint: `${hint === undefined ? '' : `${hint}; `}${safeText(found.join('; '))}; find the damage: kim-replay verify`,
+    },
   )
 }
 

@@ -39,7 +39,7 @@ export async function readOn(
       records += 1
       const { item_type, item_id, seq } = record
       if (item_id === undefined || (effect !== 'upsert' && effect !== 'remove')) return
-      const image = reading.projection.get(item_type, item_id) ?? before
+      const image = reading.entities.get(item_type, item_id) ?? before
       const ofType = touched.get(item_type) ?? new Map<string, Touched>()
       touched.set(item_type, ofType)
       const known = ofType.get(item_id)
@@ -54,6 +54,6 @@ export async function readOn(
   return {
     touched: [...touched.values()].flatMap(ofType => [...ofType.values()]),
     records,
-    missing: reading.damage.close(journal, payloads.need(reading.projection.values()).faults),
+    missing: reading.damage.close(journal, payloads.need(reading.entities.images()).faults),
   }
 }

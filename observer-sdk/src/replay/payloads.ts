@@ -58,9 +58,11 @@ export class Payloads {
     return known
   }
 
-  /** Reads what the facts of these need, so that it is known what cannot be had. */
+  /** Reads what the facts of these need, so that it is known what cannot be had: the oldest first. */
   need(entities: Iterable<Entity>): this {
-    for (const entity of entities) if (entity.payload_ref !== undefined) this.facts(entity)
+    const inBlobs: Entity[] = []
+    for (const entity of entities) if (entity.payload_ref !== undefined) inBlobs.push(entity)
+    for (const entity of inBlobs.sort((a, b) => a.seq - b.seq)) this.facts(entity)
     return this
   }
 

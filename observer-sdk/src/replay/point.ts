@@ -1,12 +1,18 @@
 /** A moment of a journal, as somebody names it, and the place in file order that this comes to. */
-import { decodeLine, eventIdOf, type FramedLine, type ReadRecord, TxTracker } from '@kim/manifest'
-import { segmentLines } from '../store/segment-lines.js'
+import {
+  eventIdOf,
+  nextTurn,
+  type ReadRecord,
+  readSegment,
+  type SegmentLine,
+  SegmentReader,
+} from '@kim/manifest'
+import type { SegmentEntry } from '../store/listing.js'
 import { Pace, type PassOptions } from '../verify/pace.js'
-import { breathe } from './breathe.js'
 import type { CopiedJournal } from './copied-journal.js'
 import { type EventName, nearer } from './event-name.js'
 import { lackOf } from './lack.js'
-import { type LineSink, type Mark, walkLines } from './line-walk.js'
+import { type Mark, type SegmentWalker, walkLines } from './line-walk.js'
 import { notFound, tooOld } from './not-found.js'
 import type { Listener } from './reading.js'
 import { stampMs } from './stamp.js'
@@ -68,16 +74,17 @@ async function lastNotAfter(
   const { history } = journal
   let earliest: string | undefined
   for (const { number } of history.segments.toReversed()) {
-    await breathe(options.signal)
+    await nextTurn(options.signal)
     const offset = history.read(number, content => {
       let last: number | undefined
-      for (const line of segmentLines(content)) {
-        const ts = recordIn(line)?.ts
+      const valid = ({ record: { ts }, offset }: SegmentLine): true => {
         const at = stampMs(ts)
-        if (ts === undefined || Number.isNaN(at)) continue
+        if (ts === undefined || Number.isNaN(at)) return true
         earliest = earliest === undefined || ts < earliest ? ts : earliest
-        if (at <= ms) last = line.offset
+        if (at <= ms) last = offset
+        return true
       }
+      readSegment(() => content.chunks(), { valid })
       return last
     })
     if (offset !== undefined) return { segment: number, offset }
@@ -100,42 +107,40 @@ async function placeOf(journal: CopiedJournal, name: EventName, options: PassOpt
   return seeker.found
 }
 
-class Seeker implements LineSink {
+class Seeker implements SegmentWalker {
   readonly personas: Set<string> = new Set()
   found: Found | undefined
   nearest: number | undefined
   readonly #journal: CopiedJournal
   readonly #name: EventName
-  #runs = new TxTracker<ReadRecord>()
 
   constructor(journal: CopiedJournal, name: EventName) {
     this.#journal = journal
     this.#name = name
   }
 
-  beginSegment(): void {
-    this.#runs = new TxTracker()
-  }
-
-  line(line: FramedLine, { number }: { readonly number: number }): boolean {
-    const decoded = line.kind === 'line' ? decodeLine(line.bytes, line.atFileStart) : undefined
-    if (decoded?.kind === 'blank') return true
-    if (decoded?.kind !== 'record') {
-      this.#runs.interrupt()
-      return true
-    }
-    for (const record of this.#runs.record(decoded.record, decoded.record).released) {
-      if (isNamed(record, this.#name, this.#journal.projectId))
-        this.found = { mark: { segment: number, offset: line.offset }, reach: record.seq }
-      if (record.agent !== undefined && record.item_type !== 'journal') this.personas.add(record.agent)
-      this.nearest = nearer(this.#name, record, this.nearest)
-    }
-    return true
+  beginSegment({ number }: SegmentEntry): SegmentReader {
+    // A transaction has its effect with its last line.
+    let line = 0
+    return new SegmentReader({
+      valid({ offset }) {
+        line = offset
+        return true
+      },
+      released: ({ record }) => this.#take(record, { segment: number, offset: line }),
+      repeated: ({ record }) => this.#take(record, { segment: number, offset: line }),
+    })
   }
 
   endSegment(): void {}
 
   unreadable(): void {}
+
+  #take(record: ReadRecord, mark: Mark): void {
+    if (isNamed(record, this.#name, this.#journal.projectId)) this.found = { mark, reach: record.seq }
+    if (record.agent !== undefined && record.item_type !== 'journal') this.personas.add(record.agent)
+    this.nearest = nearer(this.#name, record, this.nearest)
+  }
 }
 
 /** Whether a name is this record's. */
@@ -144,10 +149,4 @@ export function isNamed(record: ReadRecord, name: EventName, projectId: string):
   if (name.kind === 'event') return record.seq === name.seq && eventIdOf(projectId, record) === name.text
   if (record.item_type !== 'message' || record.item_id !== `${name.persona}/${name.id}`) return false
   return record.event === 'new' || record.action === 'create' || record.action === 'backfill'
-}
-
-function recordIn(line: FramedLine): ReadRecord | undefined {
-  if (line.kind !== 'line') return undefined
-  const decoded = decodeLine(line.bytes, line.atFileStart)
-  return decoded.kind === 'record' ? decoded.record : undefined
 }

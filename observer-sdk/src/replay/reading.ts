@@ -1,23 +1,22 @@
 /** A forward reader that can begin at a checkpoint, stop anywhere, and tell what each record changed. */
 import {
-  decodeLine,
   type Effect,
   type Entity,
-  effectOf,
-  type FramedLine,
-  isRegistryGenesis,
-  lineMark,
-  type PendingBytes,
-  Projection,
+  type EntityTable,
+  Fold,
+  type FoldStart,
   type ReadRecord,
-  TxTracker,
+  type SegmentLine,
+  SegmentReader,
+  type UnterminatedLine,
+  upsertedEntity,
 } from '@kim/manifest'
 import type { SegmentEntry } from '../store/listing.js'
 import type { Failure } from '../store/outcome.js'
-import { DuplicateLines } from '../verify/duplicate-lines.js'
 import type { LinePlace, RecordEntry } from '../verify/entry.js'
+import { entryOf } from '../verify/walk.js'
 import { Damage } from './damage.js'
-import type { LineSink, Mark } from './line-walk.js'
+import type { Mark, SegmentWalker } from './line-walk.js'
 
 /** A record that had its effect. */
 export interface Applied {
@@ -27,11 +26,6 @@ export interface Applied {
   /** The image that it replaced or removed. */
   readonly before: Entity | undefined
   /** The stored line, without its `\n`. */
-  readonly bytes: Uint8Array
-}
-
-/** A record on its way through the reading, with its line. */
-interface Held extends RecordEntry {
   readonly bytes: Uint8Array
 }
 
@@ -52,11 +46,9 @@ export interface Listener {
 }
 
 /** What a reading begins with. */
-export interface ReadingStart {
-  /** The number before the first that is expected. */
+export interface ReadingStart extends FoldStart {
   readonly after: number
   readonly entities?: Iterable<Entity>
-  readonly registryAuthoritative?: boolean
 }
 
 /** The last record of what was read. */
@@ -69,33 +61,36 @@ export interface LastRecord {
 }
 
 /** The state as of the last line taken. */
-export class Reading implements LineSink {
-  #projection = new Projection(() => true)
+export class Reading implements SegmentWalker {
+  #fold: Fold<Entity>
   #damage: Damage
-  #registryAuthoritative = false
   #listener: Listener
-  readonly #runs = new TxTracker<Held>()
-  readonly #repeats = new DuplicateLines()
+  #reader: SegmentReader | undefined
+  /** The last record to which the present line gave effect. */
+  #applied: Applied | undefined
   #last: LastRecord | undefined
   #records = 0
-  #pending: { readonly name: string; readonly bytes: PendingBytes } | undefined
+  #pending: { readonly name: string; readonly bytes: UnterminatedLine } | undefined
   /** Set once the passage is over: segments that are still looked into for what explains its damage. */
   #segmentsLeft: number | undefined
   #isOver = false
-  #isResumed = false
+  /** The reader of what explains the damage of a passage that is over, if that is still wanted. */
+  #explainer: SegmentReader | undefined
+  /** The segment in which the next walk goes on with the reader of this one. */
+  #resumesIn: number | undefined
   /** The highest segment of which it was told, before it was led on, that it cannot be read. */
   #told = Number.POSITIVE_INFINITY
   #stoppedAt: Mark | undefined
 
   constructor(start: ReadingStart, listener: Listener = {}) {
-    this.#takeState(start)
+    this.#fold = foldFrom(start)
     this.#damage = new Damage(start.after)
     this.#listener = listener
   }
 
   /** The state, which is another object once it was taken from elsewhere. */
-  get projection(): Projection {
-    return this.#projection
+  get entities(): EntityTable<Entity> {
+    return this.#fold.entities
   }
 
   /** What the passage lacks. */
@@ -115,17 +110,15 @@ export class Reading implements LineSink {
     this.#listener = listener
     this.#isOver = false
     this.#segmentsLeft = undefined
-    this.#isResumed = true
+    this.#resumesIn = this.#stoppedAt?.segment
     this.#stoppedAt = undefined
   }
 
   /** Makes it ready to go on from where it halted, on the state that is given, if one is. */
   goOn(start: ReadingStart | undefined): void {
-    this.#isResumed = true
+    this.#resumesIn = this.#stoppedAt?.segment
     this.#stoppedAt = undefined
-    if (start === undefined) return
-    this.#projection = new Projection(() => true)
-    this.#takeState(start)
+    if (start !== undefined) this.#fold = foldFrom(start)
   }
 
   /** The last record of the passage, with or without effect. */
@@ -139,97 +132,99 @@ export class Reading implements LineSink {
   }
 
   get registryAuthoritative(): boolean {
-    return this.#registryAuthoritative
+    return this.#fold.registryAuthoritative
   }
 
-  beginSegment(): void {
-    if (this.#isOver) return
-    if (this.#isResumed) {
-      // The same segment goes on.
-      this.#isResumed = false
-      return
+  beginSegment({ name, number }: SegmentEntry, offset: number): SegmentReader {
+    if (this.#isOver) return this.#explains(name, offset)
+    const isResumed = this.#resumesIn === number
+    this.#resumesIn = undefined
+    if (isResumed && this.#reader !== undefined) {
+      this.#reader.resume()
+      return this.#reader
     }
-    // Nobody will ever end the last line of a segment that has a successor.
+    // The last line of a segment that has a successor will never be ended.
     if (this.#pending !== undefined) this.damage.tail(this.#pending.name, this.#pending.bytes)
     this.#pending = undefined
-    this.#drop(this.#runs.interrupt())
-    this.#repeats.beginSegment()
+    this.#reader?.finish()
+    this.#reader = this.#read(name, number, offset)
+    return this.#reader
   }
 
-  line(line: FramedLine, segment: SegmentEntry): boolean {
-    const { name } = segment
-    if (line.kind === 'too_long') {
-      if (this.#isOver) return true
-      this.#drop(this.#runs.interrupt())
-      this.damage.malformed({
-        segment: name,
-        offset: line.offset,
-        length: line.length,
-        reason: 'too_long',
-        bytes: undefined,
-      })
-      return true
-    }
-    const { bytes, offset, atFileStart } = line
-    const decoded = decodeLine(bytes, atFileStart)
-    if (decoded.kind === 'blank') return true
-    const place = { segment: name, offset, length: bytes.length }
-    if (decoded.kind === 'record') {
-      const { record } = decoded
-      const entry = {
-        ...place,
-        seq: record.seq,
-        record,
-        effect: effectOf(record),
-        mark: lineMark(bytes),
-        bytes,
-      }
-      if (!this.#isOver && this.#listener.halts?.(record, { segment: segment.number, offset }) === true) {
-        this.#stoppedAt = { segment: segment.number, offset }
-        return false
-      }
-      if (!this.#isOver && this.#listener.isBeyond?.(record, segment.number, offset) === true) {
-        this.#isOver = true
-        this.#stoppedAt = { segment: segment.number, offset }
-        // A note about damage is written by the very next open.
-        this.#segmentsLeft = 2
-        this.damage.ends(this.#runs.pending, entry, this.#reach)
-      }
-      return this.#isOver ? this.#explain(entry) : this.#record(entry)
-    }
-    if (this.#isOver) return true
-    this.#drop(this.#runs.interrupt())
-    if (decoded.kind === 'future') this.damage.future(decoded.seq, place)
-    else this.damage.malformed({ ...place, reason: decoded.reason, bytes })
-    return true
+  lineEnd(): boolean {
+    const last = this.#applied
+    this.#applied = undefined
+    return last === undefined || this.#listener.settled?.(last) !== false
+  }
+
+  stopped(): SegmentReader | undefined {
+    return this.#explainer
   }
 
   pause(): Promise<void> | undefined {
     return this.#listener.pause?.()
   }
 
-  endSegment({ name }: SegmentEntry, pending: PendingBytes, failure: Failure | undefined): void {
+  endSegment({ name }: SegmentEntry, failure: Failure | undefined): void {
     if (this.#isOver) {
       if (this.#segmentsLeft !== undefined) this.#segmentsLeft -= 1
       return
     }
-    this.#pending = { name, bytes: pending }
+    if (this.#reader !== undefined) this.#pending = { name, bytes: this.#reader.unterminated }
     if (failure !== undefined) this.damage.unreadable(name, failure.code)
   }
 
   unreadable({ name, number }: SegmentEntry, { code }: Failure): void {
     // Of a segment that goes on it was told, if the passage before reached it.
-    if (this.#isResumed && number <= this.#told) return
+    if (this.#resumesIn !== undefined && number <= this.#told) return
     if (!this.#isOver && number <= this.#reach) this.damage.unreadable(name, code)
-  }
-
-  #takeState({ entities = [], registryAuthoritative = false }: ReadingStart): void {
-    for (const entity of entities) this.#projection.load(entity)
-    this.#registryAuthoritative = registryAuthoritative
   }
 
   get #reach(): number {
     return this.#listener.reach ?? Number.POSITIVE_INFINITY
+  }
+
+  #read(name: string, segment: number, offset: number): SegmentReader {
+    return new SegmentReader(
+      {
+        valid: line => this.#takes(line, name, segment),
+        released: line => this.#apply(line, entryOf(name, line)),
+        repeated: line => this.damage.record(entryOf(name, line)),
+        dropped: lines => this.#drop(lines.map(line => entryOf(name, line))),
+        malformed: line => this.damage.malformed({ segment: name, ...line }),
+        future: (seq, { offset, length }) => this.damage.future(seq, { segment: name, offset, length }),
+      },
+      { offset },
+    )
+  }
+
+  /** Whether the line of a record is part of the passage. */
+  #takes(line: SegmentLine, name: string, segment: number): boolean {
+    const { record, offset, length } = line
+    if (this.#listener.halts?.(record, { segment, offset }) === true) {
+      this.#stoppedAt = { segment, offset }
+      this.#explainer = undefined
+      return false
+    }
+    if (this.#listener.isBeyond?.(record, segment, offset) === true) {
+      const entry = entryOf(name, line)
+      this.#isOver = true
+      this.#stoppedAt = { segment, offset }
+      // A note about damage is written by the very next open.
+      this.#segmentsLeft = 2
+      const waiting = this.#reader?.open.map(each => entryOf(name, each)) ?? []
+      this.damage.ends(waiting, entry, this.#reach)
+      this.#explainer = this.#explain(entry) ? this.#explains(name, offset + length + 1) : undefined
+      return false
+    }
+    this.#last = { seq: record.seq, ts: record.ts, writer: record.writer, segment: name, offset }
+    return true
+  }
+
+  /** A reader behind the passage: only its notes count. */
+  #explains(name: string, offset: number): SegmentReader {
+    this.#explainer = undefined
+    return new SegmentReader({ valid: line => this.#explain(entryOf(name, line)) }, { offset })
   }
 
   #explain(entry: RecordEntry): boolean {
@@ -237,32 +232,25 @@ export class Reading implements LineSink {
     return this.damage.places > 0 && (this.#segmentsLeft ?? 0) > 0
   }
 
-  #record(entry: Held): boolean {
-    const { record, segment, offset } = entry
-    this.#last = { seq: record.seq, ts: record.ts, writer: record.writer, segment, offset }
-    if (record.tx === undefined && !this.#runs.isOpen) return this.#settle([entry])
-    const { dropped, released } = this.#runs.record(record, entry)
-    this.#drop(dropped)
-    return this.#settle(released)
-  }
-
-  #settle(entries: readonly Held[]): boolean {
-    let last: Applied | undefined
-    for (const entry of entries) {
-      const { record, effect, seq, mark } = entry
-      this.damage.record(entry)
-      if (this.#repeats.isRepeated(seq, mark)) continue
-      const before = this.projection.apply(record, effect)
-      if (effect === 'meta' && isRegistryGenesis(record)) this.#registryAuthoritative = true
-      this.#records += 1
-      last = { record, effect, place: entry, before, bytes: entry.bytes }
-      this.#listener.applied?.(last)
-    }
-    return last === undefined || this.#listener.settled?.(last) !== false
+  #apply({ record, effect, bytes }: SegmentLine, place: RecordEntry): void {
+    this.damage.record(place)
+    const before = this.#fold.apply(record, effect, () => upsertedEntity(record))
+    this.#records += 1
+    this.#applied = { record, effect, place, before, bytes }
+    this.#listener.applied?.(this.#applied)
   }
 
   #drop(entries: readonly RecordEntry[]): void {
     for (const entry of entries) this.damage.record(entry)
     this.damage.dropped(entries)
   }
+}
+
+/** Nothing is kept of removed entities: a reading judges no revisions. */
+function foldFrom({ entities = [], ...start }: ReadingStart): Fold<Entity> {
+  const fold = new Fold<Entity>({ of: ({ record }) => upsertedEntity(record) }, start, {
+    forgets: () => true,
+  })
+  for (const entity of entities) fold.load(entity.item_type, entity.item_id, entity, entity.entity_rev)
+  return fold
 }

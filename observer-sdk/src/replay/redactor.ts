@@ -2,7 +2,6 @@
 import {
   actionClasses,
   type Clock,
-  type Decoded,
   isJsonObject,
   type JsonObject,
   type JsonValue,
@@ -14,6 +13,12 @@ import {
   type ReadRecord,
 } from '@kim/manifest'
 import { ALERT_KINDS, PAYLOAD_MEMBERS } from './own-words.js'
+
+/** What a line holds, as far as a redaction must know it. */
+export type LineContent =
+  | { readonly kind: 'blank' | 'malformed' }
+  | { readonly kind: 'record'; readonly record: ReadRecord }
+  | { readonly kind: 'future'; readonly seq: number | undefined }
 
 /** What is taken out. */
 export type RedactMode = 'none' | 'bodies' | 'all'
@@ -73,11 +78,11 @@ export class Redactor {
   }
 
   /** A line without its `\n`, as it may be shown. */
-  line(bytes: Uint8Array, decoded: Decoded): Uint8Array | string {
+  line(bytes: Uint8Array, decoded: LineContent): Uint8Array | string {
     if (this.mode === 'none' || decoded.kind === 'blank') return bytes
     if (decoded.kind === 'record') return jcs(this.record(decoded.record))
     const rest = { bytes: bytes.length, redacted_line: true }
-    if (decoded.kind === 'malformed') return jcs(rest)
+    if (decoded.kind !== 'future') return jcs(rest)
     return jcs({ ...rest, ...(decoded.seq === undefined ? {} : { seq: decoded.seq }), v: 3 })
   }
 

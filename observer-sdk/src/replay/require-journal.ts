@@ -8,6 +8,5 @@ export function requireJournal(eventsDir: string): void {
   const missing = noJournalAt(eventsDir)
   if (missing !== undefined) throw missing
   const listed = listEntries(eventsDir)
-  if (!listed.ok)
-    throw new KimError('not_permitted', `${safeText(eventsDir)} cannot be read (${listed.code})`)
+  if (!listed.ok) throw new KimError('not_permitted', `cannot read ${safeText(eventsDir)} (${listed.code})`)
 }

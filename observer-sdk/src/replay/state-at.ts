@@ -46,7 +46,7 @@ export async function stateAtStop(
       if (reading.last === undefined) throw tooEarly(journal, reading.damage.close(journal))
       reading.damage.startsAt(journal.first)
     }
-    const payloads = new Payloads(journal.eventsDir).need(reading.projection.values())
+    const payloads = new Payloads(journal.eventsDir).need(reading.entities.images())
     return { point, reading, base, missing: reading.damage.close(journal, payloads.faults), payloads }
   }
 }
@@ -82,16 +82,18 @@ function wanted({ first }: CopiedJournal, stop: Stop, below: number): Wanted {
 }
 
 function tooEarly({ first, history }: CopiedJournal, { findings }: Missing): KimError {
-  const begin = `what is available begins at seq ${first}, and no verified checkpoint covers less`
+  const begin = `the available records begin at seq ${first}, and no verified checkpoint is older`
   const [blocked] = history.listing.failures
   const [damaged] = findings.unreadable?.examples ?? []
   if (blocked === undefined && damaged === undefined)
-    return new KimError('no_record', 'nothing is known of that moment: its history is gone', { hint: begin })
+    return new KimError('no_record', 'the state at that point is unknown: its records are missing', {
+      hint: begin,
+    })
   const why =
     blocked === undefined
       ? `unreadable: ${safeText(damaged?.detail ?? '')}`
       : `${safeText(blocked.path)} cannot be read (${blocked.code})`
-  return new KimError('record_corrupt', 'nothing is known of that moment: its history cannot be read', {
+  return new KimError('record_corrupt', 'the state at that point is unknown: its records cannot be read', {
     hint: `${why}; ${begin}`,
   })
 }

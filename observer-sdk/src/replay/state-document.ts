@@ -41,15 +41,15 @@ export function describeState(
   personas: readonly string[],
 ): { readonly document: StateDocument; readonly known: ReadonlySet<string> } {
   const { reading, base, missing, payloads, point } = state
-  const { last, projection } = reading
+  const { last, entities: table } = reading
   const nowMs = point.kind === 'time' ? point.ms : stampMs(last?.ts)
-  const all = personaStates(projection.values(), payloads, nowMs)
+  const all = personaStates(table.images(), payloads, nowMs)
   const isAsked = (owner: string | undefined): boolean =>
     personas.length === 0 || (owner !== undefined && personas.includes(owner))
   let attention = 0
   const digest: { item_type: string; item_id: string; entity_rev: number | undefined; hash: string }[] = []
   const entities = empty<Record<string, JsonObject>>()
-  for (const entity of projection.values()) {
+  for (const entity of table.images()) {
     const { item_type, item_id, entity_rev } = entity
     const facts = payloads.facts(entity)
     attention += facts.attention
@@ -70,7 +70,7 @@ export function describeState(
     base: base === undefined ? null : { file: base.document.name, head_seq: base.document.header.head_seq },
     digest: projectionDigest(digest),
     entities,
-    entity_count: projection.size,
+    entity_count: table.size,
     missing: missing.findings as unknown as JsonObject,
     personas: shown,
     registry_authoritative: reading.registryAuthoritative,

@@ -26,8 +26,8 @@ export function noJournalAt(eventsDir: string): KimError | undefined {
   if (names.length === 0 || names.some(name => isOurs(eventsDir, name))) return undefined
   const inner = storePaths(eventsDir).events
   const hint = names.includes(basename(inner))
-    ? `that is a store, or may be one; did you mean --events ${safeText(inner)}?`
-    : 'it holds other files and no segment, checkpoint or archive'
+    ? `this looks like a store; did you mean --events ${safeText(inner)}?`
+    : 'it holds no segment, checkpoint or archive; name the events directory of a store'
   return refusal(`${path} is not a journal`, hint)
 }
 
@@ -51,11 +51,14 @@ function beside(eventsDir: string): string | undefined {
   const parent = dirname(eventsDir)
   const listed = listEntries(parent)
   const isEvents = listed.ok && listed.value.some(({ name }) => parseSegmentName(name) !== undefined)
-  return isEvents ? `${safeText(parent)} is an events directory: --events ${safeText(parent)}` : undefined
+  return isEvents
+    ? `the directory above is an events directory, so use: --events ${safeText(parent)}`
+    : undefined
 }
 
 /** A file of a journal that was taken for its directory. */
 function around(path: string): string {
-  if (parseSegmentName(basename(path)) === undefined) return 'name the directory that holds the segments'
-  return `that is a segment; did you mean --events ${safeText(dirname(path))}?`
+  if (parseSegmentName(basename(path)) === undefined)
+    return 'name the directory that holds the segments (seg-*.jsonl)'
+  return `this is a segment; did you mean --events ${safeText(dirname(path))}?`
 }

@@ -1,25 +1,23 @@
 import { Buffer } from 'node:buffer'
-import { decodeLine, limits, type ReadRecord } from '@kim/manifest'
+import { limits, type ReadRecord, recordOf } from '@kim/manifest'
 
 /** A record of the activity, or the bytes of its line. */
 type Entry = ReadRecord | Buffer
 
-/** Stands for a place whose entry is no longer in the window, or never was. */
+/** Stands for an entry that is no longer in the window, or never was. */
 const SETTLED = -1
 
 /**
- * The newest activity, gathered from segments that come newest first, each front to back. Of a segment only the
- * last lines count, and which those are is known at its end: so places are kept in a ring, and nothing is copied
- * before its window goes.
+ * The newest activity of a cold start. Most lines leave the ring before their window ends, so their places are kept, and
+ * nothing is copied before the window's memory is used again.
  */
 export class ActivityTail {
   readonly #max: number
-  /** The present segment's entries; place `i % max` holds the one with number `i`. */
+  /** Entry number `i` is at `i % max`. */
   readonly #from: Int32Array
   readonly #to: Int32Array
   readonly #entries: (Entry | undefined)[] = []
   #count = 0
-  #newer: Entry[] = []
 
   constructor(max: number = limits.activityRecordsMax) {
     this.#max = max
@@ -27,19 +25,13 @@ export class ActivityTail {
     this.#to = new Int32Array(max)
   }
 
-  /** True while lines of the present segment can still be among the newest. */
-  get wants(): boolean {
-    return this.#newer.length < this.#max
-  }
-
-  /** A record of the present segment. */
   record(record: ReadRecord): void {
     const at = this.#count++ % this.#max
     this.#from[at] = SETTLED
     this.#entries[at] = record
   }
 
-  /** An unread line of the present segment, by its place in the window. */
+  /** An unparsed line, by its place in the window. */
   line(from: number, to: number): void {
     const at = this.#count++ % this.#max
     this.#from[at] = from
@@ -48,7 +40,7 @@ export class ActivityTail {
 
   /** The window's memory is about to be used again: what is still wanted of it is copied. */
   settle(window: Buffer): void {
-    for (let i = this.#oldest(); i < this.#count; i++) {
+    for (let i = Math.max(0, this.#count - this.#max); i < this.#count; i++) {
       const at = i % this.#max
       const from = this.#from[at] as number
       if (from === SETTLED) continue
@@ -57,29 +49,14 @@ export class ActivityTail {
     }
   }
 
-  /** Everything of the present segment is void. */
-  restart(): void {
-    this.#count = 0
-  }
-
-  /** The present segment is done; the next one stands before it. */
-  endSegment(): void {
-    const older: Entry[] = []
-    for (let i = this.#oldest(); i < this.#count; i++) older.push(this.#entries[i % this.#max] as Entry)
-    this.#newer = [...older, ...this.#newer]
-    this.#count = 0
-  }
-
   /** The records, oldest first, unchangeable; a line that turns out to be none is left out. */
   records(): ReadRecord[] {
-    return this.#newer.flatMap(entry => {
-      if (!Buffer.isBuffer(entry)) return [entry]
-      const decoded = decodeLine(entry)
-      return decoded.kind === 'record' ? [decoded.record] : []
-    })
-  }
-
-  #oldest(): number {
-    return Math.max(0, this.#count - (this.#max - this.#newer.length))
+    const records: ReadRecord[] = []
+    for (let i = Math.max(0, this.#count - this.#max); i < this.#count; i++) {
+      const entry = this.#entries[i % this.#max] as Entry
+      const record = Buffer.isBuffer(entry) ? recordOf(entry) : entry
+      if (record !== undefined) records.push(record)
+    }
+    return records
   }
 }

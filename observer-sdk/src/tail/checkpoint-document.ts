@@ -4,6 +4,8 @@ import {
   type CheckpointHeader,
   type CheckpointRef,
   checkpointFooter,
+  type Entity,
+  parseCheckpointEntity,
   parseCheckpointHeader,
   sha256Hex,
   verifyHeader,
@@ -55,6 +57,14 @@ export function* entityLines(
     const end = bytes.indexOf(LINE_FEED, from)
     yield { from, to: bytes[end - 1] === COMMA ? end - 1 : end }
     from = end + 1
+  }
+}
+
+/** The entities of a document; a line that is none is left out. */
+export function* checkpointEntities(document: CheckpointDocument): Generator<Entity> {
+  for (const { from, to } of entityLines(document)) {
+    const entity = parseCheckpointEntity(document.bytes.toString('utf8', from, to))
+    if (entity !== undefined) yield entity
   }
 }
 

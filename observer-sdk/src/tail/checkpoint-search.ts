@@ -1,12 +1,17 @@
-/** Which checkpoint is the verified one: table C of the recovery page, candidates newest first. */
-import type { Buffer } from 'node:buffer'
-import { type CheckpointRef, decodeLine, parseCheckpointRef, type ReadRecord } from '@kim/manifest'
+/** The one search for a verified checkpoint: table C of the recovery page. */
+import {
+  type CheckpointRef,
+  type LineFrame,
+  parseCheckpointRef,
+  type ReadRecord,
+  type RestartListener,
+  recordOf,
+  type SegmentLine,
+} from '@kim/manifest'
 import type { CheckpointEntry, StoreListing } from '../store/listing.js'
 import { type CheckpointDocument, readCheckpoint, vouches } from './checkpoint-document.js'
-import type { FrameMatcher } from './frame.js'
 import type { History } from './history.js'
-import type { JudgedLine } from './line-judge.js'
-import type { ScanVisitor, SegmentScanner } from './segment-scan.js'
+import type { SegmentScanner } from './segment-scan.js'
 
 /** The outcome of a search. */
 export interface CheckpointSearch {
@@ -21,94 +26,100 @@ interface FoundRef {
   readonly seq: number
 }
 
-/**
- * Looks for the refs of a candidate from the newest segment down to the one that holds its head: a ref stands
- * after what the checkpoint covers. Yields between segments.
- */
+/** Looks for the newest verified checkpoint; those with a refused head count as rejected. Yields between segments. */
 export function* searchCheckpoint(
   history: History,
   scanner: SegmentScanner,
   projectId: string | undefined,
   refused: ReadonlySet<number>,
 ): Generator<void, CheckpointSearch> {
-  const refs = new RefCollector()
-  let next = history.segments.length - 1
+  const verifier = new CheckpointVerifier(history, scanner, projectId)
   let rejected = 0
-  for (const candidate of candidates(history.listing)) {
-    const document = refused.has(candidate.headSeq) ? undefined : readCheckpoint(history.eventsDir, candidate)
-    if (document !== undefined) {
-      const lowest = history.holding(candidate.headSeq) ?? 0
-      let vouched = isVouched(document, refs.found, projectId)
-      for (; !vouched && next >= 0; next--) {
-        const { number } = history.segments[next] as { number: number }
-        if (number < lowest) break
-        history.read(number, content => scanner.scan(content, refs))
-        vouched = isVouched(document, refs.end(), projectId)
-        yield
-      }
-      if (vouched) return { document, rejected }
-    }
+  for (const candidate of newestFirst(history.listing)) {
+    const document = refused.has(candidate.headSeq) ? undefined : yield* verifier.verify(candidate)
+    if (document !== undefined) return { document, rejected }
     rejected += 1
   }
   return { document: undefined, rejected }
 }
 
 /** Live ones first, then the archived ones, each from the newest down. */
-function candidates({ checkpoints, shadowed }: StoreListing): CheckpointEntry[] {
+function newestFirst({ checkpoints, shadowed }: StoreListing): CheckpointEntry[] {
   const live = checkpoints.filter(({ place }) => place === 'live')
   const archived = checkpoints.filter(({ place }) => place === 'archive')
   return [live, [...archived, ...shadowed]].flatMap(each => each.sort((a, b) => b.headSeq - a.headSeq))
 }
 
-function isVouched(
-  document: CheckpointDocument,
-  refs: readonly FoundRef[],
-  projectId: string | undefined,
-): boolean {
-  return refs.some(({ ref, seq }) => seq > document.header.head_seq && vouches(ref, document, projectId))
+/** Verifies one candidate after the other: a ref in the journal must vouch for it. Reads each segment once. */
+export class CheckpointVerifier {
+  readonly #history: History
+  readonly #scanner: SegmentScanner
+  readonly #projectId: string | undefined
+  readonly #refs = new Map<number, readonly FoundRef[]>()
+
+  constructor(history: History, scanner: SegmentScanner, projectId: string | undefined) {
+    this.#history = history
+    this.#scanner = scanner
+    this.#projectId = projectId
+  }
+
+  /** The document of a candidate, if a ref vouches for it. Yields between segments. */
+  *verify(candidate: CheckpointEntry): Generator<void, CheckpointDocument | undefined> {
+    const document = readCheckpoint(this.#history.eventsDir, candidate)
+    if (document === undefined) return undefined
+    const { head_seq } = document.header
+    for (const number of this.#segmentsFor(head_seq)) {
+      const isRead = this.#refs.has(number)
+      const refs = this.#refsIn(number)
+      if (refs.some(({ ref, seq }) => seq > head_seq && vouches(ref, document, this.#projectId)))
+        return document
+      if (!isRead) yield
+    }
+    return undefined
+  }
+
+  /**
+   * A ref comes after what its checkpoint covers, most often soon. The segment that holds the head is looked into last:
+   * a checkpoint most often ends with a whole segment.
+   */
+  #segmentsFor(headSeq: number): number[] {
+    const home = this.#history.holding(headSeq) ?? 0
+    const numbers = this.#history.segments.map(({ number }) => number)
+    return [...numbers.filter(number => number > home), ...numbers.filter(number => number === home)]
+  }
+
+  #refsIn(number: number): readonly FoundRef[] {
+    const known = this.#refs.get(number)
+    if (known !== undefined) return known
+    const refs = new RefCollector()
+    this.#history.read(number, content => this.#scanner.scan(content, refs))
+    this.#refs.set(number, refs.found)
+    return refs.found
+  }
 }
 
-/** Collects what `checkpoint_ref` records say. */
-class RefCollector implements ScanVisitor {
-  readonly found: FoundRef[] = []
-  #inSegment: FoundRef[] = []
+/** Collects what the `checkpoint_ref` records of a segment say. */
+class RefCollector implements RestartListener {
+  found: FoundRef[] = []
 
-  /** The refs of the segment that was just told. */
-  end(): readonly FoundRef[] {
-    const found = this.#inSegment
-    this.found.push(...found)
-    this.#inSegment = []
-    return found
-  }
-
-  framed(window: Buffer, from: number, to: number, _offset: number, frame: FrameMatcher): void {
+  framed(frame: LineFrame): void {
     // Every verb of the ref's length is rare enough to be parsed.
     if (frame.actionEnd - frame.actionStart !== 'checkpoint_ref'.length) return
-    const decoded = decodeLine(window.subarray(from, to))
-    if (decoded.kind === 'record') this.#take(decoded.record)
+    const record = recordOf(frame.line)
+    if (record !== undefined) this.#take(record)
   }
 
-  released({ record }: JudgedLine): void {
+  released({ record }: SegmentLine): void {
     this.#take(record)
   }
 
-  dropped(): void {}
-
-  repeated(): void {}
-
-  odd(): void {}
-
-  window(): boolean {
-    return false
-  }
-
   restart(): void {
-    this.#inSegment = []
+    this.found = []
   }
 
   #take({ action, payload, seq }: ReadRecord): void {
     if (action !== 'checkpoint_ref') return
     const ref = parseCheckpointRef(payload)
-    if (ref !== undefined) this.#inSegment.push({ ref, seq })
+    if (ref !== undefined) this.found.push({ ref, seq })
   }
 }

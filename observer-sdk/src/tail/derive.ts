@@ -1,26 +1,26 @@
-/** A cold start: what the journal holds now, found by reading its segments backwards. */
-import type { AnomalyKind, Head, ReadRecord } from '@kim/manifest'
-import { registryCapability } from '@kim/manifest'
-import type { Base, Flaw } from './base.js'
-import type { CheckpointDocument } from './checkpoint-document.js'
+/** A cold start: what the journal holds now, folded forward from the newest verified checkpoint, most lines unparsed. */
+import type { AnomalyKind, Fold, Head, ReadRecord } from '@kim/manifest'
+import { EntityLineMatcher, registryCapability } from '@kim/manifest'
+import { type CheckpointDocument, entityLines } from './checkpoint-document.js'
 import { type CheckpointSearch, searchCheckpoint } from './checkpoint-search.js'
 import { ColdScan } from './cold-scan.js'
 import type { History } from './history.js'
+import { loadLines, type Scanned } from './load-lines.js'
 import { ORIGIN, type Position } from './position.js'
 import { statedProjectId } from './project-id.js'
-import { type ScanEnd, SegmentScanner } from './segment-scan.js'
+import { SegmentScanner } from './segment-scan.js'
+import { type Flaw, type Image, StoredLine } from './stored-image.js'
 
 /** The journal at one place. */
 export interface Snapshot {
-  readonly base: Base
+  /** The entities, to be folded on. */
+  readonly fold: Fold<Image>
   /** The highest seq among the valid records and its writer; 0 and null if there is none. */
   readonly head: Head
-  /** The highest seq that continuity goes on from. */
-  readonly highest: number
   /** Head of the newest verified checkpoint; 0 if there is none. */
   readonly checkpointSeq: number
   readonly registryAuthoritative: boolean
-  /** True if history before the first available record is gone and no checkpoint covers it. */
+  /** True if history before the first available record is missing and no checkpoint covers it. */
   readonly historyGone: boolean
   /** Whether old lines are being rewritten: what was derived of them may be out of date once that ended. */
   readonly redactionPending: boolean
@@ -28,7 +28,7 @@ export interface Snapshot {
   readonly projectId: string | undefined
   /** Anomalies of the part that was read. */
   readonly counts: ReadonlyMap<AnomalyKind, number>
-  /** How many files are there that could not be read. */
+  /** How many files could not be read. */
   readonly unreadable: number
   /** Whether the end of the journal is there and cannot be read. */
   readonly isEndHidden: boolean
@@ -49,12 +49,26 @@ export interface DeriveLimits {
   readonly until?: Position | undefined
 }
 
+/** Why an attempt has to be made again. */
+type Outcome =
+  | 'whole'
+  /** A segment is not what it seemed unparsed. */
+  | 'doubted'
+  /** The checkpoint holds a line that is no entity. */
+  | 'refused'
+  /** The line that ends the checkpoint is there more than once. */
+  | 'repeated'
+  /** A file that was read is missing now. */
+  | 'vanished'
+
+/** Attempts that each doubt one more segment; after them every line of the journal is parsed. */
+const DOUBTS_MAX = 4
+
 /** Derives a snapshot; yields between segments, so that a host can breathe. */
 export function* derive(
   history: History,
   { flaws = [], until }: DeriveLimits = {},
 ): Generator<void, Snapshot> {
-  // Where one line was not what it seemed, any other may not be either: finding them one by one would take a pass each.
   const doubted = new Set<number>()
   const refused = new Set<number>()
   for (const flaw of flaws) {
@@ -63,94 +77,146 @@ export function* derive(
   }
   const scanner = new SegmentScanner()
   const projectId = statedProjectId(history)
-  for (let mayShorten = true; ; ) {
+  let mayShorten = true
+  let tailFrom: Position | undefined
+  for (let doubts = 0; ; ) {
     const search: CheckpointSearch = yield* searchCheckpoint(history, scanner, projectId, refused)
-    const attempt = new Attempt(history, scanner, search, doubted, until, mayShorten)
+    const attempt = new Attempt(history, scanner, search, { doubted, until, mayShorten, tailFrom })
     const outcome = yield* attempt.run()
-    if (outcome === 'refused') refused.add(attempt.checkpointSeq)
-    else if (outcome === 'ambiguous') mayShorten = false
-    else if (outcome === 'flawed') for (const segment of attempt.scan.flawed) doubted.add(segment)
-    else return attempt.snapshot(projectId)
+    switch (outcome) {
+      case 'whole':
+        return attempt.snapshot(projectId)
+      case 'refused':
+        refused.add(attempt.checkpointSeq)
+        break
+      case 'doubted':
+        doubts += 1
+        doubted.add(attempt.segment)
+        if (doubts > DOUBTS_MAX) for (const { number } of history.segments) doubted.add(number)
+        break
+      case 'repeated':
+        // Where all history is there the checkpoint is not needed. Otherwise its tail begins at the last such line.
+        if (attempt.isWhole) mayShorten = false
+        else tailFrom = yield* attempt.lastHead()
+        break
+      case 'vanished':
+        break
+    }
   }
 }
 
-/** One way through the segments, with no line of a doubted one taken unread. */
+/** What one attempt knows from those before it. */
+interface Known {
+  readonly doubted: ReadonlySet<number>
+  readonly until: Position | undefined
+  readonly mayShorten: boolean
+  /** Where the line that ends the checkpoint begins, if it is there more than once. */
+  readonly tailFrom: Position | undefined
+}
+
+/** One way through the segments, with no line of a doubted one taken unparsed. */
 class Attempt {
-  readonly scan: ColdScan = new ColdScan()
+  /** The segment that was read last. */
+  segment = 0
   readonly #history: History
   readonly #scanner: SegmentScanner
   readonly #search: CheckpointSearch
+  readonly #known: Known
   readonly #base: CheckpointDocument | undefined
-  readonly #doubted: ReadonlySet<number>
-  readonly #until: Position | undefined
+  readonly #scan: ColdScan
   readonly #gone: boolean
   readonly #peaks = new Map<number, number>()
+  readonly #identities = new Map<number, string>()
+  #last = 0
   #end: Position
 
-  constructor(
-    history: History,
-    scanner: SegmentScanner,
-    search: CheckpointSearch,
-    doubted: ReadonlySet<number>,
-    until: Position | undefined,
-    mayShorten: boolean,
-  ) {
-    this.#doubted = doubted
+  constructor(history: History, scanner: SegmentScanner, search: CheckpointSearch, known: Known) {
     this.#history = history
     this.#scanner = scanner
     this.#search = search
-    this.#until = until
+    this.#known = known
     const first = firstToMatter(history, search.document)
     const covered = search.document !== undefined && search.document.header.head_seq >= first - 1
     this.#gone = first > 1 && !covered
-    this.#base = covered && (mayShorten || !this.#isWhole()) ? search.document : undefined
-    this.#end = until ?? ORIGIN
+    this.#base = covered && (known.mayShorten || !this.isWhole) ? search.document : undefined
+    this.#scan = new ColdScan(this.#base)
+    this.#end = known.until ?? ORIGIN
   }
 
   get checkpointSeq(): number {
     return this.#search.document?.header.head_seq ?? 0
   }
 
-  *run(): Generator<void, 'whole' | 'flawed' | 'refused' | 'ambiguous'> {
-    const header = this.#base?.header
-    const boundary = header === undefined ? undefined : this.#history.holding(header.head_seq)
-    const after = header === undefined ? undefined : { seq: header.head_seq, writer: header.head_writer }
-    for (const { number } of this.#history.segments.toReversed()) {
-      if (boundary !== undefined && number < boundary) break
-      if (this.#until !== undefined && number > this.#until.segment) continue
-      this.scan.begin(number, after, boundary === undefined || number > boundary)
-      this.#read(number)
-      const isFirst = this.scan.end()
-      if (this.scan.flawed.size > 0) return 'flawed'
-      if (isFirst && number !== boundary) {
-        // The head's seq and writer stand again above it. Without need of the checkpoint, all lines decide.
-        if (this.#isWhole()) return 'ambiguous'
-        break
-      }
+  /** True if all history is there, so that a checkpoint only shortens the way. */
+  get isWhole(): boolean {
+    return (this.#history.first() ?? 1) === 1
+  }
+
+  *run(): Generator<void, Outcome> {
+    const { until, tailFrom } = this.#known
+    if (this.#base !== undefined && !this.#adopt(this.#base)) return 'refused'
+    const boundary =
+      this.#base && (tailFrom?.segment ?? this.#history.holding(this.#base.header.head_seq) ?? 0)
+    for (const { number } of this.#history.segments) {
+      if (boundary !== undefined && number < boundary) continue
+      if (until !== undefined && number > until.segment) break
+      this.segment = number
+      this.#scan.begin(number, number === boundary, tailFrom?.offset)
+      if (!this.#read(number) || this.#scan.isFlawed) return 'doubted'
+      if (this.#scan.isHeadRepeated) return 'repeated'
       yield
     }
-    if (this.#base !== undefined && !this.scan.claims.adopt(this.#base)) return 'refused'
-    return 'whole'
+    const { fold } = this.#scan
+    return (yield* loadLines(fold.entities, this.#history, this.#scanned)) ? 'whole' : 'vanished'
+  }
+
+  get #scanned(): Scanned {
+    return { identities: this.#identities, last: this.#last, inMemory: this.#scanner.inMemory }
+  }
+
+  /** Where the last line begins that the checkpoint ends with. */
+  *lastHead(): Generator<void, Position | undefined> {
+    const header = this.#base?.header
+    for (const { number } of this.#history.segments.toReversed()) {
+      if (header === undefined) break
+      let found: number | undefined
+      const end = (offset: number, seq: number, writer: string | undefined): void => {
+        if (seq !== header.head_seq) return
+        if (header.head_writer === null || writer === header.head_writer) found = offset
+      }
+      this.#history.read(number, content =>
+        this.#scanner.scanWhole(content, {
+          valid({ record: { seq, writer }, offset }) {
+            end(offset, seq, writer)
+            return true
+          },
+        }),
+      )
+      if (found !== undefined) return { segment: number, offset: found, peak: 0 }
+      yield
+    }
+    return undefined
   }
 
   snapshot(projectId: string | undefined): Snapshot {
-    const { scan } = this
+    const scan = this.#scan
     const header = this.#base?.header
-    if (this.#search.rejected > 0) scan.counts.set('checkpoint_rejected', this.#search.rejected)
+    const { counts, fold } = scan
+    if (this.#search.rejected > 0) counts.set('checkpoint_rejected', this.#search.rejected)
     const misnamed = this.#history.listing.misnamed.length
-    if (misnamed > 0) scan.counts.set('segment_misnamed', misnamed)
-    const before = header?.head_seq ?? (this.#gone ? (this.#history.first() ?? 1) - 1 : 0)
+    if (misnamed > 0) counts.set('segment_misnamed', misnamed)
+    if (this.#gone) fold.see((this.#history.first() ?? 1) - 1)
+    fold.beginLive()
     return {
-      base: scan.claims.finish(),
+      fold,
       head: scan.head ?? { seq: header?.head_seq ?? 0, writer: header?.head_writer ?? null },
-      highest: Math.max(before, scan.highest),
       checkpointSeq: this.checkpointSeq,
       registryAuthoritative:
-        scan.registryAuthoritative || header?.capabilities.includes(registryCapability) === true,
+        fold.registryAuthoritative || header?.capabilities.includes(registryCapability) === true,
       historyGone: this.#gone,
-      redactionPending: scan.redactionPending === true,
+      redactionPending: scan.redactionPending,
       projectId,
-      counts: scan.counts,
+      counts,
       unreadable: this.#history.unreadable,
       isEndHidden: this.#history.isEndHidden,
       failures: this.#history.listing.failures.length,
@@ -160,29 +226,39 @@ class Attempt {
     }
   }
 
-  /** True if all history is there, so that a checkpoint only shortens the way. */
-  #isWhole(): boolean {
-    return (this.#history.first() ?? 1) === 1
+  /** Takes the state of a checkpoint; false if a line of it is no entity. */
+  #adopt(document: CheckpointDocument): boolean {
+    const { entities } = this.#scan.fold
+    const matcher = new EntityLineMatcher()
+    const { bytes, header } = document
+    for (const { from, to } of entityLines(document)) {
+      if (!matcher.match(bytes, from, to)) return false
+      const image = new StoredLine().useEntity(header.head_seq, bytes, from, to)
+      entities.put(entities.takeKey(matcher), image, matcher.revision < 0 ? undefined : matcher.revision)
+    }
+    return true
   }
 
-  #read(number: number): void {
+  /** False if the segment is not what it seemed unparsed. */
+  #read(number: number): boolean {
     const { newest } = this.#history
-    const until = number === this.#until?.segment ? this.#until.offset : undefined
-    const end = this.#history.read(number, content =>
-      this.#doubted.has(number)
-        ? this.#scanner.scanWhole(content, this.scan, until)
-        : this.#scanner.scan(content, this.scan, until),
-    )
-    if (end !== undefined) this.#peaks.set(number, end.peak)
-    if (number === newest && this.#until === undefined) this.#end = placeOf(number, end)
+    const { until, doubted } = this.#known
+    const reader = this.#history.read(number, content => {
+      const to = number === until?.segment ? until.offset : content.bytes
+      this.#identities.set(number, content.identity)
+      this.#last = number
+      return doubted.has(number)
+        ? this.#scanner.scanWhole(content, this.#scan, to)
+        : this.#scanner.scanLazily(content, this.#scan, to)
+    })
+    if (reader?.isUnordered === true) return false
+    if (reader !== undefined) this.#peaks.set(number, reader.peak)
+    if (number === newest && until === undefined)
+      this.#end = { segment: number, offset: reader?.resumeAt ?? 0, peak: reader?.peak ?? 0 }
     // Only the newest segment's transactions can still be completed.
-    else if (number !== newest) for (const line of end?.pending ?? []) this.scan.dropped(line)
+    else if (number !== newest) reader?.finish()
+    return true
   }
-}
-
-function placeOf(segment: number, end: ScanEnd | undefined): Position {
-  if (end === undefined) return { segment, offset: 0, peak: 0 }
-  return { segment, offset: end.pending[0]?.offset ?? end.offset, peak: end.peak }
 }
 
 /**

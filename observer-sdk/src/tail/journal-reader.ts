@@ -1,11 +1,15 @@
 import { Buffer } from 'node:buffer'
-import { type AnomalyKind, decodeLine, type Head, type ReadRecord } from '@kim/manifest'
+import {
+  type AnomalyKind,
+  type Head,
+  isPeakBefore,
+  type ReadRecord,
+  type SegmentLine,
+  SegmentReader,
+} from '@kim/manifest'
 import type { FileContent } from '../store/file-content.js'
-import { segmentLines } from '../store/segment-lines.js'
 import { openSegment } from '../store/store-files.js'
 import type { JournalDirectory } from './directory.js'
-import { LineDecoder } from './line-decoder.js'
-import { type JudgedLine, LineJudge, type Verdict } from './line-judge.js'
 import { isSamePlace, type Position } from './position.js'
 import { shareBatch, sharedBatch } from './shared-batches.js'
 import type { Batch, Entry, RecordReader } from './source.js'
@@ -15,8 +19,6 @@ const CHUNK_BYTES = 256 * 1024
 
 /** How much more than was asked for is read to come to the end of a transaction, about as much as a commit holds. */
 const RUN_BYTES = 1024 * 1024
-
-const LINE_FEED = 0x0a
 
 /** Read into by one reader at a time, which is done with it before another one begins. */
 let window = Buffer.alloc(0)
@@ -61,8 +63,9 @@ export class JournalReader implements RecordReader {
   #sought: Position | undefined
   /** The next byte to read; before it, behind the last line, stands at most one that is not terminated. */
   #at: number
-  #lines: LineDecoder
-  #judge: LineJudge
+  #lines: SegmentReader
+  /** What the lines that are read now are gathered in. */
+  #found: Gathering = new Gathering()
   /** A compressed segment while it is read: it can only be inflated whole. */
   #inflated: { readonly segment: number; readonly bytes: Buffer } | undefined
 
@@ -83,8 +86,7 @@ export class JournalReader implements RecordReader {
     this.#keep = keep
     this.#position = position
     this.#at = position.offset
-    this.#lines = new LineDecoder(position.offset)
-    this.#judge = this.#newJudge(position)
+    this.#lines = this.#linesFrom(position)
     this.#copy = directory.copies.get(position.segment)
   }
 
@@ -109,8 +111,7 @@ export class JournalReader implements RecordReader {
   #goTo(position: Position): void {
     this.#position = position
     this.#at = position.offset
-    this.#lines = new LineDecoder(position.offset)
-    this.#judge = this.#newJudge(position)
+    this.#lines = this.#linesFrom(position)
   }
 
   read(bytesMax: number): Batch {
@@ -128,7 +129,7 @@ export class JournalReader implements RecordReader {
     for (let left = bytesMax; ; ) {
       // A part of a transaction is nothing that could be shared: every observer would read it for itself. What came
       // before one can be, and whoever waits for it is not kept waiting for one transaction after another.
-      if (left <= 0 && !(found.entries.length === 0 && this.#judge.isOpen && left > -RUN_BYTES)) {
+      if (left <= 0 && !(found.entries.length === 0 && this.#lines.open.length > 0 && left > -RUN_BYTES)) {
         found.more = true
         break
       }
@@ -140,7 +141,8 @@ export class JournalReader implements RecordReader {
       // The end that was reached is that of the moment the file was opened, which was after `next` was looked for.
       if (!this.#atEnd) continue
       if (next === undefined) break
-      this.#report(this.#judge.interrupt(), found)
+      this.#found = found
+      this.#lines.finish()
       const isMissing = next > this.#position.peak + 1
       this.seek({ segment: next, offset: 0, peak: 0 })
       this.#arrive()
@@ -231,7 +233,7 @@ export class JournalReader implements RecordReader {
    */
   #goesOnIn(content: FileContent): boolean {
     if (content.failure !== undefined || content.identity === this.#copy) return true
-    if (!isPlaceIn(content, this.#position)) return false
+    if (!isPeakBefore(content, this.#position.offset, this.#position.peak)) return false
     this.#copy = content.identity
     // What is held of a line or a transaction that was not complete may have other bytes here.
     this.#goTo(this.#position)
@@ -253,69 +255,51 @@ export class JournalReader implements RecordReader {
 
   #take(chunk: Buffer, found: Gathering): void {
     this.#at += chunk.length
-    const lines = this.#lines
-    for (lines.use(chunk); lines.next(); ) this.#line(lines, found)
+    this.#found = found
+    this.#lines.push(chunk)
     const { segment } = this.#position
-    this.#position = { segment, offset: this.#judge.pending[0]?.offset ?? lines.end, peak: this.#judge.peak }
+    this.#position = { segment, offset: this.#lines.resumeAt, peak: this.#lines.peak }
   }
 
-  #line(line: LineDecoder, found: Gathering): void {
-    const { decoded, offset } = line
-    if (decoded.kind === 'blank') return
-    if (decoded.kind === 'record') {
-      const { record, defects } = decoded
-      if (record.tx === undefined && this.#judge.passes(record.seq)) {
-        this.#keep?.(record, line.bytes)
-        this.#release(record, defects, offset, found)
-        return
-      }
+  #linesFrom({ segment, offset, peak }: Position): SegmentReader {
+    const listener = {
+      released: (line: SegmentLine) => this.#release(line),
+      dropped: (lines: readonly SegmentLine[]) => this.#drop(lines),
+      repeated: () => this.#found.count('duplicate_line'),
+      malformed: () => this.#found.count('malformed'),
+      future: (seq: number | undefined) => {
+        this.#found.count('future')
+        if (seq !== undefined) this.#found.sit(seq)
+      },
     }
-    this.#report(this.#judge.judge(decoded, offset, line.bytes), found)
-    if (decoded.kind === 'record') return
-    found.count(decoded.kind)
-    if (decoded.kind === 'future' && decoded.seq !== undefined) found.sit(decoded.seq)
+    return new SegmentReader(listener, { offset, peak, earlier: () => this.#bytesOf(segment) })
   }
 
-  #report({ released, dropped, repeated }: Verdict, found: Gathering): void {
-    for (const { record, defects } of dropped) {
-      for (const kind of defects) found.count(kind)
-      found.pass(record)
-      found.sit(record.seq)
-      found.count('tx_incomplete')
-    }
-    for (const { record, defects, offset, bytes } of released) {
-      this.#keep?.(record, bytes)
-      this.#release(record, defects, offset, found)
-    }
-    if (repeated > 0) found.count('duplicate_line', repeated)
-  }
-
-  #release(record: ReadRecord, defects: readonly AnomalyKind[], offset: number, found: Gathering): void {
+  #release(line: SegmentLine): void {
+    const { record, defects, offset } = line
+    const found = this.#found
+    this.#keep?.(record, line.bytes)
     found.pass(record)
     for (const kind of defects) found.count(kind)
     found.entries.push({ record, segment: this.#position.segment, offset })
   }
 
-  #newJudge({ segment, peak }: Position): LineJudge {
-    return new LineJudge(peak, until => this.#earlierLines(segment, until))
+  #drop(lines: readonly SegmentLine[]): void {
+    const found = this.#found
+    for (const { record, defects } of lines) {
+      for (const kind of defects) found.count(kind)
+      found.pass(record)
+      found.sit(record.seq)
+      found.count('tx_incomplete')
+    }
   }
 
-  /** The records before `until` that applied, read again: only a seq that does not ascend asks for them. */
-  *#earlierLines(segment: number, until: number): Generator<JudgedLine> {
+  /** A segment from its start, read again: only a seq that does not ascend asks for it. */
+  *#bytesOf(segment: number): Generator<Buffer> {
     const opened = openSegment(this.#directory.path, segment)
     if (!opened.ok) return
-    const judge = new LineJudge(0, () => [])
-    judge.remember([])
     try {
-      for (const line of segmentLines(opened.value)) {
-        if (line.offset >= until) return
-        if (line.kind === 'too_long') {
-          judge.interrupt()
-          continue
-        }
-        const decoded = decodeLine(line.bytes, line.atFileStart)
-        if (decoded.kind !== 'blank') yield* judge.judge(decoded, line.offset, line.bytes).released
-      }
+      yield* opened.value.chunks()
     } finally {
       opened.value.close()
     }
@@ -327,17 +311,4 @@ function readChunk(content: FileContent, position: number, length: number): Buff
   if (content.candidate.gzip) return content.read(position, length)
   if (length > window.length) window = Buffer.allocUnsafeSlow(length)
   return window.subarray(0, content.readInto(window, 0, length, position))
-}
-
-/** Whether the highest seq before a place is what it is to be; the last one is lower where lines repeat earlier ones. */
-function isPlaceIn(content: FileContent, { offset, peak }: Position): boolean {
-  const before = content.read(0, offset)
-  for (let end = offset; end > 0; ) {
-    if (before[end - 1] !== LINE_FEED) return false
-    const from = end < 2 ? 0 : before.lastIndexOf(LINE_FEED, end - 2) + 1
-    const decoded = decodeLine(before.subarray(from, end - 1), from === 0)
-    if (decoded.kind === 'record' && decoded.record.seq >= peak) return decoded.record.seq === peak
-    end = from
-  }
-  return peak === 0
 }

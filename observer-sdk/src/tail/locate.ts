@@ -1,12 +1,15 @@
 /** Where a cursor's hand-over begins, and what is missing before it: table U of the recovery page. */
-import type { Buffer } from 'node:buffer'
-import { decodeLine, type ReadRecord } from '@kim/manifest'
+import {
+  type LineFrame,
+  type ReadRecord,
+  type RestartListener,
+  recordOf,
+  type SegmentLine,
+} from '@kim/manifest'
 import type { Snapshot } from './derive.js'
-import type { FrameMatcher } from './frame.js'
 import type { History } from './history.js'
-import type { JudgedLine } from './line-judge.js'
 import { ORIGIN, type Position } from './position.js'
-import { type ScanVisitor, SegmentScanner } from './segment-scan.js'
+import { SegmentScanner } from './segment-scan.js'
 import type { CursorLike } from './source.js'
 
 /** Records that a consumer was to be handed and that are gone, or whose place in the journal is lost. */
@@ -194,7 +197,7 @@ interface Query {
 const PRODUCER_STARTED: Query = { action: 'journal_note', kind: 'producer_started' }
 
 /** Finds one record of a segment. */
-class RecordFinder implements ScanVisitor {
+class RecordFinder implements RestartListener {
   found: Found | undefined
   readonly #segment: number
   readonly #first: boolean
@@ -209,19 +212,18 @@ class RecordFinder implements ScanVisitor {
     this.#query = query
   }
 
-  framed(window: Buffer, from: number, to: number, offset: number, frame: FrameMatcher): void {
-    if (this.#mayBe(offset, frame.seq) && this.#isFramed(window, frame)) {
-      const bytes = window.subarray(from, to)
-      const decoded = decodeLine(bytes)
-      if (decoded.kind === 'record') {
+  framed(frame: LineFrame, offset: number): void {
+    if (this.#mayBe(offset, frame.seq) && this.#isFramed(frame)) {
+      const record = recordOf(frame.line)
+      if (record !== undefined) {
         this.#run = { segment: this.#segment, offset, peak: this.#peak }
-        this.#offer({ ...decoded, offset, bytes })
+        this.#offer({ record, offset, length: frame.to - frame.from })
       }
     }
     this.#peak = Math.max(this.#peak, frame.seq)
   }
 
-  released(line: JudgedLine): void {
+  released(line: SegmentLine): void {
     const { offset, record } = line
     const isInner = typeof record.tx === 'object' && record.tx.i > 1
     if (!isInner) this.#run = { segment: this.#segment, offset, peak: this.#peak }
@@ -229,16 +231,8 @@ class RecordFinder implements ScanVisitor {
     this.#peak = Math.max(this.#peak, record.seq)
   }
 
-  dropped({ record }: JudgedLine): void {
-    this.#peak = Math.max(this.#peak, record.seq)
-  }
-
-  repeated(): void {}
-
-  odd(): void {}
-
-  window(): boolean {
-    return false
+  dropped(lines: readonly SegmentLine[]): void {
+    for (const { record } of lines) this.#peak = Math.max(this.#peak, record.seq)
   }
 
   restart(): void {
@@ -253,19 +247,18 @@ class RecordFinder implements ScanVisitor {
   }
 
   /** Spares the parsing of lines whose frame says no. */
-  #isFramed(window: Buffer, frame: FrameMatcher): boolean {
+  #isFramed(frame: LineFrame): boolean {
     const { writer, action } = this.#query
-    if (writer !== undefined && window.toString('utf8', frame.writerStart, frame.writerEnd) !== writer)
-      return false
-    return action === undefined || window.toString('utf8', frame.actionStart, frame.actionEnd) === action
+    if (writer !== undefined && frame.text(frame.writerStart, frame.writerEnd) !== writer) return false
+    return action === undefined || frame.text(frame.actionStart, frame.actionEnd) === action
   }
 
-  #offer({ record, offset, bytes }: JudgedLine): void {
+  #offer({ record, offset, length }: Pick<SegmentLine, 'record' | 'offset' | 'length'>): void {
     const { writer, action, kind } = this.#query
     if (writer !== undefined && record.writer !== writer) return
     if (action !== undefined && record.action !== action) return
     if (kind !== undefined && record.payload?.['kind'] !== kind) return
-    const end = offset + bytes.length + 1
+    const end = offset + length + 1
     const after = { segment: this.#segment, offset: end, peak: Math.max(this.#peak, record.seq) }
     this.found = {
       record,

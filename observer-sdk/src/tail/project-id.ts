@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto'
 import { realpathSync } from 'node:fs'
-import { decodeLine, type FramedLine, LineFramer, type ReadRecord } from '@kim/manifest'
+import { type ReadRecord, SegmentReader } from '@kim/manifest'
 import type { FileContent } from '../store/file-content.js'
 import type { History } from './history.js'
-import { LineJudge } from './line-judge.js'
 
 /** The id that the journal states: in the first valid record of a live segment, if that is a note that has one. */
 export function statedProjectId(history: History): string | undefined {
@@ -33,25 +32,16 @@ export function directoryProjectId(eventsDir: string): string {
 const FIRST_BYTES = 4 * 1024
 
 function firstRecord(content: FileContent): ReadRecord | undefined {
-  const judge = new LineJudge(0, () => [])
-  const framer = new LineFramer()
+  let first: ReadRecord | undefined
+  const reader = new SegmentReader({
+    released: ({ record }) => {
+      first ??= record
+      reader.stop()
+    },
+  })
   for (let at = 0, length = FIRST_BYTES; ; length *= 8) {
     const chunk = content.read(at, length)
-    if (chunk.length === 0) return undefined
+    if (chunk.length === 0 || !reader.push(chunk)) return first
     at += chunk.length
-    for (const line of framer.push(chunk)) {
-      const released = judgeLine(judge, line)
-      if (released !== undefined) return released
-    }
   }
-}
-
-function judgeLine(judge: LineJudge, line: FramedLine): ReadRecord | undefined {
-  if (line.kind === 'too_long') {
-    judge.interrupt()
-    return undefined
-  }
-  const decoded = decodeLine(line.bytes, line.atFileStart)
-  if (decoded.kind === 'blank') return undefined
-  return judge.judge(decoded, line.offset, line.bytes).released[0]?.record
 }

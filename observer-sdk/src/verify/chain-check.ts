@@ -50,10 +50,14 @@ export class ChainCheck {
     else if (isFirst && this.#number > 1)
       this.#log.report('seal_missing', entry, `${entry.segment} begins without a seal`)
     if (isFirst && this.#number === 1 && kind !== 'genesis') {
-      this.#log.report('schema', entry, 'a store that does not begin with its genesis note')
+      this.#log.report('schema', entry, 'the store does not begin with its genesis note')
     }
     if (isFirst && entry.seq < this.#number) {
-      this.#log.report('chain_broken', entry, `${entry.segment} begins with seq ${entry.seq}, below its name`)
+      this.#log.report(
+        'chain_broken',
+        entry,
+        `${entry.segment} begins with seq ${entry.seq}, below the number in its name`,
+      )
     }
   }
 
@@ -89,8 +93,7 @@ export class ChainCheck {
     const payload = notePayload(entry.record)
     const { segment } = payload
     const digest = digestIn(payload)
-    if (!isFirst)
-      this.#log.report('chain_broken', entry, 'a seal that is not the first record of its segment')
+    if (!isFirst) this.#log.report('chain_broken', entry, 'the seal is not the first record of its segment')
     if (typeof segment !== 'string' || digest === undefined) return
     const before = this.#before
     if (before?.name === segment) {
@@ -106,7 +109,7 @@ export class ChainCheck {
     this.#log.report(
       'chain_broken',
       entry,
-      `seals ${segment}, but ${before?.name ?? 'nothing'} stands before`,
+      `seals ${segment}, but the segment before it is ${before?.name ?? 'missing'}`,
     )
   }
 

@@ -13,10 +13,10 @@ import type { ChainCheck } from './chain-check.js'
 import { CheckpointComparison, type StaleContent } from './checkpoint-compare.js'
 import type { CheckpointFile } from './checkpoint-file.js'
 import type { ContinuityCheck } from './continuity-check.js'
-import type { EntityTable } from './entity-table.js'
 import type { RecordEntry } from './entry.js'
 import { isSameDigest } from './file-digest.js'
 import type { FindingLog, Place } from './findings.js'
+import type { HashedState } from './hashed-state.js'
 import type { Pace } from './pace.js'
 import type { ProjectIdentity } from './project-identity.js'
 import type { RedactionCheck } from './redaction-check.js'
@@ -41,7 +41,7 @@ interface Judged {
 export interface CheckpointContext {
   readonly eventsDir: string
   readonly log: FindingLog
-  readonly table: EntityTable
+  readonly state: HashedState
   readonly baseline: Baseline
   readonly continuity: ContinuityCheck
   readonly chain: ChainCheck
@@ -172,7 +172,7 @@ export class CheckpointCheck {
         `${name} covers up to seq ${headSeq}, the journal ends at ${head}`,
       )
     } else if (isOwn && continuity.has(headSeq) && !this.#judged.has(headSeq)) {
-      log.report('checkpoint_mismatch', place, `${name}: no record has its head`)
+      log.report('checkpoint_mismatch', place, `${name}: no record has the seq of its head`)
     } else log.report('checkpoint_orphan', place, `${name} has no ref`)
   }
 
@@ -184,7 +184,7 @@ export class CheckpointCheck {
     const judged = this.#judged.get(file.headSeq)
     if (judged === 'unknowable') return
     if (judged === undefined) {
-      if (continuity.has(file.headSeq)) differ('no record has its head')
+      if (continuity.has(file.headSeq)) differ('no record has the seq of its head')
       return
     }
     for (const detail of judged.mismatches) differ(detail)
@@ -234,7 +234,6 @@ export class CheckpointCheck {
     if (ref.file !== checkpointName(ref.head_seq) || redactions.newest > ref.seq) return
     const opened = openCheckpoint(eventsDir, ref.head_seq)
     if (opened.ok) opened.value.close()
-    else if (opened.reason === 'absent')
-      log.report('checkpoint_absent', ref.place, `${ref.file} is not there`)
+    else if (opened.reason === 'absent') log.report('checkpoint_absent', ref.place, `${ref.file} is missing`)
   }
 }

@@ -1,16 +1,16 @@
 import {
   type CheckpointHeader,
+  type CheckpointLine,
+  CheckpointReader,
   checkpointKey,
   compareUtf8,
   type Entity,
-  endsCheckpointHeader,
+  entityKey,
   forgetsRevision,
-  LineFramer,
-  parseCheckpointEntity,
 } from '@kim/manifest'
 import { openCheckpoint } from '../store/store-files.js'
 import type { ContinuityCheck } from './continuity-check.js'
-import { type EntityTable, Image } from './entity-table.js'
+import { HashedImage, type HashedState } from './hashed-state.js'
 import type { Pace } from './pace.js'
 
 /** An entity whose content the journal no longer has, while the checkpoint still does. */
@@ -22,9 +22,9 @@ export interface StaleContent {
 /** What a comparison needs to know of the journal up to the checkpoint's head. */
 export interface CoveredHistory {
   readonly eventsDir: string
-  readonly table: EntityTable
+  readonly state: HashedState
   readonly continuity: ContinuityCheck
-  /** Seq up to which the table is complete already. */
+  /** Seq up to which the state is complete already. */
   readonly since: number
   /** Called for every entity that is taken over because its record is not available. */
   readonly onAdopted: (entity: Entity) => void
@@ -42,7 +42,7 @@ export class CheckpointComparison {
   readonly #isComplete: boolean
   readonly #stale: StaleContent[] = []
   readonly #details: string[] = []
-  readonly #met = new Set<Image>()
+  readonly #met = new Set<HashedImage>()
   #mismatchCount = 0
   #lastKey: string | undefined
 
@@ -67,19 +67,14 @@ export class CheckpointComparison {
     return this.#stale
   }
 
-  /** Reads the checkpoint once and leaves in the table the state at its head. */
+  /** Reads the checkpoint once and leaves the state as it is at its head. */
   async run(pace: Pace): Promise<void> {
     const opened = openCheckpoint(this.#history.eventsDir, this.#header.head_seq)
     if (!opened.ok) return
-    const framer = new LineFramer()
-    let isHeader = true
+    const reader = new CheckpointReader(line => this.#line(line))
     try {
       for (const chunk of opened.value.chunks()) {
-        for (const line of framer.push(chunk)) {
-          if (line.kind !== 'line') continue
-          if (isHeader) isHeader = !endsCheckpointHeader(textOf(line.bytes))
-          else if (line.bytes.length > 2) this.#line(line.bytes)
-        }
+        reader.push(chunk)
         pace.advance(chunk.length)
         await pace.turn(chunk.length)
       }
@@ -90,10 +85,9 @@ export class CheckpointComparison {
     this.#revisions()
   }
 
-  #line(bytes: Uint8Array): void {
-    const text = textOf(bytes)
-    const entity = parseCheckpointEntity(text)
-    if (entity === undefined) this.#differ(`no entity: ${text.slice(0, 80)}`)
+  #line(line: CheckpointLine): void {
+    const entity = line.entity()
+    if (entity === undefined) this.#differ(`no entity: ${line.text.slice(0, 80)}`)
     else {
       this.#order(entity)
       this.#entity(entity)
@@ -109,20 +103,20 @@ export class CheckpointComparison {
 
   #entity(entity: Entity): void {
     const { item_type: type, item_id: id } = entity
-    const image = this.#history.table.get(type, id)
-    if (image !== undefined && this.#met.has(image)) this.#differ(`${type} ${id} stands twice`)
+    const image = this.#history.state.get(type, id)
+    if (image !== undefined && this.#met.has(image)) this.#differ(`${type} ${id} occurs twice`)
     else if (image?.seq === entity.seq) this.#image(entity, image)
     else if (this.#history.continuity.has(entity.seq)) {
-      const known = image === undefined ? 'is not live' : `stands at seq ${image.seq}`
+      const known = image === undefined ? 'is not live' : `is at seq ${image.seq}`
       this.#differ(`${type} ${id} of seq ${entity.seq} ${known} in the journal`)
       if (image !== undefined) this.#met.add(image)
     } else this.#adopt(entity)
   }
 
-  #image(entity: Entity, image: Image): void {
+  #image(entity: Entity, image: HashedImage): void {
     const { item_type, item_id } = entity
     this.#met.add(image)
-    const stated = new Image(entity, 0)
+    const stated = new HashedImage(entity, 0)
     const isSameState =
       stated.rev === image.rev &&
       stated.agent === image.agent &&
@@ -130,45 +124,42 @@ export class CheckpointComparison {
       stated.ref?.bytes === image.ref?.bytes
     if (isSameState && stated.hash === image.hash) return
     if (image.redacted && !stated.redacted) this.#stale.push({ item_type, item_id })
-    else this.#differ(`${item_type} ${item_id} of seq ${entity.seq} has another image in the journal`)
+    else this.#differ(`${item_type} ${item_id} of seq ${entity.seq} has other content in the journal`)
   }
 
   #adopt(entity: Entity): void {
-    const image = new Image(entity, 0)
-    this.#history.table.put(entity.item_type, entity.item_id, image)
-    this.#met.add(image)
+    this.#met.add(this.#history.state.adopt(entity))
     this.#history.onAdopted(entity)
   }
 
   /** Live entities that the checkpoint does not have: deleted where records are missing, or wrongly left out. */
   #unmet(): void {
-    if (this.#met.size === this.#history.table.size) return
-    for (const { item_type, item_id, image } of [...this.#history.table.entities()]) {
+    if (this.#met.size === this.#history.state.size) return
+    for (const { item_type, item_id, image } of [...this.#history.state.entities()]) {
       if (this.#met.has(image)) continue
       if (this.#history.continuity.knowsBetween(image.seq, this.#header.head_seq + 1)) {
         this.#differ(`${item_type} ${item_id} of seq ${image.seq} is not in it`)
-      } else this.#history.table.drop(item_type, item_id)
+      } else this.#history.state.drop(item_type, item_id)
     }
   }
 
   #revisions(): void {
-    const { table } = this.#history
+    const { state } = this.#history
     const seq = this.#header.head_seq
     const stated = new Set<string>()
     for (const [item_type, item_id, entity_rev] of this.#header.revisions) {
-      stated.add(JSON.stringify([item_type, item_id]))
-      const grave = table.grave(item_type, item_id)
-      if (grave?.rev === entity_rev) continue
+      stated.add(entityKey(item_type, item_id))
+      const removal = state.removal(item_type, item_id)
+      if (removal?.rev === entity_rev) continue
       if (this.#isComplete)
-        this.#differ(`revision ${entity_rev} of ${item_type} ${item_id}, ${grave?.rev} in the journal`)
-      else if (table.get(item_type, item_id) === undefined)
-        table.remove(item_type, item_id, { seq, rev: entity_rev })
+        this.#differ(`revision ${entity_rev} of ${item_type} ${item_id}, ${removal?.rev} in the journal`)
+      else if (state.get(item_type, item_id) === undefined)
+        state.adoptRemoval({ item_type, item_id, seq, rev: entity_rev })
     }
     if (!this.#isComplete) return
-    for (const { item_type, item_id, grave } of table.gone()) {
-      if (grave.rev === undefined || forgetsRevision(item_type)) continue
-      if (!stated.has(JSON.stringify([item_type, item_id])))
-        this.#differ(`no revision of ${item_type} ${item_id}`)
+    for (const { item_type, item_id, rev } of state.removals()) {
+      if (rev === undefined || forgetsRevision(item_type)) continue
+      if (!stated.has(entityKey(item_type, item_id))) this.#differ(`no revision of ${item_type} ${item_id}`)
     }
   }
 
@@ -176,8 +167,4 @@ export class CheckpointComparison {
     this.#mismatchCount += 1
     if (this.#details.length < detailsMax) this.#details.push(detail)
   }
-}
-
-function textOf(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')
 }

@@ -1,5 +1,5 @@
-import { isSeq, type ReadRecord, type SeqRange } from '@kim/manifest'
-import type { LinePlace, RecordEntry } from './entry.js'
+import { type ReadRecord, repairedBy, type SeqRange } from '@kim/manifest'
+import type { RecordEntry } from './entry.js'
 import type { FindingLog, Place } from './findings.js'
 import { SeqSet } from './seq-set.js'
 
@@ -9,20 +9,22 @@ interface Hole {
   readonly place: Place
 }
 
+/** Holes kept to be explained by a later repair; beyond them a journal is simply full of holes. */
+const AWAITING_MAX = 100_000
+
 /** Seq continuity: every number once, ascending, and whatever is missing explained by a `seq_repair`. */
 export class ContinuityCheck {
   readonly #log: FindingLog
   readonly #known = new SeqSet()
   readonly #repaired = new SeqSet()
-  readonly #holes: Hole[] = []
-  #after: number
+  readonly #awaiting: Hole[] = []
+  #holes = 0
   #highest: number
   #head = 0
 
-  /** `after` is the number before the first that available history should hold. */
+  /** `after` is the number before the first that is expected. */
   constructor(log: FindingLog, after: number) {
     this.#log = log
-    this.#after = after
     this.#highest = after
   }
 
@@ -31,7 +33,17 @@ export class ContinuityCheck {
     return this.#head
   }
 
-  /** Whether a valid record with this seq stands before. */
+  /** The highest seq of any line, or what it began after. */
+  get highest(): number {
+    return this.#highest
+  }
+
+  /** How many holes there were so far, explained later or not. */
+  get holes(): number {
+    return this.#holes
+  }
+
+  /** Whether a valid record with this seq comes before. */
   has(seq: number): boolean {
     return this.#known.has(seq)
   }
@@ -46,48 +58,50 @@ export class ContinuityCheck {
     const { seq } = entry
     if (seq > this.#highest) this.#advance(seq, entry)
     else if (this.#known.has(seq))
-      this.#log.report('duplicate_seq', entry, `seq ${seq} stands in an earlier record`)
+      this.#log.report('duplicate_seq', entry, `seq ${seq} is already in an earlier record`)
     else this.#log.report('seq_regressed', entry, `seq ${seq} after ${this.#highest}`)
     this.#known.add(seq)
     this.#head = Math.max(this.#head, seq)
-    const repaired = repairedBy(entry.record)
+    this.explain(entry.record)
+  }
+
+  /** A record that may explain a hole and is not judged itself. */
+  explain(record: ReadRecord): void {
+    const repaired = repairedBy(record)
     if (repaired !== undefined) this.#repaired.addRange(repaired)
   }
 
   /** A line of a later version. */
-  future(seq: number, place: LinePlace): void {
+  future(seq: number, place: Place): void {
     if (seq > this.#highest) this.#advance(seq, place)
   }
 
-  /** Judges the holes: a repair may stand anywhere after them. */
-  end(): void {
-    for (const { range, place } of this.#holes) {
+  /** Numbers that no line before this place holds. */
+  hole(range: SeqRange, { segment, offset, seq }: Place): void {
+    if (range.from > range.to) return
+    const place = { segment, offset, seq }
+    this.#holes += 1
+    if (this.#awaiting.length < AWAITING_MAX) this.#awaiting.push({ range, place })
+    else this.#log.report('seq_hole', place, `seq ${text(range)} missing`)
+  }
+
+  /** Judges the holes, whose repairs may come anywhere after them; returns the numbers that none explains. */
+  end(): SeqRange[] {
+    const missing: SeqRange[] = []
+    for (const { range, place } of this.#awaiting) {
       const open = this.#repaired.missingIn(range)
+      for (const each of open) missing.push(each)
       if (open.length === 0)
         this.#log.report('hole_repaired', place, `seq ${text(range)}: a repair explains it`)
       else this.#log.report('seq_hole', place, `seq ${open.map(text).join(', ')} missing`)
     }
-    if (this.#after > 0)
-      this.#log.report('history_starts_at', { seq: this.#after + 1 }, startText(this.#after))
+    return missing
   }
 
-  #advance(seq: number, place: LinePlace): void {
-    const { segment, offset } = place
-    if (seq > this.#highest + 1) {
-      this.#holes.push({ range: { from: this.#highest + 1, to: seq - 1 }, place: { segment, offset, seq } })
-    }
+  #advance(seq: number, place: Place): void {
+    this.hole({ from: this.#highest + 1, to: seq - 1 }, place)
     this.#highest = seq
   }
-}
-
-function repairedBy({ action, payload }: ReadRecord): SeqRange | undefined {
-  if (action !== 'seq_repair' || payload === undefined) return undefined
-  const { from, to } = payload
-  return isSeq(from) && isSeq(to) && from <= to ? { from, to } : undefined
-}
-
-function startText(after: number): string {
-  return `what stood up to seq ${after} is not available`
 }
 
 function text({ from, to }: SeqRange): string {

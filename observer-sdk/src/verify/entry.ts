@@ -14,8 +14,6 @@ export interface RecordEntry extends LinePlace {
   readonly seq: number
   readonly record: ReadRecord
   readonly effect: Effect
-  /** Tells its line from others with its seq. */
-  readonly mark: number
 }
 
 /** A terminated line that is no record of any version. */

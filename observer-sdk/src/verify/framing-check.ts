@@ -1,4 +1,4 @@
-import { isCount, type JsonObject, type PendingBytes, sha256Hex } from '@kim/manifest'
+import { isCount, type JsonObject, sha256Hex, type UnterminatedLine } from '@kim/manifest'
 import type { LinePlace, MalformedEntry } from './entry.js'
 import type { FindingLog } from './findings.js'
 
@@ -57,7 +57,7 @@ export class FramingCheck {
   }
 
   /** What stands after the last `\n` of a segment. */
-  tail(segment: string, isNewest: boolean, pending: PendingBytes): void {
+  tail(segment: string, isNewest: boolean, pending: UnterminatedLine): void {
     if (pending.length === 0) return
     const place = { segment, offset: pending.offset }
     const detail = `${pending.length} bytes without an end`

@@ -5,11 +5,10 @@ import type { BlobCheck } from './blob-check.js'
 import type { ChainCheck } from './chain-check.js'
 import type { CheckpointCheck } from './checkpoint-check.js'
 import type { ContinuityCheck } from './continuity-check.js'
-import { DuplicateLines } from './duplicate-lines.js'
-import type { EntityTable } from './entity-table.js'
 import type { LinePlace, MalformedEntry, RecordEntry } from './entry.js'
 import type { FindingLog } from './findings.js'
 import type { FramingCheck } from './framing-check.js'
+import type { HashedState } from './hashed-state.js'
 import { noteKindOf, notePayload } from './note.js'
 import type { Pace } from './pace.js'
 import type { ProjectIdentity } from './project-identity.js'
@@ -17,12 +16,12 @@ import type { RedactionCheck } from './redaction-check.js'
 import type { RevisionCheck } from './revision-check.js'
 import type { SchemaCheck } from './schema-check.js'
 import type { TxCheck } from './tx-check.js'
-import type { JournalSink, SegmentEnd } from './walk.js'
+import type { JournalSink, RecordFate, SegmentEnd } from './walk.js'
 
 /** The checks that one walk feeds. */
 export interface Checks {
   readonly log: FindingLog
-  readonly table: EntityTable
+  readonly state: HashedState
   readonly project: ProjectIdentity
   readonly framing: FramingCheck
   readonly schema: SchemaCheck
@@ -41,7 +40,6 @@ export class JournalJudge implements JournalSink {
   readonly #pace: Pace
   readonly #newest: number
   readonly #isNativeFromOutside: boolean
-  readonly #repeats = new DuplicateLines()
   #segments = 0
   #bytes = 0
   #lines = 0
@@ -84,7 +82,6 @@ export class JournalJudge implements JournalSink {
 
   beginSegment(segment: SegmentEntry): void {
     this.#checks.chain.beginSegment(segment.number)
-    this.#repeats.beginSegment()
     this.#firstSeq = undefined
     this.#lastSeq = undefined
   }
@@ -96,14 +93,14 @@ export class JournalJudge implements JournalSink {
     if (this.isNative) this.#checks.schema.record(record, effect, bytes, place)
   }
 
-  record(entry: RecordEntry, applies: boolean): void {
+  record(entry: RecordEntry, fate: RecordFate): void {
     const { continuity, chain, checkpoints } = this.#checks
     this.#firstSeq ??= entry.seq
     this.#lastSeq = entry.seq
     continuity.record(entry)
     chain.record(entry)
-    if (applies && !this.#repeats.isRepeated(entry.seq, entry.mark)) this.#apply(entry)
-    checkpoints.record(entry, applies)
+    if (fate === 'applied') this.#apply(entry)
+    checkpoints.record(entry, fate !== 'dropped')
   }
 
   dropped(entries: readonly RecordEntry[]): void {
@@ -118,7 +115,7 @@ export class JournalJudge implements JournalSink {
   future(seq: number | undefined, place: LinePlace): void {
     this.#lines += 1
     this.#checks.framing.future(place)
-    if (seq !== undefined) this.#checks.continuity.future(seq, place)
+    if (seq !== undefined) this.#checks.continuity.future(seq, { ...place, seq })
   }
 
   pause(): Promise<void> | undefined {
@@ -152,15 +149,13 @@ export class JournalJudge implements JournalSink {
   }
 
   #apply(entry: RecordEntry): void {
-    const { table, revisions, blobs } = this.#checks
-    const { record, effect, seq } = entry
+    const { state, revisions, blobs } = this.#checks
+    const { record, effect } = entry
     const { item_type: type, item_id: id } = record
     if (record.payload_ref !== undefined) blobs.ref(record.payload_ref, place(entry))
     if (effect === 'meta') this.#note(entry)
-    if (id === undefined || (effect !== 'upsert' && effect !== 'remove')) return
-    revisions.record(entry, type, id)
-    if (effect === 'upsert') table.upsert(type, id, record, entry.length)
-    else table.remove(type, id, { seq, rev: record.entity_rev ?? table.get(type, id)?.rev })
+    if (id !== undefined && (effect === 'upsert' || effect === 'remove')) revisions.record(entry, type, id)
+    state.apply(entry)
   }
 
   #note(entry: RecordEntry): void {

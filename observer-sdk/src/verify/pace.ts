@@ -1,4 +1,4 @@
-import { setImmediate } from 'node:timers/promises'
+import { nextTurn } from '@kim/manifest'
 
 /** How far a pass has come. */
 export interface Progress {
@@ -47,8 +47,7 @@ export class Pace {
     this.#sinceTurn += bytes
     if (this.#sinceTurn < sliceBytes) return
     this.#sinceTurn = 0
-    await setImmediate()
-    this.#options.signal?.throwIfAborted()
+    await nextTurn(this.#options.signal)
     this.#report()
   }
 

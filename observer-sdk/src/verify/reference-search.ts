@@ -1,4 +1,4 @@
-import { decodeLine, LineFramer, parseCheckpointRef } from '@kim/manifest'
+import { parseCheckpointRef, type ReadRecord, SegmentReader } from '@kim/manifest'
 import type { SegmentEntry } from '../store/listing.js'
 import { openSegment } from '../store/store-files.js'
 import type { CheckpointFile } from './checkpoint-file.js'
@@ -17,15 +17,20 @@ export async function isReferenced(
 ): Promise<boolean> {
   // A segment that is followed by one numbered at or below the head holds nothing above the head.
   const from = segments.findLastIndex(segment => segment.number <= file.headSeq)
+  let isFound = false
   for (const segment of segments.slice(Math.max(0, from))) {
     const opened = openSegment(eventsDir, segment.number)
     if (!opened.ok) continue
-    const framer = new LineFramer()
+    const reader = new SegmentReader({
+      valid({ record }) {
+        isFound = refersTo(record, file)
+        return !isFound
+      },
+    })
     try {
       for await (const chunk of opened.value.stream()) {
-        for (const line of framer.push(chunk)) {
-          if (line.kind === 'line' && refersTo(line.bytes, line.atFileStart, file)) return true
-        }
+        reader.push(chunk)
+        if (isFound) return true
         await pace.turn(chunk.length)
       }
     } finally {
@@ -35,10 +40,8 @@ export async function isReferenced(
   return false
 }
 
-function refersTo(bytes: Uint8Array, atFileStart: boolean, file: CheckpointFile): boolean {
-  const decoded = decodeLine(bytes, atFileStart)
-  if (decoded.kind !== 'record' || decoded.record.action !== 'checkpoint_ref') return false
-  const ref = parseCheckpointRef(decoded.record.payload)
-  if (ref === undefined || decoded.record.seq <= file.headSeq || ref.file !== file.name) return false
+function refersTo({ action, payload, seq }: ReadRecord, file: CheckpointFile): boolean {
+  const ref = action === 'checkpoint_ref' ? parseCheckpointRef(payload) : undefined
+  if (ref === undefined || seq <= file.headSeq || ref.file !== file.name) return false
   return isSameDigest(ref, file) && ref.entities === file.header?.entity_count
 }

@@ -32,7 +32,7 @@ export class SchemaCheck {
 function metaFault(record: ReadRecord, effect: Effect): string | undefined {
   const kind = noteKindOf(record, effect)
   if (kind === undefined) {
-    if (record.item_type === 'journal') return 'item_type journal on a record that is no note'
+    if (record.item_type === 'journal') return 'item_type journal on a record that is not a note'
     return effect !== 'activity' && record.entity_rev === 0 ? 'a change with revision 0' : undefined
   }
   if (kind === 'federation_apply') return undefined
@@ -56,9 +56,7 @@ function lineFault({ raw, seq }: ReadRecord, bytes: Uint8Array): string | undefi
   try {
     // What the encoder would not have written, it has not written.
     const line = Buffer.from(encodeRecord(asWritten(raw))).subarray(0, -1)
-    return Buffer.compare(line, bytes) === 0
-      ? undefined
-      : 'a line that is not encoded as our writer encodes it'
+    return Buffer.compare(line, bytes) === 0 ? undefined : 'a line that is not encoded in the canonical form'
   } catch (error) {
     if (error instanceof KimError) return error.message
     throw error

@@ -7,7 +7,7 @@ import { openCheckpoint } from '../store/store-files.js'
 import type { LinePlace, RecordEntry } from './entry.js'
 import { Pace, type PassOptions } from './pace.js'
 import { segmentBytes } from './stored-bytes.js'
-import { type JournalSink, type SegmentEnd, walkJournal } from './walk.js'
+import { type JournalSink, type RecordFate, type SegmentEnd, walkJournal } from './walk.js'
 
 /** Records counted by one of their properties. */
 export type Counts = Readonly<Record<string, number>>
@@ -114,9 +114,9 @@ class RecordCounter implements JournalSink {
       this.#largest = { seq: record.seq, segment, bytes: bytes.length }
   }
 
-  record({ record, seq, effect }: RecordEntry, applies: boolean): void {
+  record({ record, seq, effect }: RecordEntry, fate: RecordFate): void {
     this.#records += 1
-    if (!applies) this.#withoutEffect += 1
+    if (fate === 'dropped') this.#withoutEffect += 1
     this.#firstSeq ??= seq
     this.#headSeq = Math.max(this.#headSeq, seq)
     this.#types.count(record.item_type)

@@ -7,9 +7,9 @@ import { ChainCheck } from './chain-check.js'
 import { CheckpointCheck } from './checkpoint-check.js'
 import { type CheckpointFile, surveyCheckpoint } from './checkpoint-file.js'
 import { ContinuityCheck } from './continuity-check.js'
-import { EntityTable } from './entity-table.js'
 import { exitOf, FindingLog } from './findings.js'
 import { FramingCheck } from './framing-check.js'
+import { HashedState } from './hashed-state.js'
 import { type Checks, JournalJudge } from './journal-judge.js'
 import { namesProject, readMeta } from './meta-file.js'
 import { Pace, type PassOptions } from './pace.js'
@@ -59,8 +59,10 @@ export async function verifyJournal(options: PassOptions): Promise<Verdict> {
   if (after > 0 && start !== undefined) await checks.checkpoints.compare(start, pace)
   await walkJournal(eventsDir, listing.segments, judge, pace)
 
-  const { framing, continuity, runs, chain, checkpoints, blobs, table, project } = checks
+  const { framing, continuity, runs, chain, checkpoints, blobs, state, project } = checks
   for (const check of [framing, continuity, runs, chain, checkpoints]) check.end()
+  if (after > 0)
+    log.report('history_starts_at', { seq: after + 1 }, `records up to seq ${after} are not available`)
   await blobs.end(eventsDir, pace)
   reportLoss(meta, project.id, continuity.head, log)
 
@@ -68,9 +70,9 @@ export async function verifyJournal(options: PassOptions): Promise<Verdict> {
   if (isForeign) {
     log.drop('seal_missing')
     log.drop('schema')
-    log.report('foreign', {}, 'nothing names a project: our writer did not write this journal')
+    log.report('foreign', {}, 'no record names a project: another writer made this journal')
   }
-  const digest = await digestOf(table, pace)
+  const digest = await digestOf(state, pace)
   const findings = log.close(isForeign)
   pace.finish()
   return {
@@ -102,16 +104,16 @@ function reportLoss(
   log.report(
     'meta_ahead',
     { seq: lost.from },
-    `meta.json tells of seq ${lost.to}, the journal ends at ${head}`,
+    `meta.json names seq ${lost.to}, but the journal ends at ${head}`,
   )
 }
 
-async function digestOf(table: EntityTable, pace: Pace): Promise<string> {
-  for (const { image } of table.entities()) {
+async function digestOf(state: HashedState, pace: Pace): Promise<string> {
+  for (const { image } of state.entities()) {
     void image.hash
     await pace.turn(hashCost)
   }
-  return projectionDigest(table.digestEntities())
+  return projectionDigest(state.digestEntities())
 }
 
 function reportListing({ misnamed, failures }: StoreListing, log: FindingLog): void {
@@ -143,16 +145,16 @@ function createChecks(
   pace: Pace,
 ): Checks {
   const baseline: Baseline = { seq: 0 }
-  const table = new EntityTable()
+  const state = new HashedState()
   const project = new ProjectIdentity(log)
   const continuity = new ContinuityCheck(log, after)
   const redactions = new RedactionCheck(log)
   const chain = new ChainCheck(log, redactions, continuity)
   const blobs = new BlobCheck(log)
-  const context = { eventsDir, log, table, baseline, continuity, chain, redactions, project, blobs }
+  const context = { eventsDir, log, state, baseline, continuity, chain, redactions, project, blobs }
   return {
     log,
-    table,
+    state,
     project,
     continuity,
     redactions,
@@ -160,7 +162,7 @@ function createChecks(
     blobs,
     framing: new FramingCheck(log),
     schema: new SchemaCheck(log),
-    revisions: new RevisionCheck(log, table, continuity, baseline),
+    revisions: new RevisionCheck(log, state, continuity, baseline),
     runs: new TxCheck(log),
     checkpoints: new CheckpointCheck(
       { ...context, isReferenced: file => isReferenced(eventsDir, listing.segments, file, pace) },

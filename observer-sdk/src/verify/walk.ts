@@ -1,41 +1,40 @@
-import { createHash } from 'node:crypto'
+import { createHash, type Hash } from 'node:crypto'
 import {
-  decodeLine,
   type Effect,
-  effectOf,
-  type FramedLine,
-  LineFramer,
-  type PendingBytes,
+  type MalformedLine,
   type ReadRecord,
-  TxTracker,
+  type SegmentLine,
+  SegmentReader,
+  type UnterminatedLine,
 } from '@kim/manifest'
-import type { FileContent } from '../store/file-content.js'
 import type { SegmentEntry } from '../store/listing.js'
 import type { Failure } from '../store/outcome.js'
-import { openSegment } from '../store/store-files.js'
-import { lineMark } from './duplicate-lines.js'
 import type { LinePlace, MalformedEntry, RecordEntry } from './entry.js'
 import type { FileDigest } from './file-digest.js'
 import type { Pace } from './pace.js'
+import { type SegmentWalker, walkSegments } from './walk-segments.js'
 
 /** How reading a segment ended. */
 export interface SegmentEnd extends FileDigest {
-  /** What stands after the last `\n`. */
-  readonly pending: PendingBytes
+  /** What follows the last `\n`. */
+  readonly pending: UnterminatedLine
   /** Records of a run that the newest segment ends inside. */
   readonly openRun: readonly RecordEntry[]
   /** Why it could not be read to its end, if it could not. */
   readonly failure: Failure | undefined
 }
 
-/** What a walk tells, in file order. */
+/** What becomes of a valid record: it has its effect, it repeats a line, or its run can no longer become complete. */
+export type RecordFate = 'applied' | 'repeated' | 'dropped'
+
+/** What a walk reports, in file order. */
 export interface JournalSink {
   beginSegment(segment: SegmentEntry): void
-  /** A line that holds a valid record, as it stands. */
+  /** A line that holds a valid record, before its fate is decided. */
   line(record: ReadRecord, effect: Effect, bytes: Uint8Array, place: LinePlace): void
-  /** A valid record once its fate is decided; `applies` is false where its run can no longer become complete. */
-  record(entry: RecordEntry, applies: boolean): void
-  /** Consecutive records that never have an effect; each was told as a record before. */
+  /** A valid record once its fate is decided. */
+  record(entry: RecordEntry, fate: RecordFate): void
+  /** Consecutive records that never have an effect; each was reported as a record before. */
   dropped(entries: readonly RecordEntry[]): void
   malformed(entry: MalformedEntry): void
   future(seq: number | undefined, place: LinePlace): void
@@ -53,119 +52,74 @@ export async function walkJournal(
   sink: JournalSink,
   pace: Pace,
 ): Promise<void> {
-  const newest = segments.at(-1)
-  for (const segment of segments) {
-    const opened = openSegment(eventsDir, segment.number)
-    if (!opened.ok) {
-      sink.unreadable(segment, opened)
-      continue
-    }
-    const { passedOver } = opened.value
-    // What is no regular file was told with the listing.
-    if (passedOver !== undefined && segment.place === 'live') sink.unreadable(segment, passedOver)
-    try {
-      const damage = await damageOf(opened.value, pace)
-      if (damage === undefined) await walkSegment(segment, opened.value, segment === newest, sink, pace)
-      else sink.unreadable(segment, damage)
-    } finally {
-      opened.value.close()
-    }
-  }
+  await walkSegments(eventsDir, { segments }, new JournalWalk(sink, segments.at(-1)), pace)
 }
 
-/** A compressed segment that cannot be unpacked to its end counts as gone: none of its lines may be told. */
-async function damageOf(content: FileContent, pace: Pace): Promise<Failure | undefined> {
-  if (!content.candidate.gzip) return undefined
-  for await (const chunk of content.stream()) await pace.turn(chunk.length)
-  return content.failure
+/** A line's record with its place and effect. */
+export function entryOf(segment: string, { record, effect, offset, length }: SegmentLine): RecordEntry {
+  return { segment, offset, length, seq: record.seq, record, effect }
 }
 
-async function walkSegment(
-  segment: SegmentEntry,
-  content: FileContent,
-  isNewest: boolean,
-  sink: JournalSink,
-  pace: Pace,
-): Promise<void> {
-  const lines = new SegmentLines(segment.name, sink)
-  const framer = new LineFramer()
-  const hash = createHash('sha256')
-  let bytes = 0
-  sink.beginSegment(segment)
-  for await (const chunk of content.stream()) {
-    hash.update(chunk)
-    bytes += chunk.length
-    for (const line of framer.push(chunk)) {
-      lines.line(line)
-      const pause = sink.pause()
-      if (pause !== undefined) await pause
-    }
-    if (!content.candidate.gzip) pace.advance(chunk.length)
-    await pace.turn(chunk.length)
-  }
-  if (content.candidate.gzip) pace.advance(content.storedBytes)
-  const openRun = lines.end(isNewest)
-  const { failure } = content
-  sink.endSegment(segment, { bytes, sha256: hash.digest('hex'), pending: framer.pending, openRun, failure })
-}
-
-/** Decodes the lines of one segment and decides the fate of its runs. */
-class SegmentLines {
-  readonly #segment: string
+/** Reports the lines of each segment with its digest. */
+class JournalWalk implements SegmentWalker {
   readonly #sink: JournalSink
-  readonly #runs = new TxTracker<RecordEntry>()
+  readonly #newest: SegmentEntry | undefined
+  #reader = new SegmentReader({})
+  #hash: Hash = createHash('sha256')
+  #bytes = 0
 
-  constructor(segment: string, sink: JournalSink) {
-    this.#segment = segment
+  constructor(sink: JournalSink, newest: SegmentEntry | undefined) {
     this.#sink = sink
+    this.#newest = newest
   }
 
-  line(line: FramedLine): void {
-    if (line.kind === 'too_long') {
-      const { offset, length } = line
-      this.#drop(this.#runs.interrupt())
-      this.#sink.malformed({ segment: this.#segment, offset, length, reason: 'too_long', bytes: undefined })
-      return
-    }
-    const { bytes, offset, atFileStart } = line
-    const decoded = decodeLine(bytes, atFileStart)
-    if (decoded.kind === 'blank') return
-    const segment = this.#segment
-    const { length } = bytes
-    const place = { segment, offset, length }
-    if (decoded.kind === 'record') {
-      const { record } = decoded
-      const effect = effectOf(record)
-      this.#sink.line(record, effect, bytes, place)
-      const { seq } = record
-      this.#record({ segment, offset, length, seq, record, effect, mark: lineMark(bytes) })
-      return
-    }
-    this.#drop(this.#runs.interrupt())
-    if (decoded.kind === 'future') this.#sink.future(decoded.seq, place)
-    else this.#sink.malformed({ ...place, reason: decoded.reason, bytes })
+  beginSegment(entry: SegmentEntry): SegmentReader {
+    const { name: segment } = entry
+    const sink = this.#sink
+    this.#hash = createHash('sha256')
+    this.#bytes = 0
+    sink.beginSegment(entry)
+    this.#reader = new SegmentReader({
+      valid(line) {
+        const { offset, length, record, effect, bytes } = line
+        sink.line(record, effect, bytes, { segment, offset, length })
+        return true
+      },
+      released: line => sink.record(entryOf(segment, line), 'applied'),
+      repeated: line => sink.record(entryOf(segment, line), 'repeated'),
+      dropped(lines) {
+        const entries = lines.map(line => entryOf(segment, line))
+        for (const each of entries) sink.record(each, 'dropped')
+        sink.dropped(entries)
+      },
+      malformed: (line: MalformedLine) => sink.malformed({ segment, ...line }),
+      future: (seq, { offset, length }) => sink.future(seq, { segment, offset, length }),
+    })
+    return this.#reader
   }
 
-  /** The segment ends; returns what may still become complete. */
-  end(isNewest: boolean): readonly RecordEntry[] {
-    if (isNewest) return this.#runs.pending
-    this.#drop(this.#runs.interrupt())
-    return []
+  chunk(bytes: Uint8Array): void {
+    this.#hash.update(bytes)
+    this.#bytes += bytes.length
   }
 
-  #record(entry: RecordEntry): void {
-    if (entry.record.tx === undefined && !this.#runs.isOpen) {
-      this.#sink.record(entry, true)
-      return
-    }
-    const { dropped, released } = this.#runs.record(entry.record, entry)
-    this.#drop(dropped)
-    for (const each of released) this.#sink.record(each, true)
+  pause(): Promise<void> | undefined {
+    return this.#sink.pause()
   }
 
-  #drop(entries: readonly RecordEntry[]): void {
-    if (entries.length === 0) return
-    for (const entry of entries) this.#sink.record(entry, false)
-    this.#sink.dropped(entries)
+  endSegment(segment: SegmentEntry, failure: Failure | undefined): void {
+    const reader = this.#reader
+    if (segment !== this.#newest) reader.finish()
+    this.#sink.endSegment(segment, {
+      bytes: this.#bytes,
+      sha256: this.#hash.digest('hex'),
+      pending: reader.unterminated,
+      openRun: reader.open.map(line => entryOf(segment.name, line)),
+      failure,
+    })
+  }
+
+  unreadable(segment: SegmentEntry, failure: Failure): void {
+    this.#sink.unreadable(segment, failure)
   }
 }

@@ -43,6 +43,17 @@ t.test('consumer file - CL-24 is private, whole, and comes back as it was', t =>
   t.end()
 })
 
+t.test('consumer file - the draft of a process that died is no obstacle, and none is left', t => {
+  const env = { XDG_STATE_HOME: t.testdir() }
+  const path = consumerPath(env, 'session')
+  mkdirSync(consumersDirectory(env), { recursive: true })
+  writeFileSync(`${path}.${process.pid}.tmp`, 'half')
+  writeConsumer(path, place)
+  t.same(readConsumer(path), place)
+  t.same(readdirSync(consumersDirectory(env)), [basename(path)])
+  t.end()
+})
+
 t.test('consumer file - where no directory can be made that is said at once', t => {
   const root = t.testdir({ file: '' })
   const nowhere = [join(root, 'file', 'x', 'y.json')]
@@ -69,7 +80,7 @@ t.test('consumer file - what is no cursor is refused, never taken for none', t =
       {
         code: 'cursor_invalid',
         exitCode: 2,
-        hint: `remove it to begin anew: kim-tail cursors rm ${basename(path, '.json')}`,
+        hint: `the file was left as it is; to start over: kim-tail cursors rm ${basename(path, '.json')}`,
       },
       text,
     )

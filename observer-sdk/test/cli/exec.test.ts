@@ -121,7 +121,7 @@ t.test(
     const event = monitorEvent(message(7, { agent: 'x'.repeat(300_000) }), look)
     const foreign = event === undefined ? {} : execEnvironment(event, {})
     t.ok(bytesOf(foreign) <= 128_000)
-    t.notOk('KIJITOMON_PERSONA' in foreign, 'half a name is nobody')
+    t.notOk('KIJITOMON_PERSONA' in foreign, 'half a name is no persona')
     t.notOk('KIJITOMON_EVENT_ID' in foreign)
     t.equal(foreign['KIJITOMON_NONCE'], event?.nonce)
     t.end()
@@ -134,7 +134,7 @@ t.test('exec - KS-74 what no system takes is refused, and never for what an even
   t.match(await runExec('true', { ...env, X: long }, never), { kind: 'refused', why: /E2BIG|EINVAL/ })
   const told = { ...env, KIJITOMON_EVENT_ID: 'river:new:7', KIJITOMON_CONTENT: long }
   const command = 'test "$KIJITOMON_EVENT_ID$KIJITOMON_CONTENT" = river:new:7'
-  t.same(await runExec(command, told, never), { kind: 'acknowledged' }, 'it is told which one it is')
+  t.same(await runExec(command, told, never), { kind: 'acknowledged' }, 'it gets the id of the event')
 })
 
 t.test('exec - exit status is the acknowledgement', async t => {
@@ -222,7 +222,7 @@ t.test(
   },
 )
 
-t.test('exec - a process without descriptors is told so, and goes on', { skip: procOnly }, t => {
+t.test('exec - a process without descriptors gets an error and continues', { skip: procOnly }, t => {
   const script = `
     import { openSync } from 'node:fs'
     import { runExec } from '${new URL('../../dist/announce/exec-runner.js', import.meta.url).href}'

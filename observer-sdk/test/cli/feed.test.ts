@@ -37,7 +37,7 @@ t.test('feed - CL-38 what comes while it is opened stands above its head, and is
     },
   }
   const feed = await openFeed(eventsDir, start, { keepsLines: false, onDrained: () => {} })
-  t.equal(feed.head.seq, 2, 'whoever prints the past stops here')
+  t.equal(feed.head.seq, 2, 'a list of the past stops here')
   const batch = await feed.next()
   t.same(
     batch?.entries.map(({ record }) => record.seq),
@@ -57,7 +57,7 @@ t.test('feed - KS-28 KS-35 the cursor of an inbox moves with its messages', asyn
   put(3, 'persona', 'river', armed)
   const feed = await openFeed(eventsDir, { kind: 'head' }, { keepsLines: false, onDrained: () => {} })
   t.teardown(() => feed.close())
-  t.equal(feed.cursorOf('river'), 2, 'of what stands there')
+  t.equal(feed.cursorOf('river'), 2, 'of the existing records')
   t.equal(feed.cursorOf('nobody'), undefined)
   const after = async (seq: number): Promise<number | undefined> => {
     while (((await feed.next())?.reached.seq ?? seq) < seq);
@@ -102,7 +102,7 @@ t.test('progress - a batch that gave nothing never moves back what was told', t 
   t.end()
 })
 
-t.test('backlog - CL-21 all of what stands there is counted and printed without being held', async t => {
+t.test('backlog - CL-21 all existing records are counted and printed without being held', async t => {
   const { append, eventsDir } = journal(t.testdir())
   for (let seq = 3; seq <= 50; seq++) append(seq)
   const plan = {

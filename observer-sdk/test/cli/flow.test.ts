@@ -2,13 +2,13 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { runProgram } from '@kim/cli-kit'
-import { type JsonObject, limits } from '@kim/manifest'
+import { type JsonObject, limits, Signal } from '@kim/manifest'
 import t from 'tap'
+import { Every, sleepUntilDue } from '../../dist/cli/tail/flow/due.js'
 import { judgeHealth, producerState } from '../../dist/cli/tail/flow/health.js'
 import { LineOutput } from '../../dist/cli/tail/flow/output.js'
 import { parseRate, RateGate } from '../../dist/cli/tail/flow/rate.js'
 import { StopWatch } from '../../dist/cli/tail/flow/stop.js'
-import { Every, Wake } from '../../dist/cli/tail/flow/wake.js'
 import { program } from '../../dist/cli/tail/program.js'
 import { message } from './records.js'
 
@@ -22,7 +22,7 @@ t.test('stop - count, match, idle and total time', t => {
   t.same([match.onPrinted(() => 'a', 1), match.onPrinted(() => 'x', 2)], [false, true])
   const timed = new StopWatch({ ...none, timeoutMs: 10, deadlineMs: 25 }, 0)
   t.equal(timed.dueAtMs, 25)
-  t.equal(timed.due(24), undefined, 'nobody has listened yet')
+  t.equal(timed.due(24), undefined, 'no listener yet')
   timed.onPrinted(() => '', 0)
   timed.listen(0)
   timed.listen(5)
@@ -30,7 +30,7 @@ t.test('stop - count, match, idle and total time', t => {
   t.equal(timed.due(9), undefined)
   t.equal(timed.due(10), 'timeout')
   timed.onPrinted(() => '', 12)
-  t.equal(timed.due(20), undefined, 'a record begins the wait anew')
+  t.equal(timed.due(20), undefined, 'a record restarts the wait')
   t.equal(timed.dueAtMs, 22)
   t.equal(timed.due(25), 'deadline')
   timed.onCame(24)
@@ -106,18 +106,18 @@ t.test('output - one write a turn, resolved when the stream took it', async t =>
   t.ok(out.isFull)
 })
 
-t.test('wake - sleeps until it is rung or something is due; a ring is kept', async t => {
+t.test('due - sleeps until the signal is raised or something is due', async t => {
   const now = (): number => performance.now()
-  const wake = new Wake()
-  wake.ring()
-  await wake.sleep([], now)
-  t.pass('rung before the sleep')
-  await wake.sleep([{ dueAtMs: undefined }, { dueAtMs: now() - 5 }], now)
-  await wake.sleep([{ dueAtMs: now() + 5 }], now)
+  const signal = new Signal()
+  signal.raise()
+  await sleepUntilDue(signal, [], now)
+  t.pass('raised before the sleep')
+  await sleepUntilDue(signal, [{ dueAtMs: undefined }, { dueAtMs: now() - 5 }], now)
+  await sleepUntilDue(signal, [{ dueAtMs: now() + 5 }], now)
   t.pass('due')
-  setTimeout(() => wake.ring(), 5)
-  await wake.sleep([{ dueAtMs: now() + 600_000 }], now)
-  t.pass('rung during the sleep')
+  setTimeout(() => signal.raise(), 5)
+  await sleepUntilDue(signal, [{ dueAtMs: now() + 600_000 }], now)
+  t.pass('raised during the sleep')
   const every = new Every(10, 0)
   t.same([every.take(9), every.take(10), every.take(11), every.dueAtMs], [false, true, false, 20])
 })
@@ -151,7 +151,7 @@ t.test('health - CL-30 of as many inboxes as there can be, and of what is no obj
   t.end()
 })
 
-t.test('look - a terminal that nobody told its size is taken for one of 80 columns', async t => {
+t.test('look - a terminal of unknown size is taken for one of 80 columns', async t => {
   const { raw } = message(1, { summary: 'x'.repeat(200) })
   const events = t.testdir({ 'seg-00000001.jsonl': `${JSON.stringify(raw)}\n` })
   const shown = async (columns: number): Promise<string> => {
@@ -163,7 +163,7 @@ t.test('look - a terminal that nobody told its size is taken for one of 80 colum
   t.equal(await shown(0), await shown(80))
 })
 
-t.test('look - an empty selection is said to a person, and to nobody else', async t => {
+t.test('look - an empty selection is reported on a terminal only', async t => {
   const events = t.testdir({ 'seg-00000001.jsonl': '' })
   const said = async (isTTY: boolean, ...args: string[]): Promise<string> => {
     const stderr = Object.assign(new PassThrough(), { isTTY })
@@ -171,7 +171,7 @@ t.test('look - an empty selection is said to a person, and to nobody else', asyn
     t.equal(await runProgram(program, ['--events', events, ...args], io), 0)
     return String(stderr.read() ?? '')
   }
-  t.equal(await said(true), 'kim-tail: nothing that stands there is selected\n')
+  t.equal(await said(true), 'kim-tail: no existing record is selected\n')
   t.equal(await said(true, '-q'), '')
   t.equal(await said(true, '-n', '0'), '')
   t.equal(await said(false), '')

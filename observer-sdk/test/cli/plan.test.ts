@@ -1,13 +1,13 @@
 import { mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Input, parseInput } from '@kim/cli-kit'
+import { formatCursorToken } from '@kim/manifest'
 import t from 'tap'
 import { noPersona, noStore } from '../../dist/cli/tail/missing.js'
 import { type Plan, planOf } from '../../dist/cli/tail/plan.js'
 import { program } from '../../dist/cli/tail/program.js'
 import { locateStore, refuseInside } from '../../dist/cli/tail/store-location.js'
 import { VERB_NAMES } from '../../dist/cli/tail/verb-names.js'
-import { formatToken } from '../../dist/cli/tail/where/cursor-token.js'
 import { VERSION } from '../../dist/cli/version.js'
 
 const nowMs = Date.parse('2026-06-10T14:03:22Z')
@@ -55,7 +55,7 @@ t.test('position - CL-21 ten entries unless a position is given', t => {
   t.same(of('-S', '1h', '-n', '3'), { kind: 'since', ms: nowMs - 3_600_000, lines: 3 })
   t.same(of('--after-seq', '7'), { kind: 'after', seq: 7, writer: null })
   t.same(of('--from-seq', '7'), { kind: 'after', seq: 6, writer: null })
-  const token = formatToken({ projectId: 'p', seq: 7, writer: 'w' })
+  const token = formatCursorToken({ projectId: 'p', seq: 7, writer: 'w' })
   t.same(of('--after-cursor', token), { kind: 'after', projectId: 'p', seq: 7, writer: 'w' })
   t.same(of('--cursor', token), { kind: 'after', projectId: 'p', seq: 6, writer: null })
   t.same(of('--after-id', '246', '-p', 'river'), { kind: 'after-message', id: 246 })
@@ -150,12 +150,12 @@ t.test('usage - what can never work is refused, with the way out', t => {
     ['-f', 'show', '5'],
   ]) {
     t.throws(() => plan(argv), {
-      message: /^the command "(status|show)" comes first/,
+      message: /^the command "(status|show)" must come before the flags/,
       hint: /^kim-tail s\w+ …/,
     })
   }
-  t.throws(() => plan(['cursors']), { message: /cursors needs one of its commands/, hint: /cursors ls/ })
-  t.throws(() => plan(['-f', 'cursors']), { message: /cursors needs one of its commands/ })
+  t.throws(() => plan(['cursors']), { message: /cursors needs a subcommand/, hint: /cursors ls/ })
+  t.throws(() => plan(['-f', 'cursors']), { message: /cursors needs a subcommand/ })
   t.end()
 })
 
@@ -201,12 +201,15 @@ t.test('missing - a store or a persona that is not there, and the closest that i
     noStore({ eventsDir: join(root, name, 'events'), storeDir: join(root, name) }).hint
   t.match(at('defualt'), /did you mean .*\/default\?/)
   t.match(at('elsewhere'), /--store/)
-  t.match(noStore({ eventsDir: join(root, 'default'), storeDir: undefined }).hint, /that is a store: --store/)
+  t.match(
+    noStore({ eventsDir: join(root, 'default'), storeDir: undefined }).hint,
+    /this is a store, so use: --store/,
+  )
   t.match(noPersona('rivr', ['loom', 'river']), {
     exitCode: 4,
     message: 'no persona "rivr"; did you mean river?',
     hint: 'known: loom, river',
   })
-  t.match(noPersona('a\nb', []), { message: 'no persona "a\\nb"', hint: /none/ })
+  t.match(noPersona('a\nb', []), { message: 'no persona "a\\nb"', hint: /no persona yet/ })
   t.end()
 })

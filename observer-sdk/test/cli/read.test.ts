@@ -7,55 +7,12 @@ import { createFacts } from '../../dist/cli/tail/read/facts.js'
 import { findRecord } from '../../dist/cli/tail/read/find-record.js'
 import { PastRecords } from '../../dist/cli/tail/read/history.js'
 import { Acquaintance, allEntries, lastEntries } from '../../dist/cli/tail/read/last.js'
-import { linesBackwards } from '../../dist/cli/tail/read/lines-backwards.js'
 import { type Step, unhurried } from '../../dist/cli/tail/read/unhurried.js'
 import { lineWanted } from '../../dist/cli/tail/read/wanted.js'
 import { record } from './records.js'
 
 const line = (seq: number, more: object = {}): string =>
   `${JSON.stringify({ v: 2, seq, action: 'create', item_type: 'message', item_id: `river/${seq}`, agent: 'river', writer: 'w_1-aa', event: 'new', payload: { id: seq }, ...more })}\n`
-
-const content = (text: string | Buffer): { bytes: number; read(from: number, length: number): Buffer } => {
-  const bytes = Buffer.from(text)
-  return { bytes: bytes.length, read: (from, length) => bytes.subarray(from, from + length) }
-}
-
-t.test('lines backwards - are the lines forwards, turned round, at every length', t => {
-  for (const size of [0, 1, 65_535, 65_536, 65_537, 200_000]) {
-    const text = ['first', 'x'.repeat(size), '', 'ä', 'last'].join('\n')
-    for (const tail of ['', '\n', '\nunfinished']) {
-      const whole = text + tail
-      const forwards = whole.split('\n').slice(0, -1)
-      const found = [...linesBackwards(content(whole))]
-      t.same(
-        found.map(({ bytes }) => bytes?.toString()).toReversed(),
-        forwards,
-        `${size} ${JSON.stringify(tail)}`,
-      )
-      for (const { offset, bytes } of found) {
-        t.equal(
-          Buffer.from(whole)
-            .subarray(offset, offset + (bytes?.length ?? 0))
-            .toString(),
-          bytes?.toString(),
-        )
-      }
-    }
-  }
-  t.same([...linesBackwards(content(''))], [])
-  t.same([...linesBackwards(content('unfinished'))], [])
-  t.end()
-})
-
-t.test('lines backwards - one beyond the limit is passed over, not held', t => {
-  const long = Buffer.alloc(16 * 1024 * 1024 + 1, 0x78)
-  const found = [...linesBackwards(content(Buffer.concat([Buffer.from('a\n'), long, Buffer.from('\nb\n')])))]
-  t.same(
-    found.map(({ bytes }) => bytes?.toString()),
-    ['b', undefined, 'a'],
-  )
-  t.end()
-})
 
 /** The records of a journal that is there. */
 function open(events: string): PastRecords {

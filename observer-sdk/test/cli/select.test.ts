@@ -60,7 +60,7 @@ t.test('filter - CL-20 entries are news and messages that come to stand', t => {
   t.end()
 })
 
-t.test('filter - wake leaves signs of life out and takes what nobody classified in', t => {
+t.test('filter - wake leaves heartbeats out and takes unclassified events in', t => {
   const persona = (event: string): ReadRecord => record(1, { item_type: 'persona', action: 'update', event })
   t.ok(select({ wake: true }, message(1)))
   t.ok(select({ wake: true }, persona('seed_ahead')))

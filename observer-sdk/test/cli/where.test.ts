@@ -1,5 +1,4 @@
 import t from 'tap'
-import { formatToken, parseToken } from '../../dist/cli/tail/where/cursor-token.js'
 import { parseEventRef } from '../../dist/cli/tail/where/event-ref.js'
 import { parseTime } from '../../dist/cli/tail/where/time.js'
 
@@ -62,28 +61,6 @@ t.test('time - without a zone it is local', t => {
   const local = new Date(now)
   t.equal(parseTime('today', now), new Date(local.getFullYear(), local.getMonth(), local.getDate()).getTime())
   t.equal(parseTime('2026-06-01 10:20', now), new Date(2026, 5, 1, 10, 20).getTime())
-  t.end()
-})
-
-t.test('token - comes back as it was, and nothing else is one', t => {
-  for (const writer of ['w_1-aa', null]) {
-    const place = { projectId: 'p', seq: 7, writer }
-    t.same(parseToken(formatToken(place)), place)
-  }
-  const odd = (value: unknown): string => `k1.${Buffer.from(JSON.stringify(value)).toString('base64url')}`
-  for (const text of [
-    '',
-    'k1.',
-    'k2.AA',
-    '7',
-    odd({}),
-    odd(['', 1, null]),
-    odd(['p', -1, null]),
-    odd(['p', 1, 5]),
-    odd(['p', 1]),
-  ]) {
-    t.equal(parseToken(text), undefined, text)
-  }
   t.end()
 })
 

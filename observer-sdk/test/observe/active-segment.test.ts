@@ -141,7 +141,7 @@ for (const [manner, isLinked] of [
   })
 }
 
-t.test('active segment - replaced is told once, whatever is appended then', { skip }, async t => {
+t.test('active segment - a replacement is reported once, whatever is appended then', { skip }, async t => {
   const journal = new GrowingJournal(join(t.testdir({}), 'events'))
   t.teardown(() => journal.close())
   const path = join(journal.eventsDir, segmentName(1))

@@ -62,7 +62,7 @@ t.test('directory - OB-21 it is not listed again once nothing can hide behind it
   t.end()
 })
 
-t.test('directory - OB-18 a segment that is another file since is told, within one tick too', t => {
+t.test('directory - OB-18 a segment that was replaced is reported, within one tick too', t => {
   const eventsDir = join(t.testdir({}), 'events')
   mkdirSync(eventsDir)
   for (const number of [1, 2]) writeFileSync(join(eventsDir, segmentName(number)), '')
@@ -73,7 +73,7 @@ t.test('directory - OB-18 a segment that is another file since is told, within o
   directory.look()
   for (const number of [1, 2]) {
     const opened = directory.openSegment(number)
-    if (!opened.ok) throw new Error('it stands there')
+    if (!opened.ok) throw new Error('it exists')
     directory.known.set(number, opened.value.identity)
     directory.closeSegment(number, opened.value)
   }

@@ -41,7 +41,7 @@ t.test(
 )
 
 t.test(
-  'persona - a name that holds a slash is told by its length, and other views are kept (OB-38)',
+  'persona - a name with a slash is recognised by its length, and other views are kept (OB-38)',
   async t => {
     const journal = new GrowingJournal(join(t.testdir({}), 'events'))
     t.teardown(() => journal.close())

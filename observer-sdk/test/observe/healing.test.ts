@@ -210,7 +210,7 @@ t.test(
 )
 
 t.test(
-  'hand-over - OB-55 nobody is handed what the state has not come to, whatever is derived meanwhile',
+  'hand-over - OB-55 no record is handed over before the state has it, whatever is derived meanwhile',
   async t => {
     const journal = new GrowingJournal(join(t.testdir({}), 'events'))
     t.teardown(() => journal.close())

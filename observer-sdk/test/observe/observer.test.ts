@@ -435,7 +435,7 @@ t.test('segment - shrunk: counted, and state is what a fresh observer sees (F12,
   t.equal(observer.head.seq, 1)
 })
 
-t.test('segment - replaced, also one that is not the newest: state is derived anew (F13)', async t => {
+t.test('segment - replaced, also one that is not the newest: state is derived again (F13)', async t => {
   const journal = journalIn(t)
   journal.grow(1, { item_id: 'river/a', payload: { schema_version: 1, secret: 'x' } })
   journal.roll()
@@ -483,8 +483,8 @@ t.test('options - what types would have refused is refused in words', async t =>
   for (const [options, message] of [
     [{ directory: eventsDir, cursors }, /^eventsDir must be/],
     [{ eventsDir: '', cursors }, /^eventsDir must be/],
-    [{ eventsDir }, /^cursors must say/],
-    [{ eventsDir, cursors: {} }, /^cursors must say/],
+    [{ eventsDir }, /^cursors must be a cursor store/],
+    [{ eventsDir, cursors: {} }, /^cursors must be a cursor store/],
   ] as const)
     for (const open of [openObserver, openTail])
       await t.rejects(open(options as unknown as ObserverOptions), { code: 'usage', message })

@@ -110,7 +110,7 @@ t.test(
   },
 )
 
-t.test('parts - so they are where no state is kept, and whoever has not waited is given more', async t => {
+t.test('parts - also without a state, and a consumer that has not waited gets more', async t => {
   const journal = new GrowingJournal(join(t.testdir({}), 'events'))
   t.teardown(() => journal.close())
   const tail = await openTail({ eventsDir: journal.eventsDir, cursors: memoryCursors() })
@@ -121,7 +121,7 @@ t.test('parts - so they are where no state is kept, and whoever has not waited i
     sizes.push(bytesOf(change))
     if (change.cursor.seq === journal.seq) break
   }
-  t.ok((sizes[0] ?? 0) <= PART, 'a part for whoever waited')
+  t.ok((sizes[0] ?? 0) <= PART, 'a part for a consumer that waited')
   t.ok((sizes[1] ?? 0) > 2 * PART, 'and then as much as there is')
 })
 
@@ -141,7 +141,7 @@ t.test('parts - so are those of a large write of small transactions (OB-53)', as
   t.ok(seen.filter(what => what === 'handed').length >= 8)
 })
 
-t.test('parts - the state shows what was handed over to whoever looks at it, in each of them', async t => {
+t.test('parts - during each of them, the state shows what was handed over', async t => {
   const { journal, observer, until } = await following(t)
   const odd: number[] = []
   let looked = 0

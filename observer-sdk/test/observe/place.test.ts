@@ -1,11 +1,10 @@
 // Where a consumer goes on: after a break, behind a segment that was away, and beside one that is missing.
 import { mkdirSync, renameSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { segmentName } from '@kim/manifest'
+import { runAtOnce, segmentName } from '@kim/manifest'
 import { type Change, type CursorStore, memoryCursors, openTail, type RecordTail } from '@kim/observer-sdk'
 import { openObserverWith } from '@kim/observer-sdk/internal'
 import t, { type Test } from 'tap'
-import { atOnce } from '../../dist/deliver/slices.js'
 import { JournalSource } from '../../dist/tail/journal-source.js'
 import { GrowingJournal, PROJECT } from './growing-journal.js'
 
@@ -141,7 +140,7 @@ t.test(
       const newest = join(journal.eventsDir, segmentName(journal.segment))
       journal.grow(3)
       const source = new JournalSource(journal.eventsDir)
-      const { ground } = atOnce(source.ground(0))
+      const { ground } = runAtOnce(source.ground(0))
       renameSync(newest, `${newest}.elsewhere`)
       if (instead === 'a directory') mkdirSync(newest)
       source.look()
@@ -150,7 +149,7 @@ t.test(
       looking.next()
       if (instead === 'a directory') rmdirSync(newest)
       renameSync(`${newest}.elsewhere`, newest)
-      const { position, above } = atOnce(looking)
+      const { position, above } = runAtOnce(looking)
       t.same(position, { segment: journal.segment, offset: 0, peak: 0 }, instead)
       t.equal(above, before)
     }

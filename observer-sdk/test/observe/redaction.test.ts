@@ -49,7 +49,7 @@ t.test('redaction - JF-76 of lines in the archive, begun before the observer was
   t.notOk(isRedacted(observer))
   rewrite()
   await ends(journal, observer)
-  t.pass('derived anew at its end')
+  t.pass('derived again at its end')
 })
 
 /** A journal whose first segment is still written to, and what rewrites its secret and parks it compressed. */

@@ -1,8 +1,7 @@
 import { copyFileSync, readFileSync, renameSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { segmentName } from '@kim/manifest'
+import { runAtOnce, segmentName } from '@kim/manifest'
 import t, { type Test } from 'tap'
-import { atOnce } from '../../dist/deliver/slices.js'
 import { JournalSource } from '../../dist/tail/journal-source.js'
 import type { Batch, RecordReader } from '../../dist/tail/source.js'
 import { GrowingJournal } from './growing-journal.js'
@@ -106,26 +105,23 @@ t.test('shared batches - of a file that is another one now, nothing is taken', a
   t.equal(read.entries[2]?.record.summary, 'RECORD 3')
 })
 
-t.test(
-  'shared batches - of a segment that was cut short, nothing is taken once all is derived anew',
-  async t => {
-    const journal = journalIn(t, 3)
-    const path = join(journal.eventsDir, segmentName(1))
-    const before = readFileSync(path)
-    const source = new JournalSource(journal.eventsDir)
-    const reader = source.reader(atOnce(source.derive()).end)
-    journal.grow(1)
-    const batch = reader.read(BYTES)
-    t.same(seqs(batch), [5])
-    truncateSync(path, before.length)
-    t.equal(reader.read(BYTES).lost, 'segment_shrunk')
-    const { end } = atOnce(source.derive())
-    t.same(end, batch.from, 'where that batch began')
-    journal.seq -= 1
-    journal.grow(1, { summary: 'another 5' })
-    t.equal(source.reader(end).read(BYTES).entries[0]?.record.summary, 'another 5')
-  },
-)
+t.test('shared batches - of a segment that was cut short, none is used after a new derivation', async t => {
+  const journal = journalIn(t, 3)
+  const path = join(journal.eventsDir, segmentName(1))
+  const before = readFileSync(path)
+  const source = new JournalSource(journal.eventsDir)
+  const reader = source.reader(runAtOnce(source.derive()).end)
+  journal.grow(1)
+  const batch = reader.read(BYTES)
+  t.same(seqs(batch), [5])
+  truncateSync(path, before.length)
+  t.equal(reader.read(BYTES).lost, 'segment_shrunk')
+  const { end } = runAtOnce(source.derive())
+  t.same(end, batch.from, 'where that batch began')
+  journal.seq -= 1
+  journal.grow(1, { summary: 'another 5' })
+  t.equal(source.reader(end).read(BYTES).entries[0]?.record.summary, 'another 5')
+})
 
 t.test('shared batches - who keeps the lines reads them', async t => {
   const journal = journalIn(t, 2)

@@ -59,24 +59,27 @@ t.test('tail - OB-43 hands over what comes after the open, and goes on from its 
   await again.close()
 })
 
-t.test('tail - OB-25 a store that is made anew is told from its first record, after a gap', async t => {
-  const eventsDir = join(t.testdir(), 'events')
-  const before = new GrowingJournal(eventsDir)
-  before.append(before.line() + before.line())
-  const tail = await openTail({ eventsDir, cursors: memoryCursors() })
-  const changes = tail.changes()
-  const told = take(changes, seqs => seqs.length >= 2)
-  before.close()
-  rmSync(eventsDir, { recursive: true })
-  const after = new GrowingJournal(eventsDir, OTHER)
-  t.teardown(() => after.close())
-  after.append(after.line())
-  const { seqs, gaps } = await told
-  t.same(seqs, [1, 2])
-  t.match(gaps, [{ reason: 'rewound' }])
-  t.equal(tail.projectId, OTHER)
-  await tail.close()
-})
+t.test(
+  'tail - OB-25 a store that is created again is handed over from its first record, after a gap',
+  async t => {
+    const eventsDir = join(t.testdir(), 'events')
+    const before = new GrowingJournal(eventsDir)
+    before.append(before.line() + before.line())
+    const tail = await openTail({ eventsDir, cursors: memoryCursors() })
+    const changes = tail.changes()
+    const told = take(changes, seqs => seqs.length >= 2)
+    before.close()
+    rmSync(eventsDir, { recursive: true })
+    const after = new GrowingJournal(eventsDir, OTHER)
+    t.teardown(() => after.close())
+    after.append(after.line())
+    const { seqs, gaps } = await told
+    t.same(seqs, [1, 2])
+    t.match(gaps, [{ reason: 'rewound' }])
+    t.equal(tail.projectId, OTHER)
+    await tail.close()
+  },
+)
 
 t.test('tail - a journal need not be there yet, and a closed tail ends what waits', async t => {
   const eventsDir = join(t.testdir(), 'events')

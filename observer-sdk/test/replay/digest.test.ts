@@ -5,7 +5,7 @@ import t from 'tap'
 import { GrowingJournal } from '../observe/growing-journal.js'
 import { JournalMaker } from '../verify/journal-maker.js'
 
-t.test('CL-39 digest - ends when it is told to, and says how far it is', async t => {
+t.test('CL-39 digest - ends at a signal, and says how far it is', async t => {
   const maker = new JournalMaker()
   maker.add()
   maker.roll()
@@ -26,7 +26,7 @@ t.test('CL-39 digest - ends when it is told to, and says how far it is', async t
   t.end()
 })
 
-t.test('work - is done step by step, and left where it is when it is told to end', async t => {
+t.test('work - is done step by step, and ends between two steps at a signal', async t => {
   const control = new AbortController()
   const done: number[] = []
   function* steps(endAt: number): Generator<void, string> {

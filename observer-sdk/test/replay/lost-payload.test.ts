@@ -53,7 +53,7 @@ t.test('CL-58 blobs - one that is gone is named by every answer that needed it',
     t.match(found, { times: isThere ? 1 : 0, missing: { exit: isThere ? 0 : 6, findings: expected } })
     const told = await explain(copy, name, { eventsDir })
     t.match(told.missing, { exit: isThere ? 0 : 6, findings: expected })
-    if (!isThere) t.match(told.unknown, [/^created: its blob cannot be had/])
+    if (!isThere) t.match(told.unknown, [/^created: its blob is missing or damaged/])
     const timeline = await collectTimeline(copy, everything, { eventsDir })
     t.match(timeline, { missing: expected, latency: { messages: isThere ? 2 : 1, unknown: 0 } })
     t.equal((await explain(copy, { ...name, id: 2 }, { eventsDir })).missing.exit, 0, 'not needed')

@@ -1,4 +1,4 @@
-import { Projection } from '@kim/manifest'
+import { type Entity, EntityTable } from '@kim/manifest'
 import { Payloads, PersonaLedger, parsePredicate, type World } from '@kim/observer-sdk/internal'
 import t from 'tap'
 
@@ -26,11 +26,12 @@ const odd = {
 }
 
 function worldOf(): World {
-  const projection = new Projection()
-  for (const entity of [message, alert, odd]) projection.load(entity)
-  const ledger = new PersonaLedger(payloads, projection.values())
+  const entities = new EntityTable<Entity>()
+  for (const entity of [message, alert, odd])
+    entities.put(entities.take(entity.item_type, entity.item_id), entity, undefined)
+  const ledger = new PersonaLedger(payloads, entities.images())
   return {
-    projection,
+    entities,
     ledger,
     payloads,
     registryAuthoritative: true,
@@ -93,19 +94,19 @@ t.test('CL-45 predicate - compares what the state holds', t => {
 
 t.test('CL-45 predicate - refuses what it cannot read, and says in which column', t => {
   const wrong: readonly (readonly [text: string, column: number, why: RegExp])[] = [
-    ['', 1, /ends where a value/],
-    ['seq >', 6, /ends where a value/],
-    ['seq > > 5', 7, /stands where a value/],
+    ['', 1, /a value is missing at the end/],
+    ['seq >', 6, /a value is missing at the end/],
+    ['seq > > 5', 7, /expected a value, found ">"/],
     ['(seq > 5', 1, /never closed/],
-    ['seq > 5)', 8, /left over/],
-    ['seq > 5 entities', 9, /left over/],
+    ['seq > 5)', 8, /unexpected text after/],
+    ['seq > 5 entities', 9, /unexpected text after/],
     ['seq = "x', 7, /never closed/],
-    ['seq = "\\q"', 8, /no such escape/],
+    ['seq = "\\q"', 8, /unknown escape/],
     ['5', 1, /value alone/],
     ['"x"', 1, /value alone/],
-    ['seq > 5x', 7, /no number/],
-    ['seq > 1.2.3', 7, /no number/],
-    ['seq ; process.exit()', 5, /no meaning/],
+    ['seq > 5x', 7, /not a number/],
+    ['seq > 1.2.3', 7, /not a number/],
+    ['seq ; process.exit()', 5, /unexpected ";"/],
     ['process.exit(1)', 1, /no path "process"/],
     ['constructor.constructor > 1', 1, /no path "constructor"/],
     ['__proto__ = 1', 1, /no path "__proto__"/],
@@ -125,13 +126,13 @@ t.test('CL-45 predicate - refuses what it cannot read, and says in which column'
     ['count.message or seq > 1', 1, /a number alone/],
     ['alert.river.unreachable.reason', 1, /a text alone/],
     ['null', 1, /a value alone/],
-    ['persona.river.unread > "3"', 24, /a number is never a text/],
-    ['ts > 5', 6, /a text is never a number/],
-    ['5 = persona.river.state', 5, /a number is never a text/],
-    ['persona.river.known = 1', 23, /true or false is never a number/],
-    ['seq = ts', 7, /a number is never a text/],
-    ['persona.river.known > true', 1, /true or false is neither less/],
-    ['seq < null', 7, /null is neither less/],
+    ['persona.river.unread > "3"', 24, /cannot compare a number with a text/],
+    ['ts > 5', 6, /cannot compare a text with a number/],
+    ['5 = persona.river.state', 5, /cannot compare a number with a text/],
+    ['persona.river.known = 1', 23, /cannot compare true or false with a number/],
+    ['seq = ts', 7, /cannot compare a number with a text/],
+    ['persona.river.known > true', 1, /true or false has no order/],
+    ['seq < null', 7, /null has no order/],
     [`${'('.repeat(65)}true${')'.repeat(65)}`, 65, /64 levels/],
     [`${'not '.repeat(65)}true`, 257, /64 levels/],
     [`seq = ${'1'.repeat(5000)}`, 4097, /longer than 4096/],

@@ -10,7 +10,7 @@ import t from 'tap'
 import { JournalMaker } from '../verify/journal-maker.js'
 import { openPage } from './page.js'
 
-const SECRET = 'tell nobody'
+const SECRET = 'tell no one'
 const HOSTILE = `</script><script>alert(1)</script><img src=x onerror=alert(1)>"'\`=cmd|' /C calc'!A0\u202e\u0000 ${SECRET}`
 const everything = {
   fromMs: Number.NEGATIVE_INFINITY,
@@ -174,7 +174,7 @@ t.test('CL-49 timeline - shows where the host slept, and only there', async t =>
   const { spans } = await collectTimeline(copy, request, { eventsDir: copy.eventsDir })
   t.match(
     spans.filter(({ kind }) => kind === 'suspended'),
-    [{ lane: 0, from_seq: 3, to_seq: 4, label: 'the host slept 59m 59s of it' }],
+    [{ lane: 0, from_seq: 3, to_seq: 4, label: 'the host slept 59m 59s of that time' }],
   )
 })
 
@@ -327,7 +327,7 @@ t.test('CL-49 bins - too many marks are counted, and the page says so', async t 
     302,
   )
   const html = [...timelineHtml(timeline)].join('')
-  t.match(html, /too many marks to draw one by one/)
+  t.match(html, /too many marks to draw each one/)
   t.notMatch(html, /n and p for/, 'no key is named that does nothing')
   const page = openPage(html)
   page.settle()

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { blobPath, checkpointName, segmentName, sha256Hex } from '@kim/manifest'
+import { blobPath, checkpointName, SegmentReader, segmentName, sha256Hex } from '@kim/manifest'
 import {
   checkBlob,
   chunkBytes,
@@ -11,7 +11,6 @@ import {
   openRegularFile,
   openSegment,
   readBlob,
-  segmentLines,
 } from '@kim/observer-sdk/internal'
 import t from 'tap'
 
@@ -103,7 +102,7 @@ t.test('listing - a subdirectory that is a file is named, and the rest is still 
   t.match(listing.failures, [{ path: join(events, 'archive'), code: 'ENOTDIR' }])
 })
 
-t.test('open - whatever is no regular file is unreadable and blocks nobody', async t => {
+t.test('open - what is no regular file is unreadable and never blocks', async t => {
   const dir = t.testdir({ real: 'x', folder: {} })
   execFileSync('mkfifo', [join(dir, 'fifo')])
   symlinkSync(join(dir, 'real'), join(dir, 'link'))
@@ -130,20 +129,23 @@ t.test('open - a segment that gc moves after it was listed is found in the archi
   t.match(openSegment(events, 2), { ok: false, reason: 'absent' })
 })
 
-t.test('open - an unreadable live segment does not hide its archived copy, and is told (F6, F7)', async t => {
-  const events = t.testdir({ [segmentName(1)]: {}, archive: { [segmentName(1)]: 'one\n' } })
-  const copy = opened(openSegment(events, 1))
-  t.equal(copy.read(0, 3).toString(), 'one')
-  t.match(copy.passedOver, { reason: 'unreadable', code: 'not_regular' })
-  copy.close()
-  const listed = listStore(events)
-  t.match(listed, {
-    ok: true,
-    value: { segments: [{ number: 1, place: 'archive' }], failures: [{ code: 'not_regular' }] },
-  })
-  rmSync(join(events, 'archive', segmentName(1)))
-  t.match(openSegment(events, 1), { ok: false, reason: 'unreadable', code: 'not_regular' })
-})
+t.test(
+  'open - an unreadable live segment does not hide its archived copy, and is reported (F6, F7)',
+  async t => {
+    const events = t.testdir({ [segmentName(1)]: {}, archive: { [segmentName(1)]: 'one\n' } })
+    const copy = opened(openSegment(events, 1))
+    t.equal(copy.read(0, 3).toString(), 'one')
+    t.match(copy.passedOver, { reason: 'unreadable', code: 'not_regular' })
+    copy.close()
+    const listed = listStore(events)
+    t.match(listed, {
+      ok: true,
+      value: { segments: [{ number: 1, place: 'archive' }], failures: [{ code: 'not_regular' }] },
+    })
+    rmSync(join(events, 'archive', segmentName(1)))
+    t.match(openSegment(events, 1), { ok: false, reason: 'unreadable', code: 'not_regular' })
+  },
+)
 
 t.test('open - a checkpoint is found live, then archived', async t => {
   const events = t.testdir({
@@ -181,12 +183,11 @@ t.test('content - plain and compressed give the same bytes, lines and ranges', a
     t.ok(Buffer.concat(streamed).equals(long), 'stream')
     t.ok(Math.max(...streamed.map(chunk => chunk.length)) <= chunkBytes, 'in bounded chunks')
 
-    const lines = segmentLines(content)
     const offsets: number[] = []
-    let next = lines.next()
-    for (; next.done !== true; next = lines.next()) offsets.push(next.value.offset)
+    const reader = new SegmentReader({ malformed: ({ offset }) => void offsets.push(offset) })
+    for (const chunk of content.chunks()) reader.push(chunk)
     t.strictSame(offsets, [0, chunkBytes - 9, chunkBytes + 42])
-    t.equal(Buffer.from(next.value.bytes ?? []).toString(), 'rest')
+    t.equal(Buffer.from(reader.unterminated.bytes ?? []).toString(), 'rest')
     t.equal(content.failure, undefined)
     content.close()
   }

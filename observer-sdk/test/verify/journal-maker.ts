@@ -5,7 +5,6 @@ import {
   blobPath,
   type CheckpointHeader,
   checkpointName,
-  decodeLine,
   type Entity,
   type EventRecord,
   effectOf,
@@ -18,6 +17,7 @@ import {
   jcs,
   type KeyEntry,
   type Revision,
+  recordOf,
   revisionsInOrder,
   segmentName,
   sha256Hex,
@@ -277,10 +277,8 @@ export class JournalMaker {
 }
 
 function redactLine(line: string, item_type: string, item_id: string): string {
-  const decoded = decodeLine(Buffer.from(line, 'latin1'))
-  if (decoded.kind !== 'record') return line
-  const { record } = decoded
-  if (record.item_type !== item_type || record.item_id !== item_id) return line
+  const record = recordOf(Buffer.from(line, 'latin1'))
+  if (record === undefined || record.item_type !== item_type || record.item_id !== item_id) return line
   const { payload_ref: _, ...raw } = record.raw as unknown as EventRecord
   const redacted = { ...raw, payload: { redacted: true, schema_version: 1 }, summary: 'redacted' }
   return toBytes(encodeRecord(redacted).slice(0, -1))

@@ -59,7 +59,7 @@ t.test('verify - lets the event loop turn while it works', async t => {
   t.ok(turns > 50, `${turns} turns`)
 })
 
-t.test('verify - stops when it is told to', async t => {
+t.test('verify - stops at a signal', async t => {
   for (const pass of [verifyJournal, statsJournal] as ((options: PassOptions) => Promise<unknown>)[]) {
     const aborted = AbortSignal.abort(new Error('before'))
     await t.rejects(pass({ eventsDir: events, signal: aborted }), { message: 'before' })

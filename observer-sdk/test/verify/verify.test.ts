@@ -279,7 +279,7 @@ const cases: readonly Case[] = [
     },
   },
   {
-    title: 'a revision that begins anew after a delete',
+    title: 'a revision that begins again after a delete',
     exit: 6,
     finds: { revision: 1 },
     make: journal => {

@@ -30,12 +30,12 @@ export async function doneByProducer(
 ): Promise<{ readonly seq: number; readonly result: JsonObject } | undefined> {
   const reply = await askIfRunning(paths, verb, io, params)
   if (reply === undefined || reply.ok) return reply
-  throw new KimError('producer_failed', `the producer refused: ${reply.message} (${reply.code})`)
+  throw new KimError('producer_failed', `the producer refused the request: ${reply.message} (${reply.code})`)
 }
 
 /** The same, for what only a running producer can do. */
 export async function ask(paths: StorePaths, verb: string, io: Io, params?: JsonObject): Promise<JsonObject> {
   const done = await doneByProducer(paths, verb, io, params)
-  if (done === undefined) throw new KimError('no_producer', `no producer runs on ${paths.root}`)
+  if (done === undefined) throw new KimError('no_producer', `no producer runs on the store ${paths.root}`)
   return done.result
 }

@@ -19,8 +19,8 @@ export function storeOptions(input: Input, io: Io): JournalOptions {
       noJournalAt(storeDir) === undefined && existsSync(storeDir) && readdirSync(storeDir).length > 0
     throw new KimError('no_store', `there is no store at ${storeDir}`, {
       hint: isInside
-        ? `that is an events directory; did you mean --store ${dirname(storeDir)}? nothing was made`
-        : 'name one with --store DIR; nothing was made',
+        ? `nothing was created; this is an events directory; did you mean --store ${dirname(storeDir)}?`
+        : 'nothing was created; name a store with --store DIR',
     })
   }
   const missing = noJournalAt(events)

@@ -13,7 +13,7 @@ function textOf({ bytes = 0, from, path, what }: RehearsedChange): string {
     case 'append':
       return `append ${size} to ${path}`
     case 'make':
-      return `make ${path}`
+      return `create ${path}`
     case 'replace':
       return `replace ${path} by ${size}`
     case 'move':
@@ -21,7 +21,7 @@ function textOf({ bytes = 0, from, path, what }: RehearsedChange): string {
     case 'remove':
       return `remove ${path}`
     case 'mode':
-      return `take ${path} from other users`
+      return `remove the access of other users to ${path}`
     default:
       return what satisfies never
   }

@@ -11,7 +11,7 @@ import { version } from './version.js'
 export const program: Program = {
   name: 'kim-producer',
   version,
-  about: 'The only writer of a KIM journal, and the care of its store.',
+  about: 'Write the journal of Kijito inboxes, and maintain its store.',
   commands: [
     ...runCommands,
     ...serviceCommands,
@@ -24,8 +24,8 @@ export const program: Program = {
   exitCodes: [
     [0, 'ok'],
     [1, 'runtime error'],
-    [2, 'usage, or a configuration that can never work'],
-    [4, 'no journal there'],
+    [2, 'usage or configuration'],
+    [4, 'no such journal, store or persona'],
     [5, 'records are missing'],
     [6, 'corrupt'],
     [75, 'another process holds the store'],

@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, readdirSync, readSync } from 'node:fs'
 import { join } from 'node:path'
-import { decodeLine, parseSegmentName } from '@kim/manifest'
+import { parseSegmentName, type ReadRecord, SegmentReader } from '@kim/manifest'
 import { openFlags } from '../effects/file-system.js'
 
 const HEAD_BYTES = 4096
@@ -15,9 +15,15 @@ export function recordedSource(events: string): string | undefined {
     if (!fstatSync(fd).isFile()) return undefined
     const bytes = Buffer.alloc(HEAD_BYTES)
     const length = readSync(fd, bytes, 0, HEAD_BYTES, 0)
-    const end = bytes.subarray(0, length).indexOf(10)
-    const decoded = end === -1 ? undefined : decodeLine(bytes.subarray(0, end))
-    const payload = decoded?.kind === 'record' ? decoded.record.payload : undefined
+    let record: ReadRecord | undefined
+    const reader = new SegmentReader({
+      released(line) {
+        record ??= line.record
+        reader.stop()
+      },
+    })
+    reader.push(bytes.subarray(0, length))
+    const payload = record?.payload
     const source = payload?.['kind'] === 'genesis' ? payload['source'] : undefined
     return typeof source === 'string' ? source : undefined
   } finally {

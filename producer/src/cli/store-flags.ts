@@ -9,7 +9,7 @@ export const storeFlag: Flag = {
   kind: 'path',
   value: 'DIR',
   env: 'KIM_STORE',
-  about: "the store (default: the state directory's kim/stores/default)",
+  about: "use this store (default: the state directory's kim/stores/default)",
 }
 
 /** For commands that only read: the events directory itself, wherever it was copied to. */
@@ -17,7 +17,7 @@ export const eventsFlag: Flag = {
   name: 'events',
   kind: 'path',
   value: 'DIR',
-  about: 'an events directory, alone if that is all there is',
+  about: 'read this events directory, or a copy of one, without its store',
 }
 
 export const jsonFlag: Flag = { name: 'json', kind: 'boolean', about: 'print one JSON object' }
@@ -25,7 +25,7 @@ export const jsonFlag: Flag = { name: 'json', kind: 'boolean', about: 'print one
 export const dryRunFlag: Flag = {
   name: 'dry-run',
   kind: 'boolean',
-  about: 'say what would be done and change nothing',
+  about: 'print what would be done and change nothing',
 }
 
 /** The store a command works on, absolute. */
@@ -42,6 +42,6 @@ export function storeCommand(words: string, storeDir: string, env: Environment):
 export function eventsOf(input: Input, io: Io): string {
   const events = input.text('events')
   if (events === undefined) return storePaths(storeOf(input, io)).events
-  if (input.given('store')) throw usageError('--store and --events both name a journal', 'give one of them')
+  if (input.given('store')) throw usageError('--store and --events exclude each other', 'give one of them')
   return resolve(events)
 }

@@ -39,7 +39,7 @@ function broke(what: string, cause?: unknown): KimError {
 
 function silent(ms: number): KimError {
   const message = `the producer did not answer within ${ms / 1000} s; it may still do what it was asked`
-  return new KimError('producer_failed', message, { hint: 'kim-producer status says whether it hangs' })
+  return new KimError('producer_failed', message, { hint: 'see if it hangs: kim-producer status' })
 }
 
 function readReply(line: Buffer, id: string): ControlReply | undefined {
@@ -47,9 +47,9 @@ function readReply(line: Buffer, id: string): ControlReply | undefined {
   try {
     value = JSON.parse(line.toString('utf8'))
   } catch {
-    throw broke('the producer answered something that is no reply')
+    throw broke('the producer sent an invalid reply')
   }
-  if (!isJsonObject(value)) throw broke('the producer answered something that is no reply')
+  if (!isJsonObject(value)) throw broke('the producer sent an invalid reply')
   const { ok, seq, result = {}, error } = value
   // A refusal of the connection names no request.
   if (value['id'] !== id && value['id'] !== null) return undefined
@@ -58,7 +58,7 @@ function readReply(line: Buffer, id: string): ControlReply | undefined {
     const message = typeof error['message'] === 'string' ? error['message'] : ''
     return { ok, code: error['code'], message }
   }
-  throw broke('the producer answered something that is no reply')
+  throw broke('the producer sent an invalid reply')
 }
 
 /** Asks the producer of a store; undefined if none runs. Rejects where what is there cannot be asked. */
@@ -94,7 +94,7 @@ function exchangeLine(
     // Not `AbortSignal.timeout`: one that only `AbortSignal.any` holds is collected, and never fires.
     const patience =
       withinMs === undefined ? undefined : setTimeout(() => give(() => reject(silent(withinMs))), withinMs)
-    const onAbort = (): void => give(() => reject(broke('no answer was waited for any longer')))
+    const onAbort = (): void => give(() => reject(broke('stopped waiting for the answer of the producer')))
     if (signal?.aborted === true) {
       onAbort()
       return
@@ -110,7 +110,7 @@ function exchangeLine(
             return
           }
         }
-        if (lines.isTooLong) throw broke('the producer answered more than a reply can be')
+        if (lines.isTooLong) throw broke('the producer sent a reply that is too long')
       } catch (error) {
         give(() => reject(error))
       }
@@ -118,7 +118,9 @@ function exchangeLine(
     socket.on('error', error => {
       const code = (error as NodeJS.ErrnoException).code ?? ''
       give(() =>
-        NOBODY.has(code) ? resolve(undefined) : reject(broke(`the producer cannot be asked: ${code}`, error)),
+        NOBODY.has(code)
+          ? resolve(undefined)
+          : reject(broke(`cannot connect to the producer: ${code}`, error)),
       )
     })
     socket.on('close', () =>

@@ -63,7 +63,7 @@ export class Connection {
       this.#take(line).then(answer => this.#answer(answer))
     }
     if (this.#lines.isTooLong) {
-      this.refuse(refusal(null, 'too_large', `a line of more than ${REQUEST_BYTES_MAX} bytes`))
+      this.refuse(refusal(null, 'too_large', `the request line has more than ${REQUEST_BYTES_MAX} bytes`))
       return
     }
     this.#rest()

@@ -79,7 +79,7 @@ export class Desk {
     if ('refused' in read) return { reply: read.refused }
     const { request } = read
     if (this.#unanswered >= UNANSWERED_MAX) {
-      return { reply: refusal(request.id, 'busy', `${UNANSWERED_MAX} requests wait already`) }
+      return { reply: refusal(request.id, 'busy', `${UNANSWERED_MAX} requests are already waiting`) }
     }
     this.#unanswered++
     try {
@@ -106,16 +106,16 @@ export class Desk {
     const { id, verb, principal, params } = request
     const no = (code: ControlErrorCode, message: string): Answer => ({ reply: refusal(id, code, message) })
     const planFor = this.#plans.get(verb)
-    if (planFor === undefined) return no('unknown_verb', 'no verb of this version')
+    if (planFor === undefined) return no('unknown_verb', 'this version does not know the verb')
     if (principal.kind === 'observer' && verb !== 'status') {
-      return no('not_permitted', 'an observer may ask for status alone')
+      return no('not_permitted', 'an observer may only ask for status')
     }
     const plan = planFor(params)
     if ('refused' in plan) return no('bad_request', plan.refused)
     const key = plan.appends === true ? request.key : undefined
     const known = key === undefined ? undefined : this.#keys.get(key)
     if (known !== undefined && known.verb !== verb)
-      return no('bad_request', 'this key was given with another verb')
+      return no('bad_request', 'this key was already used with another verb')
     if (known === undefined && this.#isStopping) return no('stopping', 'a shutdown is under way')
     try {
       const { seq, result } = await (known?.done ?? this.#do(verb, plan, key))
@@ -125,7 +125,7 @@ export class Desk {
       return { reply, after: plan.after }
     } catch (error) {
       const isFull = error instanceof KimError && error.code === 'store_full'
-      return no(isFull ? 'store_full' : 'failed', error instanceof Error ? error.message : 'it broke off')
+      return no(isFull ? 'store_full' : 'failed', error instanceof Error ? error.message : 'the verb failed')
     }
   }
 
@@ -156,13 +156,13 @@ export class Desk {
 
   #poke({ persona }: JsonObject): Plan {
     if (persona !== undefined && (typeof persona !== 'string' || persona === '')) {
-      return { refused: '"persona" is a non-empty string' }
+      return { refused: '"persona" must be a non-empty string' }
     }
     return { work: () => ({ due: this.#verbs.poke(persona) }) }
   }
 
   #gc({ dry_run: dryRun = false }: JsonObject): Plan {
-    if (typeof dryRun !== 'boolean') return { refused: '"dry_run" is true or false' }
+    if (typeof dryRun !== 'boolean') return { refused: '"dry_run" must be true or false' }
     return { work: () => this.#verbs.gc(dryRun), shared: dryRun ? 'gc, dry' : 'gc' }
   }
 

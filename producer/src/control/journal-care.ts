@@ -32,11 +32,8 @@ export function journalCare(
 }
 
 function notWritten(journal: Journal): KimError {
-  if (!journal.isSettled) return new KimError('store_full', 'no space for a checkpoint')
+  if (!journal.isSettled) return new KimError('store_full', 'cannot write the checkpoint: the disk is full')
   return journal.history.isWhole
-    ? new KimError('store_failed', 'the checkpoint was put off; the log says why')
-    : new KimError(
-        'store_damaged',
-        'history before the first segment is gone, so that no checkpoint could be true',
-      )
+    ? new KimError('store_failed', 'the checkpoint was postponed; the log of the producer shows the cause')
+    : new KimError('store_damaged', 'cannot write a checkpoint: records before the first segment are missing')
 }

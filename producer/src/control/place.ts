@@ -42,7 +42,7 @@ export function controlPlace(paths: StorePaths, { platform, env }: PlaceOptions)
   const runtimeDir = runtime !== undefined && isAbsolute(runtime) ? runtime : tmpdir()
   const path = controlSocketElsewhere(runtimeDir, id)
   if (Buffer.byteLength(path) > max) {
-    throw new KimError('config_invalid', `no path for a control socket is short enough: ${path}`, {
+    throw new KimError('config_invalid', `cannot create a control socket: the path is too long: ${path}`, {
       hint: 'give the store a shorter path, or set XDG_RUNTIME_DIR to a short one',
     })
   }
@@ -51,7 +51,7 @@ export function controlPlace(paths: StorePaths, { platform, env }: PlaceOptions)
 
 function refused(path: string, why: string): KimError {
   return new KimError('not_permitted', `${path}: ${why}`, {
-    hint: 'it is not touched; look who put it there',
+    hint: 'it was left as it is; find out what created it, then move it away',
   })
 }
 
@@ -65,7 +65,8 @@ function secureDirectory(path: string, uid: number | undefined): void {
   const stat = fs.lstatSync(path)
   if (!stat.isDirectory()) throw refused(path, 'it is not a directory')
   if (uid !== undefined && stat.uid !== uid) throw refused(path, `it belongs to user ${stat.uid}`)
-  if (uid !== undefined && (stat.mode & ANYBODY_BUT_OWNER) !== 0) throw refused(path, 'it is open to others')
+  if (uid !== undefined && (stat.mode & ANYBODY_BUT_OWNER) !== 0)
+    throw refused(path, 'other users can access it')
 }
 
 /** The kind of file at a path; undefined if there is none. */
@@ -118,7 +119,7 @@ export function placeToAsk(paths: StorePaths, options: PlaceOptions): string | u
   const recorded = look(paths.controlPath)
   if (recorded === undefined) return paths.controlSocket
   // A pipe there would be waited for, and whoever put it there has no say in where a client goes.
-  if (!recorded.isFile()) throw refused(paths.controlPath, 'it is no regular file')
+  if (!recorded.isFile()) throw refused(paths.controlPath, 'it is not a regular file')
   const text = fs.readFileSync(paths.controlPath, 'utf8')
   const [line = ''] = text.slice(0, RECORDED_BYTES_MAX).split('\n', 1)
   return isAbsolute(line) ? line : undefined

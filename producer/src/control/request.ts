@@ -46,18 +46,19 @@ function parseLine(line: Buffer): JsonObject | undefined {
 /** Reads one line; what is no request is the reply to it. */
 export function readRequest(line: Buffer): { readonly request: Request } | { readonly refused: Reply } {
   const value = parseLine(line)
-  if (value === undefined) return { refused: refusal(null, 'bad_request', 'a line that is no JSON object') }
+  if (value === undefined)
+    return { refused: refusal(null, 'bad_request', 'the request line is not a JSON object') }
   const { id, verb, key } = value
   if (typeof id !== 'string' || id === '' || Buffer.byteLength(id) > ID_BYTES_MAX) {
-    return { refused: refusal(null, 'bad_request', `"id" is a string of 1 to ${ID_BYTES_MAX} bytes`) }
+    return { refused: refusal(null, 'bad_request', `"id" must be a string of 1 to ${ID_BYTES_MAX} bytes`) }
   }
   const wrong = (what: string): { refused: Reply } => ({ refused: refusal(id, 'bad_request', what) })
-  if (typeof verb !== 'string') return wrong('"verb" is a string')
+  if (typeof verb !== 'string') return wrong('"verb" must be a string')
   const principal = principalOf(value['principal'])
-  if (principal === undefined) return wrong('"principal" holds a known "kind" and a "name"')
+  if (principal === undefined) return wrong('"principal" must hold a known "kind" and a "name"')
   if (key !== undefined && (typeof key !== 'string' || key === ''))
-    return wrong('"key" is a non-empty string')
+    return wrong('"key" must be a non-empty string')
   const params = value['params'] ?? {}
-  if (!isJsonObject(params) || value['params'] === null) return wrong('"params" is an object')
+  if (!isJsonObject(params) || value['params'] === null) return wrong('"params" must be an object')
   return { request: { id, verb, principal, key, params } }
 }

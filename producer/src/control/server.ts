@@ -48,7 +48,7 @@ export async function openControl(options: ControlOptions): Promise<ControlServe
     const connection = new Connection(socket, timers, line => desk.take(line))
     open.add(connection)
     socket.on('close', () => open.delete(connection))
-    if (isTooMany) connection.refuse(refusal(null, 'busy', `${CONNECTIONS_MAX} connections are open already`))
+    if (isTooMany) connection.refuse(refusal(null, 'busy', `${CONNECTIONS_MAX} connections are already open`))
   })
   await bind(server, place, paths)
   return {
@@ -82,9 +82,9 @@ async function bind(server: Server, place: ControlPlace, paths: StorePaths): Pro
     server.close()
     if (cause instanceof KimError) throw cause
     const code = (cause as NodeJS.ErrnoException).code ?? ''
-    throw new KimError('store_failed', `the control socket ${place.path} cannot be opened: ${code}`, {
+    throw new KimError('store_failed', `cannot open the control socket ${place.path}: ${code}`, {
       cause,
-      hint: 'check the rights and the space of its directory',
+      hint: 'check the permissions and the free space of its directory',
     })
   }
 }

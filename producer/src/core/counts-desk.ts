@@ -145,11 +145,11 @@ export class CountsDesk {
       {
         level: 'warn',
         code: 'counts_unavailable',
-        message: `counts of unread mail are not available (${reason}); every inbox is polled instead`,
+        message: `the server returns no counts of unread mail (${reason}); polling every inbox instead`,
         // One that has no counts is as good as another; one that does not answer at all is not.
         failure: /^(unreachable|http 401)/.test(reason) ? reason : undefined,
       },
-      { level: 'info', code: 'counts_available', message: 'counts of unread mail are available again' },
+      { level: 'info', code: 'counts_available', message: 'the server returns counts of unread mail again' },
     )
   }
 }

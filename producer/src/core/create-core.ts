@@ -114,10 +114,14 @@ class HiveCore implements Core {
       {
         level: 'warn',
         code: 'directory_unavailable',
-        message: `the directory cannot be fetched (${reason}): ${this.#watchedMeanwhile()}`,
+        message: `cannot fetch the persona directory of the server (${reason}): ${this.#watchedMeanwhile()}`,
         failure: reason,
       },
-      { level: 'info', code: 'directory_available', message: 'the directory was fetched again' },
+      {
+        level: 'info',
+        code: 'directory_available',
+        message: 'fetched the persona directory of the server again',
+      },
     )
     if (!answer.ok) {
       directory.failed(monoMs)
@@ -137,10 +141,8 @@ class HiveCore implements Core {
 
   #watchedMeanwhile(): string {
     const { size } = this.#hive.inboxes
-    if (size === 0) return 'nobody is watched until it can be; it is asked again by itself'
-    return size === 1
-      ? 'the inbox known so far stays watched'
-      : `the ${size} inboxes known so far stay watched`
+    if (size === 0) return 'no inbox is watched until then; the producer retries by itself'
+    return size === 1 ? 'the one known inbox is still watched' : `the ${size} known inboxes are still watched`
   }
 
   /** Once: rediscovery only adds, so it stays full as long as this process lives. */
@@ -148,7 +150,7 @@ class HiveCore implements Core {
     const note = {
       level: 'warn',
       code: 'personas_full',
-      message: `${limits.personasMax} inboxes are watched: others of the directory are not`,
+      message: `${limits.personasMax} inboxes are watched, which is the maximum: other inboxes are ignored`,
     } as const
     this.#hive.noteChange('personas_full', true, note, note)
   }

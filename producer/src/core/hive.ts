@@ -166,14 +166,14 @@ export class Hive implements Rules {
       level: 'warn',
       code: 'persona_refused',
       message: isLast
-        ? 'more personas without a usable name are ignored, and not named any more'
-        : 'a persona without a usable name is ignored',
+        ? 'ignored more personas with invalid names; further ones are not logged'
+        : 'ignored a persona with an invalid name',
       fields: { name: name.slice(0, 100) },
     })
   }
 
   #saySeedSpent(persona: string, seedAt: number): void {
-    const message = `--seed-at ${seedAt} has no effect any more: everything up to it stands`
+    const message = `--seed-at ${seedAt} has no effect any more: the journal is past this id`
     this.note({ level: 'warn', code: 'flag_ignored', persona, message })
   }
 

@@ -54,7 +54,7 @@ export class NameCheck {
     for (const name of this.#said) {
       if (unproven.has(name)) continue
       this.#said.delete(name)
-      const message = 'the persona is there by now'
+      const message = 'the server now lists the persona'
       this.#hive.note({ level: 'info', code: 'persona_listed', message, persona: name })
     }
   }

@@ -13,9 +13,9 @@ export function assertSeed(persona: Persona | undefined, seedAt: number): void {
   if (isCountOwed) {
     throw new KimError(
       'config_invalid',
-      `${name} is still catching up: what it took over silently is not counted yet`,
+      `cannot apply --seed-at: ${name} is still catching up, and its silent messages are not counted yet`,
       {
-        hint: 'leave --seed-at out until replay_capped or baseline_skipped is in the journal',
+        hint: 'leave out --seed-at until the journal has a replay_capped or baseline_skipped record',
       },
     )
   }
@@ -23,9 +23,9 @@ export function assertSeed(persona: Persona | undefined, seedAt: number): void {
   if (seedAt > told) return
   throw new KimError(
     'config_invalid',
-    `--seed-at ${seedAt} is not above ${told}, where ${name} stands already`,
+    `--seed-at ${seedAt} is not above ${told}, the watermark or the earlier seed of ${name}`,
     {
-      hint: `leave it out; kim-tail --persona ${name} --after-id ${seedAt} prints what came after it`,
+      hint: `leave out --seed-at; to print the mail after that id: kim-tail --persona ${name} --after-id ${seedAt}`,
     },
   )
 }

@@ -12,12 +12,12 @@ export function unlistedName(name: string, listed: Iterable<string>): UnlistedNa
   const parts = name.split(',').map(part => part.trim())
   if (parts.length > 1 && parts.every(part => known.has(part))) {
     return {
-      message: `the directory of the server lists no persona "${name}", but ${parts.join(' and ')}`,
+      message: `the server lists no persona "${name}", but it lists ${parts.join(' and ')}`,
       hint: `a comma is part of a name here; for several inboxes: ${parts.map(part => `--persona ${part}`).join(' ')}`,
     }
   }
   return {
-    message: `the directory of the server lists no persona "${name}"${didYouMean(name, known)}`,
-    hint: 'names are exact; an inbox that nobody knows answers with nothing',
+    message: `the server lists no persona "${name}"${didYouMean(name, known)}`,
+    hint: 'check the name (exact case); the server answers for an unknown inbox as if it were empty',
   }
 }

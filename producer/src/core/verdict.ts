@@ -26,5 +26,5 @@ export function verdictOf(hive: Hive, answered: Answered): Core['verdict'] {
 
 const refused: NonNullable<Core['verdict']> = {
   code: 'token_refused',
-  message: 'the server answers 401: it does not take the token',
+  message: 'the server answers 401: it does not accept the token',
 }

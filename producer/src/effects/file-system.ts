@@ -1,4 +1,5 @@
 import * as fs from 'node:fs'
+import type { ReplaceDisk } from '@kim/manifest'
 
 /** What the writer reads from a `stat`: the part of node's own `Stats` that every adapter can give. */
 export interface FileStat {
@@ -84,4 +85,14 @@ export const nodeFileSystem: FileSystem = {
 /** The same file system, with somebody around each sync of data who may measure it. */
 export function aroundSyncs(fs: FileSystem, around: (sync: () => void) => void): FileSystem {
   return { ...fs, fdatasyncSync: fd => around(() => fs.fdatasyncSync(fd)) }
+}
+
+/** What replacing a file takes, for files that are no part of a store: failures are the system's own. */
+export const plainReplaceDisk: ReplaceDisk<number> = {
+  create: path => fs.openSync(path, 'wx', 0o600),
+  write: (fd, bytes) => fs.writeSync(fd, bytes),
+  sync: fs.fdatasyncSync,
+  close: fs.closeSync,
+  rename: fs.renameSync,
+  remove: fs.unlinkSync,
 }

@@ -1,8 +1,6 @@
-/** The one-shot timers that a service waits with. */
-export interface Timers {
-  /** Calls `run` once after that many milliseconds; what comes back takes it away again. */
-  after(ms: number, run: () => void): () => void
-}
+import type { Timers } from '@kim/manifest'
+
+export type { Timers } from '@kim/manifest'
 
 /** The longest that the platform's own timer can wait; a longer one would fire at once. */
 const TIMER_MS_MAX = 2 ** 31 - 1

@@ -41,10 +41,10 @@ export class ActiveSegment {
    */
   fence(checkLength: boolean): void {
     const found = this.#disk.look(this.path)
-    if (found === undefined) throw fenced(`${this.path} is gone`)
+    if (found === undefined) throw fenced(`${this.path} is missing`)
     if (found.ino !== this.#own.ino || found.dev !== this.#own.dev) throw fenced(`${this.path} was replaced`)
     if (checkLength ? found.size !== this.length : found.size < this.length) {
-      throw fenced(`${this.path} has ${found.size} bytes where this process left ${this.length}`)
+      throw fenced(`${this.path} has ${found.size} bytes, but this process wrote ${this.length}`)
     }
   }
 

@@ -95,15 +95,15 @@ export class Appender {
     if (this.#dead === undefined) return
     throw failure(
       'journal_closed',
-      'the journal refuses everything since it failed',
-      'end this process and start again: the next open finds out what the disk holds',
+      'the journal accepts no more records: an earlier write failed',
+      'what was acknowledged is kept; start the process again: opening checks what the disk holds',
       this.#dead,
     )
   }
 
   /** Refuses everything from now on. */
   close(): void {
-    this.#dead ??= failure('journal_closed', 'the journal was closed', 'open it again')
+    this.#dead ??= failure('journal_closed', 'the journal is closed', 'open the journal again')
     this.#segment.close()
   }
 
@@ -142,8 +142,7 @@ export class Appender {
   #settle(): void {
     const recovery = this.#recovery
     if (recovery !== undefined) this.#lookAt(recovery)
-    const first = this.#segment.lastSeq === 0 ? this.#first : []
-    this.#pay([...first, ...(recovery?.owed() ?? [])])
+    this.#pay(recovery?.owed(this.#first) ?? this.#first)
     this.#first = []
     this.#recovery = undefined
     if (recovery !== undefined) this.#news = [...this.#news, ...recovery.adopted]
@@ -152,11 +151,7 @@ export class Appender {
   #lookAt(recovery: Recovery): void {
     this.#segment.fence(false)
     this.#segment.sync()
-    recovery.read()
-    if (recovery.isTorn) {
-      recovery.endLine()
-      recovery.read()
-    }
+    recovery.judge()
     this.#nextSeq = Math.max(this.#nextSeq, this.#segment.highest + 1)
   }
 
@@ -230,7 +225,6 @@ export class Appender {
   #takeOver(built: readonly BuiltRecord[], bytes: Buffer): void {
     const { file, length: base } = this.#segment
     for (const { record, effect, offset, length } of built) {
-      this.#state.advance(record.seq, record.writer)
       this.#state.apply(record, effect, { file, offset: base + offset, length })
       this.#segment.see(record.seq)
     }

@@ -50,8 +50,8 @@ export function takeBoundary(state: JournalState, segment: number, sealed: Seale
   return {
     sealed,
     segment,
-    headSeq: state.head,
-    headWriter: state.headWriter,
+    headSeq: state.head.seq,
+    headWriter: state.head.writer,
     entityCount: state.size,
     capabilities: [...state.capabilities].sort(),
     revisions: revisionsInOrder(state.removedRevisions()),

@@ -1,20 +1,18 @@
-import { createHash } from 'node:crypto'
 import { basename } from 'node:path'
 import {
   type CheckpointHeader,
+  CheckpointReader,
   type CheckpointRef,
-  checkpointFooter,
-  decodeLine,
-  endsCheckpointHeader,
   KimError,
-  LineFramer,
-  parseCheckpointEntity,
-  parseCheckpointHeader,
+  type LineFrame,
   parseCheckpointRef,
+  type ReadRecord,
+  readSegment,
+  recordOf,
+  runAtOnce,
   verifyHeader,
 } from '@kim/manifest'
 import { type CheckpointSource, type SegmentSource, segmentChunks } from './listing.js'
-import { runToEnd } from './slices.js'
 import { JournalState } from './state.js'
 import type { Store } from './store.js'
 import type { StoreFile } from './store-file.js'
@@ -33,25 +31,26 @@ export interface StandingRef extends CheckpointRef {
   readonly seq: number
 }
 
-/** Every ref that stands in one segment. */
+/** Every ref that has an effect in one segment. */
 function refsIn(store: Store, source: SegmentSource): StandingRef[] {
-  const refs: StandingRef[] = []
-  const framer = new LineFramer()
-  const mark = Buffer.from('"checkpoint_ref"')
-  for (const chunk of segmentChunks(store, source)) {
-    for (const line of framer.push(chunk)) {
-      if (
-        line.kind !== 'line' ||
-        Buffer.from(line.bytes.buffer, line.bytes.byteOffset, line.bytes.length).indexOf(mark) === -1
-      )
-        continue
-      const decoded = decodeLine(line.bytes, line.atFileStart)
-      if (decoded.kind !== 'record' || decoded.record.action !== 'checkpoint_ref') continue
-      const ref = parseCheckpointRef(decoded.record.payload)
-      const { seq } = decoded.record
-      if (ref !== undefined && seq > ref.head_seq) refs.push({ ...ref, seq })
-    }
+  let refs: StandingRef[] = []
+  const take = ({ action, payload, seq }: ReadRecord): void => {
+    const ref = action === 'checkpoint_ref' ? parseCheckpointRef(payload) : undefined
+    if (ref !== undefined && seq > ref.head_seq) refs.push({ ...ref, seq })
   }
+  const listener = {
+    framed(frame: LineFrame): void {
+      // Every verb of the ref's length is rare enough to be parsed.
+      if (frame.actionEnd - frame.actionStart !== 'checkpoint_ref'.length) return
+      const record = recordOf(frame.line)
+      if (record !== undefined) take(record)
+    },
+    released: ({ record }: { readonly record: ReadRecord }): void => take(record),
+    restart(): void {
+      refs = []
+    },
+  }
+  readSegment(() => segmentChunks(store, source), listener, { isLazy: true })
   return refs
 }
 
@@ -102,51 +101,23 @@ export function* readCheckpoint(
   const stat = store.disk.look(candidate.path)
   if (stat?.isFile() !== true || !refs.some(ref => ref.bytes === stat.size)) return undefined
   const file: StoreFile = { path: candidate.path }
-  const hash = createHash('sha256')
-  const framer = new LineFramer()
-  let header: CheckpointHeader | undefined
-  let opening = ''
-  let lines = 0
-  let bytes = 0
-  let isFooted = false
+  let isSound = true
+  const reader = new CheckpointReader(line => {
+    const entity = line.entity()
+    if (entity === undefined) isSound = false
+    else into?.load(entity, { file, offset: line.offset, length: line.length })
+  })
   for (const chunk of store.disk.fileChunks(candidate.path)) {
-    hash.update(chunk)
-    bytes += chunk.length
-    for (const line of framer.push(chunk)) {
-      if (line.kind !== 'line' || isFooted) return undefined
-      const text = Buffer.from(line.bytes.buffer, line.bytes.byteOffset, line.bytes.length).toString('utf8')
-      if (header === undefined) {
-        opening += text
-        if (!endsCheckpointHeader(text)) continue
-        const parsed = parseCheckpointHeader(opening)
-        if (!parsed.ok) return undefined
-        header = parsed.header
-      } else if (text === checkpointFooter) isFooted = true
-      else {
-        lines++
-        const entity = parseCheckpointEntity(text)
-        if (entity === undefined) return undefined
-        const length = text.endsWith(',') ? line.bytes.length - 1 : line.bytes.length
-        into?.put(entity, { file, offset: line.offset, length })
-      }
-    }
+    if (!reader.push(chunk) || !isSound) return undefined
     yield
   }
-  if (header === undefined || !isFooted || header.head_seq !== candidate.headSeq) return undefined
-  const sha256 = hash.digest('hex')
+  const { header, sha256, bytes, entities: lines } = reader
+  if (header === undefined || reader.fault(candidate.headSeq) !== undefined) return undefined
   const found = { projectId, sha256, bytes, lines }
-  const known = header
-  const vouching = refs.findLast(ref => verifyHeader(known, { ...found, ref }) === undefined)
+  const vouching = refs.findLast(ref => verifyHeader(header, { ...found, ref }) === undefined)
   if (vouching === undefined) return undefined
-  if (into !== undefined) loadHeader(into, header, file)
+  into?.loadHeader(header)
   return { headSeq: header.head_seq, refSeq: vouching.seq, file, header }
-}
-
-function loadHeader(state: JournalState, header: CheckpointHeader, file: StoreFile): void {
-  state.advance(header.head_seq, header.head_writer ?? undefined)
-  for (const revision of header.revisions) state.putRemoved(revision, file)
-  for (const key of header.keys) state.keys.restore(key)
-  for (const capability of header.capabilities) state.capabilities.add(capability)
 }
 
 /** The newest checkpoint that the journal vouches for, with the state it holds. */
@@ -162,7 +133,7 @@ export function loadNewest(
     store.log({
       level: 'warn',
       code: 'checkpoint_rejected',
-      message: `${candidate.path} is no checkpoint of this journal; using an older one, or the segments alone`,
+      message: `${candidate.path} is not a checkpoint of this journal; using an older one, or only the segments`,
     })
   }
   return undefined
@@ -176,7 +147,7 @@ function tryRead(
 ): Reading | undefined {
   try {
     const state = new JournalState()
-    const checkpoint = runToEnd(readCheckpoint(store, candidate, judge.refsFor(candidate), projectId, state))
+    const checkpoint = runAtOnce(readCheckpoint(store, candidate, judge.refsFor(candidate), projectId, state))
     return checkpoint === undefined ? undefined : { checkpoint, state }
   } catch (error) {
     // A candidate that cannot be read is one candidate less; a dying disk will say so again at the segments.

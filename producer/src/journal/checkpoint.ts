@@ -3,19 +3,19 @@ import { createHash } from 'node:crypto'
 import { basename, join } from 'node:path'
 import {
   type CheckpointHeader,
+  CheckpointReader,
   type CheckpointRef,
   checkpointFooter,
   checkpointKey,
   checkpointName,
   compareUtf8,
-  decodeLine,
   type Entity,
-  effectOf,
+  type EntityTable,
   encodeCheckpointEntity,
   encodeCheckpointHeader,
-  endsCheckpointHeader,
-  LineFramer,
-  parseCheckpointEntity,
+  Fold,
+  recordOf,
+  SegmentReader,
   tempName,
   toWellFormed,
 } from '@kim/manifest'
@@ -24,8 +24,7 @@ import type { VerifiedCheckpoint } from './checkpoint-file.js'
 import { damaged } from './failure.js'
 import { type SegmentSource, segmentChunks } from './listing.js'
 import { ReadBack } from './read-back.js'
-import { type ScannedRecord, SegmentScan } from './segment-scan.js'
-import type { JournalState, LiveEntity } from './state.js'
+import type { JournalState, LiveImage } from './state.js'
 import type { Store } from './store.js'
 import type { Place, StoreFile } from './store-file.js'
 
@@ -42,8 +41,8 @@ interface Newest extends Place {
   readonly line: Buffer | undefined
 }
 
-/** What those segments did to the entities of each type: there is an entry for every entity touched, and nothing for a removed one. */
-type Changes = ReadonlyMap<string, ReadonlyMap<string, Newest | undefined>>
+/** Every entity that those segments touched; one that they removed has no image. */
+type Changes = EntityTable<Newest>
 
 /** How a checkpoint is built. */
 export interface CheckpointPlan {
@@ -99,13 +98,13 @@ export function* buildCheckpoint(
   plan: CheckpointPlan,
 ): Generator<void, BuiltCheckpoint> {
   const memory = Buffer.allocUnsafe(CHUNK_BYTES)
-  const changes = yield* foldSegments(store, state, plan.segments, memory)
+  const changes = yield* foldSegments(store, plan.segments, memory)
   const runs = yield* sortRuns(changes)
   const name = checkpointName(plan.boundary.headSeq)
   const path = join(store.paths.checkpoints, name)
   const temp = join(store.paths.checkpoints, tempName(name))
   const file: StoreFile = { path }
-  const moved: LiveEntity[] = []
+  const moved: LiveImage[] = []
   const places: number[] = []
   const header = headerOf(plan)
   const readBack = new ReadBack(store)
@@ -117,7 +116,7 @@ export function* buildCheckpoint(
       const { entity, text } = plan.rewrite?.(merged) ?? merged
       if (count > 0) writer.put(',\n')
       count++
-      const live = state.find(entity.item_type, entity.item_id)
+      const live = state.entities.get(entity.item_type, entity.item_id)
       const offset = writer.offset
       writer.put(text)
       if (live?.seq === entity.seq) {
@@ -149,10 +148,10 @@ export function* buildCheckpoint(
     entities: header.entity_count,
   }
   const adopt = (): void => {
-    for (const [at, entity] of moved.entries()) {
-      entity.file = file
-      entity.offset = places[2 * at] ?? 0
-      entity.length = places[2 * at + 1] ?? 0
+    for (const [at, image] of moved.entries()) {
+      image.file = file
+      image.offset = places[2 * at] ?? 0
+      image.length = places[2 * at + 1] ?? 0
     }
   }
   return { ref, header, file, adopt }
@@ -172,78 +171,90 @@ function headerOf({ boundary, projectId }: CheckpointPlan): CheckpointHeader {
   }
 }
 
-/** What the sealed segments did to the state, by type and id. */
+/** What the sealed segments did to the state. */
 function* foldSegments(
   store: Store,
-  state: JournalState,
   segments: readonly SegmentSource[],
   memory: Buffer,
 ): Generator<void, Changes> {
-  const changes = new Map<string, Map<string, Newest | undefined>>()
-  const note = (
-    { record, offset, length, bytes }: ScannedRecord,
-    file: StoreFile,
-    isPacked: boolean,
-  ): void => {
-    const { item_type, item_id } = record
-    const effect = effectOf(record)
-    if (item_id === undefined || (effect !== 'upsert' && effect !== 'remove')) return
-    const ofType = changes.get(item_type) ?? new Map<string, Newest | undefined>()
-    changes.set(item_type, ofType)
-    const line = isPacked ? Buffer.from(bytes) : undefined
-    // One name for all who hold it: the one just read is let go.
-    const name = ofType.has(item_id) ? item_id : (state.find(item_type, item_id)?.item_id ?? item_id)
-    ofType.set(name, effect === 'upsert' ? { file, offset, length, line } : undefined)
-  }
+  let file: StoreFile = { path: '' }
+  let isPacked = false
+  const fold = new Fold<Newest>(
+    {
+      of: read => ({
+        file,
+        offset: read.offset,
+        length: read.length,
+        line: isPacked ? Buffer.from(read.bytes) : undefined,
+      }),
+    },
+    {},
+    // The base may hold an entity of which these segments only say that it was removed.
+    { keepsUnknown: true },
+  )
   for (const source of segments) {
-    const file: StoreFile = { path: source.path }
-    const scan = new SegmentScan({ effective: scanned => note(scanned, file, source.isGzipped) })
+    file = { path: source.path }
+    isPacked = source.isGzipped
+    const reader = new SegmentReader(fold)
     for (const chunk of segmentChunks(store, source, 0, memory)) {
-      scan.push(chunk)
+      reader.push(chunk)
       yield
     }
-    scan.finish()
   }
-  return changes
+  return fold.entities
 }
 
-/** Ids of one type in their order. */
+/** Slots of entities of one type, in the order of their ids. */
 interface Run {
   readonly item_type: string
-  readonly ids: readonly string[]
+  readonly slots: readonly number[]
 }
 
 /** Sorting everything at once could take long, so it is sorted in runs that are merged as they are read. */
 function* sortRuns(changes: Changes): Generator<void, Run[]> {
+  const byType = new Map<string, number[]>()
+  for (const slot of changes.knownSlots()) {
+    const item_type = changes.typeAt(slot)
+    const slots = byType.get(item_type)
+    if (slots === undefined) byType.set(item_type, [slot])
+    else slots.push(slot)
+  }
   const runs: Run[] = []
-  for (const [item_type, ofType] of changes) {
-    const ids = [...ofType.keys()]
-    for (let at = 0; at < ids.length; at += RUN_ENTITIES) {
-      runs.push({ item_type, ids: ids.slice(at, at + RUN_ENTITIES).sort(compareIds) })
+  for (const [item_type, slots] of byType) {
+    for (let at = 0; at < slots.length; at += RUN_ENTITIES) {
+      const named = slots.slice(at, at + RUN_ENTITIES).map(slot => ({ slot, item_id: changes.idAt(slot) }))
+      named.sort((a, b) => compareIds(a.item_id, b.item_id))
+      runs.push({ item_type, slots: named.map(({ slot }) => slot) })
       yield
     }
   }
   return runs
 }
 
-/** The names of all runs in their order. */
-function* inOrder(runs: readonly Run[]): Generator<Name> {
-  const at = runs.map(() => 0)
+/** A touched entity. */
+interface Touched extends Name {
+  readonly slot: number
+}
+
+/** The touched entities of all runs in their order. */
+function* inOrder(changes: Changes, runs: readonly Run[]): Generator<Touched> {
+  const touched = ({ item_type, slots }: Run, at: number): Touched | undefined => {
+    const slot = slots[at]
+    return slot === undefined ? undefined : { item_type, item_id: changes.idAt(slot), slot }
+  }
+  const rest = runs.flatMap(run => {
+    const next = touched(run, 0)
+    return next === undefined ? [] : [{ run, at: 0, next }]
+  })
   for (;;) {
-    let first: Name | undefined
-    let from = -1
-    for (const [n, { item_type, ids }] of runs.entries()) {
-      const item_id = ids[at[n] ?? 0]
-      if (item_id === undefined) continue
-      const candidate = { item_type, item_id }
-      if (first === undefined || compare(candidate, first) < 0) {
-        first = candidate
-        from = n
-      }
-    }
+    let first = rest[0]
     if (first === undefined) return
-    at[from] = (at[from] ?? 0) + 1
-    yield first
+    for (const candidate of rest) if (compare(candidate.next, first.next) < 0) first = candidate
+    yield first.next
+    first.at += 1
+    const next = touched(first.run, first.at)
+    if (next === undefined) rest.splice(rest.indexOf(first), 1)
+    else first.next = next
   }
 }
 
@@ -254,22 +265,16 @@ function* baseLines(
   memory: Buffer,
 ): Generator<EntityLine> {
   if (base === undefined) return
-  const framer = new LineFramer()
-  let isHeader = true
+  let lines: EntityLine[] = []
+  const reader = new CheckpointReader(line => {
+    const entity = line.entity()
+    if (entity === undefined) throw damaged(`${base.file.path} changed since it was verified`)
+    lines.push({ entity, text: line.text })
+  })
   for (const chunk of store.disk.fileChunks(base.file.path, 0, memory)) {
-    for (const line of framer.push(chunk)) {
-      if (line.kind !== 'line') continue
-      const whole = Buffer.from(line.bytes.buffer, line.bytes.byteOffset, line.bytes.length).toString('utf8')
-      if (isHeader) {
-        isHeader = !endsCheckpointHeader(whole)
-        continue
-      }
-      if (whole === checkpointFooter) return
-      const text = whole.endsWith(',') ? whole.slice(0, -1) : whole
-      const entity = parseCheckpointEntity(text)
-      if (entity === undefined) throw damaged(`${base.file.path} changed since it was verified`)
-      yield { entity, text }
-    }
+    reader.push(chunk)
+    yield* lines
+    lines = []
   }
 }
 
@@ -288,10 +293,10 @@ function* merge(
   { base }: CheckpointPlan,
   { changes, runs, readBack, memory }: Merging,
 ): Generator<EntityLine> {
-  const names = inOrder(runs)
+  const names = inOrder(changes, runs)
   let next = names.next()
-  const emit = function* ({ item_type, item_id }: Name): Generator<EntityLine> {
-    const newest = changes.get(item_type)?.get(item_id)
+  const emit = function* ({ slot }: Touched): Generator<EntityLine> {
+    const newest = changes.imageAt(slot)
     if (newest !== undefined) yield changedLine(newest, readBack)
   }
   for (const line of baseLines(store, base, memory)) {
@@ -311,11 +316,11 @@ function* merge(
 
 /** The line of an entity as its newest record says. */
 function changedLine({ line, ...place }: Newest, readBack: ReadBack): EntityLine {
-  const decoded = decodeLine(line ?? readBack.line(place))
-  if (decoded.kind !== 'record' || decoded.record.item_id === undefined) {
+  const record = recordOf(line ?? readBack.line(place))
+  if (record?.item_id === undefined) {
     throw damaged(`${place.file.path}: the record at byte ${place.offset} changed`)
   }
-  const { item_type, item_id, agent, entity_rev, payload, payload_ref, seq, ts } = decoded.record
+  const { item_type, item_id, agent, entity_rev, payload, payload_ref, seq, ts } = record
   const entity: Entity = { item_type, item_id, agent, entity_rev, payload, payload_ref, seq, ts }
   return { entity, text: encodeCheckpointEntity(entity, true) }
 }

@@ -39,7 +39,11 @@ function readInstant(store: Store): Instant {
   const { clock } = store
   const wall = new Date(clock.wallMs())
   if (Number.isNaN(wall.getTime())) {
-    throw failure('record_invalid', 'the clock tells no time', 'nothing was appended; set the clock right')
+    throw failure(
+      'record_invalid',
+      'the system clock returned an invalid time',
+      'nothing was appended; correct the clock',
+    )
   }
   return {
     ts: wall.toISOString(),
@@ -115,7 +119,7 @@ export class CommitBuilder {
       throw failure(
         'record_invalid',
         `${answered} of the ${drafts.length} keys of a transaction are known`,
-        'nothing was appended; a transaction is asked for again with exactly its own keys',
+        'nothing was appended; to retry a transaction, use exactly the same keys',
       )
     }
     if (this.#built.length + fresh > limits.commitRecordsMax) throw this.#tooLarge()
@@ -216,7 +220,12 @@ export class CommitBuilder {
     } catch (error) {
       // A value that JSON cannot carry (a cycle, a BigInt) is the caller's mistake, not the end of the journal.
       if (!(error instanceof KimError)) {
-        throw failure('record_invalid', 'a draft holds what JSON cannot carry', 'nothing was appended', error)
+        throw failure(
+          'record_invalid',
+          'a draft holds a value that JSON cannot represent',
+          'nothing was appended',
+          error,
+        )
       }
       if (error.code !== 'record_too_large' || record.payload === undefined) throw error
       if (record.item_type === NOTE_TYPE) throw error

@@ -33,7 +33,7 @@ const names = ['agent', 'action', 'item_type', 'item_id', 'event'] as const
  * the journal's own to say, and no name that would be another one once it stood on the disk.
  */
 export function admit(drafts: readonly Draft[]): readonly Draft[] {
-  if (!Array.isArray(drafts)) throw refused('a batch is a list of drafts')
+  if (!Array.isArray(drafts)) throw refused('a batch must be a list of drafts')
   return drafts.map(draft => {
     const fault = safely(() => faultOf(draft))
     if (fault !== undefined) throw refused(fault)
@@ -42,7 +42,7 @@ export function admit(drafts: readonly Draft[]): readonly Draft[] {
 }
 
 function refused(why: string, cause?: unknown): Error {
-  return failure('record_invalid', why, 'nothing of the batch was appended; mend the draft', cause)
+  return failure('record_invalid', why, 'nothing of the batch was appended; correct the draft', cause)
 }
 
 /** What looks at a draft may run its getters, and those are not ours. */
@@ -55,24 +55,24 @@ function safely<T>(look: () => T): T {
 }
 
 function faultOf(draft: Draft): string | undefined {
-  if (!isJsonObject(draft)) return 'a draft is an object'
+  if (!isJsonObject(draft)) return 'a draft must be an object'
   const { summary, key, payload } = draft
   for (const name of names) {
     const value = draft[name]
     if (value === undefined && name === 'event') continue
-    if (typeof value !== 'string') return `${name} is a text`
-    if (isLonger(value, limits.nameBytesMax)) return `${name} has at most ${limits.nameBytesMax} bytes`
+    if (typeof value !== 'string') return `${name} must be a string`
+    if (isLonger(value, limits.nameBytesMax)) return `${name} must have at most ${limits.nameBytesMax} bytes`
   }
-  if (typeof summary !== 'string') return 'summary is a text'
+  if (typeof summary !== 'string') return 'summary must be a string'
   if (key !== undefined) {
-    if (typeof key !== 'string' || !key.isWellFormed()) return 'key is well-formed text'
-    if (isLonger(key, limits.keyBytesMax)) return `key has at most ${limits.keyBytesMax} bytes`
+    if (typeof key !== 'string' || !key.isWellFormed()) return 'key must be a well-formed string'
+    if (isLonger(key, limits.keyBytesMax)) return `key must have at most ${limits.keyBytesMax} bytes`
   }
   // It would be asked for another value than the one that was checked.
   if (payload !== undefined && (!isJsonObject(payload) || typeof payload['toJSON'] === 'function')) {
-    return 'payload is an object that says itself what it holds'
+    return 'payload must be a plain object without toJSON'
   }
-  if (draft.action === 'delete' && draft.item_type === 'message') return 'retention alone removes messages'
+  if (draft.action === 'delete' && draft.item_type === 'message') return 'only retention may delete messages'
   return noteFault(draft)
 }
 
@@ -81,10 +81,10 @@ function noteFault({ action, agent, item_type, item_id, payload }: Draft): strin
   const kind = payload?.['kind']
   const rules = typeof kind === 'string' ? openNotes.get(kind) : undefined
   if (action !== 'journal_note' || payload === undefined || rules === undefined) {
-    return `${action} of ${item_type} is the journal's own`
+    return `only the journal itself may write ${action} of ${item_type}`
   }
   if (agent !== NOTE_AGENT || item_type !== NOTE_TYPE || item_id !== kind) {
-    return `a note is about ${NOTE_TYPE} ${kind}, by ${NOTE_AGENT}`
+    return `a note must have the item ${NOTE_TYPE} ${kind} and the agent ${NOTE_AGENT}`
   }
   return fieldFault(kind, payload, rules)
 }
@@ -95,7 +95,7 @@ function fieldFault(
   rules: Readonly<Record<string, Rule>>,
 ): string | undefined {
   const broken = Object.entries(rules).find(([field, holds]) => !holds(payload[field]))
-  return broken === undefined ? undefined : `a ${kind} note says its ${broken[0]}`
+  return broken === undefined ? undefined : `a ${kind} note must have a valid ${broken[0]}`
 }
 
 function isLonger(text: string, bytes: number): boolean {

@@ -1,11 +1,10 @@
 import { Buffer } from 'node:buffer'
 import { pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
-import { KimError } from '@kim/manifest'
+import { KimError, SegmentReader } from '@kim/manifest'
 import { currentHost } from '../effects/host.js'
 import type { Disk } from './file-ops.js'
 import { listSegmentFiles, type SegmentCopies, type SegmentFile } from './segment-files.js'
-import { SegmentScan } from './segment-scan.js'
 import { makeStore } from './session.js'
 
 /** Which records are exported. */
@@ -37,8 +36,8 @@ export async function* exportRecords(options: ExportOptions): AsyncGenerator<Buf
     // A segment's numbers lie between its name and the next one's.
     if (number > to || (next !== undefined && next <= from)) continue
     const lines: Buffer[] = []
-    const scan = new SegmentScan({
-      effective: ({ record, bytes }) => {
+    const reader = new SegmentReader({
+      released: ({ record, bytes }) => {
         if (record.seq < from || record.seq > to) return
         if (agents.length > 0 && !agents.includes(record.agent ?? '')) return
         if (itemType !== undefined && record.item_type !== itemType) return
@@ -48,7 +47,7 @@ export async function* exportRecords(options: ExportOptions): AsyncGenerator<Buf
     // A running producer may have parked it since it was listed.
     const now = store.disk.look(copies.first.path) === undefined ? listSegmentFiles(store) : segments
     for await (const chunk of contentOf(store.disk, now.find(isOf(number)) ?? copies, unreadable)) {
-      scan.push(chunk)
+      reader.push(chunk)
       yield* lines.splice(0)
     }
   }
@@ -95,7 +94,7 @@ async function* unpacked(disk: Disk, { path, isGzipped }: SegmentFile): AsyncGen
 function whyOf({ path }: SegmentFile, error: unknown): string {
   if (error instanceof KimError) return error.message
   if (error instanceof Error && 'code' in error && String(error.code).startsWith('Z_')) {
-    return `${path} cannot be unpacked to its end`
+    return `${path} is cut short: it cannot be unpacked to its end`
   }
   throw error
 }

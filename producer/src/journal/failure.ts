@@ -15,7 +15,7 @@ export function noSpace(message: string, cause?: unknown): KimError {
   return failure(
     'store_full',
     message,
-    'nothing was acknowledged and nothing is lost; free some space, appending goes on by itself',
+    'nothing is lost: the rejected records were not acknowledged; free some disk space, appending then resumes by itself',
     cause,
   )
 }
@@ -24,9 +24,9 @@ export function noSpace(message: string, cause?: unknown): KimError {
 export function unsafe(
   path: string,
   why: string,
-  remedy = 'move it away or give the store a directory of its own with --store',
+  remedy = 'move it away, or choose another store: --store DIR',
 ): KimError {
-  return failure('not_permitted', `${path}: ${why}`, `nothing was touched; ${remedy}`)
+  return failure('not_permitted', `${path}: ${why}`, `nothing was changed; ${remedy}`)
 }
 
 /** Somebody else's file may be this one's, copied or made by root: it is kept, and given back with one command. */
@@ -42,7 +42,7 @@ export function foreignOwner(path: string, owner: number, uid: number, isDirecto
 export function ownerRemedy(path: string, owner: number, uid: number, isDirectory: boolean): string {
   const mine = `${uid} ${shellWord(path)}`
   const command = isDirectory ? `chown -R ${mine}` : `chown ${mine} (chown -R for all of a store)`
-  return `run as user ${owner} if it is theirs; if it is yours: sudo ${command}`
+  return `if it is theirs, run as user ${owner}; if it is yours: sudo ${command}`
 }
 
 /** After a failed sync nobody knows what the disk holds. */
@@ -50,7 +50,7 @@ export function syncFailed(message: string, cause: unknown): KimError {
   return failure(
     'store_failed',
     message,
-    'what was acknowledged before is kept; the process must end, and the next open finds out what the disk holds',
+    'what was acknowledged is kept; the process must end; start it again: opening checks what the disk holds',
     cause,
   )
 }
@@ -60,7 +60,7 @@ export function fenced(message: string): KimError {
   return failure(
     'store_fenced',
     message,
-    'nothing was appended; find out what else writes there, then start again: an open takes the store as it is',
+    'nothing was appended; find and stop the other program that writes there, then start again',
   )
 }
 
@@ -69,7 +69,7 @@ export function damaged(message: string, cause?: unknown): KimError {
   return failure(
     'store_damaged',
     message,
-    'nothing was changed; `kim-producer journal verify` says what is wrong, `journal repair` mends what can be',
+    'nothing was changed; find the damage: kim-producer journal verify; then: kim-producer journal repair',
     cause,
   )
 }
@@ -85,25 +85,30 @@ export function toFailure(error: unknown, doing: string): unknown {
     return failure(
       'not_permitted',
       message,
-      'nothing was changed; check type, owner and mode; of a store, kim-producer doctor has the command',
+      'nothing was changed; check its type, owner and mode; for a store: kim-producer doctor',
       error,
     )
   }
   if (code === 'EROFS') {
-    return failure('store_failed', message, 'the file system is read-only; nothing was changed', error)
+    return failure(
+      'store_failed',
+      message,
+      'nothing was changed; the file system is read-only: mount it for writing, then start again',
+      error,
+    )
   }
   if (code === 'EFBIG') {
     return failure(
       'store_failed',
       message,
-      'what was acknowledged is kept; files of this process may not grow so large: raise that limit (ulimit -f, LimitFSIZE= of a unit) beyond --segment-bytes, then start again',
+      'what was acknowledged is kept; the file size limit of this process is too low: raise it (ulimit -f, LimitFSIZE= of a unit) above --segment-bytes, then start again',
       error,
     )
   }
   return failure(
     'store_failed',
     message,
-    'what was acknowledged is kept; look at the system log, then start again',
+    'what was acknowledged is kept; read the system log, then start again',
     error,
   )
 }

@@ -1,6 +1,5 @@
 import { basename, dirname, join } from 'node:path'
-import { type KimError, tempName } from '@kim/manifest'
-import { regardless } from '../effects/every-step.js'
+import { type KimError, type ReplaceDisk, replaceFile, tempName } from '@kim/manifest'
 import { type FileStat, type FileSystem, openFlags } from '../effects/file-system.js'
 import { damaged, foreignOwner, noSpace, syncFailed, systemCode, toFailure, unsafe } from './failure.js'
 import type { Log } from './log.js'
@@ -158,7 +157,11 @@ export class Disk {
   #tighten(fd: number, stat: FileStat, path: string): void {
     this.#fs.fchmodSync(fd, FILE_MODE)
     if ((stat.mode & 0o077) === 0) return
-    this.#log({ level: 'warn', code: 'tightened', message: `${path} was open to others; it is 0600 now` })
+    this.#log({
+      level: 'warn',
+      code: 'tightened',
+      message: `${path} was accessible to other users; changed its mode to 0600`,
+    })
   }
 
   /**
@@ -182,7 +185,7 @@ export class Disk {
       throw toFailure(error, `write to ${path}`)
     }
     if (written !== bytes.length) {
-      throw noSpace(`write to ${path}: ${written} of ${bytes.length} bytes were taken`)
+      throw noSpace(`write to ${path}: only ${written} of ${bytes.length} bytes were written`)
     }
   }
 
@@ -283,27 +286,30 @@ export class Disk {
 
   /** A file with these bytes under this name, whole and durable, or the old state of affairs. */
   writeDurably(temp: string, target: string, chunks: Iterable<Uint8Array>): void {
-    const fd = this.createTemp(temp)
-    try {
-      for (const chunk of chunks) this.write(fd, chunk, temp)
-      this.syncFile(fd, temp)
-    } finally {
-      this.close(fd)
+    const disk: ReplaceDisk<number> = {
+      ...this.#replacing(temp),
+      sync: fd => this.syncFile(fd, temp),
+      syncDirectory: path => this.syncDirectory(path),
     }
-    this.publish(temp, target)
+    replaceFile(disk, { target, draft: temp, chunks })
   }
 
   /** Replaces a file that nothing relies on: whole or not at all, but not durable. */
   writeLoosely(temp: string, target: string, bytes: Uint8Array): void {
-    const fd = this.createTemp(temp)
-    try {
-      this.write(fd, bytes, temp)
-      this.rename(temp, target)
-    } catch (error) {
-      regardless(() => this.removeNow(temp))
-      throw error
-    } finally {
-      this.close(fd)
+    replaceFile(this.#replacing(temp), { target, draft: temp, chunks: [bytes] })
+  }
+
+  /** What replacing a file takes, with the failures of this class. */
+  #replacing(temp: string): ReplaceDisk<number> {
+    return {
+      create: path => this.createTemp(path),
+      write: (fd, bytes) => {
+        this.write(fd, bytes, temp)
+        return bytes.length
+      },
+      close: fd => this.close(fd),
+      rename: (from, to) => this.rename(from, to),
+      remove: path => this.removeNow(path),
     }
   }
 

@@ -96,7 +96,7 @@ function* park(store: Store, source: SegmentSource, { gzip }: GcOptions): Genera
     log({
       level: 'warn',
       code: 'archive_differs',
-      message: `${path} is not the same as ${source.path}; both stay`,
+      message: `${path} differs from ${source.path}; both are kept`,
     })
     return false
   }

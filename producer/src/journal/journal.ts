@@ -1,4 +1,4 @@
-import { type Head, isSegmentFull, KimError, limits, seqRoom } from '@kim/manifest'
+import { type Head, isSegmentFull, KimError, limits, runAtOnce, seqRoom } from '@kim/manifest'
 import { everyStep, regardless } from '../effects/every-step.js'
 import { loopTurn, type Turn } from '../effects/turn.js'
 import type { Appender, Batch, Outcome } from './append.js'
@@ -13,7 +13,6 @@ import { type EntityView, ReadBack } from './read-back.js'
 import { retentionCommits } from './retention.js'
 import { roll } from './roll.js'
 import { closeSession, openSession, type Session } from './session.js'
-import { runToEnd } from './slices.js'
 import type { JournalState } from './state.js'
 import type { Store } from './store.js'
 import type { Upkeep } from './upkeep.js'
@@ -166,7 +165,7 @@ class OpenJournal implements Journal {
   }
 
   get head(): Head {
-    return { seq: this.#state.head, writer: this.#state.headWriter }
+    return this.#state.head
   }
 
   get isSettled(): boolean {
@@ -272,7 +271,7 @@ class OpenJournal implements Journal {
       }
       // What changed since it was found is left for the next roll.
       const drafts = next.value.filter(({ action, item_type, item_id }) => {
-        return action !== 'delete' || state.find(item_type, item_id)?.read === true
+        return action !== 'delete' || state.entities.get(item_type, item_id)?.read === true
       })
       try {
         for (const outcome of this.#appender.append([{ drafts, options: {} }])) {
@@ -300,8 +299,8 @@ class OpenJournal implements Journal {
     this.#store.log({
       level: 'error',
       code: 'seq_running_out',
-      message: `number ${this.#appender.nextSeq} of at most ${limits.seqMax}`,
-      hint: 'plan the move to a new generation directory now; at the end nothing more is appended',
+      message: `sequence numbers are running out: the next is ${this.#appender.nextSeq}, the last is ${limits.seqMax}`,
+      hint: 'plan the move to a new store directory now; after the last number nothing can be appended',
     })
   }
 
@@ -319,11 +318,11 @@ class OpenJournal implements Journal {
   }
 
   gc(): GcReport {
-    return this.#appender.guard(() => runToEnd(this.#upkeep.collect({ gzip: this.#gzip })))
+    return this.#appender.guard(() => runAtOnce(this.#upkeep.collect({ gzip: this.#gzip })))
   }
 
   gcPlan(): GcReport {
-    return runToEnd(this.#upkeep.plan())
+    return runAtOnce(this.#upkeep.plan())
   }
 
   get checkpointSeq(): number {
@@ -360,8 +359,12 @@ function viewOf(state: JournalState, readBack: ReadBack): StateView {
     *values(itemType) {
       for (const entity of state.values(itemType)) yield readBack.view(entity)
     },
-    outlines: itemType => state.values(itemType),
-    has: (itemType, itemId) => state.find(itemType, itemId) !== undefined,
+    *outlines(itemType) {
+      const { entities } = state
+      for (const { item_id, image } of entities.entries(itemType))
+        yield { item_id, seq: image.seq, read: image.read }
+    },
+    has: (itemType, itemId) => state.entities.get(itemType, itemId) !== undefined,
     revisionOf: (itemType, itemId) => state.revisionOf(itemType, itemId),
     capabilities: state.capabilities,
   }
@@ -370,7 +373,7 @@ function viewOf(state: JournalState, readBack: ReadBack): StateView {
 function moved(records: number): KimError {
   return failure(
     'journal_moved',
-    `${records} records of an append that failed stand in the journal after all`,
-    'nothing of this batch was appended; derive it anew from the state, then append it',
+    `${records} records of an append that failed are in the journal after all`,
+    'nothing of this batch was appended; compute it again from the current state, then append it',
   )
 }

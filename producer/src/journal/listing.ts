@@ -46,7 +46,7 @@ export function listSegments(store: Store): SegmentSource[] {
       log({
         level: 'warn',
         code: 'segment_misnamed',
-        message: `${join(paths.events, name)} is no legal name`,
+        message: `${join(paths.events, name)} is not a valid segment name`,
       })
     }
   }
@@ -79,7 +79,7 @@ export function* segmentChunks(
     return
   }
   const packed = store.disk.readWhole(source.path)
-  if (packed === undefined) throw damaged(`${source.path} is gone`)
+  if (packed === undefined) throw damaged(`${source.path} is missing`)
   try {
     yield gunzipSync(packed).subarray(from)
   } catch (cause) {

@@ -20,7 +20,7 @@ export function lockStore(lock: StoreLock, path: string, store: string, host: Ho
   throw failure(
     'store_held',
     `${who} holds the store ${store}`,
-    'nothing was touched; stop that process, or give this one another --store',
+    'nothing was changed; stop that producer (kim-producer shutdown, with the same --store), or give this one another store: --store DIR',
   )
 }
 

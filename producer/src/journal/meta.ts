@@ -48,13 +48,17 @@ export function nextSeqByMeta(store: Store, projectId: string, nextSeq: number):
     log({
       level: 'error',
       code: 'records_lost',
-      message: `the numbers ${lost.from} to ${lost.to} were given out, and the disk lost their records`,
-      hint: 'they are skipped, and a seq_repair record says so; what the source still has is polled again',
+      message: `the disk lost the records ${lost.from} to ${lost.to}`,
+      hint: 'the seqs are skipped and noted in a seq_repair record; mail that the server still has is polled again',
     })
     return lost.to + 1
   }
   if (meta.project_id === projectId && meta.next_seq > nextSeq + limits.metaAheadRecordsMax) {
-    log({ level: 'warn', code: 'meta_ignored', message: `${paths.meta} is ahead by too much to be true` })
+    log({
+      level: 'warn',
+      code: 'meta_ignored',
+      message: `ignored ${paths.meta}: its next_seq is too far ahead of the journal`,
+    })
   }
   return nextSeq
 }
@@ -67,8 +71,8 @@ export function tellOfEarlier(store: Store): void {
   log({
     level: 'error',
     code: 'records_lost',
-    message: `a journal stood in ${paths.events}, up to ${meta.next_seq - 1}, and none of its records is left: a new one begins`,
-    hint: 'what the source still shows is met as at a first contact; where a copy of the old one is, stop the producer, put the copy in the place of this store, and start again',
+    message: `all records of the journal in ${paths.events}, up to ${meta.next_seq - 1}, are missing: a new journal begins`,
+    hint: 'mail on the server is recorded again, as on a first poll; if you have a backup, stop the producer, restore the store from it, and start again',
   })
 }
 

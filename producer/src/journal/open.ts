@@ -59,7 +59,7 @@ export function openStore(store: Store, lock: HeldLock, source: string | undefin
   const segments = listSegments(store)
   const newest = segments.at(-1)
   if (newest === undefined) return createJournal(store, lock, source)
-  if (newest.isArchived) throw damaged(`the newest segment, ${newest.path}, stands in the archive only`)
+  if (newest.isArchived) throw damaged(`the newest segment, ${newest.path}, is only in the archive`)
   return new Opening(store, lock, segments, newest, source, mends).run()
 }
 
@@ -75,12 +75,16 @@ function genesis(store: Store, projectId: string, source: string): Draft {
 
 function needSource(store: Store, source: string | undefined): string {
   if (source !== undefined) return source
-  throw failure('no_store', `there is no journal in ${store.paths.root}`, 'check the path; nothing was made')
+  throw failure(
+    'no_store',
+    `there is no journal in ${store.paths.root}`,
+    'nothing was created; check the path',
+  )
 }
 
 function createJournal(store: Store, lock: HeldLock, given: string | undefined): Opened {
   const source = needSource(store, given)
-  if (listCheckpoints(store).length > 0) throw damaged(`${store.paths.root} has checkpoints and no segment`)
+  if (listCheckpoints(store).length > 0) throw damaged(`${store.paths.root} has checkpoints but no segment`)
   tellOfEarlier(store)
   const projectId = store.random.hex(16)
   const segment = new ActiveSegment(store.disk, 1, join(store.paths.events, segmentName(1)), true)
@@ -236,13 +240,13 @@ class Opening {
   /** A segment whose first line is no record any more is damaged, if something else names its project. */
   #judgeHurt({ path }: SegmentSource): void {
     this.#isHurt = true
-    if (!this.#mends) throw damaged(`${path} has lost the record that it began with`)
+    if (!this.#mends) throw damaged(`${path} has lost its first record`)
   }
 
   /** A roll that was not finished is called by the next number, and nothing else made a segment without a record. */
   #judgeNumber(nextSeq: number): void {
     const { number, path } = this.#newest
-    if (number > nextSeq) throw damaged(`${path} holds no record, and the next number is ${nextSeq}`)
+    if (number > nextSeq) throw damaged(`${path} holds no record, but the next seq is ${nextSeq}`)
   }
 
   /** Refuses a journal that is not this writer's to go on with. */
@@ -270,7 +274,7 @@ class Opening {
       this.#store.log({
         level: 'warn',
         code: 'source_unknown',
-        message: 'the genesis note is gone, so nothing says which source this store belongs to',
+        message: 'the genesis note is missing, so the server of this store is unknown',
       })
     }
   }
@@ -287,12 +291,11 @@ class Opening {
       const file = { path: source.path }
       const scan = new SegmentScan({
         valid: ({ record }) => before.numbers.see(record.seq),
-        effective: ({ record, offset, length }) => {
-          state.advance(record.seq, record.writer)
-          state.applyRecord(record, { file, offset, length })
-          this.#note(record)
+        effective: line => {
+          state.released(line, file)
+          this.#note(line.record)
         },
-        dropped: ({ record }) => state.advance(record.seq, record.writer),
+        dropped: line => state.dropped(line),
         future: seq => {
           if (seq === undefined) return
           before.numbers.see(seq)
@@ -315,17 +318,13 @@ class Opening {
 
   /** A store whose very first record never became one. */
   #unborn(recovery: Recovery): string {
-    if (recovery.isTorn) {
-      recovery.endLine()
-      recovery.read()
-      if (recovery.first !== undefined) {
-        this.#judgeFirst(recovery.first)
-        const projectId = projectOf(recovery.first)
-        invariant(projectId !== undefined, 'a first record that was judged names its project')
-        return projectId
-      }
-    }
-    return this.#store.random.hex(16)
+    recovery.judge()
+    const { first } = recovery
+    if (first === undefined) return this.#store.random.hex(16)
+    this.#judgeFirst(first)
+    const projectId = projectOf(first)
+    invariant(projectId !== undefined, 'a first record that was judged names its project')
+    return projectId
   }
 
   /** What a segment without a record has to begin with. */
@@ -343,22 +342,22 @@ class Opening {
       log({
         level: 'error',
         code: 'history_incomplete',
-        message: `records before ${from} are gone and no checkpoint covers them`,
-        hint: `bring the older segments back into ${paths.archive}; until then no checkpoint is written`,
+        message: `records before ${from} are missing, and no checkpoint covers them`,
+        hint: `restore the older segments into ${paths.archive}; until then no checkpoint is written`,
       })
     }
     const [hole] = holes
     if (hole === undefined) return
-    const message = `${holes.length} ranges of numbers hold no record, the first from ${hole.from} to ${hole.to}`
+    const message = `ranges of seqs without a record: ${holes.length}, the first from ${hole.from} to ${hole.to}`
     if (unexplained === 0) {
-      log({ level: 'info', code: 'history_holes', message: `${message}; a repair has named them all` })
+      log({ level: 'info', code: 'history_holes', message: `${message}; repair notes explain them all` })
       return
     }
     log({
       level: 'error',
       code: 'history_holes',
       message,
-      hint: `what is explained and what is not says: kim-producer journal verify --store ${shellWord(paths.root)}`,
+      hint: `see which are explained: kim-producer journal verify --store ${shellWord(paths.root)}`,
     })
   }
 }
@@ -367,9 +366,9 @@ class Opening {
 function foreign({ path }: SegmentSource, isFirst: boolean): KimError {
   return failure(
     'journal_foreign',
-    `${path} does not begin as a segment of this writer does`,
+    `cannot append: ${path} was made by another writer`,
     isFirst
-      ? 'nothing was appended; a journal of another writer is only read. Give this source another --store'
-      : `nothing was appended; a copy that somebody put there is to be taken away: ${path}. A journal of another writer is only read: give this source another --store`,
+      ? 'nothing was appended; the journal of another writer can only be read; use another store: --store DIR'
+      : `nothing was appended; if it is a copy, move it away: ${path}; the journal of another writer can only be read: use another store: --store DIR`,
   )
 }

@@ -1,11 +1,11 @@
 import { gunzipSync } from 'node:zlib'
 import {
-  decodeLine,
   effectOf,
   type JsonObject,
   type PayloadRef,
   parseCheckpointEntity,
   type ReadRecord,
+  recordOf,
 } from '@kim/manifest'
 import { readBlob } from './blob.js'
 import { damaged } from './failure.js'
@@ -47,18 +47,18 @@ export class ReadBack {
 
   /** A live entity with its payload. */
   view(entity: LiveEntity): EntityView {
-    const { item_type, item_id, entity_rev, seq } = entity
-    const bytes = this.line(entity)
-    const decoded = decodeLine(bytes)
+    const { item_type, item_id, entity_rev, image: found } = entity
+    const bytes = this.line(found)
+    const record = recordOf(bytes)
     const image: Pick<ReadRecord, 'agent' | 'ts' | 'payload' | 'payload_ref'> | undefined =
-      decoded.kind === 'record' && effectOf(decoded.record) === 'upsert'
-        ? decoded.record
+      record !== undefined && effectOf(record) === 'upsert'
+        ? record
         : parseCheckpointEntity(bytes.toString('utf8'))
-    if (image === undefined) throw damaged(`${entity.file.path}: no entity at byte ${entity.offset}`)
+    if (image === undefined) throw damaged(`${found.file.path}: no entity at byte ${found.offset}`)
     const { agent, ts, payload_ref } = image
     const payload =
       image.payload ?? (payload_ref === undefined ? undefined : readBlob(this.#store, payload_ref))
-    return { item_type, item_id, entity_rev, seq, agent, ts, payload, payload_ref }
+    return { item_type, item_id, entity_rev, seq: found.seq, agent, ts, payload, payload_ref }
   }
 
   /** Lets go of every file: one that was replaced must be opened anew. */
@@ -71,7 +71,7 @@ export class ReadBack {
   #unpack(path: string): Buffer {
     if (this.#unpacked?.path !== path) {
       const packed = this.#store.disk.readWhole(path)
-      if (packed === undefined) throw damaged(`${path} is gone`)
+      if (packed === undefined) throw damaged(`${path} is missing`)
       this.#unpacked = { path, bytes: gunzipSync(packed) }
     }
     return this.#unpacked.bytes

@@ -1,15 +1,19 @@
-import { Continuity, effectOf, isSeq, limits, type ReadRecord, segmentName } from '@kim/manifest'
+import {
+  Continuity,
+  classifyTail,
+  isSeq,
+  limits,
+  type ReadRecord,
+  type SegmentLine,
+  segmentName,
+  type TailAction,
+  type TailFeatures,
+} from '@kim/manifest'
 import type { ActiveSegment } from './active-segment.js'
 import type { Draft } from './draft.js'
 import { seqRepair } from './notes.js'
 import { abandonedNote, tornNote } from './recovery-notes.js'
-import {
-  type AbandonedRun,
-  addRun,
-  type ScannedRange,
-  type ScannedRecord,
-  SegmentScan,
-} from './segment-scan.js'
+import { type AbandonedRun, addRun, type ScannedRange, SegmentScan } from './segment-scan.js'
 import type { JournalState } from './state.js'
 import type { Store } from './store.js'
 
@@ -29,9 +33,8 @@ export interface RecoveryStart {
 }
 
 /**
- * Looks at the end of the newest segment the way `spec/recovery.md` says: takes what stands there for what it
- * is, ends a line nobody ended, and knows which notes the journal owes. An open does this once; a running
- * writer does it after a write that failed, because then it knows as little as an open does.
+ * Carries out table T of `spec/recovery.md` on the newest segment, and knows what the journal owes for its end. An open
+ * does this once. A running writer does it after a write that failed, because then it knows as little as an open does.
  *
  * It may be asked again and again: a disk that stays full only means that the rest is still owed.
  */
@@ -47,6 +50,12 @@ export class Recovery {
   #numbers: Continuity
   #malformed: ScannedRange[] = []
   #runs: AbandonedRun[] = []
+  /** Runs that ended at a line which this recovery ended: they are owed if the row of the table says so. */
+  #cut: AbandonedRun[] = []
+  #isAdjudicating = false
+  /** What the row of the table calls for besides what is read. */
+  #abandonsRun = false
+  #begins = false
   /** The commit that the newest effective record came with, and where that record ends. */
   #commit: string | undefined
   #effectiveEnd = 0
@@ -66,17 +75,19 @@ export class Recovery {
     this.#listener = listener
     this.#numbers = new Continuity(start.after)
     const listen = {
-      valid: ({ record, offset }: ScannedRecord) => {
+      valid: ({ record, offset }: SegmentLine) => {
         this.#ended.delete(offset)
         segment.see(record.seq)
         listener.number?.(record.seq)
       },
-      effective: (scanned: ScannedRecord) => this.#effective(scanned),
-      dropped: ({ record }: ScannedRecord) => {
-        this.#pass(record)
+      effective: (scanned: SegmentLine) => this.#effective(scanned),
+      dropped: (line: SegmentLine) => {
+        const { record } = line
+        this.#numbers.see(record.seq)
+        state.dropped(line)
         this.#droppedWith = commitOf(record)
       },
-      abandoned: (run: AbandonedRun) => addRun(this.#runs, run),
+      abandoned: (run: AbandonedRun) => addRun(this.#isAdjudicating ? this.#cut : this.#runs, run),
       future: (seq: number | undefined) => {
         if (seq === undefined) return
         segment.pass(seq)
@@ -108,11 +119,6 @@ export class Recovery {
     this.#adopted.length = 0
   }
 
-  /** True if the file ends inside a line. */
-  get isTorn(): boolean {
-    return this.#scan.fragmentAt !== undefined
-  }
-
   /** Takes over the bytes up to the end of the file. Call it only once they are durable. */
   read(): void {
     const { disk } = this.#store
@@ -131,13 +137,46 @@ export class Recovery {
     this.#ended.clear()
   }
 
-  /** Ends the line that the file ends in. What it is, the next `read` finds out. */
-  endLine(): void {
-    const at = this.#scan.fragmentAt
-    if (at === undefined) return
-    this.#segment.write(new Uint8Array([0x0a]))
-    this.#ended.set(at, this.#scan.bytes)
-    this.#segment.sync()
+  /** Finds the row of table T that applies to the file as it is, and does what it says. The bytes must be durable. */
+  judge(): void {
+    this.read()
+    this.#abandonsRun = false
+    this.#begins = false
+    for (const action of classifyTail(this.#tail).actions) this.#carryOut(action)
+  }
+
+  get #tail(): TailFeatures {
+    const { openRun, fragment } = this.#scan
+    if (openRun !== undefined) return { lines: 'open_run', fragment }
+    return { lines: this.#segment.lastSeq === 0 ? 'barren' : 'records', fragment }
+  }
+
+  #carryOut(action: TailAction): void {
+    switch (action) {
+      case 'end_line':
+        this.#segment.write(new Uint8Array([0x0a]))
+        this.#ended.set(this.#scan.fragmentAt, this.#scan.bytes)
+        this.#segment.sync()
+        return
+      case 'adopt':
+        this.judge()
+        return
+      case 'adjudicate':
+        this.#cut = []
+        this.#isAdjudicating = true
+        try {
+          this.read()
+        } finally {
+          this.#isAdjudicating = false
+        }
+        return
+      case 'abandon':
+        this.#abandonsRun = true
+        this.#runs.push(...this.#cut)
+        return
+      case 'begin':
+        this.#begins = true
+    }
   }
 
   /** Numbers below this one were given out, and the disk lost their records. */
@@ -148,16 +187,21 @@ export class Recovery {
     this.#numbers.see(nextSeq)
   }
 
-  /** The notes that the journal owes for what stands at its end, in their order. */
-  owed(): Draft[] {
+  /** What the journal owes for its end, in the order of RC-5. `first` is what a segment without a record begins with. */
+  owed(first: readonly Draft[]): Draft[] {
     const segment = segmentName(this.#segment.number)
     const repairs = this.#numbers.openHoles().map(({ from, to }) => seqRepair(from, to, 'lost'))
     const torn = this.#malformed
       .toSorted((a, b) => a.from - b.from)
       .map(range => tornNote(segment, range, () => this.#bytesOf(range)))
-    const open = this.#scan.openRun
+    const open = this.#abandonsRun ? this.#scan.openRun : undefined
     const runs = open === undefined ? this.#runs : [...this.#runs, open]
-    return [...repairs, ...torn, ...runs.map(run => abandonedNote(segment, run))]
+    return [
+      ...(this.#begins ? first : []),
+      ...repairs,
+      ...torn,
+      ...runs.map(run => abandonedNote(segment, run)),
+    ]
   }
 
   /** The bytes of a range too long to be held. */
@@ -177,16 +221,11 @@ export class Recovery {
     }
   }
 
-  #pass(record: ReadRecord): void {
+  #effective(line: SegmentLine): void {
+    const { record, offset, length } = line
     this.#numbers.see(record.seq)
-    this.#state.advance(record.seq, record.writer)
-  }
-
-  #effective({ record, offset, length }: ScannedRecord): void {
-    this.#pass(record)
-    const effect = effectOf(record)
-    this.#state.apply(record, effect, { file: this.#segment.file, offset, length })
-    if (effect === 'meta') this.#paid(record)
+    this.#state.released(line, this.#segment.file)
+    if (line.effect === 'meta') this.#paid(record)
     else {
       this.#goOn(record, offset + length)
       this.#adopted.push(record.seq)

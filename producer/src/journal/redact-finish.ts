@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path'
 import {
-  decodeLine,
+  CheckpointReader,
   isBlobDirectory,
   isCount,
   isJsonObject,
@@ -8,10 +8,10 @@ import {
   type JsonObject,
   type JsonValue,
   KimError,
-  LineFramer,
-  parseCheckpointEntity,
   parseTempName,
   type ReadRecord,
+  runAtOnce,
+  SegmentReader,
 } from '@kim/manifest'
 import { type Boundary, boundaryOf } from './boundary.js'
 import { buildCheckpoint } from './checkpoint.js'
@@ -28,7 +28,6 @@ import {
   waitingPath,
   writeWaiting,
 } from './segment-files.js'
-import { runToEnd } from './slices.js'
 import type { Store } from './store.js'
 import type { Upkeep } from './upkeep.js'
 
@@ -115,8 +114,8 @@ function putOff({ store, upkeep }: RedactionWork, error: unknown): void {
   store.log({
     level: 'error',
     code: 'redaction_pending',
-    message: `a redaction cannot be finished: ${(error as Error).message}`,
-    hint: 'mend that and start again; until then no checkpoint is written, and older ones hold what is to be erased',
+    message: `cannot finish a redaction: ${(error as Error).message}`,
+    hint: 'correct this and start again; until then no checkpoint is written, and older checkpoints still hold the content to erase',
   })
 }
 
@@ -154,7 +153,7 @@ function eraseCopy(store: Store, file: SegmentFile, entities: readonly RedactedE
     bytes = readSegmentFile(store, file)
   } catch (error) {
     if (!isDamaged(error)) throw error
-    store.log({ level: 'warn', code: 'archive_broken', message: `${file.path} was broken; it is removed` })
+    store.log({ level: 'warn', code: 'archive_broken', message: `removed ${file.path}: it was damaged` })
     store.disk.removeNow(file.path)
     return
   }
@@ -198,12 +197,12 @@ function applyOne(
     return true
   }
   if (sha256 !== before.sha256) {
-    throw damaged(`${file.path} is neither what a redaction found nor what it left`)
+    throw damaged(`${file.path} was changed during a redaction`)
   }
   if (!waits(store, file, after)) {
     const { bytes } = eraseInSegment(present, entity)
     if (digestOf(bytes).sha256 !== after.sha256) {
-      throw damaged(`${file.path} does not become what its redaction announced`)
+      throw damaged(`${file.path}: the redaction has another result than it announced`)
     }
     writeWaiting(store, file, bytes)
   }
@@ -239,7 +238,7 @@ export function eraseRest(work: RedactionWork, redactions: readonly Redaction[])
   const rewrite = (line: Parameters<typeof eraseInCheckpoint>[0]): ReturnType<typeof eraseInCheckpoint> =>
     eraseInCheckpoint(line, entities)
   const plan = { boundary, projectId: opened.projectId, base, segments, rewrite }
-  upkeep.vouch(runToEnd(buildCheckpoint(store, opened.state, plan)))
+  upkeep.vouch(runAtOnce(buildCheckpoint(store, opened.state, plan)))
   removeOlderCheckpoints(store, boundary.headSeq)
 }
 
@@ -278,16 +277,12 @@ function removeUnreferencedBlobs(
 }
 
 function collectRefs(chunks: Iterable<Buffer>, used: Set<string>): void {
-  const framer = new LineFramer()
-  for (const chunk of chunks) {
-    for (const line of framer.push(chunk)) {
-      if (line.kind !== 'line') continue
-      const decoded = decodeLine(line.bytes, line.atFileStart)
-      if (decoded.kind === 'record' && decoded.record.payload_ref !== undefined) {
-        used.add(decoded.record.payload_ref.sha256)
-      }
-    }
-  }
+  const reader = new SegmentReader({
+    valid({ record: { payload_ref } }) {
+      if (payload_ref !== undefined) used.add(payload_ref.sha256)
+    },
+  })
+  for (const chunk of chunks) reader.push(chunk)
 }
 
 function collectEntityRefs(
@@ -295,14 +290,11 @@ function collectEntityRefs(
   entities: readonly RedactedEntity[],
   used: Set<string>,
 ): void {
-  const framer = new LineFramer()
-  for (const chunk of chunks) {
-    for (const line of framer.push(chunk)) {
-      if (line.kind !== 'line') continue
-      const entity = parseCheckpointEntity(Buffer.from(line.bytes).toString('utf8'))
-      if (entity?.payload_ref === undefined) continue
-      const isOwn = entities.some(e => e.item_type === entity.item_type && e.item_id === entity.item_id)
-      if (!isOwn) used.add(entity.payload_ref.sha256)
-    }
-  }
+  const reader = new CheckpointReader(line => {
+    const entity = line.entity()
+    if (entity?.payload_ref === undefined) return
+    const isOwn = entities.some(e => e.item_type === entity.item_type && e.item_id === entity.item_id)
+    if (!isOwn) used.add(entity.payload_ref.sha256)
+  })
+  for (const chunk of chunks) reader.push(chunk)
 }

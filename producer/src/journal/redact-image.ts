@@ -1,5 +1,12 @@
 import { Buffer } from 'node:buffer'
-import { decodeLine, type Entity, encodeCheckpointEntity, type JsonObject, jcs } from '@kim/manifest'
+import {
+  type Entity,
+  encodeCheckpointEntity,
+  type JsonObject,
+  jcs,
+  type ReadRecord,
+  SegmentReader,
+} from '@kim/manifest'
 import type { EntityLine } from './checkpoint.js'
 
 /** Whose content is erased. */
@@ -19,10 +26,7 @@ function isErased(raw: JsonObject): boolean {
 }
 
 /** The line of one of the entity's records without what it said; undefined if the line keeps its bytes. */
-function erasedLine(bytes: Uint8Array, atFileStart: boolean, entity: RedactedEntity): Buffer | undefined {
-  const decoded = decodeLine(bytes, atFileStart)
-  if (decoded.kind !== 'record') return undefined
-  const { item_type, item_id, raw } = decoded.record
+function erasedLine({ item_type, item_id, raw }: ReadRecord, entity: RedactedEntity): Buffer | undefined {
   if (item_type !== entity.item_type || item_id !== entity.item_id || isErased(raw)) return undefined
   const { payload, payload_ref, summary, ...rest } = raw
   const erased: JsonObject = {
@@ -41,15 +45,16 @@ export function eraseInSegment(
   const parts: Buffer[] = []
   let lines = 0
   let kept = 0
-  for (let start = 0, end = bytes.indexOf(0x0a); end !== -1; end = bytes.indexOf(0x0a, start)) {
-    const erased = erasedLine(bytes.subarray(start, end), start === 0, entity)
-    if (erased !== undefined) {
-      parts.push(bytes.subarray(kept, start), erased)
-      kept = end
+  const reader = new SegmentReader({
+    valid({ record, offset, length }) {
+      const erased = erasedLine(record, entity)
+      if (erased === undefined) return
+      parts.push(bytes.subarray(kept, offset), erased)
+      kept = offset + length
       lines++
-    }
-    start = end + 1
-  }
+    },
+  })
+  reader.push(bytes)
   return lines === 0 ? { bytes, lines } : { bytes: Buffer.concat([...parts, bytes.subarray(kept)]), lines }
 }
 

@@ -1,4 +1,4 @@
-import { type JsonObject, KimError } from '@kim/manifest'
+import { type JsonObject, KimError, SegmentReader } from '@kim/manifest'
 import type { RehearsedChange } from '../effects/rehearsal.js'
 import type { Draft } from './draft.js'
 import { failure } from './failure.js'
@@ -17,7 +17,6 @@ import {
   waitingPath,
   writeWaiting,
 } from './segment-files.js'
-import { SegmentScan } from './segment-scan.js'
 import { closeSession, openSession, type Session } from './session.js'
 import type { Store } from './store.js'
 
@@ -89,23 +88,23 @@ function findTarget(store: Store, target: RedactTarget): RedactedEntity {
   if (entity.item_type !== NOTE_TYPE) return entity
   throw failure(
     'usage',
-    'what the journal says about itself cannot be redacted',
-    'name a message or another entity',
+    'cannot redact a note of the journal itself',
+    'nothing was changed; name a message or another entity',
   )
 }
 
 function entityOf(store: Store, seq: number): RedactedEntity {
   for (const source of listSegments(store)) {
     let found: RedactedEntity | undefined
-    const scan = new SegmentScan({
-      valid: ({ record: { seq: at, item_type, item_id } }) => {
+    const reader = new SegmentReader({
+      valid({ record: { seq: at, item_type, item_id } }) {
         if (at === seq && item_id !== undefined) found = { item_type, item_id }
       },
     })
-    for (const chunk of segmentChunks(store, source)) scan.push(chunk)
+    for (const chunk of segmentChunks(store, source)) reader.push(chunk)
     if (found !== undefined) return found
   }
-  throw failure('no_record', `no record has the number ${seq}`, 'nothing was changed')
+  throw failure('no_record', `the journal has no record with seq ${seq}`, 'nothing was changed')
 }
 
 /** A name that nothing has ever had is a mistake in the name, and not something that is erased already. */
@@ -113,18 +112,18 @@ function requireEntity({ store, opened }: Session, { item_id, item_type }: Redac
   if (opened.state.find(item_type, item_id) !== undefined) return
   let isThere = false
   for (const source of listSegments(store)) {
-    const scan = new SegmentScan({
-      valid: ({ record }) => {
+    const reader = new SegmentReader({
+      valid({ record }) {
         if (record.item_type === item_type && record.item_id === item_id) isThere = true
       },
     })
-    for (const chunk of segmentChunks(store, source)) scan.push(chunk)
+    for (const chunk of segmentChunks(store, source)) reader.push(chunk)
     if (isThere) return
   }
   throw failure(
     'no_record',
     `no record is about ${item_type} ${item_id}`,
-    'nothing was changed; a message is named by its persona and number, as in: --entity message river/246',
+    'nothing was changed; name a message by its persona and id, such as --entity message river/246',
   )
 }
 

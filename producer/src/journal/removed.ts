@@ -1,68 +1,45 @@
-import { forgetsRevision, type Revision } from '@kim/manifest'
-import type { StoreFile } from './store-file.js'
-
-type ByType = Map<string, Map<string, number>>
-
-/** What one file removed, of the types that never come back. */
-interface Generation {
-  readonly file: StoreFile
-  readonly revisions: ByType
-  /** The last record that removed any of it. */
-  seq: number
-}
-
-function note(revisions: ByType, itemType: string, itemId: string, revision: number): void {
-  const known = revisions.get(itemType)
-  if (known === undefined) revisions.set(itemType, new Map([[itemId, revision]]))
-  else known.set(itemId, revision)
-}
+import { type EntityTable, forgetsRevision, type Revision } from '@kim/manifest'
 
 /**
  * The last revisions of entities that were removed. Those of a type that never comes back are kept until a checkpoint
- * covers them, and there are as many as messages come: a number for each, and a segment's worth is let go at a time.
+ * covers them, and there are as many as messages come: then their slots in the table are other entities'.
  */
 export class RemovedRevisions {
-  readonly #kept: ByType = new Map()
-  readonly #generations: Generation[] = []
+  readonly #entities: EntityTable<unknown>
+  /** Slot to the seq of the last removal, for entities of such types, in the order of their removal. */
+  readonly #forgettable: Map<number, number> = new Map()
 
-  find(itemType: string, itemId: string): number | undefined {
-    if (!forgetsRevision(itemType)) return this.#kept.get(itemType)?.get(itemId)
-    for (let at = this.#generations.length - 1; at >= 0; at--) {
-      const found = this.#generations[at]?.revisions.get(itemType)?.get(itemId)
-      if (found !== undefined) return found
-    }
-    return undefined
+  constructor(entities: EntityTable<unknown>) {
+    this.#entities = entities
   }
 
-  /** The record with this seq, in this file, removed it; 0 where a checkpoint says that it was removed before. */
-  add([itemType, itemId, revision]: Revision, seq: number, file: StoreFile): void {
-    if (!forgetsRevision(itemType)) {
-      note(this.#kept, itemType, itemId, revision)
-      return
-    }
-    let newest = this.#generations.at(-1)
-    if (newest?.file !== file) {
-      newest = { file, revisions: new Map(), seq }
-      this.#generations.push(newest)
-    }
-    newest.seq = Math.max(newest.seq, seq)
-    note(newest.revisions, itemType, itemId, revision)
+  /** The record with this seq removed it; 0 where a checkpoint says that it was removed before. */
+  add(itemType: string, itemId: string, seq: number): void {
+    if (!forgetsRevision(itemType)) return
+    const slot = this.#entities.slotOf(itemType, itemId)
+    // Without a revision there is nothing to keep.
+    if (slot < 0) return
+    this.#forgettable.delete(slot)
+    this.#forgettable.set(slot, seq)
   }
 
   /** It is live again. */
   delete(itemType: string, itemId: string): void {
-    this.#kept.get(itemType)?.delete(itemId)
-    for (const { revisions } of this.#generations) revisions.get(itemType)?.delete(itemId)
+    if (this.#forgettable.size === 0 || !forgetsRevision(itemType)) return
+    this.#forgettable.delete(this.#entities.slotOf(itemType, itemId))
   }
 
-  /** Lets go of what a checkpoint up to this seq covers. */
+  /** Forgets what a checkpoint up to this seq covers. */
   forget(headSeq: number): void {
-    while ((this.#generations[0]?.seq ?? Number.POSITIVE_INFINITY) <= headSeq) this.#generations.shift()
+    for (const [slot, seq] of this.#forgettable) {
+      if (seq > headSeq) continue
+      this.#forgettable.delete(slot)
+      this.#entities.forget(slot)
+    }
   }
 
   /** Those that a checkpoint keeps. */
   *entries(): Generator<Revision> {
-    for (const [itemType, revisions] of this.#kept)
-      for (const [itemId, revision] of revisions) yield [itemType, itemId, revision]
+    for (const revision of this.#entities.removed()) if (!forgetsRevision(revision[0])) yield revision
   }
 }

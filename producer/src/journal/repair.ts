@@ -8,6 +8,8 @@ import {
   parseCheckpointName,
   parseSegmentName,
   type ReadRecord,
+  runAtOnce,
+  SegmentReader,
   type SeqRange,
   tempName,
 } from '@kim/manifest'
@@ -31,7 +33,6 @@ import { roll } from './roll.js'
 import { headOf, projectOf } from './segment-head.js'
 import { type AbandonedRun, addRun, type ScannedRange, SegmentScan } from './segment-scan.js'
 import { closeSession, enterStore, lockedStore, makeStore, type Session } from './session.js'
-import { runToEnd } from './slices.js'
 import type { Store } from './store.js'
 
 /** How a repair is done. */
@@ -139,14 +140,20 @@ function findAstray(speaking: Store): string | undefined {
   const newest = segments.pop()
   if (newest === undefined || newest.isArchived || headOf(store, newest).first !== undefined) return undefined
   for (const source of segments.toReversed()) {
+    let first: ReadRecord | undefined
     let highest = 0
-    const see = (seq: number | undefined): void => {
-      highest = Math.max(highest, seq ?? 0)
-    }
-    const scan = new SegmentScan({ valid: ({ record }) => see(record.seq), future: see })
-    for (const chunk of segmentChunks(store, source)) scan.push(chunk)
-    if (scan.first === undefined) continue
-    const next = nextSeqByMeta(store, projectOf(scan.first) ?? '', highest + 1)
+    const reader = new SegmentReader({
+      valid({ record }) {
+        first ??= record
+        highest = Math.max(highest, record.seq)
+      },
+      future(seq) {
+        highest = Math.max(highest, seq ?? 0)
+      },
+    })
+    for (const chunk of segmentChunks(store, source)) reader.push(chunk)
+    if (first === undefined) continue
+    const next = nextSeqByMeta(store, projectOf(first) ?? '', highest + 1)
     return newest.number > next ? newest.path : undefined
   }
   return undefined
@@ -191,7 +198,7 @@ function findUnverified({ store, opened }: Session): CheckpointSource[] {
   const judge = new CheckpointJudge(store, listSegments(store))
   return listCheckpoints(store).filter(candidate => {
     const refs = judge.refsFor(candidate)
-    return runToEnd(readCheckpoint(store, candidate, refs, opened.projectId)) === undefined
+    return runAtOnce(readCheckpoint(store, candidate, refs, opened.projectId)) === undefined
   })
 }
 

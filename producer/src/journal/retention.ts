@@ -7,7 +7,8 @@ import type { JournalState, LiveEntity } from './state.js'
 /** A live message by its number within its persona. */
 interface Message {
   readonly id: number
-  readonly entity: LiveEntity
+  readonly item_id: string
+  readonly read: boolean
 }
 
 /** What retention asks of the journal. */
@@ -16,21 +17,42 @@ export interface RetentionView {
   view(entity: LiveEntity): EntityView
 }
 
-function messagesByPersona(state: JournalState): Map<string, LiveEntity[]> {
-  const byPersona = new Map<string, LiveEntity[]>()
-  for (const entity of state.values('message')) {
-    const parsed = parseMessageId(entity.item_id)
+/** Where the live messages of a persona are in the table, and how many of them are read. */
+interface Inbox {
+  readonly slots: number[]
+  read: number
+}
+
+function inboxes({ entities }: JournalState): Map<string, Inbox> {
+  const byPersona = new Map<string, Inbox>()
+  for (const slot of entities.slots('message')) {
+    const parsed = parseMessageId(entities.idAt(slot))
     if (parsed === undefined) continue
-    const messages = byPersona.get(parsed.persona)
-    if (messages === undefined) byPersona.set(parsed.persona, [entity])
-    else messages.push(entity)
+    let inbox = byPersona.get(parsed.persona)
+    if (inbox === undefined) {
+      inbox = { slots: [], read: 0 }
+      byPersona.set(parsed.persona, inbox)
+    }
+    inbox.slots.push(slot)
+    if (entities.imageAt(slot)?.read === true) inbox.read += 1
   }
   return byPersona
 }
 
 /** Numbered when its persona's turn comes: those of all of them at once would be the most the journal ever holds. */
-function numbered(entities: readonly LiveEntity[]): Message[] {
-  return entities.map(entity => ({ id: parseMessageId(entity.item_id)?.id ?? 0, entity }))
+function* numbered(
+  { entities }: JournalState,
+  persona: string,
+  slots: readonly number[],
+): Generator<Message> {
+  for (const slot of slots) {
+    const image = entities.imageAt(slot)
+    // A slot whose message was removed meanwhile may be another entity's.
+    if (image === undefined || entities.typeAt(slot) !== 'message') continue
+    const item_id = entities.idAt(slot)
+    const parsed = parseMessageId(item_id)
+    if (parsed?.persona === persona) yield { id: parsed.id, item_id, read: image.read }
+  }
 }
 
 /** Above this id a persona's messages are still being fetched, so nothing may be taken away there. */
@@ -59,7 +81,7 @@ function capOf({ state, view }: RetentionView, persona: string): number {
 
 /** The messages of one persona that may go, lowest id first. */
 function retirable(view: RetentionView, persona: string, messages: Message[], retainRead: number): Message[] {
-  const read = messages.filter(({ entity }) => entity.read)
+  const read = messages.filter(message => message.read)
   if (read.length <= retainRead) return []
   const newest = messages.reduce((highest, { id }) => Math.max(highest, id), 0)
   const bound = Math.min(pinOf(view, persona), capOf(view, persona))
@@ -80,11 +102,11 @@ function retire(persona: string, image: JsonObject, messages: readonly Message[]
     payload: { ...image, known_from },
   }
   const deletes = messages.map(
-    ({ entity }): Draft => ({
+    ({ item_id }): Draft => ({
       agent: persona,
       action: 'delete',
       item_type: 'message',
-      item_id: entity.item_id,
+      item_id,
       summary: 'archived',
     }),
   )
@@ -99,8 +121,9 @@ function retire(persona: string, image: JsonObject, messages: readonly Message[]
  */
 export function* retentionCommits(view: RetentionView, retainRead: number): Generator<Draft[]> {
   let commit: Draft[] = []
-  for (const [persona, entities] of messagesByPersona(view.state)) {
-    let rest = retirable(view, persona, numbered(entities), retainRead)
+  for (const [persona, { slots, read }] of inboxes(view.state)) {
+    if (read <= retainRead) continue
+    let rest = retirable(view, persona, [...numbered(view.state, persona, slots)], retainRead)
     while (rest.length > 0) {
       const entity = view.state.find('persona', persona)
       const image = entity === undefined ? undefined : view.view(entity).payload

@@ -41,6 +41,6 @@ function create({ disk, paths }: Store, number: number, path: string): ActiveSeg
   } catch (error) {
     fresh?.close()
     if (!isNoSpace(error) || disk.look(path) === undefined) throw error
-    throw syncFailed(`${path} was made, and its name is not durable`, error)
+    throw syncFailed(`${path} was created, but its name may not be durable`, error)
   }
 }

@@ -24,8 +24,8 @@ export function checkOwn(path: string, stat: FileStat, uid: number | undefined):
   if ((stat.mode & WRITABLE_BY_OTHERS) !== 0) {
     const mode = (stat.mode & 0o777).toString(8).padStart(4, '0')
     // Not done unasked: what others put there meanwhile would then look like the store's own.
-    const remedy = `look whether all in it is yours (ls -la ${shellWord(path)}), then: chmod 700 ${shellWord(path)}, or kim-producer doctor --fix with the same --store`
-    throw unsafe(path, `others may write to it (mode ${mode})`, remedy)
+    const remedy = `check that every file in it is yours: ls -la ${shellWord(path)}; then: chmod 700 ${shellWord(path)}, or kim-producer doctor --fix with the same --store`
+    throw unsafe(path, `other users can write to it (mode ${mode})`, remedy)
   }
 }
 
@@ -39,7 +39,11 @@ function ensureOwn(disk: Disk, path: string, uid: number | undefined, log: Log):
   checkOwn(path, stat, uid)
   if (uid === undefined || (stat.mode & ANYBODY_BUT_OWNER) === 0) return
   disk.tightenDirectory(path)
-  log({ level: 'warn', code: 'tightened', message: `${path} was readable by others; it is 0700 now` })
+  log({
+    level: 'warn',
+    code: 'tightened',
+    message: `${path} was readable by other users; changed its mode to 0700`,
+  })
 }
 
 /** Whoever may write to an ancestor may put another store in this one's place. */
@@ -75,8 +79,8 @@ export function secureStore(disk: Disk, paths: StorePaths, uid: number | undefin
     log({
       level: 'warn',
       code: 'unsafe_ancestor',
-      message: `${suspect} is above the store and others control it`,
-      hint: 'whoever controls it can replace the store; take their rights away or choose another --store',
+      message: `${suspect} is above the store, and other users control it`,
+      hint: 'its owner can replace the store; remove their access, or choose another store: --store DIR',
     })
   }
   const directories = [paths.root, paths.events, paths.run, paths.checkpoints, paths.archive, paths.blobs]

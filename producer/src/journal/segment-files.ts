@@ -53,7 +53,7 @@ export function listSegmentFiles(store: Store): SegmentCopies[] {
 /** The unpacked bytes of a segment's file. */
 export function readSegmentFile(store: Store, file: SegmentFile, path: string = file.path): Buffer {
   const bytes = store.disk.readWhole(path)
-  if (bytes === undefined) throw damaged(`${path} is gone`)
+  if (bytes === undefined) throw damaged(`${path} is missing`)
   if (!file.isGzipped) return bytes
   try {
     return gunzipSync(bytes)

@@ -1,6 +1,5 @@
-import { isJsonObject, type ReadRecord } from '@kim/manifest'
+import { isJsonObject, type ReadRecord, SegmentReader } from '@kim/manifest'
 import { type SegmentSource, segmentChunks } from './listing.js'
-import { SegmentScan } from './segment-scan.js'
 import type { Store } from './store.js'
 
 /** How a segment begins. */
@@ -13,17 +12,19 @@ export interface SegmentHead {
 
 /** Reads a segment up to its first valid record. */
 export function headOf(store: Store, source: SegmentSource): SegmentHead {
+  let first: ReadRecord | undefined
   let isHurt = false
-  const scan = new SegmentScan({
-    malformed: () => {
-      isHurt ||= scan.first === undefined
+  const reader = new SegmentReader({
+    valid({ record }) {
+      first = record
+      return false
+    },
+    malformed() {
+      isHurt = true
     },
   })
-  for (const chunk of segmentChunks(store, source)) {
-    scan.push(chunk)
-    if (scan.first !== undefined) break
-  }
-  return { first: scan.first, isHurt }
+  for (const chunk of segmentChunks(store, source)) if (!reader.push(chunk)) break
+  return { first, isHurt }
 }
 
 /** The project that a record states. */

@@ -1,30 +1,12 @@
 import { createHash, type Hash } from 'node:crypto'
 import {
-  DuplicateFinder,
-  decodeLine,
-  effectOf,
-  type FramedLine,
-  LineFramer,
-  lineMark,
+  type MalformedLine,
   type ReadRecord,
+  type SegmentLine,
+  SegmentReader,
   sha256Hex,
-  TxTracker,
+  type TailFeatures,
 } from '@kim/manifest'
-
-/** A valid record and where in its file its line stands, without the `\n`. */
-export interface ScannedRecord {
-  readonly record: ReadRecord
-  readonly offset: number
-  readonly length: number
-  /** As long as the chunk is that it came in. */
-  readonly bytes: Uint8Array
-}
-
-/** A record that waits for its run, which may end in a later chunk: its bytes are not asked for any more. */
-interface Marked {
-  readonly scanned: ScannedRecord
-  readonly mark: number
-}
 
 /** A terminated line that is no record, by the offsets of its first byte and of its `\n`. */
 export interface ScannedRange {
@@ -47,14 +29,14 @@ export interface AbandonedRun {
   readonly n: number
 }
 
-/** What a scan tells, in file order. Everything is optional: each user listens to what it needs. */
+/** What a scan reports, in file order. Everything is optional: each user listens to what it needs. */
 export interface ScanListener {
   /** A valid record, before it is known whether it has an effect. */
-  valid?(scanned: ScannedRecord): void
+  valid?(line: SegmentLine): void
   /** A record that has its effect now. */
-  effective?(scanned: ScannedRecord): void
+  effective?(line: SegmentLine): void
   /** A record that never has one, because its run is not complete. */
-  dropped?(scanned: ScannedRecord): void
+  dropped?(line: SegmentLine): void
   /** The run that dropped records belonged to; of a run whose beginning is lost, each record by itself. */
   abandoned?(run: AbandonedRun): void
   /** A line of a later version. */
@@ -63,14 +45,12 @@ export interface ScanListener {
 }
 
 /**
- * Reads one segment, as its bytes come, the way every reader must: the one place of the writer that knows what
- * a line is, which records have an effect and which do not. It may begin anywhere a line begins.
+ * Reads one segment as its bytes come, with its hash, its first and highest record and the runs that it abandons. It may
+ * begin anywhere a line begins.
  */
 export class SegmentScan {
   readonly #listener: ScanListener
-  readonly #framer: LineFramer
-  readonly #runs: TxTracker<Marked> = new TxTracker()
-  readonly #duplicates: DuplicateFinder = new DuplicateFinder()
+  readonly #reader: SegmentReader
   readonly #hash: Hash
   #bytes: number
   #first: ReadRecord | undefined
@@ -79,9 +59,19 @@ export class SegmentScan {
   /** `hash` is that of the bytes before `offset`; a scan of a whole file needs neither. */
   constructor(listener: ScanListener, offset = 0, hash: Hash = createHash('sha256')) {
     this.#listener = listener
-    this.#framer = new LineFramer(offset)
     this.#bytes = offset
     this.#hash = hash
+    const effective = listener.effective?.bind(listener)
+    this.#reader = new SegmentReader(
+      {
+        valid: line => this.#valid(line),
+        ...(effective === undefined ? {} : { released: effective }),
+        dropped: lines => this.#drop(lines),
+        malformed: line => this.#malformed(line),
+        future: seq => listener.future?.(seq),
+      },
+      { offset },
+    )
   }
 
   /** The first valid record of what was scanned. */
@@ -109,79 +99,54 @@ export class SegmentScan {
     return this.#hash.copy().digest('hex')
   }
 
-  /** Where the unterminated rest begins; undefined if the last byte is a `\n`. */
-  get fragmentAt(): number | undefined {
-    const { offset, length } = this.#framer.pending
-    return length === 0 ? undefined : offset
+  /** Where the line begins that the file ends in. */
+  get fragmentAt(): number {
+    return this.#reader.end
+  }
+
+  /** What that line would be if it ended here. */
+  get fragment(): TailFeatures['fragment'] {
+    return this.#reader.fragment
   }
 
   push(chunk: Uint8Array): void {
     this.#bytes += chunk.length
     this.#hash.update(chunk)
-    for (const line of this.#framer.push(chunk)) this.#take(line)
+    this.#reader.push(chunk)
   }
 
   /** The run that the lines end inside of, if they do. */
   get openRun(): AbandonedRun | undefined {
-    return describeRun(this.#runs.pending.map(({ scanned }) => scanned))
+    return describeRun(this.#reader.open)
   }
 
   /** No more lines will come: a run that is still open has no effect, now or ever. */
   finish(): void {
-    this.#drop(this.#runs.interrupt())
+    this.#reader.finish()
   }
 
-  #take(line: FramedLine): void {
-    if (line.kind === 'too_long') {
-      this.#noise()
-      this.#listener.malformed?.({
-        from: line.offset,
-        to: line.offset + line.length,
-        sha256: undefined,
-        hasZeros: false,
-      })
-      return
-    }
-    const { bytes, offset } = line
-    const decoded = decodeLine(bytes, line.atFileStart)
-    if (decoded.kind === 'blank') return
-    if (decoded.kind === 'record') {
-      this.#record({ record: decoded.record, offset, length: bytes.length, bytes })
-      return
-    }
-    this.#noise()
-    if (decoded.kind === 'future') this.#listener.future?.(decoded.seq)
-    else {
-      const range = { from: offset, to: offset + bytes.length, sha256: sha256Hex(bytes) }
-      this.#listener.malformed?.({ ...range, hasZeros: bytes.includes(0) })
-    }
-  }
-
-  #record(scanned: ScannedRecord): void {
-    const { record } = scanned
+  #valid(line: SegmentLine): true {
+    const { record } = line
     this.#first ??= record
     if (record.seq > this.#last) this.#last = record.seq
-    this.#listener.valid?.(scanned)
-    const { dropped, released } = this.#runs.record(record, { scanned, mark: lineMark(scanned.bytes) })
-    this.#drop(dropped)
-    for (const { scanned: one, mark } of released) {
-      // The same line twice in one segment counts once.
-      const effect = effectOf(one.record)
-      if (this.#duplicates.see(one.record, effect, mark) !== 'duplicate_line') this.#listener.effective?.(one)
-    }
+    this.#listener.valid?.(line)
+    return true
   }
 
-  #noise(): void {
-    this.#drop(this.#runs.interrupt())
+  #malformed({ offset, length, bytes }: MalformedLine): void {
+    const range = { from: offset, to: offset + length }
+    const facts =
+      bytes === undefined
+        ? { sha256: undefined, hasZeros: false }
+        : { sha256: sha256Hex(bytes), hasZeros: bytes.includes(0) }
+    this.#listener.malformed?.({ ...range, ...facts })
   }
 
-  #drop(waiting: readonly Marked[]): void {
-    if (waiting.length === 0) return
-    const dropped = waiting.map(({ scanned }) => scanned)
-    for (const one of dropped) this.#listener.dropped?.(one)
-    const run = describeRun(dropped)
+  #drop(lines: readonly SegmentLine[]): void {
+    for (const line of lines) this.#listener.dropped?.(line)
+    const run = describeRun(lines)
     if (run !== undefined) this.#listener.abandoned?.(run)
-    for (const { record } of dropped.slice(run?.records ?? 0)) {
+    for (const { record } of lines.slice(run?.records ?? 0)) {
       const { seq, tx } = record
       if (tx === undefined || tx === 'malformed') continue
       const { id, n } = tx
@@ -191,7 +156,7 @@ export class SegmentScan {
 }
 
 /** The run at the start of dropped records, if they began as one; a stray record behind it is no part of it. */
-function describeRun(records: readonly ScannedRecord[]): AbandonedRun | undefined {
+function describeRun(records: readonly Pick<SegmentLine, 'record'>[]): AbandonedRun | undefined {
   const first = records[0]?.record
   if (first?.tx === undefined || first.tx === 'malformed' || first.tx.i !== 1) return undefined
   const { id, n } = first.tx

@@ -31,5 +31,5 @@ export function checkSource(store: string, recorded: string, given: string): voi
 export function sourceRemedy(store: string, recorded: string, given: string): string {
   const [theirs, ours] = [canonicalSource(recorded), canonicalSource(given)]
   const aside = `mv ${shellWord(store)} ${shellWord(`${store}.old`)}`
-  return `to follow that one: --url ${theirs} with the flags it needs; for ${ours} beside it: another --store; if it was a mistake, with no producer running: ${aside}`
+  return `to follow that server: --url ${theirs} (with its other flags); to follow ${ours} too: another store with --store DIR; to replace the store, stop its producer, then: ${aside}`
 }

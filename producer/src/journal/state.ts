@@ -1,26 +1,28 @@
 import {
-  type Classifiable,
+  type CheckpointHeader,
   type Effect,
-  effectOf,
+  type Entity,
+  type EntityTable,
+  Fold,
+  type FoldedRecord,
+  type Head,
   isRegistryGenesis,
   type JsonObject,
-  type PayloadRef,
   type Revision,
   registryCapability,
   registryOfAllCapability,
+  type SegmentLine,
+  type TableEntry,
 } from '@kim/manifest'
 import { KeyLedger } from './keys.js'
 import { RemovedRevisions } from './removed.js'
 import type { Place, StoreFile } from './store-file.js'
 
 /**
- * A live entity: what the writer needs of it at every commit, and where its newest image stands. Payloads stay
- * on the disk, so that the writer's memory grows with the number of entities and not with their size.
+ * What the writer keeps of a live entity: where its newest line is. Payloads stay on the disk, so that the writer's
+ * memory grows with the number of entities and not with their size.
  */
-export interface LiveEntity {
-  readonly item_type: string
-  readonly item_id: string
-  readonly entity_rev: number | undefined
+export interface LiveImage extends Place {
   readonly seq: number
   /** True for a message that its persona has read; retention asks. */
   readonly read: boolean
@@ -29,128 +31,109 @@ export interface LiveEntity {
   length: number
 }
 
-/** What a state record or a checkpoint's line says about an entity. */
-export interface EntityImage {
-  readonly item_type: string
-  readonly item_id?: string | undefined
-  readonly entity_rev?: number | undefined
-  readonly seq: number
-  readonly payload?: JsonObject | undefined
-  readonly payload_ref?: PayloadRef | undefined
-}
+/** A live entity: its names and revision come from the table, the rest is its image. */
+export type LiveEntity = TableEntry<LiveImage>
 
 /** What of a record decides what it does to the state: one just written, or one that was read. */
-export interface AppliedRecord extends EntityImage {
-  readonly action: string
-  readonly event?: string | undefined
+export interface AppliedRecord extends FoldedRecord {
   readonly key?: string | undefined
   readonly ts?: string | undefined
 }
 
-type ByType<T> = Map<string, Map<string, T>>
-
-function inner<T>(map: ByType<T>, itemType: string): Map<string, T> {
-  let found = map.get(itemType)
-  if (found === undefined) {
-    found = new Map()
-    map.set(itemType, found)
-  }
-  return found
+/** A message counts as read when its row says so, and when it was redacted. */
+function isRead(itemType: string, payload: JsonObject | undefined): boolean {
+  return itemType === 'message' && (payload?.['read'] === true || payload?.['redacted'] === true)
 }
 
-/** A message counts as read when its row says so, and when it was redacted. */
-function isRead(image: EntityImage): boolean {
-  return (
-    image.item_type === 'message' &&
-    (image.payload?.['read'] === true || image.payload?.['redacted'] === true)
-  )
+/** Always another object: a checkpoint that is being built may still point to the one before. */
+function imageOf(
+  { item_type, payload, seq }: Pick<Entity, 'item_type' | 'payload' | 'seq'>,
+  { file, offset, length }: Place,
+): LiveImage {
+  return { seq, read: isRead(item_type, payload), file, offset, length }
 }
 
 /** What the journal says is so: the fold of its records, kept up to date by each commit. */
 export class JournalState {
-  readonly #live: ByType<LiveEntity> = new Map()
-  readonly #removed: RemovedRevisions = new RemovedRevisions()
+  readonly #fold: Fold<LiveImage>
+  readonly #removed: RemovedRevisions
+  /** The file of the line that is folded now. */
+  #file: StoreFile = { path: '' }
   readonly keys: KeyLedger = new KeyLedger()
   readonly capabilities: Set<string> = new Set()
-  #size = 0
-  #head = 0
-  #headWriter: string | null = null
+
+  constructor() {
+    this.#fold = new Fold<LiveImage>({
+      of: ({ record, offset, length }) => imageOf(record, { file: this.#file, offset, length }),
+    })
+    this.#removed = new RemovedRevisions(this.#fold.entities)
+  }
+
+  /** The entities, to be read. */
+  get entities(): EntityTable<LiveImage> {
+    return this.#fold.entities
+  }
 
   /** How many entities are live. */
   get size(): number {
-    return this.#size
+    return this.entities.size
   }
 
-  /** The highest seq of a valid record; 0 if there is none. */
-  get head(): number {
-    return this.#head
-  }
-
-  /** Who wrote the record at the head. */
-  get headWriter(): string | null {
-    return this.#headWriter
+  /** The highest seq of a valid record, and who wrote it. */
+  get head(): Head {
+    return this.#fold.head
   }
 
   find(itemType: string, itemId: string): LiveEntity | undefined {
-    return this.#live.get(itemType)?.get(itemId)
+    const image = this.entities.get(itemType, itemId)
+    if (image === undefined) return undefined
+    const entity_rev = this.entities.statedRevisionAt(this.entities.slotOf(itemType, itemId))
+    return { item_type: itemType, item_id: itemId, entity_rev, image }
   }
 
-  *values(itemType?: string): Generator<LiveEntity> {
-    if (itemType !== undefined) yield* this.#live.get(itemType)?.values() ?? []
-    else for (const map of this.#live.values()) yield* map.values()
+  values(itemType?: string): Generator<LiveEntity> {
+    return this.entities.entries(itemType)
   }
 
   /** The last known revision of an entity, live or removed. */
   revisionOf(itemType: string, itemId: string): number | undefined {
-    return this.find(itemType, itemId)?.entity_rev ?? this.#removed.find(itemType, itemId)
+    return this.entities.revisionOf(itemType, itemId)
   }
 
-  /** A valid record stood at the head, whatever its effect. */
-  advance(seq: number, writer: string | undefined): void {
-    if (seq < this.#head) return
-    this.#head = seq
-    this.#headWriter = writer ?? null
-  }
-
-  /** Makes a record's effect. Only records that have one come here: never those of an incomplete run. */
+  /** Takes over a record whose line was just written there. */
   apply(record: AppliedRecord, effect: Effect, place: Place): void {
-    this.keys.record(record.seq, record.ts, record.key)
-    if (effect === 'upsert') this.put(record, place)
-    else if (effect === 'remove') this.remove(record, place)
-    else if (isRegistryGenesis(record)) {
-      this.capabilities.add(registryCapability)
-      if (record.payload?.['mode'] === 'all') this.capabilities.add(registryOfAllCapability)
+    this.#fold.apply(record, effect, () => imageOf(record, place))
+    this.#follow(record, effect)
+  }
+
+  /** A record that was read in this file and has its effect. */
+  released(line: SegmentLine, file: StoreFile): void {
+    this.#file = file
+    this.#fold.released(line)
+    this.#follow(line.record, line.effect)
+  }
+
+  /** A record that was read and has no effect: it may be the head nevertheless. */
+  dropped(line: SegmentLine): void {
+    this.#fold.dropped([line])
+  }
+
+  /** An entity as a checkpoint states it. */
+  load(entity: Entity, place: Place): void {
+    this.#fold.load(entity.item_type, entity.item_id, imageOf(entity, place), entity.entity_rev)
+  }
+
+  /** Everything else that a checkpoint states. */
+  loadHeader({ head_seq, head_writer, revisions, keys, capabilities }: CheckpointHeader): void {
+    this.#fold.pass({ seq: head_seq, writer: head_writer ?? undefined })
+    this.#fold.beginLive()
+    for (const revision of revisions) {
+      this.#fold.loadRevision(revision)
+      // The checkpoint covers it, so the next one may forget it.
+      this.#removed.add(revision[0], revision[1], 0)
     }
-  }
-
-  /** The effect of a record that was read. */
-  applyRecord(record: AppliedRecord & Classifiable, place: Place): void {
-    this.apply(record, effectOf(record), place)
-  }
-
-  /** An entity as it now stands. */
-  put(image: EntityImage, place: Place): void {
-    const { item_type, item_id, entity_rev, seq } = image
-    if (item_id === undefined) return
-    const { file, offset, length } = place
-    const map = inner(this.#live, item_type)
-    const before = map.size
-    map.set(item_id, { item_type, item_id, entity_rev, seq, read: isRead(image), file, offset, length })
-    this.#size += map.size - before
-    this.#removed.delete(item_type, item_id)
-  }
-
-  remove(image: EntityImage, { file }: Place): void {
-    const { item_type, item_id, seq } = image
-    if (item_id === undefined) return
-    const revision = image.entity_rev ?? this.revisionOf(item_type, item_id)
-    if (this.#live.get(item_type)?.delete(item_id) === true) this.#size--
-    if (revision !== undefined) this.#removed.add([item_type, item_id, revision], seq, file)
-  }
-
-  /** The revision of an entity that a checkpoint says was removed before it. */
-  putRemoved(revision: Revision, file: StoreFile): void {
-    this.#removed.add(revision, 0, file)
+    for (const key of keys) this.keys.restore(key)
+    for (const capability of capabilities) this.capabilities.add(capability)
   }
 
   /** What a checkpoint keeps of removed entities: a type that never comes back needs no revision. */
@@ -164,5 +147,16 @@ export class JournalState {
    */
   forgetRemoved(headSeq: number): void {
     this.#removed.forget(headSeq)
+  }
+
+  /** What a record does besides its effect on an entity. */
+  #follow(record: AppliedRecord, effect: Effect): void {
+    const { item_type, item_id, seq } = record
+    this.keys.record(seq, record.ts, record.key)
+    if (item_id !== undefined && effect === 'remove') this.#removed.add(item_type, item_id, seq)
+    if (item_id !== undefined && effect === 'upsert') this.#removed.delete(item_type, item_id)
+    if (effect !== 'meta' || !isRegistryGenesis(record)) return
+    this.capabilities.add(registryCapability)
+    if (record.payload?.['mode'] === 'all') this.capabilities.add(registryOfAllCapability)
   }
 }

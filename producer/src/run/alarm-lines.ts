@@ -68,7 +68,7 @@ function capped({ agent: persona, summary: message }: Draft, { dropped }: JsonOb
     code: 'replay_capped',
     persona,
     message,
-    hint: `more came in while nothing ran than --max-replay lets through, so none of it is news: kim-tail -p ${shellWord(persona.replaceAll(',', '\\,'))} --since 1d shows it, and a larger --max-replay would have told it`,
+    hint: `more messages were waiting than --max-replay allows, so none was announced; print them: kim-tail -p ${shellWord(persona.replaceAll(',', '\\,'))} --since 1d; to announce more, raise --max-replay`,
     ...(typeof dropped === 'number' ? { fields: { dropped } } : {}),
   }
 }
@@ -78,7 +78,7 @@ function began(kind: AccountKind, names: readonly string[]): RunEntry {
     level: 'warn',
     code: 'alert',
     message: accountReason(kind, names),
-    hint: 'kim-tail -p NAME shows what waits there',
+    hint: 'print the waiting mail: kim-tail -p NAME',
     fields: { kind, names: names.length },
   }
 }

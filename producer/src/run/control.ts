@@ -34,7 +34,7 @@ export class Control {
       if (this.#isClosed) server.close()
       else this.#server = server
       if (this.#isMissing)
-        this.#log({ level: 'info', code: 'control_open', message: 'the control socket is open' })
+        this.#log({ level: 'info', code: 'control_open', message: 'opened the control socket' })
       this.#isMissing = false
     } catch (error) {
       this.#missing(error)
@@ -55,7 +55,7 @@ export class Control {
     this.#log({
       level: 'warn',
       code: 'control_missing',
-      message: `nobody can ask this producer: ${error instanceof Error ? error.message : error}`,
+      message: `no control socket, so status, poke and shutdown do not work: ${error instanceof Error ? error.message : error}`,
       ...(error instanceof KimError ? { hint: error.hint } : {}),
     })
   }

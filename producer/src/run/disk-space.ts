@@ -42,7 +42,7 @@ export class DiskSpace {
     this.#log({
       level: 'info',
       code: 'disk_free',
-      message: `the journal is appended to again after ${seconds} s without space`,
+      message: `appending works again after ${seconds} s without disk space`,
       fields: { seconds, tries: this.#tries },
     })
     this.#tries = 0

@@ -255,8 +255,8 @@ export class Driver {
       log({
         level: 'warn',
         code: 'stopped_unsaid',
-        message: 'the disk is full: the journal does not say that this producer stopped',
-        hint: 'nothing that was acknowledged is lost',
+        message: 'cannot write the note that this producer stopped: the disk is full',
+        hint: 'no acknowledged record is lost',
       })
     }
   }

@@ -33,7 +33,7 @@ export class LogStream {
       time: new Date().toISOString(),
       code: 'log_dropped',
       dropped: this.#dropped,
-      msg: `${this.#dropped} lines of this log were dropped, as nobody read it`,
+      msg: `dropped ${this.#dropped} log lines, because stderr was not read`,
     }
     this.#dropped = 0
     this.#output.write(`${JSON.stringify(entry)}\n`)

@@ -31,11 +31,21 @@ function processFamilies(
   measured: Measured,
 ): Family[] {
   return [
-    gauge('kim_build_info', 'What runs, on which journal.', [{ labels: { version, project_id }, value: 1 }]),
-    gauge('kim_up', '0 in what a producer left that stopped.', one(Number(state === 'running'))),
-    gauge('process_start_time_seconds', 'When it started, since 1970.', one(Date.parse(started) / 1000)),
-    gauge('process_resident_memory_bytes', 'Resident memory.', one(measured.residentBytes)),
-    counter('process_cpu_seconds_total', 'User and system time.', one(measured.cpuSeconds)),
+    gauge('kim_build_info', 'Version of the producer and project of its journal; always 1.', [
+      { labels: { version, project_id }, value: 1 },
+    ]),
+    gauge(
+      'kim_up',
+      '1 while the producer runs; 0 in the file of one that stopped.',
+      one(Number(state === 'running')),
+    ),
+    gauge(
+      'process_start_time_seconds',
+      'Start time, in seconds since 1970.',
+      one(Date.parse(started) / 1000),
+    ),
+    gauge('process_resident_memory_bytes', 'Resident memory in bytes.', one(measured.residentBytes)),
+    counter('process_cpu_seconds_total', 'User and system CPU time in seconds.', one(measured.cpuSeconds)),
   ]
 }
 
@@ -46,21 +56,37 @@ function serverFamilies(status: ServiceStatus, meters: Meters): Family[] {
   const newest = healthy.sort().at(-1)
   return [
     // Before the first answer nobody knows.
-    gauge('kim_upstream_up', 'At least one inbox answers.', one(polls === 0 ? undefined : Number(up > 0))),
-    gauge('kim_personas', 'Inboxes by whether they answer.', by('state', { up, down: personas.length - up })),
+    gauge(
+      'kim_upstream_up',
+      '1 if at least one inbox answers.',
+      one(polls === 0 ? undefined : Number(up > 0)),
+    ),
+    gauge(
+      'kim_personas',
+      'Inboxes by state: up answers, down does not.',
+      by('state', { up, down: personas.length - up }),
+    ),
     counter(
       'kim_polls_total',
-      'Polls of inboxes by outcome.',
+      'Polls of inboxes, by outcome.',
       by('outcome', { ok: polls - failures, failed: failures }),
     ),
-    histogram('kim_poll_duration_seconds', 'Requests for a page of an inbox.', meters.polls.samples()),
+    histogram(
+      'kim_poll_duration_seconds',
+      'Duration of requests for a page of an inbox.',
+      meters.polls.samples(),
+    ),
     gauge(
       'kim_last_successful_poll_timestamp_seconds',
-      'The newest healthy poll of any inbox, since 1970.',
+      'Time of the newest successful poll of any inbox, in seconds since 1970.',
       one(newest === undefined ? undefined : Date.parse(newest) / 1000),
     ),
-    counter('kim_requests_total', 'Requests by kind.', by('kind', requests)),
-    gauge('kim_counts_live', 'Counts of unread mail come in.', one(Number(counts === 'live'))),
+    counter('kim_requests_total', 'Requests to the server, by kind.', by('kind', requests)),
+    gauge(
+      'kim_counts_live',
+      '1 if the server returns counts of unread mail.',
+      one(Number(counts === 'live')),
+    ),
   ]
 }
 
@@ -68,22 +94,26 @@ function journalFamilies(status: ServiceStatus, { meters, room }: Measured): Fam
   const { head_seq, disk, updated } = status
   const age = room?.checkpointMs === undefined ? undefined : (Date.parse(updated) - room.checkpointMs) / 1000
   return [
-    gauge('kim_journal_head_seq', 'The newest record.', one(head_seq)),
-    counter('kim_journal_records_total', 'Records made durable by item type.', by('type', meters.records)),
-    counter('kim_journal_commits_total', 'Commits that were synced.', one(meters.commits)),
-    gauge('kim_journal_bytes', 'Bytes of the segments that are not archived.', one(room?.bytes)),
+    gauge('kim_journal_head_seq', 'Seq of the newest record.', one(head_seq)),
+    counter('kim_journal_records_total', 'Records made durable, by item type.', by('type', meters.records)),
+    counter('kim_journal_commits_total', 'Commits synced to disk.', one(meters.commits)),
+    gauge('kim_journal_bytes', 'Bytes in segments that are not archived.', one(room?.bytes)),
     gauge('kim_journal_segments', 'Segments that are not archived.', one(room?.segments)),
-    gauge('kim_checkpoint_age_seconds', 'Since the newest checkpoint.', one(age && Math.max(0, age))),
-    gauge('kim_journal_disk_full', 'There is no space to append.', one(Number(disk === 'full'))),
+    gauge('kim_checkpoint_age_seconds', 'Seconds since the newest checkpoint.', one(age && Math.max(0, age))),
+    gauge(
+      'kim_journal_disk_full',
+      '1 if the disk is full and nothing can be appended.',
+      one(Number(disk === 'full')),
+    ),
     histogram(
       'kim_journal_append_duration_seconds',
-      'Commits, from encoding to durable.',
+      'Duration of commits, from encoding to durable.',
       meters.appends.samples(),
     ),
-    histogram('kim_journal_fsync_duration_seconds', 'Syncs of data.', meters.syncs.samples()),
+    histogram('kim_journal_fsync_duration_seconds', 'Duration of syncs to disk.', meters.syncs.samples()),
     histogram(
       'kim_wake_latency_seconds',
-      'News, from the complete answer to durable, when readers wake.',
+      'Time from the complete answer of the server to the durable record, for announced records.',
       meters.wakes.samples(),
     ),
   ]
@@ -102,22 +132,22 @@ function sinkFamilies({ sinks }: ServiceStatus): Family[] {
   return [
     gauge(
       'kim_delivery_lag_seconds',
-      'For how long something has waited for a sink.',
+      'How long the oldest undelivered event of a sink has waited.',
       each(({ lag_ms }) => lag_ms / 1000),
     ),
     gauge(
       'kim_sink_behind_records',
-      'Records a sink has still to pass.',
+      'Records that a sink has not processed yet.',
       each(({ behind }) => behind),
     ),
     gauge(
       'kim_sink_held_lanes',
-      'Places of a sink that take nothing.',
+      'Lanes of a sink that are blocked by a failed event.',
       each(({ held }) => held),
     ),
     gauge(
       'kim_sink_up',
-      'The sink takes what it is given.',
+      '1 if the sink delivers its events.',
       each(({ state }) => Number(state === 'working')),
     ),
     counter(
@@ -127,7 +157,11 @@ function sinkFamilies({ sinks }: ServiceStatus): Family[] {
         Object.entries(skipped).map(([wake_class, value]) => ({ labels: { sink, wake_class }, value })),
       ),
     ),
-    counter('kim_gap_total', 'Runs of records that were gone before a sink had them.', by('reason', gaps)),
+    counter(
+      'kim_gap_total',
+      'Ranges of records that were missing before a sink could deliver them, by reason.',
+      by('reason', gaps),
+    ),
   ]
 }
 
@@ -142,32 +176,32 @@ function personaFamilies(personas: readonly PersonaLine[]): Family[] {
   return [
     gauge(
       'kim_unread',
-      'Unread, by the server.',
+      'Unread messages, as counted by the server.',
       each(({ unread }) => unread),
     ),
     gauge(
       'kim_unread_urgent',
-      'Urgent of these.',
+      'Unread urgent messages, as counted by the server.',
       each(({ unread_urgent }) => unread_urgent),
     ),
     gauge(
       'kim_persona_up',
-      'The inbox answers.',
+      '1 if the inbox answers.',
       each(({ state }) => state === 'up'),
     ),
     gauge(
       'kim_persona_armed',
-      'Its mail is news.',
+      '1 if new mail of the inbox is announced.',
       each(({ armed }) => armed),
     ),
     gauge(
       'kim_persona_pinned',
-      'A gap is being walked.',
+      '1 while the producer fills a gap in the inbox.',
       each(({ pinned }) => pinned),
     ),
     gauge(
       'kim_persona_watermark',
-      'All up to this id is known.',
+      'All messages up to this id are in the journal.',
       each(({ watermark }) => watermark),
     ),
     gauge(

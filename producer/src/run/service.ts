@@ -143,9 +143,7 @@ export class Service {
     log({
       level: 'info',
       code: 'token_read',
-      message: changed
-        ? `the token was read again from ${tokenFrom} and is another one`
-        : `the token is the same as before (from ${tokenFrom})`,
+      message: changed ? `read a new token from ${tokenFrom}` : `the token from ${tokenFrom} did not change`,
     })
     if (changed) this.poke()
   }
@@ -210,7 +208,7 @@ export class Service {
    * hear of. Whatever happens to the journal meanwhile, the loop looks at it at once.
    */
   async #settled<T>(care: () => Promise<T>): Promise<T> {
-    if (!this.#parts.journal.isSettled) throw new KimError('store_full', 'there is no space to append')
+    if (!this.#parts.journal.isSettled) throw new KimError('store_full', 'cannot append: the disk is full')
     try {
       return await care()
     } finally {

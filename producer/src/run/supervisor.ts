@@ -39,8 +39,8 @@ export function systemdSupervisor(
     log({
       level: 'error',
       code: 'notify_failed',
-      message: `systemd could not be told how this is: ${why}`,
-      hint: 'it will take this producer for hung; install it again: kim-producer install-service',
+      message: `cannot report to systemd: ${why}`,
+      hint: 'systemd will treat this producer as hung; install the service again: kim-producer install-service',
     })
   }
   const tell = (...words: string[]): void => notify(words, failed, env)

@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { dirname } from 'node:path'
-import { KimError } from '@kim/manifest'
+import { KimError, replaceFile } from '@kim/manifest'
+import { plainReplaceDisk } from '../effects/file-system.js'
 import type { Step } from './install-plan.js'
 
 /** How a command of the system ended. */
@@ -18,10 +19,10 @@ const COMMAND_MS_MAX = 30_000
 
 /** What to do where this user's supervisor cannot be reached from here. */
 export const NO_BUS_HINT: string =
-  'this login has no systemd of its own: log in as the user itself (no su, no sudo), or --print the unit for another supervisor'
+  'this login session has no systemd: log in directly as the user (not with su or sudo), or print the unit for another supervisor: --print'
 
 const NO_SUPERVISOR_HINT =
-  '--print the unit and install it by hand, or run `kim-producer run` under a supervisor that is there'
+  'print the unit with --print and install it by hand, or run kim-producer run under another supervisor'
 
 /** The system's own commands. */
 export const systemRunner: Runner = ([file = '', ...args]) => {
@@ -76,7 +77,7 @@ function hintOf(status: number | null, refused: string, command: readonly string
   if (status === null) return NO_SUPERVISOR_HINT
   const [, , verb, name] = command
   if (verb !== 'restart') return undefined
-  return `its log says why: journalctl --user -u ${name} -e, or run the same here: kim-producer run, with these flags`
+  return `read its log: journalctl --user -u ${name} -e; or run kim-producer run here with the same flags`
 }
 
 /** How the process of a unit that did not start ended, which systemctl keeps to itself unless it is asked. */
@@ -95,12 +96,5 @@ export function isBusless(refused: string): boolean {
 /** Whole or not at all: a supervisor may read the file at any moment. */
 function write(path: string, bytes: Buffer): void {
   fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  const temporary = `${path}.${process.pid}.tmp`
-  fs.writeFileSync(temporary, bytes, { mode: 0o600, flag: 'wx' })
-  try {
-    fs.renameSync(temporary, path)
-  } catch (error) {
-    fs.rmSync(temporary, { force: true })
-    throw error
-  }
+  replaceFile(plainReplaceDisk, { target: path, draft: `${path}.${process.pid}.tmp`, chunks: [bytes] })
 }

@@ -85,8 +85,8 @@ export function installSteps(
 function lingerStep(user: string): Step {
   const command = ['loginctl', 'enable-linger', user]
   const extra = {
-    lacks: 'it is installed all the same, and ends when you log out',
-    hint: `let an administrator do it: sudo ${command.join(' ')}`,
+    lacks: 'the service is installed, but it ends when you log out',
+    hint: `ask an administrator to run: sudo ${command.join(' ')}`,
   }
   return { kind: 'run', command, extra }
 }

@@ -87,14 +87,12 @@ function takeBack(
   try {
     if (isWritten) for (const step of undoSteps(place, before, uid)) perform(step, run)
   } catch (error) {
-    return `${place.file} stays where it is: ${error instanceof Error ? error.message : String(error)}`
+    return `the previous state could not be restored, and ${place.file} was left: ${error instanceof Error ? error.message : String(error)}`
   }
   for (const { step, made } of done.toReversed()) {
     if (step.kind === 'directory' && made !== undefined) removeEmpty(step.path, made)
   }
-  return before === undefined
-    ? `nothing is left of ${place.name}`
-    : `${place.name} is again what it was before`
+  return before === undefined ? `${place.name} was removed again` : `the previous ${place.name} was restored`
 }
 
 /** From a directory up to the uppermost that was made; the first that holds something ends it. */

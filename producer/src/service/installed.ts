@@ -39,7 +39,7 @@ function known({ target }: ServicePlace, file: string): Pick<Installed, 'target'
   const stem = basename(file, extname(file))
   const name = { 'systemd-user': basename(file), launchd: stem, 'windows-task': `\\KIM\\${stem}` }[target]
   const ours = /^(?:kim[-.])?producer(?:[-.](.+))?$/.exec(stem)
-  if (ours === null) return { target, name, removal: `take ${file} away` }
+  if (ours === null) return { target, name, removal: `remove ${file}` }
   const named = ours[1] === undefined ? '' : ` --name ${ours[1]}`
   return { target, name, removal: `kim-producer uninstall-service${named}` }
 }

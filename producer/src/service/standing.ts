@@ -22,8 +22,12 @@ export function standingOf(place: ServicePlace, uid: number, run: Runner): Stand
       : [['schtasks', '/Query', '/TN', name], `schtasks /Create /TN ${name} /XML ${file} /F`]
   const { status, output } = run(question)
   if (status === 0) return { isWell: true, words: 'is loaded' }
-  if (status === null) return { isWell: undefined, words: `cannot be asked about: ${output}` }
-  return { isWell: false, words: 'has a file that its supervisor has not loaded: nothing starts it', remedy }
+  if (status === null) return { isWell: undefined, words: `has an unknown state: ${output}` }
+  return {
+    isWell: false,
+    words: 'has a file, but the supervisor has not loaded it and does not start it',
+    remedy,
+  }
 }
 
 const PROPERTIES = ['LoadState', 'UnitFileState', 'ActiveState', 'NeedDaemonReload', 'Result']
@@ -35,7 +39,7 @@ function bySystemd({ name, file }: ServicePlace, run: Runner): Standing {
   if (of('LoadState') !== 'loaded') {
     return {
       isWell: false,
-      words: `is not loaded (${of('LoadState')}): nothing starts it`,
+      words: `is not loaded (${of('LoadState')}): systemd does not start it`,
       remedy: `systemctl --user daemon-reload && systemctl --user enable --now ${name}`,
     }
   }
@@ -51,12 +55,12 @@ function bySystemd({ name, file }: ServicePlace, run: Runner): Standing {
   if (state === 'failed') {
     return {
       isWell: false,
-      words: `failed (${of('Result')}) and is not tried again`,
-      remedy: `journalctl --user -u ${name} -e says why; then systemctl --user restart ${name}`,
+      words: `failed (${of('Result')}) and is not restarted`,
+      remedy: `read its log: journalctl --user -u ${name} -e; then: systemctl --user restart ${name}`,
     }
   }
   if (state === 'inactive') {
-    return { isWell: false, words: 'is enabled and does not run', remedy: `systemctl --user start ${name}` }
+    return { isWell: false, words: 'is enabled, but does not run', remedy: `systemctl --user start ${name}` }
   }
   return { isWell: true, words: `is enabled and ${state}` }
 }
@@ -65,13 +69,13 @@ function bySystemd({ name, file }: ServicePlace, run: Runner): Standing {
 function unasked(name: string, file: string, why: string): Standing {
   const link = join(dirname(file), 'default.target.wants', name)
   if (lstatSync(link, { throwIfNoEntry: false }) === undefined) return disabled(name, 'no link')
-  return { isWell: undefined, words: `is enabled, and systemd cannot be asked: ${why}` }
+  return { isWell: undefined, words: `is enabled, but systemd does not answer: ${why}` }
 }
 
 function disabled(name: string, state: string): Standing {
   return {
     isWell: false,
-    words: `is installed and not enabled (${state}): nothing starts it after a crash or a login`,
-    remedy: `systemctl --user enable --now ${name}, or kim-producer install-service with the flags it had`,
+    words: `is installed, but not enabled (${state}): systemd does not start it after a crash or a login`,
+    remedy: `systemctl --user enable --now ${name}; or run kim-producer install-service again with the same flags`,
   }
 }

@@ -16,7 +16,7 @@ export function targetOf(platform: string): ServiceTarget {
   if (platform === 'darwin') return 'launchd'
   if (platform === 'win32') return 'windows-task'
   throw new KimError('config_invalid', `no supervisor of ${platform} is known`, {
-    hint: 'name one with --target and --print it, or run `kim-producer run` under your own',
+    hint: 'name one with --target and print its file with --print, or run kim-producer run under your own supervisor',
   })
 }
 

@@ -1,10 +1,9 @@
 import { basename, dirname, join } from 'node:path'
-import { isCount, type JsonObject, tempName } from '@kim/manifest'
+import { isCount, type JsonObject, nextTurn, Signal, tempName } from '@kim/manifest'
 import { memoryCursors, type Observer, openObserver } from '@kim/observer-sdk'
 import type { Clock } from '../effects/clock.js'
 import type { Timers } from '../effects/timers.js'
 import type { Disk } from '../journal/file-ops.js'
-import { Bell } from './bell.js'
 import type { SinkLog } from './log.js'
 import { makePrivate } from './private-directory.js'
 
@@ -35,7 +34,7 @@ const SLICE = 200
  */
 export class ActivityReport {
   readonly #parts: ActivityParts
-  readonly #bell: Bell
+  readonly #signal = new Signal()
   readonly #since: string
   readonly #authored: Map<string, Authored> = new Map()
   #observer: Observer | undefined
@@ -46,20 +45,23 @@ export class ActivityReport {
 
   constructor(parts: ActivityParts) {
     this.#parts = parts
-    this.#bell = new Bell(parts.timers)
     this.#since = new Date(parts.clock.wallMs()).toISOString()
   }
 
   start(): void {
     this.#running ??= this.#run().catch((error: unknown) => {
       const why = error instanceof Error ? error.message : String(error)
-      this.#parts.log({ level: 'error', code: 'activity_off', message: `no activity is reported: ${why}` })
+      this.#parts.log({
+        level: 'error',
+        code: 'activity_off',
+        message: `the last-author report stopped: ${why}`,
+      })
     })
   }
 
   async close(): Promise<void> {
     this.#isEnded = true
-    this.#bell.ring()
+    this.#signal.raise()
     await this.#observer?.close()
     await this.#running
   }
@@ -79,7 +81,7 @@ export class ActivityReport {
         writtenMs = clock.monoMs()
       }
       const restMs = (this.#isDirty ? WRITE_MS_MIN : WRITE_MS_MAX) - (clock.monoMs() - writtenMs)
-      await this.#bell.sleep(Math.max(1, restMs))
+      await this.#signal.sleep(Math.max(1, restMs), this.#parts.timers)
     }
     await following
   }
@@ -88,7 +90,7 @@ export class ActivityReport {
     for await (const { records } of observer.changes()) {
       for (const { item_type, payload } of records) if (item_type === 'message') this.#saw(payload)
       this.#isDirty = true
-      this.#bell.ring()
+      this.#signal.raise()
     }
   }
 
@@ -97,7 +99,7 @@ export class ActivityReport {
     for (const { payload } of observer.state.values('message')) {
       this.#saw(payload)
       if (++count % SLICE !== 0) continue
-      await new Promise<void>(resolve => setImmediate(resolve))
+      await nextTurn()
       if (this.#isEnded) return
     }
   }
@@ -123,7 +125,7 @@ export class ActivityReport {
       const temp = join(dirname(path), tempName(basename(path)))
       disk.writeLoosely(temp, path, Buffer.from(`${JSON.stringify(report)}\n`))
       if (this.#isFailing)
-        log({ level: 'info', code: 'activity_written', message: `${path} is written again` })
+        log({ level: 'info', code: 'activity_written', message: `writing ${path} works again` })
       this.#isFailing = false
     } catch (error) {
       this.#isDirty = true

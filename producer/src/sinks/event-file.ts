@@ -75,13 +75,13 @@ export class EventFile {
     if (this.#open !== undefined && this.#isUnchanged(this.#open.file)) return
     this.close()
     const { disk, storeDir } = this.#parts
-    if (isInside(this.path, storeDir)) throw unsafe(this.path, 'it is at or below the store')
+    if (isInside(this.path, storeDir)) throw unsafe(this.path, 'it is inside the store')
     const directory = dirname(this.path)
     makePrivate(disk, directory)
     this.#judge(directory)
     const isFresh = disk.look(this.path) === undefined
     const { fd, stat } = disk.openAppend(this.path, isFresh, ({ nlink }) => {
-      if (nlink > 1) throw unsafe(this.path, 'it has another name besides, and may be anything')
+      if (nlink > 1) throw unsafe(this.path, 'it has a second name (hard link), so it may be any file')
     })
     try {
       this.#isNameDue ||= isFresh
@@ -238,7 +238,11 @@ export class EventFile {
       this.#isNameDue = true
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error)
-      log({ level: 'warn', code: 'not_rotated', message: `${this.path} goes on growing: ${message}` })
+      log({
+        level: 'warn',
+        code: 'not_rotated',
+        message: `cannot rotate ${this.path}, so it keeps growing: ${message}`,
+      })
       this.#size = 0
       return
     }
@@ -265,8 +269,8 @@ export class EventFile {
       log({
         level: 'warn',
         code: 'unsafe_directory',
-        message: `${directory} holds event files, and others may write to it`,
-        hint: 'whoever may write there can put another file in their place',
+        message: `${directory} holds event files, and other users can write to it`,
+        hint: 'other users can replace the event files; remove their access to the directory',
       })
     }
     const name = basename(this.path)

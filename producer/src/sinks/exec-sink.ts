@@ -79,7 +79,7 @@ export class ExecSink implements Sink {
     if (printed === this.#printed.get(lane)) return
     this.#printed.set(lane, printed)
     const fields = { event_id, output: output.text, bytes: output.bytes }
-    this.#log({ level: 'info', code: 'exec_output', message: 'what the command printed', fields })
+    this.#log({ level: 'info', code: 'exec_output', message: 'the command printed output', fields })
   }
 }
 

@@ -1,10 +1,10 @@
+import type { Watermark } from '@kim/manifest'
 import type { MonitorEvent } from '@kim/observer-sdk'
-import type { Place } from './place.js'
 
 /** An event on its way to a lane. */
 export interface Parcel {
   readonly event: MonitorEvent
-  readonly place: Place
+  readonly place: Watermark
 }
 
 /** Why a lane does not come further. */
@@ -24,7 +24,7 @@ const ALL_QUEUED_MAX = 1000
 export class Lane {
   readonly name: string
   /** It has dealt with everything up to here. */
-  place: Place
+  place: Watermark
   /** Events that wait for it, in order; the first may be under way. */
   readonly queue: Parcel[] = []
   /** The last event that was queued. */
@@ -45,7 +45,7 @@ export class Lane {
   /** Ends what is under way; another one after a rewind. */
   stop: AbortController = new AbortController()
 
-  constructor(name: string, place: Place) {
+  constructor(name: string, place: Watermark) {
     this.name = name
     this.place = place
     this.queuedTo = place.seq
@@ -70,11 +70,11 @@ export class Lane {
  * its place once its queue is empty.
  */
 export class Lanes {
-  #passed: Place
+  #passed: Watermark
   readonly #lanes: Map<string, Lane> = new Map()
-  #readFrom: Place
+  #readFrom: Watermark
 
-  constructor(passed: Place, held: Iterable<readonly [string, Place, ...unknown[]]> = []) {
+  constructor(passed: Watermark, held: Iterable<readonly [string, Watermark, ...unknown[]]> = []) {
     this.#passed = passed
     this.#readFrom = passed
     for (const [name, place] of held) {
@@ -85,12 +85,12 @@ export class Lanes {
   }
 
   /** Every lane without a place of its own has dealt with everything up to here. */
-  get passed(): Place {
+  get passed(): Watermark {
     return this.#passed
   }
 
   /** Where the journal was opened last. */
-  get readFrom(): Place {
+  get readFrom(): Watermark {
     return this.#readFrom
   }
 
@@ -123,7 +123,7 @@ export class Lanes {
   }
 
   /** Begins to read the journal; the answer is where, so that no lane that is ready misses anything. */
-  open(): Place {
+  open(): Watermark {
     // The last reading ended before these had everything.
     for (const lane of this.all) if (lane.isCatchingUp) lane.missedSinceMs ??= 0
     let start = this.#passed
@@ -171,7 +171,7 @@ export class Lanes {
   }
 
   /** Everything up to a place was read and queued. */
-  pass(place: Place): void {
+  pass(place: Watermark): void {
     if (place.seq < this.#passed.seq) return
     this.#passed = place
     for (const lane of this.all) {
@@ -188,7 +188,7 @@ export class Lanes {
   }
 
   /** Numbers of before mean nothing any more: everything after this place is new to every lane. */
-  rewind(place: Place): void {
+  rewind(place: Watermark): void {
     this.#passed = place
     this.#readFrom = place
     for (const lane of this.all) {

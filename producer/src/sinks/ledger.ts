@@ -1,17 +1,16 @@
 import { createHash } from 'node:crypto'
 import { basename, dirname, join } from 'node:path'
-import { isCount, isJsonObject, type JsonValue, KimError, tempName } from '@kim/manifest'
+import { isJsonObject, KimError, parseWatermark, tempName, type Watermark } from '@kim/manifest'
 import type { Disk } from '../journal/file-ops.js'
 import { isFileName } from './file-names.js'
-import type { Place } from './place.js'
 import { makePrivate } from './private-directory.js'
 
 /** What a sink remembers between two lives of its process. */
 export interface Progress {
   /** Every lane has dealt with everything up to here, but for those that are held. */
-  readonly passed: Place
+  readonly passed: Watermark
   /** Lanes that came less far, and what stands in their way, for people. */
-  readonly held: readonly (readonly [lane: string, place: Place, why?: string | undefined])[]
+  readonly held: readonly (readonly [lane: string, place: Watermark, why?: string | undefined])[]
   /** Names of files that were given out. */
   readonly names: readonly (readonly [persona: string, name: string])[]
 }
@@ -43,8 +42,8 @@ export class Ledger {
     if (bytes === undefined) return undefined
     const progress = parseLedger(bytes.toString('utf8'))?.progress
     if (progress !== undefined) return progress
-    throw new KimError('cursor_invalid', `${this.path} holds no watermark`, {
-      hint: 'nothing is delivered; put the file back, or remove it and start again to begin at the head',
+    throw new KimError('cursor_invalid', `${this.path} does not hold a valid watermark`, {
+      hint: 'nothing is delivered; restore the file; or remove it and start again to begin at the head',
     })
   }
 
@@ -76,11 +75,11 @@ export function parseLedger(
   }
   if (!isJsonObject(value) || value['schema_version'] !== 1) return undefined
   const { sink, passed, held, names } = value
-  const at = Array.isArray(passed) ? placeIn(passed[0], passed[1]) : undefined
+  const at = Array.isArray(passed) ? parseWatermark(passed[0], passed[1]) : undefined
   if (at === undefined || !Array.isArray(held) || !Array.isArray(names)) return undefined
-  const lanes: [string, Place, string | undefined][] = []
+  const lanes: [string, Watermark, string | undefined][] = []
   for (const one of held) {
-    const place = Array.isArray(one) ? placeIn(one[1], one[2]) : undefined
+    const place = Array.isArray(one) ? parseWatermark(one[1], one[2]) : undefined
     const lane = Array.isArray(one) ? one[0] : undefined
     if (place === undefined || typeof lane !== 'string') return undefined
     const why = Array.isArray(one) ? one[3] : undefined
@@ -94,9 +93,4 @@ export function parseLedger(
   }
   const progress = { passed: at, held: lanes, names: given }
   return { sink: typeof sink === 'string' ? sink : undefined, progress }
-}
-
-function placeIn(seq: JsonValue | undefined, writer: JsonValue | undefined): Place | undefined {
-  if (!isCount(seq) || (typeof writer !== 'string' && writer !== null)) return undefined
-  return { seq, writer }
 }

@@ -13,7 +13,7 @@ export function startedLine(sink: string, passedOver: number): SinkEntry {
   return {
     level: 'info',
     code: 'sink_started',
-    message: `${sink}: begins at the head; ${passedOver} events that stood there are passed over`,
+    message: `${sink}: begins at the head; skipped ${passedOver} existing events`,
     fields: { sink, passed_over: passedOver },
   }
 }
@@ -25,12 +25,13 @@ export function failingLine(
   why: string,
   triesMax: number,
 ): SinkEntry {
-  const kept = 'the journal goes on; the event is kept and comes again, and what follows it comes after it'
+  const kept =
+    'the journal is not affected; the sink retries this event with back-off, then delivers the later ones in order'
   return {
     level: 'warn',
     code: 'sink_failing',
     message: `${sink}: ${why}`,
-    hint: Number.isFinite(triesMax) ? `${kept}; after ${triesMax} tries it is skipped` : kept,
+    hint: Number.isFinite(triesMax) ? `${kept}; it skips the event after ${triesMax} tries` : kept,
     ...personaOf(lane),
     fields: { sink, event_id: eventId },
   }
@@ -41,7 +42,7 @@ export function workingLine({ sink, lane }: About, seconds: number, tries: numbe
   return {
     level: 'info',
     code: 'sink_working',
-    message: `${sink}: takes events again after ${seconds} s`,
+    message: `${sink}: delivers events again after ${seconds} s`,
     ...personaOf(lane),
     fields: { sink, seconds, tries },
   }

@@ -1,4 +1,4 @@
-import { isNews, type ReadRecord } from '@kim/manifest'
+import { isNews, type ReadRecord, Signal, type Watermark } from '@kim/manifest'
 import {
   type Change,
   type JournalFacts,
@@ -9,13 +9,11 @@ import {
 } from '@kim/observer-sdk'
 import type { Clock } from '../effects/clock.js'
 import type { Timers } from '../effects/timers.js'
-import { Bell } from './bell.js'
 import { gapLine } from './gap-line.js'
 import { LaneWorkers } from './lane-workers.js'
 import { Lanes, type Parcel } from './lanes.js'
 import type { Ledger, Progress } from './ledger.js'
 import type { SinkLog } from './log.js'
-import type { Place } from './place.js'
 import type { Sink } from './sink.js'
 import { startedLine } from './sink-lines.js'
 import { progressOf, type SinkStatus } from './sink-status.js'
@@ -50,7 +48,7 @@ export class SinkRunner {
   readonly #around: SinkSurroundings
   readonly #ledger: Ledger
   readonly #lanes: Lanes
-  readonly #bell: Bell
+  readonly #signal = new Signal()
   readonly #end = new AbortController()
   readonly #troubles: Troubles
   #running: Promise<void> | undefined
@@ -81,7 +79,6 @@ export class SinkRunner {
     this.#around = around
     this.#ledger = ledger
     this.#lanes = new Lanes(progress.passed, progress.held)
-    this.#bell = new Bell(around.timers)
     this.#troubles = new Troubles(sink.name, around.log)
     this.#workers = new LaneWorkers({
       sink,
@@ -90,7 +87,7 @@ export class SinkRunner {
       timers: around.timers,
       log: around.log,
       save: () => this.#save(),
-      changed: () => this.#bell.ring(),
+      changed: () => this.#signal.raise(),
     })
     this.#passedOver = isNew ? 0 : undefined
     this.#beginSeq = progress.passed.seq
@@ -143,7 +140,7 @@ export class SinkRunner {
   #endAll(): void {
     this.#end.abort()
     this.#workers.end()
-    this.#bell.ring()
+    this.#signal.raise()
   }
 
   get #isEnded(): boolean {
@@ -157,7 +154,7 @@ export class SinkRunner {
         this.#troubles.over('reader')
       } catch (error) {
         this.#troubles.begin('reader', error instanceof Error ? error.message : String(error))
-        if (!this.#isEnded) await this.#bell.sleep(AGAIN_MS)
+        if (!this.#isEnded) await this.#signal.sleep(AGAIN_MS, this.#around.timers)
       }
     }
   }
@@ -172,7 +169,7 @@ export class SinkRunner {
     const arrive = (arrived: Arrived): void => {
       if (isOver) return
       this.#arrived = arrived
-      this.#bell.ring()
+      this.#signal.raise()
     }
     const pull = (): void => {
       changes.next().then(
@@ -183,7 +180,7 @@ export class SinkRunner {
     try {
       pull()
       while (!this.#isEnded && !this.#mustReopen) {
-        await this.#bell.sleep(this.#sleepMs())
+        await this.#signal.sleep(this.#sleepMs(), this.#around.timers)
         if (this.#isEnded) return
         // Where nothing follows, what was passed is noted too: it is asked for when nothing runs any more.
         const isQuiet = this.#arrived === undefined && !this.#lanes.areWorking
@@ -258,7 +255,7 @@ export class SinkRunner {
 
   /** Waits for the lanes that nothing is in the way of. */
   async #untilDelivered(): Promise<void> {
-    while (this.#lanes.areWorking && !this.#isEnded) await this.#bell.sleep(undefined)
+    while (this.#lanes.areWorking && !this.#isEnded) await this.#signal.sleep(undefined, this.#around.timers)
   }
 
   /**
@@ -271,7 +268,7 @@ export class SinkRunner {
       const durable = this.#around.durableSeq()
       if (durable === undefined) this.#endAll()
       else if (newest <= durable) return
-      else await this.#bell.sleep(AGAIN_MS)
+      else await this.#signal.sleep(AGAIN_MS, this.#around.timers)
     }
   }
 
@@ -301,7 +298,7 @@ export class SinkRunner {
   }
 
   /** True for the record of the watermark's number where somebody else has written it. */
-  #isOtherThan({ seq, writer }: Place, record: ReadRecord): boolean {
+  #isOtherThan({ seq, writer }: Watermark, record: ReadRecord): boolean {
     return record.seq === seq && writer !== null && record.writer !== writer && this.#lanes.readFrom.seq < seq
   }
 
@@ -318,7 +315,7 @@ export class SinkRunner {
       this.#isUnsaved = true
       this.#troubles.begin(
         'watermark',
-        `the watermark cannot be kept: ${error instanceof Error ? error.message : error}`,
+        `cannot store the watermark: ${error instanceof Error ? error.message : error}`,
       )
     }
   }

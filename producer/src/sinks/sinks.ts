@@ -1,9 +1,9 @@
+import type { Watermark } from '@kim/manifest'
 import type { MonitorEvent } from '@kim/observer-sdk'
 import { everyEnd } from '../effects/every-step.js'
 import type { Disk } from '../journal/file-ops.js'
 import { Heartbeats, type Watched } from './heartbeats.js'
 import { Ledger, type Progress } from './ledger.js'
-import type { Place } from './place.js'
 import type { Sink } from './sink.js'
 import { SinkRunner, type SinkSurroundings } from './sink-runner.js'
 import { type SinkStatus, sinkKind } from './sink-status.js'
@@ -27,7 +27,7 @@ export interface SinksParts {
   readonly projectId: string
   readonly disk: Disk
   /** Where a sink begins that never began. */
-  readonly head: Place
+  readonly head: Watermark
   /** Undefined for no signs of life. */
   readonly heartbeatMs: number | undefined
   readonly watched: () => readonly Watched[]

@@ -43,7 +43,7 @@ export class Skips {
       code: 'sink_skipped',
       message: `${sink}: ${why}; ${kind} is skipped after ${tries === 1 ? 'one try' : `${tries} tries`}`,
       hint: isMail
-        ? 'the journal has the message; mend the command, or give --max-attempts a larger number'
+        ? 'the journal has the message; correct the command, or use a larger --max-attempts'
         : 'mail goes on; a command that does not handle a kind of event must exit 0 for it',
       ...(lane === '' ? {} : { persona: lane }),
       fields: { sink, event: kind, event_id, tries, skipped },

@@ -26,7 +26,7 @@ export class Troubles {
   over(what: string): void {
     if (!this.#said.delete(what)) return
     const sink = this.#sink
-    const message = `${sink}: the trouble with its ${what} is over`
+    const message = `${sink}: the ${what} works again`
     this.#log({ level: 'info', code: 'sink_trouble_over', message, fields: { sink } })
   }
 }

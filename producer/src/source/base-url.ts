@@ -24,7 +24,7 @@ function unusable(url: string, why: string): KimError {
   // A URL with an @ may hold a password, and an error is no place for it.
   const named = url.includes('@') ? 'the URL' : JSON.stringify(url)
   return new KimError('usage', `--url: ${named} ${why}`, {
-    hint: `a base URL is like http://localhost:7474 or ${HOSTED}`,
+    hint: `use a base URL such as http://localhost:7474 or ${HOSTED}`,
   })
 }
 
@@ -67,6 +67,6 @@ export function dialectOf({ base, host, isLocalDaemon }: BaseUrl, given: Dialect
   if (isLocalDaemon) return 'local'
   if (base === HOSTED) return 'hosted'
   throw new KimError('usage', `--dialect is required with --url ${base}`, {
-    hint: `say --dialect local or --dialect hosted; it is never guessed${alsoNeeded(host)}`,
+    hint: `add --dialect local or --dialect hosted; kim-producer never guesses it${alsoNeeded(host)}`,
   })
 }

@@ -28,7 +28,7 @@ function refusal({ base, isLocalDaemon }: BaseUrl, address: string, permit: Perm
   if (is === 'loopback' && (permit.loopback || isLocalDaemon)) return undefined
   if (is === 'private' && permit.private) return undefined
   const what = is === 'never' ? 'an address no server can have' : `a ${is} address`
-  const hint = is === 'never' ? 'use another --url' : `if that is what you mean, add --allow-${is}`
+  const hint = is === 'never' ? 'use another URL: --url URL' : `if you trust this address, add --allow-${is}`
   return new KimError('config_invalid', `${base} leads to ${address}, ${what}`, { hint })
 }
 

@@ -70,14 +70,14 @@ const OWN_HEADERS = new Set([
 ])
 
 function checkHeaderName(name: string): void {
-  const hint = 'name a header of its own for the token, like X-Api-Key'
+  const hint = 'name a header that only carries the token, such as X-Api-Key'
   try {
     validateHeaderName(name)
   } catch {
-    throw new KimError('usage', `--auth-header: ${JSON.stringify(name)} is no name of a header`, { hint })
+    throw new KimError('usage', `--auth-header: ${JSON.stringify(name)} is not a valid header name`, { hint })
   }
   if (OWN_HEADERS.has(name.toLowerCase())) {
-    throw new KimError('usage', `--auth-header: ${name} is needed for something else`, { hint })
+    throw new KimError('usage', `--auth-header: ${name} is reserved for another use`, { hint })
   }
 }
 
@@ -120,8 +120,8 @@ function credential(options: SourceOptions, dialect: Dialect): Credential {
   const first = readToken({ file, env: options.env }, fs, uid)
   let token = first?.token
   if (token === undefined && dialect === 'hosted') {
-    throw new KimError('token_invalid', 'the hosted dialect needs a token, and none is configured', {
-      hint: 'give --token-file, or set KIM_TOKEN',
+    throw new KimError('token_invalid', 'the token is missing: the hosted dialect needs one', {
+      hint: 'add --token-file F, or set KIM_TOKEN',
     })
   }
   /** Why the file is not taken, as it was said last: every 401 meets the same file (KS-66). */

@@ -7,24 +7,24 @@ const REMEDIES: readonly (readonly [RegExp, (asked: Asked) => string])[] = [
   [/^http 401/, tokenRemedy],
   [
     /^http 403/,
-    ({ base }) => `${base} refuses this client: check --url, and --auth-header if it wants its own`,
+    ({ base }) => `${base} refuses this client: check --url, and --auth-header if the server needs one`,
   ],
-  [/^http 404/, ({ base }) => `there is no Kijito at ${base}: check --url`],
-  [/^redirect/, ({ base }) => `${base} leads elsewhere: give --url the address that it leads to`],
+  [/^http 404/, ({ base }) => `there is no Kijito server at ${base}: check --url`],
+  [/^redirect/, ({ base }) => `${base} redirects: set --url to the address that it redirects to`],
   [
     /^unreachable: (given up|no complete answer|nothing came)/,
-    ({ base }) => `${base} takes too long: look at its log, or check --url`,
+    ({ base }) => `${base} takes too long: read the log of the server, or check --url`,
   ],
   [
     /^unreachable: .*(EPROTO|_SSL_|_TLS_|not HTTP)/,
     ({ base }) =>
-      `what answers at ${base} does not speak ${base.split(':')[0]}: check http or https in --url, and the port`,
+      `the server at ${base} does not use ${base.split(':')[0]}: check http or https and the port in --url`,
   ],
   [
     /^unreachable: (name not resolved|no way to)/,
-    ({ base }) => `this machine finds no way to ${base}: look at its network, or check --url`,
+    ({ base }) => `this machine cannot reach ${base}: check its network, or --url`,
   ],
-  [/^unreachable/, ({ base }) => `is Kijito running at ${base}? Start it, or check --url`],
+  [/^unreachable/, ({ base }) => `start Kijito at ${base}, or check --url`],
 ]
 
 /** What a person can do about a failure, by its reason (KS-17); undefined where that is the server's own matter. */
@@ -34,9 +34,8 @@ export function remedyOf(reason: string, asked: Asked): string | undefined {
 
 /** The token itself is never said, only where it came from. */
 function tokenRemedy({ tokenFrom }: Asked): string {
-  if (tokenFrom === undefined)
-    return 'it wants a token: name a file that holds one with --token-file, or set KIM_TOKEN'
+  if (tokenFrom === undefined) return 'the server needs a token: add --token-file F, or set KIM_TOKEN'
   return tokenFrom.startsWith('$')
-    ? `set ${tokenFrom} to a token that it takes, and start again`
-    : `write a token that it takes into ${tokenFrom}`
+    ? `set ${tokenFrom} to a token that the server accepts, and start again`
+    : `write a token that the server accepts into ${tokenFrom}`
 }

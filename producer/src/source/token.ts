@@ -21,9 +21,7 @@ export interface FoundToken {
 }
 
 function invalid(where: string, what: string): KimError {
-  const hint = where.startsWith('$')
-    ? `mend ${where}, or unset it`
-    : 'write the token into it, and nothing else'
+  const hint = where.startsWith('$') ? `correct ${where}, or unset it` : 'write only the token into the file'
   return new KimError('token_invalid', `the token in ${where} ${what}`, { hint })
 }
 
@@ -34,7 +32,7 @@ function checked(text: string, where: string): string {
   const token = text.trim()
   if (token === '') throw invalid(where, 'is empty')
   if (!/^[\x21-\x7e]+$/.test(token)) {
-    throw invalid(where, 'holds something else than printable ASCII without spaces')
+    throw invalid(where, 'must be printable ASCII without spaces')
   }
   return token
 }
@@ -46,17 +44,13 @@ function openToken(fs: FileSystem, path: string): number {
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code
     const isDenied = code === 'EACCES' || code === 'EPERM'
-    throw new KimError(
-      isDenied ? 'not_permitted' : 'token_invalid',
-      `the token file ${path} cannot be read`,
-      {
-        cause,
-        hint:
-          code === 'ENOENT'
-            ? 'it is not there: check the path of --token-file'
-            : 'check the path and the rights of --token-file',
-      },
-    )
+    throw new KimError(isDenied ? 'not_permitted' : 'token_invalid', `cannot read the token file ${path}`, {
+      cause,
+      hint:
+        code === 'ENOENT'
+          ? 'the file does not exist: check the path of --token-file'
+          : 'check the path and the permissions of --token-file',
+    })
   }
 }
 
@@ -64,17 +58,17 @@ function checkOwn(fs: FileSystem, fd: number, path: string, uid: number | undefi
   const stat = fs.fstatSync(fd)
   const refuse = (why: string, hint: string): KimError =>
     new KimError('not_permitted', `the token file ${path} ${why}`, { hint })
-  if (!stat.isFile())
-    throw refuse('is not a regular file', 'name a file that holds the token and nothing else')
+  if (!stat.isFile()) throw refuse('is not a regular file', 'name a file that holds only the token')
   // Without user numbers (Windows) the mode bits say nothing either.
   if (uid === undefined) return
   if (stat.uid !== uid && stat.uid !== 0) {
     throw refuse(
       `belongs to user ${stat.uid}`,
-      `whoever owns it can read it; if it is yours: sudo chown ${uid} ${shellWord(path)}`,
+      `its owner can read the token; if the file is yours: sudo chown ${uid} ${shellWord(path)}`,
     )
   }
-  if ((stat.mode & ANYBODY_BUT_OWNER) !== 0) throw refuse('is open to others', `chmod 600 ${shellWord(path)}`)
+  if ((stat.mode & ANYBODY_BUT_OWNER) !== 0)
+    throw refuse('is accessible to other users', `chmod 600 ${shellWord(path)}`)
 }
 
 function readSmall(fs: FileSystem, fd: number): string {

@@ -82,7 +82,11 @@ t.test(
     const script = `require('net').createServer().listen(${JSON.stringify(paths.controlSocket)}, () => process.kill(process.pid, 'SIGKILL'))`
     spawnSync(process.execPath, ['-e', script])
     t.ok(existsSync(paths.controlSocket))
-    t.equal(await askProducer(paths, { verb: 'status', principal: operator }), undefined, 'nobody listens')
+    t.equal(
+      await askProducer(paths, { verb: 'status', principal: operator }),
+      undefined,
+      'no producer listens',
+    )
     const server = await openControl({ paths, verbs: scriptedVerbs([]) })
     t.match(await askProducer(paths, { verb: 'status', principal: operator }), { ok: true })
     server.close()
@@ -93,7 +97,7 @@ t.test(
   },
 )
 
-t.test('control - where no store is, nobody is asked (CP-4)', async t => {
+t.test('control - without a store no producer is asked (CP-4)', async t => {
   const paths = runDirectory(t)
   rmSync(paths.root, { recursive: true })
   t.equal(await askProducer(paths, { verb: 'status', principal: operator }), undefined)
@@ -141,7 +145,7 @@ const BAD: readonly (readonly [string, unknown, string, string | null])[] = [
   ['another verb', { id: '1', verb: 'dance', principal: operator }, 'unknown_verb', '1'],
   ['a verb every object has', { id: '1', verb: 'constructor', principal: operator }, 'unknown_verb', '1'],
   ['an observer that pokes', { id: '1', verb: 'poke', principal: observer }, 'not_permitted', '1'],
-  ['nobody that stops', { id: '1', verb: 'shutdown' }, 'not_permitted', '1'],
+  ['an observer that stops it', { id: '1', verb: 'shutdown' }, 'not_permitted', '1'],
 ]
 
 t.test(
@@ -314,7 +318,7 @@ t.test('control - at most 64 requests wait and 32 connections are open, then it 
   t.same(await askProducer(paths, { verb: 'status', principal: operator }), {
     ok: false,
     code: 'busy',
-    message: '32 connections are open already',
+    message: '32 connections are already open',
   })
   release()
   t.equal(
@@ -359,33 +363,36 @@ t.test(
   },
 )
 
-t.test('control - who does not read is closed, and nobody waits for it (CP-15)', async t => {
-  const paths = runDirectory(t)
-  const time = new ManualTime()
-  const asked: string[] = []
-  const status = (): JsonObject => {
-    asked.push('status')
-    return { text: 'x'.repeat(1 << 20) }
-  }
-  await controlServer(t, { paths, timers: time, verbs: scriptedVerbs(asked, { status }) })
-  const slow = await rawClient(t, paths.controlSocket)
-  slow.socket.pause()
-  slow.send({ id: '1', verb: 'status' })
-  while (asked.length === 0) await turns(1)
-  await turns(5)
-  t.match(await askProducer(paths, { verb: 'status', principal: operator }), { ok: true })
-  time.pass(5000)
-  slow.socket.resume()
-  const told = await slow.closed()
-  t.ok(told.length < 1 << 20, 'it was cut off')
+t.test(
+  'control - a client that does not read is closed, and no other client waits for it (CP-15)',
+  async t => {
+    const paths = runDirectory(t)
+    const time = new ManualTime()
+    const asked: string[] = []
+    const status = (): JsonObject => {
+      asked.push('status')
+      return { text: 'x'.repeat(1 << 20) }
+    }
+    await controlServer(t, { paths, timers: time, verbs: scriptedVerbs(asked, { status }) })
+    const slow = await rawClient(t, paths.controlSocket)
+    slow.socket.pause()
+    slow.send({ id: '1', verb: 'status' })
+    while (asked.length === 0) await turns(1)
+    await turns(5)
+    t.match(await askProducer(paths, { verb: 'status', principal: operator }), { ok: true })
+    time.pass(5000)
+    slow.socket.resume()
+    const told = await slow.closed()
+    t.ok(told.length < 1 << 20, 'it was cut off')
 
-  const greedy = await rawClient(t, paths.controlSocket)
-  greedy.socket.pause()
-  greedy.send(...Array.from({ length: 60 }, (_, n) => ({ id: String(n), verb: 'status' })))
-  await turns(200)
-  greedy.socket.resume()
-  t.ok((await greedy.closed()).length < 4 << 20, 'more than a mebibyte unread ends it')
-})
+    const greedy = await rawClient(t, paths.controlSocket)
+    greedy.socket.pause()
+    greedy.send(...Array.from({ length: 60 }, (_, n) => ({ id: String(n), verb: 'status' })))
+    await turns(200)
+    greedy.socket.resume()
+    t.ok((await greedy.closed()).length < 4 << 20, 'more than a mebibyte unread ends it')
+  },
+)
 
 t.test(
   'control - a producer that stands still is given up, whatever the collector of garbage does',

@@ -141,7 +141,7 @@ t.test('damage - a persona without a record is armed below its window, never sil
   t.end()
 })
 
-t.test('authors - one that is suppressed wakes nobody, in exact case (KS-44; C7, C8)', t => {
+t.test('authors - mail of a suppressed author wakes no reader, in exact case (KS-44; C7, C8)', t => {
   const desk = resumed(t, [4], { suppressedAuthors: ['argus'] })
   desk.script.page = () =>
     whole([4, { id: 5, from: 'argus' }, { id: 6, from: 'river' }, { id: 7, from: 'Argus' }])

@@ -56,7 +56,7 @@ t.test('holes - so many are remembered one by one, more become one (KS-25)', t =
   t.end()
 })
 
-t.test('holes - a pin that says nothing of its walk is walked anew (KS-25)', t => {
+t.test('holes - a pin without facts about its walk is walked again (KS-25)', t => {
   for (const walk of [undefined, null, 3, [], {}, { proven_down_to: 'x' }]) {
     t.same(parseHoles(100, walk), [{ above: 100, below: Number.MAX_SAFE_INTEGER }])
   }

@@ -16,9 +16,7 @@ t.test(
   'names - one that the directory does not list is said once, with the nearest that it does (KS-92)',
   t => {
     const desk = list(t, ['rivr', 'argus']).settle()
-    t.same(said(desk), [
-      'persona_unlisted rivr: the directory of the server lists no persona "rivr"; did you mean river?',
-    ])
+    t.same(said(desk), ['persona_unlisted rivr: the server lists no persona "rivr"; did you mean river?'])
     desk.pass(20_000)
     t.same([said(desk), looks(desk)], [[], 1], 'and that is all')
     t.ok(
@@ -45,23 +43,23 @@ t.test('names - one that comes later is said when it does: listed, or with mail 
   t.equal(said(desk).length, 2)
   desk.script.directory = () => ['river', 'argus', 'loom']
   desk.pass(11_000)
-  t.same(said(desk), ['persona_listed loom: the persona is there by now'])
+  t.same(said(desk), ['persona_listed loom: the server now lists the persona'])
   desk.script.page = ({ persona }) => whole(persona === 'nova' ? [5] : [])
   desk.pass(2000)
-  t.same(said(desk), ['persona_listed nova: the persona is there by now'])
+  t.same(said(desk), ['persona_listed nova: the server now lists the persona'])
   const before = looks(desk)
   desk.pass(30_000)
-  t.equal(looks(desk), before, 'nobody is missing any more')
+  t.equal(looks(desk), before, 'no name is missing any more')
   t.end()
 })
 
 t.test(
   'names - a comma is part of one, and where it was meant to part two that is said (KS-67, KS-92)',
   t => {
-    const desk = list(t, ['river,argus', 'river, nobody']).settle()
+    const desk = list(t, ['river,argus', 'river, absent']).settle()
     const [first, second] = desk.core.notes()
-    t.match(first, { message: /but river and argus$/, hint: /--persona river --persona argus$/ })
-    t.match(second, { message: /no persona "river, nobody"$/, hint: /names are exact/ })
+    t.match(first, { message: /but it lists river and argus$/, hint: /--persona river --persona argus$/ })
+    t.match(second, { message: /no persona "river, absent"$/, hint: /exact case/ })
     t.end()
   },
 )

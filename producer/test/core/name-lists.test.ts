@@ -27,7 +27,7 @@ t.test('names - a list that stands is compared once, as long as nothing changes 
   t.end()
 })
 
-t.test('names - another list is told apart, wherever it differs (KS-91)', t => {
+t.test('names - another list is distinguished, wherever it differs (KS-91)', t => {
   const lists = new NameLists()
   const names = lists.settle('stranded-mail', [...NAMES])
   t.notOk(lists.isSame(NAMES.slice(1), names))

@@ -105,7 +105,7 @@ t.test('added - a name that is new in the counts is looked up at once (KS-69; K2
   t.end()
 })
 
-t.test('list - names in the counts are nobody to it (K5)', t => {
+t.test('list - names in the counts do not matter to it (K5)', t => {
   const desk = all(t, { personas: ['argus'] }, { counts: () => ({ argus: 1, zz: 3 }) }).pass(3000)
   t.same(names(desk), ['argus'])
   t.equal(desk.asked.filter(({ ask }) => ask.kind === 'directory').length, 0)
@@ -131,7 +131,7 @@ const k6 = [
 const k6counts = { a: 1, A: 1, all: 2, ghostreg: 1, unk: 1 }
 
 t.test(
-  'stranded mail - is told to those who show a consumer, once per condition (KS-63, KS-65; K6, K7, K8)',
+  'stranded mail - is announced to personas with a consumer, once per condition (KS-63, KS-65; K6, K7, K8)',
   t => {
     const desk = all(t, {}, { directory: () => k6, counts: () => k6counts, page: () => whole([]) }).pass(3000)
     t.same(alertsOf(desk, 'stranded-mail'), ['a', 'unk'])
@@ -151,7 +151,7 @@ t.test(
   },
 )
 
-t.test('stranded mail - without any consumer everybody is told (KS-65; K9)', t => {
+t.test('stranded mail - without any consumer it is announced to all (KS-65; K9)', t => {
   const directory = (): ReturnType<typeof entry>[] => [
     entry('a', { memoryCount: 0, readCount: 4 }),
     entry('b', { memoryCount: 0, readCount: 4 }),
@@ -196,7 +196,7 @@ const urgent = (t: Test, options = {}): HiveDesk => {
 }
 
 t.test(
-  'urgent unanswered - is told to all consumers, cleared by absence, told again (KS-64; K10, K11, K13)',
+  'urgent unanswered - is announced to all consumers, cleared by absence, announced again (KS-64; K10, K11, K13)',
   t => {
     const desk = urgent(t)
     t.same(alertsOf(desk, 'urgent-unanswered'), ['a', 'loom'])
@@ -259,7 +259,7 @@ t.test(
   },
 )
 
-t.test('urgent unanswered - while an inbox was never looked into nobody is known to be silent (KS-64)', t => {
+t.test('urgent unanswered - while an inbox was never polled no persona is known to be silent (KS-64)', t => {
   const page: HiveDesk['script']['page'] = ({ persona }) =>
     persona === 'b' ? failure() : persona === 'loom' ? whole([10]) : whole([{ id: 9, from: 'loom' }])
   const desk = all(
@@ -274,7 +274,7 @@ t.test('urgent unanswered - while an inbox was never looked into nobody is known
   t.end()
 })
 
-t.test('urgent unanswered - nothing is told where nothing was observed (KS-71)', t => {
+t.test('urgent unanswered - is not announced before anything was observed (KS-71)', t => {
   const desk = all(
     t,
     {},
@@ -297,7 +297,7 @@ t.test('names - a server that makes up unusable ones fills no log (KS-70)', t =>
   }
   const said = desk.core.notes().filter(({ code }) => code === 'persona_refused')
   t.equal(said.length, 101)
-  t.match(said.at(-1)?.message, /not named any more/)
+  t.match(said.at(-1)?.message, /further ones are not logged/)
   t.end()
 })
 
@@ -313,7 +313,7 @@ t.test('directory - other names every time make no list that grows for ever (KS-
   t.end()
 })
 
-t.test('account alarms - their reason names whom they are about, in the right number (KS-91)', t => {
+t.test('account alerts - their reason names the personas, in singular or plural (KS-91)', t => {
   const names = ['a', ...Array.from({ length: 7 }, (_, n) => `p${n}`)]
   const counts = (): Record<string, readonly [number, number]> =>
     Object.fromEntries(names.slice(1).map(name => [name, [1, 1] as const]))

@@ -287,7 +287,7 @@ t.test('id - a lower one beside the highest is an alarm too, as it never comes i
     current_max: 9000,
     cursor_at: 9000,
   })
-  t.same(desk.pass(2000).story(), [], 'it is told once')
+  t.same(desk.pass(2000).story(), [], 'it is announced once')
   t.same(desk.restart().pass(2000).story(), ['armed 9000'], 'and not again after a restart')
   desk.script.page = () => whole([100, 9000, 9001])
   t.same(desk.pass(1000).story(), ['new 9001', 'cleared id-regressed'])

@@ -188,7 +188,7 @@ t.test(
   },
 )
 
-t.test('polls - eight at a time, and those that hang hold back nobody (KS-54, KS-59)', t => {
+t.test('polls - eight at a time, and those that hang delay no other (KS-54, KS-59)', t => {
   const personas = Array.from({ length: 20 }, (_, n) => `p${String(n).padStart(2, '0')}`)
   const desk = new HiveDesk(
     t,

@@ -52,7 +52,7 @@ t.test(
 )
 
 t.test(
-  'full disk - whole lines that reached the file are records, and the caller is told once (RC-10)',
+  'full disk - whole lines that reached the file are records, and the caller hears of them once (RC-10)',
   async t => {
     const store = new TestStore(t)
     const journal = store.open()
@@ -85,7 +85,7 @@ t.test(
   },
 )
 
-t.test('full disk - settle says what stands, and keyed drafts need not be derived anew', async t => {
+t.test('full disk - settle says what was written, and keyed drafts need not be derived again', async t => {
   const store = new TestStore(t)
   const journal = store.open()
   journal.append([message(1)])

@@ -15,9 +15,9 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { sha256Hex } from '@kim/manifest'
 import { currentHost, repairStore } from '@kim/producer/internal'
 import t from 'tap'
+import { run, whole } from '../kit/raw-lines.js'
 import { codeOf, message, messages, TestStore } from '../kit/store.js'
 
 t.test('open - a new store begins with its genesis (R1, JF-9, JF-91)', async t => {
@@ -91,7 +91,7 @@ t.test('open - another source is refused, naming both (JF-10)', t => {
   t.end()
 })
 
-t.test('open - a second writer is told who holds the store (JF-89)', t => {
+t.test('open - the error of a second writer names the holder of the store (JF-89)', t => {
   const store = new TestStore(t)
   const journal = store.open()
   t.throws(() => store.open(), {
@@ -106,113 +106,7 @@ t.test('open - a second writer is told who holds the store (JF-89)', t => {
   t.end()
 })
 
-const whole = (seq: number): string =>
-  `{"action":"create","agent":"river","entity_rev":1,"item_id":"river/${seq}","item_type":"message","payload":{"schema_version":1},"seq":${seq},"summary":"","ts":"2026-06-10T14:03:22.114Z","v":2,"writer":"w_1-aa"}`
-const run = (seq: number, i: number, n: number): string =>
-  whole(seq).replace('"v":2', `"tx":{"i":${i},"id":"run","n":${n}},"v":2`)
-
-interface Tail {
-  readonly row: string
-  readonly bytes: string | Uint8Array
-  readonly notes: readonly string[]
-  readonly live: number
-}
-const tails: readonly Tail[] = [
-  { row: 'T1', bytes: `${whole(3)}\n`, notes: [], live: 2 },
-  { row: 'T1 (a blank line)', bytes: ' \r\n', notes: [], live: 1 },
-  { row: 'T2', bytes: whole(3), notes: [], live: 2 },
-  { row: 'T3 (malformed)', bytes: '{"action":"cr', notes: ['torn_tail_adjudicated'], live: 1 },
-  { row: 'T3 (blank)', bytes: '  ', notes: ['torn_tail_adjudicated'], live: 1 },
-  { row: 'T3 (future)', bytes: '{"v":3,"seq":3}', notes: ['torn_tail_adjudicated'], live: 1 },
-  {
-    row: 'T3 (no UTF-8)',
-    bytes: Uint8Array.from([0x7b, 0xff, 0xfe]),
-    notes: ['torn_tail_adjudicated'],
-    live: 1,
-  },
-  { row: 'T4', bytes: `${run(3, 1, 3)}\n${run(4, 2, 3)}\n`, notes: ['tx_abandoned'], live: 1 },
-  { row: 'T5 (goes on)', bytes: `${run(3, 1, 3)}\n${run(4, 2, 3)}`, notes: ['tx_abandoned'], live: 1 },
-  { row: 'T5 (completes)', bytes: `${run(3, 1, 2)}\n${run(4, 2, 2)}`, notes: [], live: 3 },
-  { row: 'T6', bytes: `${run(3, 1, 2)}\n{"act`, notes: ['torn_tail_adjudicated', 'tx_abandoned'], live: 1 },
-  { row: 'X8 in the zone', bytes: `${run(3, 1, 2)}\n\n${whole(4)}`, notes: [], live: 2 },
-  { row: 'RC-7 (a line nobody named)', bytes: 'junk\n', notes: ['torn_tail_adjudicated'], live: 1 },
-  { row: 'RC-7 (a hole)', bytes: '{"v":3,"seq":9}\n', notes: ['seq_repair'], live: 1 },
-]
-for (const { row, bytes, notes, live } of tails) {
-  t.test(`tail - ${row}`, async t => {
-    const store = new TestStore(t)
-    store.with(journal => journal.append([message(1)]))
-    rmSync(store.paths.meta)
-    const before = readFileSync(store.segment())
-    store.scribble(bytes)
-    store.with(journal => {
-      t.equal(journal.state.size, live)
-      t.equal(journal.isSettled, true)
-    })
-    const after = readFileSync(store.segment())
-    t.ok(after.subarray(0, before.length).equals(before), 'what stood there stands (RC-6)')
-    const paid = store.lines().filter(({ item_type }) => item_type === 'journal')
-    t.same(
-      paid.slice(1).map(({ item_id }) => item_id),
-      notes,
-    )
-    for (const note of store.notes('torn_tail_adjudicated')) {
-      const { from, to, sha256 } = note.payload as { from: number; to: number; sha256: string }
-      t.equal(sha256Hex(after.subarray(from, to)), sha256, 'JF-36')
-      t.equal(after[to], 0x0a)
-    }
-    const length = statSync(store.segment()).size
-    store.with(journal => t.equal(journal.state.size, live))
-    t.equal(statSync(store.segment()).size, length, 'a second open owes nothing')
-  })
-}
-
-t.test('tail - a whole segment of nothing is an unfinished roll (T7 to T9, R2)', async t => {
-  for (const [what, bytes] of [
-    ['empty', ''],
-    ['torn', '{"action":"jour'],
-    ['junk', 'junk\n'],
-  ] as const) {
-    const store = new TestStore(t)
-    store.with(journal => journal.append(messages(1, 3)))
-    writeFileSync(join(store.paths.events, 'seg-00000005.jsonl'), bytes)
-    store.with(journal => journal.append([message(4)]))
-    t.match(store.notes('segment_sealed'), [
-      { seq: 5, payload: { segment: 'seg-00000001.jsonl', first_seq: 1, last_seq: 4 } },
-    ])
-    t.equal(store.notes('torn_tail_adjudicated').length, what === 'empty' ? 0 : 1)
-    await store.verified(t)
-  }
-})
-
-t.test('tail - a seal whose line was never ended is the seal (T8)', async t => {
-  const store = new TestStore(t)
-  store.with(journal => {
-    journal.append(messages(1, 3))
-    journal.roll()
-  })
-  const bytes = readFileSync(store.segment())
-  writeFileSync(store.segment(), bytes.subarray(0, bytes.indexOf(0x0a)))
-  store.with(journal => journal.append([message(4)]))
-  t.equal(store.notes('segment_sealed').length, 1)
-  await store.verified(t)
-})
-
-t.test('tail - a store whose genesis was torn is born again', async t => {
-  for (const keep of [0, 20, -1]) {
-    const store = new TestStore(t)
-    const first = store.with(journal => journal.projectId)
-    rmSync(store.paths.meta)
-    const bytes = readFileSync(store.segment())
-    writeFileSync(store.segment(), bytes.subarray(0, keep))
-    const second = store.with(journal => journal.projectId)
-    t.equal(first === second, keep === -1, 'a genesis that only lacked its end is the genesis')
-    t.equal(store.notes('genesis').length, 1)
-    await store.verified(t)
-  }
-})
-
-t.test('tail - a journal whose records are all gone is begun anew, and that is said (R1)', async t => {
+t.test('tail - a journal without any of its records begins again, and the log says so (R1)', async t => {
   for (const lose of [(path: string) => writeFileSync(path, ''), (path: string) => rmSync(path)]) {
     const store = new TestStore(t)
     const first = store.with(journal => {
@@ -227,7 +121,7 @@ t.test('tail - a journal whose records are all gone is begun anew, and that is s
     )
     t.match(
       store.logged.filter(({ code }) => code === 'records_lost'),
-      [{ level: 'error', message: /up to 4, and none of its records is left/, hint: /copy/ }],
+      [{ level: 'error', message: /up to 4, are missing: a new journal begins/, hint: /backup/ }],
     )
     store.with(() => undefined)
     t.equal(store.logged.filter(({ code }) => code === 'records_lost').length, 1, 'and said once')
@@ -297,7 +191,7 @@ t.test('open - a journal of another writer is never continued (R8, R9)', t => {
   const stray = join(store.paths.events, 'seg-00000003.jsonl')
   t.throws(() => store.open(), {
     code: 'journal_foreign',
-    hint: `a copy that somebody put there is to be taken away: ${stray}`,
+    hint: `if it is a copy, move it away: ${stray}`,
   })
   rmSync(stray)
   store.with(journal => t.same(journal.append([message(2)]).seqs, [3]))
@@ -327,7 +221,7 @@ t.test('open - history that is gone is said, and no checkpoint pretends otherwis
   })
 })
 
-t.test('open - holes in what was read are told to whoever opens', t => {
+t.test('open - holes in what was read are reported to the caller', t => {
   const store = new TestStore(t)
   store.with(journal => journal.append(messages(1, 3)))
   const lines = readFileSync(store.segment(), 'utf8').split('\n')
@@ -339,7 +233,7 @@ t.test('open - holes in what was read are told to whoever opens', t => {
   }
   t.match(opened(), { level: 'error', hint: /journal verify --store / })
   repairStore(store.options())
-  t.match(opened(), { level: 'info', message: /from 3 to 3; a repair has named them all$/ })
+  t.match(opened(), { level: 'info', message: /from 3 to 3; repair notes explain them all$/ })
   t.end()
 })
 
@@ -447,7 +341,7 @@ t.test('safety - a store of somebody else is refused', t => {
   const own = host.uid ?? 0
   t.throws(() => store.open({ host: { ...host, uid: own + 1 } }), {
     code: 'not_permitted',
-    hint: new RegExp(`run as user ${own} if it is theirs; .* sudo chown -R ${own + 1} ${store.paths.root}$`),
+    hint: new RegExp(`if it is theirs, run as user ${own}; .* sudo chown -R ${own + 1} ${store.paths.root}$`),
   })
   t.end()
 })

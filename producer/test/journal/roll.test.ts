@@ -148,6 +148,26 @@ t.test('checkpoint - is built from the one before, and equals a fold from the st
   t.same(store.with(from, { gc: false }), expected)
 })
 
+t.test(
+  'checkpoint - drops what a tombstone without a revision removed from the one before (JF-32)',
+  async t => {
+    const store = new TestStore(t)
+    const last = store.with(journal => {
+      journal.append(messages(1, 3))
+      journal.checkpoint()
+      return journal.head.seq
+    })
+    store.scribble(
+      `{"action":"delete","agent":"river","item_id":"river/2","item_type":"message","seq":${last + 1},"summary":"","ts":"2026-06-10T14:03:22.114Z","v":2,"writer":"w_1-aa"}\n`,
+    )
+    store.with(journal => journal.checkpoint())
+    const newest = readFileSync(join(store.paths.checkpoints, store.checkpoints().at(-1) ?? ''), 'utf8')
+    t.same(newest.match(/river\/\d/g), ['river/1', 'river/3'])
+    store.with(journal => t.equal(journal.state.size, 2))
+    t.end()
+  },
+)
+
 t.test('checkpoint - the entities of one that is verified are read from it', t => {
   const store = new TestStore(t)
   store.with(journal => {
@@ -195,7 +215,7 @@ t.test('checkpoint - appends alone get it done', async t => {
   await store.verified(t)
 })
 
-t.test('checkpoint - one that a crash left without its ref is built anew (C4)', async t => {
+t.test('checkpoint - one that a crash left without its ref is built again (C4)', async t => {
   const store = new TestStore(t)
   const journal = store.open()
   journal.append(messages(1, 5))
@@ -303,7 +323,7 @@ t.test('gc - held, it moves nothing until it is asked', async t => {
   await store.verified(t)
 })
 
-t.test('gc - packs what it parks if it is told to (JF-71)', async t => {
+t.test('gc - packs what it parks if asked to (JF-71)', async t => {
   const store = new TestStore(t)
   store.with(
     journal => {
@@ -487,7 +507,7 @@ t.test('numbers - loud from ninety per cent on, refused at the end (JF-45)', asy
 })
 
 t.test(
-  'retention - a repetition of what it took is answered, and nobody else takes a message (JF-81)',
+  'retention - a repetition of what it took is answered, and nothing else takes a message (JF-81)',
   async t => {
     const store = new TestStore(t)
     store.with(
@@ -500,7 +520,7 @@ t.test(
         t.equal(
           codeOf(() => journal.append([message(6, { action: 'delete', payload: undefined })])),
           'record_invalid',
-          'and nobody else takes a message',
+          'and nothing else takes a message',
         )
         journal.append([message(6, { action: 'update' }), message(7)])
       },

@@ -66,30 +66,33 @@ class Bench {
   }
 }
 
-t.test('driver - says first that it began, last why it stopped, and asks what it is told to', async t => {
-  const bench = new Bench(t)
-  bench.core.asks = [counts(1), page(2)]
-  bench.core.commits = [[message(1)]]
-  await bench.start()
-  t.same(bench.kinds(), ['genesis', 'producer_started', 'create'])
-  t.same(
-    bench.source.held.map(({ kind }) => kind),
-    ['counts', 'page'],
-  )
-  bench.driver.stop('SIGTERM')
-  await bench.loop.run()
-  t.same(bench.ending, { kind: 'stopped', reason: 'SIGTERM' })
-  t.same(bench.kinds().at(-1), 'producer_stopped')
-  t.ok(
-    bench.source.held.every(({ signal }) => signal.aborted),
-    'KS-8 CL-14: a held request ends with it',
-  )
-  t.same(bench.core.seen, [], 'what was ended is no answer')
-  bench.driver.stop('again')
-  t.equal(bench.driver.poke(), 0, 'nothing is due in what has ended')
-  t.equal(bench.store.notes('producer_stopped').length, 1)
-  await bench.store.verified(t)
-})
+t.test(
+  'driver - logs first that it began, last why it stopped, and sends the requests of the core',
+  async t => {
+    const bench = new Bench(t)
+    bench.core.asks = [counts(1), page(2)]
+    bench.core.commits = [[message(1)]]
+    await bench.start()
+    t.same(bench.kinds(), ['genesis', 'producer_started', 'create'])
+    t.same(
+      bench.source.held.map(({ kind }) => kind),
+      ['counts', 'page'],
+    )
+    bench.driver.stop('SIGTERM')
+    await bench.loop.run()
+    t.same(bench.ending, { kind: 'stopped', reason: 'SIGTERM' })
+    t.same(bench.kinds().at(-1), 'producer_stopped')
+    t.ok(
+      bench.source.held.every(({ signal }) => signal.aborted),
+      'KS-8 CL-14: a held request ends with it',
+    )
+    t.same(bench.core.seen, [], 'what was ended is no answer')
+    bench.driver.stop('again')
+    t.equal(bench.driver.poke(), 0, 'nothing is due in what has ended')
+    t.equal(bench.store.notes('producer_stopped').length, 1)
+    await bench.store.verified(t)
+  },
+)
 
 t.test('driver - KS-45 answers of one turn are handed in together, before anything is committed', async t => {
   const bench = new Bench(t)
@@ -165,7 +168,7 @@ t.test('driver - JF-86 goes on without space, said once when it begins and once 
   t.same(bench.loop.waits, [])
 })
 
-t.test('driver - a write that stands after all is told to the core as moved', async t => {
+t.test('driver - a write that succeeded after all is reported to the core as moved', async t => {
   const bench = new Bench(t)
   await bench.start()
   bench.core.commits = [[message(1), message(2)]]
@@ -362,7 +365,7 @@ t.test('KS-51 log - what keeps the server from being asked comes with what to do
   ]
   await bench.start()
   t.match(bench.logged, [
-    { code: 'x', hint: /running at http:\/\/localhost:7474\? .*--url/ },
+    { code: 'x', hint: /^start Kijito at http:\/\/localhost:7474, .*--url/ },
     { code: 'y', hint: /--token-file/ },
     { code: 'z', hint: undefined },
   ])

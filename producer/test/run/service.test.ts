@@ -151,7 +151,7 @@ t.test('service - tells of each inbox what is known, in times for people', async
   await running
 })
 
-t.test('service - a full disk is told of, and ends when there is space', async t => {
+t.test('service - a full disk is logged, and ends when there is space', async t => {
   const bench = new Bench(t)
   const running = bench.service.run()
   await bench.loop.run()

@@ -4,7 +4,7 @@ import t from 'tap'
 import type { RunEntry } from '../../dist/run/run-log.js'
 import { type Notify, systemdSupervisor } from '../../dist/run/supervisor.js'
 
-t.test('supervisor - nobody asked, nobody is told', async t => {
+t.test('supervisor - without a socket nothing is sent', async t => {
   t.equal(
     systemdSupervisor({}, () => undefined),
     undefined,

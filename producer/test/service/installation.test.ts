@@ -63,7 +63,7 @@ for (const { target, verb, fresh, again, question } of targets) {
     const first = refusing(verb)
     t.throws(() => install(place, steps, 1000, first.run), {
       code: 'service_failed',
-      message: /failed: exit 1; nothing is left of /,
+      message: /failed: exit 1; \S+ was removed again$/,
     })
     t.same(first.told.slice(-fresh.length), fresh)
     t.same([existsSync(place.file), existsSync(spec.storeDir)], [false, false])
@@ -71,7 +71,7 @@ for (const { target, verb, fresh, again, question } of targets) {
     mkdirSync(dirname(place.file), { recursive: true })
     writeFileSync(place.file, 'before')
     const second = refusing(verb)
-    t.throws(() => install(place, steps, 1000, second.run), { message: /is again what it was before$/ })
+    t.throws(() => install(place, steps, 1000, second.run), { message: /the previous \S+ was restored$/ })
     t.equal(second.told[0], question)
     t.match(second.told.slice(-again.length), again)
     t.equal(readFileSync(place.file, 'utf8'), 'before')
@@ -81,7 +81,7 @@ for (const { target, verb, fresh, again, question } of targets) {
     t.not(readFileSync(place.file, 'utf8'), 'before')
   })
 
-  t.test(`standing - CL-57 of ${target}: loaded, not loaded, nobody to ask`, async t => {
+  t.test(`standing - CL-57 of ${target}: loaded, not loaded, no supervisor to ask`, async t => {
     const place = servicePlace(target, undefined, { LOCALAPPDATA: t.testdirName }, t.testdirName)
     const answering =
       (status: number | null): Runner =>

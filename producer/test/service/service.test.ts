@@ -86,7 +86,7 @@ t.test('systemd - says only what this systemd knows and was seen to do', async t
   t.same(settings(walled, 'PrivateTmp'), ['yes'])
 })
 
-t.test('perform - CL-56 a unit that did not start is told with how its process ended', async t => {
+t.test('perform - CL-56 the error for a unit that did not start says how its process ended', async t => {
   const step = { kind: 'run', command: ['systemctl', '--user', 'restart', 'kim-producer.service'] } as const
   const ended = (status: string): Runner => {
     return ([, , verb]) =>
@@ -94,7 +94,7 @@ t.test('perform - CL-56 a unit that did not start is told with how its process e
   }
   t.throws(() => perform(step, ended('226')), {
     message: '`systemctl --user restart kim-producer.service` failed: no (its process ended with 226)',
-    hint: /journalctl --user -u kim-producer.service -e.*kim-producer run/,
+    hint: /read its log: journalctl --user -u kim-producer.service -e.*kim-producer run/,
   })
   t.throws(() => perform(step, ended('0')), { message: / failed: no$/ }, 'it never ran')
 })
@@ -254,7 +254,7 @@ t.test('windows - arguments come back as they were', async t => {
   )
 })
 
-t.test('steps - each supervisor is told in its own words, and twice is as once', async t => {
+t.test('steps - each supervisor gets its own commands, and twice is as once', async t => {
   const env = { XDG_CONFIG_HOME: '/srv/river/.config', LOCALAPPDATA: 'C:/local' }
   const commands = (
     target: 'systemd-user' | 'launchd' | 'windows-task',
@@ -311,7 +311,7 @@ t.test('perform - files are private and whole, and the first refusal ends it', a
   const noBus: Runner = () => ({ status: 1, output: 'Failed to connect to bus: No medium found' })
   t.throws(() => perform({ kind: 'run', command: ['systemctl', 'x'] }, noBus), {
     code: 'service_failed',
-    hint: 'this login has no systemd of its own: log in as the user itself (no su, no sudo), or --print the unit for another supervisor',
+    hint: 'this login session has no systemd: log in directly as the user (not with su or sudo), or print the unit for another supervisor: --print',
   })
   t.doesNotThrow(() => perform({ kind: 'run', command: ['x'], mayFail: true }, never))
   perform({ kind: 'remove', path }, never)

@@ -127,12 +127,12 @@ t.test('event file - KS-87 a hard link is refused, before and while the file is 
   const other = join(dir, 'seg-00000001.jsonl')
   writeFileSync(other, 'a record\n', { mode: 0o600 })
   linkSync(other, path)
-  t.match(file.append(['one']), { taken: 0, failure: /another name/ })
+  t.match(file.append(['one']), { taken: 0, failure: /a second name/ })
   rmSync(path)
   t.same(file.append(['one']), { taken: 1, failure: undefined })
   rmSync(path)
   linkSync(other, path)
-  t.match(file.append(['two']), { taken: 0, failure: /another name/ })
+  t.match(file.append(['two']), { taken: 0, failure: /a second name/ })
   rmSync(path)
   t.same(file.append(['two']), { taken: 1, failure: undefined })
   t.equal(textOf(other), 'a record\n')
@@ -242,7 +242,7 @@ t.test('event file - KS-90 a line of the same event stands, whatever else it say
   t.end()
 })
 
-t.test('event file - KS-87 what cannot be read beside it is in nobody’s way', t => {
+t.test('event file - KS-87 an unreadable file beside it blocks no event', t => {
   const { path, parts, dir } = setUp(t)
   mkdirSync(`${path}.1`)
   symlinkSync(join(dir, 'nowhere'), `${path}.2`)
@@ -301,7 +301,7 @@ t.test('event file - KS-87 one that is refused is left as it is', async t => {
   writeFileSync(other, 'mine\n')
   chmodSync(other, 0o644)
   linkSync(other, path)
-  t.match(file.append(['one']), { taken: 0, failure: /another name/ })
+  t.match(file.append(['one']), { taken: 0, failure: /a second name/ })
   t.equal(statSync(other).mode & 0o777, 0o644)
 })
 
@@ -309,7 +309,7 @@ t.test('event file - KS-87 one that is open is judged again when somebody change
   const { file, path, dir } = setUp(t)
   t.equal(file.append(['one']).taken, 1)
   linkSync(path, join(dir, 'second'))
-  t.match(file.append(['two']), { taken: 0, failure: /another name/ })
+  t.match(file.append(['two']), { taken: 0, failure: /a second name/ })
   rmSync(join(dir, 'second'))
   t.equal(file.append(['two']).taken, 1)
   chmodSync(path, 0o644)

@@ -38,7 +38,7 @@ t.test('ledger - KS-73 a watermark is private, whole and one per journal and sin
   t.end()
 })
 
-t.test('ledger - after any fault the old one or the new one stands there, whole', t => {
+t.test('ledger - after any fault the old one or the new one is there, complete', t => {
   const { of, fs } = setUp(t)
   const ledger = of('p1', 'x')
   ledger.save(progress)

@@ -187,7 +187,7 @@ t.test('sinks - KS-73 one that never began takes the head, at once and for good'
   const after = open(journal, second)
   await until(() => second.given.length === 1)
   await after.close()
-  t.same(second.idsOf('river'), [5], 'what came while nobody ran')
+  t.same(second.idsOf('river'), [5], 'what came while no producer ran')
 })
 
 t.test('sinks - KS-72 what is in the way of one lane is in the way of no other', async t => {
@@ -212,7 +212,7 @@ t.test('sinks - KS-72 what is in the way of one lane is in the way of no other',
   t.same(
     sink.idsOf('river'),
     [101, 102, 103, 104, 105, 106, 107, 108, 109, 110],
-    'and nobody else is told anything again',
+    'and no other persona gets an event again',
   )
   t.same([codes(logged, 'sink_failing'), codes(logged, 'sink_working')], [1, 1], 'said once each')
 })
@@ -232,7 +232,7 @@ t.test(
     journal.append([news('river', 2)])
     await until(() => sink.given.length === 1)
     await until(() => ledger.load()?.passed.seq === 3 && ledger.load()?.held.length === 0)
-    t.pass('a process that is killed now tells it to nobody again')
+    t.pass('a process that is killed now does not repeat it')
     await sinks.close()
     t.same(ledger.load(), { passed: journal.head, held: [], names: [] })
   },
@@ -255,7 +255,7 @@ t.test('sinks - a blocked lane is where it was in the next life', async t => {
   t.same([next.idsOf('loom'), next.idsOf('river')], [[1, 2, 3], []])
 })
 
-t.test('sinks - a store that was put back is told from where the two part', async t => {
+t.test('sinks - a store that was restored is announced from where the two differ', async t => {
   const { store, logged, open } = world(t)
   const copy = join(store.dir, '..', 'copy')
   let journal = store.open()
@@ -280,7 +280,7 @@ t.test('sinks - a store that was put back is told from where the two part', asyn
   t.same(second.idsOf('river').slice(-8), [2, 3, 4, 5, 6, 7, 8, 9], 'nothing of it is taken for told')
   t.match(
     logged.filter(({ code }) => code === 'sink_rewound'),
-    [{ message: /it is told from record 3 on, perhaps once more/ }],
+    [{ message: /events from record 3 on are delivered, some perhaps again/ }],
   )
   t.equal(codes(logged, 'sink_gap'), 0, 'and nothing was missed')
 })
@@ -295,7 +295,7 @@ t.test('sinks - a watermark that cannot be kept is said once, and kept when it c
   journal.append([news('river', 1)])
   journal.append([news('river', 2)])
   await until(() => sink.given.length === 2)
-  t.equal(codes(logged, 'sink_trouble'), 1, 'and the mail is told all the same')
+  t.equal(codes(logged, 'sink_trouble'), 1, 'and the mail is announced all the same')
   store.fs.heal()
   await until(() => codes(logged, 'sink_trouble_over') === 1)
   await sinks.close()
@@ -307,7 +307,7 @@ t.test('sinks - a watermark that cannot be kept is said once, and kept when it c
   t.same(next.idsOf('river'), [3])
 })
 
-t.test('sinks - what a full disk left standing is told once it is part of the journal', async t => {
+t.test('sinks - what a full disk left is announced once it is part of the journal', async t => {
   const { store, open } = world(t)
   const journal = store.open()
   t.teardown(() => journal.close())
@@ -324,7 +324,7 @@ t.test('sinks - what a full disk left standing is told once it is part of the jo
   t.throws(() => journal.append([news('river', 2), news('river', 3)]), { code: 'store_full' })
   store.fs.heal()
   await new Promise(resolve => setTimeout(resolve, 100))
-  t.same(sink.idsOf('river'), [1], 'nobody was told of it')
+  t.same(sink.idsOf('river'), [1], 'it was not announced')
   journal.settle()
   const stands = store.lines().filter(({ event }) => event === 'new').length
   await until(() => sink.given.length === stands)

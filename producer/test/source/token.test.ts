@@ -238,7 +238,7 @@ t.test(
     })
     const source = await testSource(t, server.url, { dialect: 'hosted', tokenFile: path })
     const both = await Promise.all([source.page(argus, quiet), source.page({ persona: 'loom' }, quiet)])
-    t.match(both, [{ ok: true }, { ok: true }], 'that of whom the file was read for, and the other')
+    t.match(both, [{ ok: true }, { ok: true }], 'the request that the file was read for, and the other')
 
     writeFileSync(path, 'newer')
     source.reloadToken()

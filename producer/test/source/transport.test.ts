@@ -173,7 +173,7 @@ const BROKEN: readonly (readonly [what: string, bytes: string | Buffer, token: s
   ],
   ['a header without end', `HTTP/1.1 200 OK\r\nX: ${'y'.repeat(100_000)}`, 'unreachable'],
   [
-    'an upgrade nobody asked for',
+    'an upgrade without a request',
     'HTTP/1.1 101 Go\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n',
     'unreachable',
   ],
@@ -196,7 +196,7 @@ const BROKEN: readonly (readonly [what: string, bytes: string | Buffer, token: s
     'parse-fail',
   ],
   [
-    'an encoding nobody asked for',
+    'an encoding without a request',
     httpText(200, Buffer.from('1f8b0800000000000003', 'hex'), ['Content-Encoding: gzip']),
     'parse-fail',
   ],

@@ -10,7 +10,7 @@ export async function runBench(args: readonly string[]): Promise<number> {
   const names = args.filter(arg => !arg.startsWith('-'))
   const unknown = names.find(name => !byName.has(name))
   if (unknown !== undefined) {
-    console.error(`no bench "${unknown}": ${[...byName.keys()].join(', ')}`)
+    console.error(`there is no bench "${unknown}"; the benches are: ${[...byName.keys()].join(', ')}`)
     return 2
   }
   const flags = args.filter(arg => arg.startsWith('-'))

@@ -425,7 +425,7 @@ export const checkpointVectors: readonly Vector[] = [
   })(),
   {
     name: 'checkpoint-written-twice',
-    shows: 'a checkpoint built anew after a crash has a second ref: either vouches for it',
+    shows: 'a checkpoint built again after a crash has a second ref: either vouches for it',
     cites: ['C4', 'C7'],
     files: {
       [seg1]: first,

@@ -17,7 +17,7 @@ const one = 'seg-00000001.jsonl'
 export const continuityVectors: readonly Vector[] = [
   {
     name: 'hole',
-    shows: 'two runs of numbers nobody explains are two holes',
+    shows: 'two runs of unexplained numbers are two holes',
     cites: ['JF-47'],
     files: { [one]: genesis() + message(2, 1) + message(5, 2) + message(6, 3) + message(8, 4) },
     facts: {

@@ -254,7 +254,7 @@ export const framingVectors: readonly Vector[] = [
   },
   {
     name: 'unknown-fields',
-    shows: 'fields nobody knows are ignored, wherever they sort and whatever they hold',
+    shows: 'unknown fields are ignored, wherever they sort and whatever they hold',
     cites: ['JF-22', 'JF-24'],
     files: {
       'seg-00000001.jsonl':

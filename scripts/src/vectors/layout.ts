@@ -233,7 +233,7 @@ export const layoutVectors: readonly Vector[] = [
   ),
   withMeta(
     'meta-lies',
-    'another project, an active segment that is not there, revisions nobody made',
+    'another project, an active segment that is not there, revisions that were never made',
     ['M3', 'RC-11'],
     metaOf({
       active_segment: 'seg-00009999.jsonl',

@@ -203,7 +203,7 @@ export const malformedVectors: readonly Vector[] = [
   },
   between(
     'nesting-over-the-limit',
-    '257 levels are malformed, in the payload and in a field nobody knows',
+    '257 levels are malformed, in the payload and in an unknown field',
     ['JF-19'],
     [
       spoilt('"spoilt"', deep(255, '[', ']', '')),

@@ -39,7 +39,7 @@ export const newsVectors: readonly Vector[] = [
   },
   {
     name: 'wake-of-unclassified-events',
-    shows: 'an event nobody has classified is diagnostic, so it wakes; so is a name objects inherit',
+    shows: 'an unclassified event is diagnostic, so it wakes; so is a name objects inherit',
     cites: ['JF-33'],
     files: {
       'seg-00000001.jsonl': ['unheard_of', 'New', 'new ', 'toString', '__proto__', 'constructor']

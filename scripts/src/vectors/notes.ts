@@ -98,7 +98,7 @@ const redactionVectors: readonly Vector[] = [
   },
   {
     name: 'redaction-pending-beside-its-file',
-    shows: 'the same with the new file under its temporary name, which nobody reads',
+    shows: 'the same with the new file under its temporary name, which no reader reads',
     cites: ['D4', 'JF-8'],
     files: {
       [seg1]: secret,

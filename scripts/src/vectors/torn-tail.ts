@@ -123,7 +123,7 @@ export const tornTailVectors: readonly Vector[] = [
   waits('torn-blank-unterminated', 'spaces without an LF wait', ['T3'], '  \t '),
   {
     name: 'torn-blank-ended',
-    shows: 'spaces that recovery ended are a blank line, which the note may name and nobody counts',
+    shows: 'spaces that recovery ended are a blank line, which the note may name and no reader counts',
     cites: ['T3', 'JF-17'],
     files: {
       [segment]: `${start}  \t \n${adjudicated(4, Buffer.byteLength(start), '  \t ')}${secondMail(5)}`,

@@ -230,7 +230,7 @@ export const transactionVectors: readonly Vector[] = [
   },
   {
     name: 'tx-begun-again',
-    shows: 'a run that begins anew inside another ends it and may itself become whole',
+    shows: 'a run that begins again inside another ends it and may itself become whole',
     cites: ['X8', 'X2', 'X7'],
     files: { [one]: part(1, 1, 2) + part(2, 1, 2) + part(3, 2, 2) + single(4) },
     facts: { live: [2, 3, 4].map(trap), head: 4, anomalies: { tx_incomplete: 1 }, sections: traps },

@@ -17,7 +17,7 @@ row('B1', 'first contact is silent and says what it passed over (KS-30, KS-31)',
   })
 })
 
-row('B2', 'the unread count is told where counts are in (KS-31)', {}, async (t, scene) => {
+row('B2', 'the unread count is announced where counts are in (KS-31)', {}, async (t, scene) => {
   scene.newest({ ...complete(5, 9), delay_ms: 1000 })
   scene.pending(counts({ argus: 3 }))
   scene.start(FP)
@@ -109,7 +109,7 @@ row(
 
 row(
   'B10',
-  'a seed above everything is told, silences, and is no watermark (KS-35, KS-36)',
+  'a seed above everything is announced, silences, and is no watermark (KS-35, KS-36)',
   {},
   async (t, scene) => {
     scene.newest(complete(3, 539), complete(3, 539, 600, 601))
@@ -143,7 +143,7 @@ row(
 
 row(
   'B11',
-  'a unit that keeps its seed starts again, and is told that it has no effect any more (KS-35)',
+  'a unit that keeps its seed starts again, and the log says that it has no effect any more (KS-35)',
   {},
   async (t, scene) => {
     scene.newest(complete(3, 5, 7))

@@ -31,7 +31,7 @@ const BITES: readonly Bite[] = [
   },
   {
     row: 'D2',
-    about: 'a redirect is told as any other status',
+    about: 'a redirect is reported as any other status',
     file: 'source/failures.js',
     from: 'const isRedirect = status >= 300 && status < 400',
     to: 'const isRedirect = false',

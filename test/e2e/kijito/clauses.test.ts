@@ -52,7 +52,7 @@ row(
   },
 )
 
-row('KS-59', 'an inbox that hangs delays nobody else', {}, async (t, scene) => {
+row('KS-59', 'an inbox that hangs delays no other', {}, async (t, scene) => {
   scene.rule({
     on: { endpoint: 'inbox', persona: 'loom' },
     effect: { ...complete(5), wire: { kind: 'drip', everyMs: 2000, bytes: 1 } },

@@ -158,7 +158,7 @@ row('F13', 'odd rows of counts are nothing (KS-13)', { standing }, async (t, sce
   scene.pending({ json: { result: rows } })
   scene.start([...FP, ...RARELY])
   await pended(scene, 4)
-  t.ok(inboxes(scene) <= 2, 'the counts are believed: nobody has mail')
+  t.ok(inboxes(scene) <= 2, 'the counts are believed: no inbox has mail')
   scene.clear()
   scene.newest(complete(5, 6))
   scene.pending({ json: { result: [...rows.slice(0, 2), { persona: 'argus', unread: 1 }] } })

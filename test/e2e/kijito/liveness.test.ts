@@ -5,7 +5,7 @@ const broken = { status: 503 }
 
 row(
   'E1',
-  "failures below the threshold are nobody's news (KS-49)",
+  'failures below the threshold are not announced (KS-49)',
   { standing: { cursor: 5 } },
   async (t, scene) => {
     scene.newest(complete(5), broken, broken, complete(5), broken, broken, complete(5, 6))

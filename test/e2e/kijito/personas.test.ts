@@ -125,21 +125,26 @@ function mislaid(scene: Scene): void {
   scene.pending(counts({ a: 1, A: 1, all: 1, ghostreg: 1, unk: 1 }))
 }
 
-row('K6', 'mail that nobody reads is told to those who read theirs (KS-63, KS-65)', {}, async (t, scene) => {
-  mislaid(scene)
-  scene.start([...ALL, '--rediscover-every', '1'])
-  await scene.tells(stranded, 1, 'a')
-  await scene.tells(stranded, 1, 'unk')
-  await scene.until('more counts', () => scene.asked({ endpoint: 'pending' }).length > 5)
-  for (const persona of ['a', 'unk']) {
-    t.same(alarms(scene, persona), [stranded])
-    t.same(listed(scene, persona, 'stranded_inboxes'), ['A', 'all', 'ghostreg'])
-  }
-  for (const persona of ['ghostreg', 'idle', 'A', 'all']) t.same(alarms(scene, persona), [], persona)
-  t.same(scene.asked({ endpoint: 'inbox', persona: 'A' }), [], 'a twin in another case is not watched')
-})
+row(
+  'K6',
+  'mail without a reader is announced to personas that read theirs (KS-63, KS-65)',
+  {},
+  async (t, scene) => {
+    mislaid(scene)
+    scene.start([...ALL, '--rediscover-every', '1'])
+    await scene.tells(stranded, 1, 'a')
+    await scene.tells(stranded, 1, 'unk')
+    await scene.until('more counts', () => scene.asked({ endpoint: 'pending' }).length > 5)
+    for (const persona of ['a', 'unk']) {
+      t.same(alarms(scene, persona), [stranded])
+      t.same(listed(scene, persona, 'stranded_inboxes'), ['A', 'all', 'ghostreg'])
+    }
+    for (const persona of ['ghostreg', 'idle', 'A', 'all']) t.same(alarms(scene, persona), [], persona)
+    t.same(scene.asked({ endpoint: 'inbox', persona: 'A' }), [], 'a twin in another case is not watched')
+  },
+)
 
-row('K7', 'when it is gone that is told, and it can come again (KS-48)', {}, async (t, scene) => {
+row('K7', 'its end is announced, and it can come again (KS-48)', {}, async (t, scene) => {
   mislaid(scene)
   scene.start([...ALL, '--rediscover-every', '1'])
   await scene.tells(stranded, 1, 'a')
@@ -169,7 +174,7 @@ row('K8', 'one flag silences that alarm alone (KS-65)', {}, async (t, scene) => 
   t.same(alarms(scene, 'a'), [urgent])
 })
 
-row('K9', 'where nobody shows a reader, all are told (KS-65)', {}, async (_t, scene) => {
+row('K9', 'if no inbox shows a reader, it is announced to all (KS-65)', {}, async (_t, scene) => {
   const rows = ['a', 'b'].map(persona => ({ persona, memory_count: 0 }))
   scene.rule({ on: { endpoint: 'personas' }, effect: directory(...rows) })
   scene.rule({ on: { endpoint: 'inbox' }, effect: complete() })
@@ -180,7 +185,7 @@ row('K9', 'where nobody shows a reader, all are told (KS-65)', {}, async (_t, sc
 
 row(
   'K10',
-  'urgent mail whose reader was silent since is told to all readers (KS-64, KS-65)',
+  'urgent mail whose reader was silent since is announced to all readers (KS-64, KS-65)',
   {},
   async (t, scene) => {
     await unanswered(scene)

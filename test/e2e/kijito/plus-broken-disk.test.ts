@@ -82,7 +82,7 @@ t.test(
       t.match(
         socket,
         { level: 'warn', msg: /control socket: EROFS/ },
-        'a later fault is told before, as a warning',
+        'a later fault is reported before, as a warning',
       )
       t.ok(Date.parse(String(last?.['time'])) - Date.parse(String(socket?.['time'])) < 5000)
       t.ok(isDone('umount', directory), 'nothing holds it any more')

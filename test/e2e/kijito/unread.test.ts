@@ -19,7 +19,7 @@ row('H1', 'unread mail that no window shows is an alarm (KS-62)', { standing }, 
 
 row(
   'H2',
-  'it is told after the news of its window, and that it may be above them (KS-46)',
+  'it is announced after the news of its window, and that it may be above them (KS-46)',
   { standing },
   async (t, scene) => {
     scene.newest(page([200], { unread_not_shown: 2 }))

@@ -36,7 +36,7 @@ row(
   },
 )
 
-row('E9', 'an alert that nobody took is told once somebody takes it (KS-72)', {}, async (t, scene) => {
+row('E9', 'an alert that no command took is retried until one takes it (KS-72)', {}, async (t, scene) => {
   const out = join(scene.home, 'out')
   const gate = join(scene.home, 'gate')
   scene.newest({ status: 500 })
@@ -68,7 +68,7 @@ row(
 
 row(
   'G33',
-  'an alert of a gap is told until it is taken, and then no more (KS-27, KS-72)',
+  'an alert of a gap is retried until it is taken, and then no more (KS-27, KS-72)',
   { standing: { cursor: 100 } },
   async (t, scene) => {
     const out = join(scene.home, 'out')
@@ -87,7 +87,7 @@ row(
 
 row(
   'H11',
-  'an alert of hidden mail is told until it is taken (KS-72)',
+  'an alert of hidden mail is retried until it is taken (KS-72)',
   { standing: { cursor: 4 } },
   async (t, scene) => {
     const out = join(scene.home, 'out')
@@ -305,7 +305,7 @@ row(
 
 row(
   'KS-74',
-  'megabytes of output stop nobody, and are not on stdout',
+  'megabytes of output stop no event, and are not on stdout',
   { standing: { cursor: 4 } },
   async (t, scene) => {
     const out = join(scene.home, 'out')
@@ -323,7 +323,7 @@ row(
 
 row(
   'KS-74 KS-87 missing',
-  'a command that is not there is told as that, once for all its tries',
+  'a missing command is reported as that, once for all its tries',
   { standing: { cursor: 4 } },
   async (t, scene) => {
     const out = join(scene.home, 'out')
@@ -333,9 +333,7 @@ row(
     const producer = scene.start([...NF, ...exec(`${isMail}; echo tried >> ${out}; ${command}`)])
     const tries = (): number => (existsSync(out) ? readFileSync(out, 'utf8').split('\n').length - 1 : 0)
     await scene.until('it was tried again', () => tries() >= 3)
-    t.match(said(producer.stderr, 'sink_failing'), [
-      { msg: /exited with 127: the shell finds no such command/ },
-    ])
+    t.match(said(producer.stderr, 'sink_failing'), [{ msg: /exited with 127: command not found/ }])
     t.match(said(producer.stderr, 'exec_output'), [{ output: /missing/ }])
   },
 )

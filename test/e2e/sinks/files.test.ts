@@ -107,7 +107,7 @@ row('C10 tail', 'a follower by name gets every line of a burst that rotates', {}
 
 row(
   'C10 moved',
-  'a file that somebody else rotates or removes is begun anew',
+  'a file that another program rotates or removes is begun again',
   { standing: { cursor: 4 } },
   async (t, scene) => {
     const path = join(scene.home, 'ev.ndjson')
@@ -117,11 +117,11 @@ row(
     renameSync(path, `${path}.old`)
     scene.clear()
     scene.newest(complete(4, 5))
-    await scene.until('5 is told', () => mail(linesIn(path)).includes(5))
+    await scene.until('5 is announced', () => mail(linesIn(path)).includes(5))
     rmSync(path)
     scene.clear()
     scene.newest(complete(4, 5, 6))
-    await scene.until('6 is told', () => mail(linesIn(path)).includes(6))
+    await scene.until('6 is announced', () => mail(linesIn(path)).includes(6))
     t.same(told(linesIn(`${path}.old`)), ['armed(4)'])
     t.same(told(linesIn(path)), ['new 6'])
   },
@@ -159,7 +159,7 @@ row(
     await scene.until('it is said', () => said(producer.stderr, 'sink_failing').length > 0)
     t.match(said(producer.stderr, 'sink_failing'), [{ persona: 'argus', event_id: /armed/ }])
     rmSync(link)
-    await scene.until('6 is told', () => mail(linesIn(link)).includes(6))
+    await scene.until('6 is announced', () => mail(linesIn(link)).includes(6))
     t.same(told(linesIn(link)), ['armed(5)', 'new 6'])
     await scene.until('it is said', () => said(producer.stderr, 'sink_working').length > 0)
     t.equal(said(producer.stderr, 'sink_failing').length, 1)
@@ -174,7 +174,7 @@ row('J4', 'a directory that others may write to is named', {}, async (t, scene) 
   chmodSync(open, 0o777)
   scene.newest(complete(5))
   const producer = scene.start([...NF, '--events-file', join(open, 'ev.ndjson')])
-  await scene.until('it is told', () => linesIn(join(open, 'ev.ndjson')).length > 0)
+  await scene.until('it is announced', () => linesIn(join(open, 'ev.ndjson')).length > 0)
   t.match(said(producer.stderr, 'unsafe_directory'), [{ msg: new RegExp(open) }], 'once')
 })
 
@@ -186,7 +186,7 @@ row('K17', "one persona's hostile file is no other persona's (KS-59, KS-72)", {}
   await scene.until('two are armed', () => ['argus', 'river'].every(name => linesIn(path(name)).length > 0))
   scene.send('loom', 'argus')
   scene.send('river', 'argus')
-  await scene.until('mail is told', () => mail(linesIn(path('river'))).length === 1)
+  await scene.until('mail is announced', () => mail(linesIn(path('river'))).length === 1)
   await scene.tells('new 1', 1, 'loom')
   t.same(
     said(producer.stderr, 'sink_failing').map(({ persona }) => persona),
@@ -198,7 +198,7 @@ row('K17', "one persona's hostile file is no other persona's (KS-59, KS-72)", {}
     () => existsSync(path('loom')) && mail(linesIn(path('loom'))).length === 1,
   )
   t.same(told(linesIn(path('loom'))), ['armed(0)', 'new 1'])
-  t.same(told(linesIn(path('river'))), ['armed(0)', 'new 2'], 'nothing is told twice elsewhere')
+  t.same(told(linesIn(path('river'))), ['armed(0)', 'new 2'], 'nothing is announced twice elsewhere')
 })
 
 row('K16', 'names of personas make files, never paths (KS-68, KS-70)', {}, async (t, scene) => {
@@ -225,7 +225,9 @@ row('K16', 'names of personas make files, never paths (KS-68, KS-70)', {}, async
   t.same(owners.flatMap(owner => [...owner]).sort(), [...names].sort())
   t.same(readdirSync(join(scene.home, 'files')), ['deep'])
   const second = scene.start([...ALL, '--events-file-template', join(files, '{persona}.ndjson')])
-  await scene.until('each is told again', () => before.every(name => linesIn(join(files, name)).length === 2))
+  await scene.until('each is announced again', () =>
+    before.every(name => linesIn(join(files, name)).length === 2),
+  )
   await second.stop()
   t.same(readdirSync(files).sort(), before, 'who has a name keeps it')
 })
@@ -273,7 +275,7 @@ row(
     writeFileSync(path, '{"event": "ne', { mode: 0o600 })
     scene.newest(complete(4, 5))
     scene.start([...NF, '--events-file', path])
-    await scene.until('5 is told', () => readFileSync(path, 'utf8').includes('"id": 5'))
+    await scene.until('5 is announced', () => readFileSync(path, 'utf8').includes('"id": 5'))
     const [torn, ...rest] = readFileSync(path, 'utf8').split('\n')
     t.equal(torn, '{"event": "ne')
     t.same(told(parsed(rest.join('\n'))), ['armed(4)', 'new 5'])
@@ -298,7 +300,7 @@ row(
     scene.newest(complete(4, 5))
     const second = scene.start([...NF, '--events-file', path])
     await scene.tells('new 5')
-    t.match(said(second.stderr, 'sink_off'), [{ hint: /put the file back/ }])
+    t.match(said(second.stderr, 'sink_off'), [{ hint: /restore the file/ }])
     t.equal(linesIn(path).length, 1)
   },
 )
@@ -319,7 +321,7 @@ row('KS-72 full', 'a full disk under event files holds them, and nothing else', 
   await scene.polls(2)
   t.notOk(readFileSync(path, 'utf8').includes('"id": 13'))
   rmSync(flag)
-  await scene.until('the rest is told', () => readFileSync(path, 'utf8').includes('"id": 13'))
+  await scene.until('the rest is announced', () => readFileSync(path, 'utf8').includes('"id": 13'))
   t.equal(said(producer.stderr, 'sink_failing').length, 1)
   t.same(said(producer.stderr, 'disk_full'), [], 'the journal has a disk of its own')
   const lines = readFileSync(path, 'utf8').split('\n').slice(0, -1)
@@ -345,10 +347,10 @@ row(
     t.equal(said(producer.stderr, 'sink_trouble').length, 1)
     const asked = scene.run(['status', '--store', scene.store])
     t.equal(await scene.endOf(asked), 0, asked.stderr)
-    t.match(asked.stdout, /\nsink {6}file:.*; the watermark cannot be kept: /, 'for who looks later')
+    t.match(asked.stdout, /\nsink {6}file:.*; cannot store the watermark: /, 'for who looks later')
     const doctor = scene.run(['doctor', '--only', 'sinks', '--store', scene.store])
     t.equal(await scene.endOf(doctor), 1, doctor.stdout)
-    t.match(doctor.stdout, /^fail +sinks +file:.*: the watermark cannot be kept: /)
+    t.match(doctor.stdout, /^fail +sinks +file:.*: cannot store the watermark: /)
     t.equal(await producer.stop(), 0)
   },
 )
@@ -372,5 +374,5 @@ row('KS-73 full', 'a full disk under the watermarks delivers all the same', {}, 
   await producer.stop()
   scene.start([...NF, '--events-file', path])
   await scene.until('it is armed again', () => told(linesIn(path)).includes('armed(3)'))
-  t.same(mail(linesIn(path)), ids(1, 3), 'nothing is told again')
+  t.same(mail(linesIn(path)), ids(1, 3), 'nothing is announced again')
 })

@@ -33,7 +33,7 @@ function heardBy(scene: Scene, command: string): number[] {
 
 /** The commands that an import names in the place of what follows. */
 function advised(out: string): string[] {
-  return [...out.matchAll(/replace what follows it by: (.*)\n/g)].map(([, command]) => command ?? '')
+  return [...out.matchAll(/replace that process by: (.*)\n/g)].map(([, command]) => command ?? '')
 }
 
 row(
@@ -47,7 +47,7 @@ row(
     const { code, out } = await imported(scene, ...states, '--events-file', events)
     t.equal(code, 0)
     const quoted = events.replaceAll("'", `'\\''`)
-    t.ok(out.includes(`  or leave it as it is, and give the service --events-file '${quoted}'\n`), out)
+    t.ok(out.includes(`  or keep it, and install the service with --events-file '${quoted}'\n`), out)
     const [command = '', ...more] = advised(out)
     t.match([command, more], [/ --all-personas -f -o monitor --consumer all-inboxes --start earliest$/, []])
     scene.newest(complete(3, 4, 6))
@@ -115,8 +115,11 @@ row('KS-88 flags', 'of event files are judged as run judges them', {}, async (t,
   ]
   const wrong: readonly (readonly [flags: readonly string[], why: RegExp])[] = [
     [both, /exclude each other/],
-    [['--events-file-template', join(scene.home, 'a')], /holds no \{persona\}\n.*is --events-file\n/],
-    [['--events-file', join(scene.home, '{persona}')], /--events-file holds \{persona\}/],
+    [
+      ['--events-file-template', join(scene.home, 'a')],
+      /must hold \{persona\}\n.*use --events-file for one file\n/,
+    ],
+    [['--events-file', join(scene.home, '{persona}')], /--events-file must not hold \{persona\}/],
   ]
   for (const [flags, why] of wrong) {
     const { code, err, out } = await imported(scene, ...state, ...flags)
@@ -124,10 +127,9 @@ row('KS-88 flags', 'of event files are judged as run judges them', {}, async (t,
   }
 })
 
-row('KS-88 cap', 'is told before the first run, where something was taken over', {}, async (t, scene) => {
+row('KS-88 cap', 'is reported before the first run, where something was taken over', {}, async (t, scene) => {
   const state = ['--state-file', stateFile(scene, 'argus')]
-  const cap =
-    /\nwhere more than 50 messages wait in an inbox .* none of them wakes anybody; .*--max-replay N\n$/
+  const cap = /\nif more than 50 messages wait in an inbox .* none is announced; .*--max-replay N\n$/
   t.match((await imported(scene, ...state)).out, cap)
   t.notMatch((await imported(scene, ...state)).out, /--max-replay/, 'a second import takes nothing over')
 })

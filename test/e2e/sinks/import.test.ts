@@ -87,7 +87,13 @@ row('I2', 'members of other types are refused', {}, async (t, scene) => {
       host,
     )
   const long = [scheme, 'localhost', port, path, [['persona', 'argus', 'z']]]
-  await refused(t, scene, stateOf(scene, 'argus', { identity: long }), /no single persona/, 'a pair of three')
+  await refused(
+    t,
+    scene,
+    stateOf(scene, 'argus', { identity: long }),
+    /exactly one persona/,
+    'a pair of three',
+  )
 })
 
 row(
@@ -105,7 +111,13 @@ row(
       { emitted_above: [true, 5] },
     ]
     for (const more of odd)
-      await refused(t, scene, stateOf(scene, 'argus', more), /neither|no (whole|list)/, JSON.stringify(more))
+      await refused(
+        t,
+        scene,
+        stateOf(scene, 'argus', more),
+        /neither|not a (whole|list)/,
+        JSON.stringify(more),
+      )
     const open = [
       { emitted_above: [6, 8] },
       { pin_forced: true },
@@ -113,10 +125,16 @@ row(
       { pin_evidence_intact: false },
     ]
     for (const more of open)
-      await refused(t, scene, stateOf(scene, 'argus', more), /gap open/, JSON.stringify(more))
+      await refused(t, scene, stateOf(scene, 'argus', more), /an open gap/, JSON.stringify(more))
     const halves = [{ gap_alerted: 4 }, { gap_alerted: 4, emitted_above: [] }, { pin_release_at: 9 }]
     for (const more of halves)
-      await refused(t, scene, stateOf(scene, 'argus', more), /announced|pin ends/, JSON.stringify(more))
+      await refused(
+        t,
+        scene,
+        stateOf(scene, 'argus', more),
+        /an announced gap|the end of a pin/,
+        JSON.stringify(more),
+      )
   },
 )
 
@@ -148,9 +166,9 @@ row('I1 twice', 'a member that stands twice is damage, whichever is meant', {}, 
   t.equal(code, 0, 'without it, it is taken over')
 })
 
-row('I11 usable', 'a persona that nobody could watch is refused (KS-67, KS-70)', {}, async (t, scene) => {
+row('I11 usable', 'a persona that cannot be watched is refused (KS-67, KS-70)', {}, async (t, scene) => {
   for (const name of [' argus ', 'é'.repeat(600)])
-    await refused(t, scene, stateOf(scene, name), /no usable persona/, JSON.stringify(name.slice(0, 10)))
+    await refused(t, scene, stateOf(scene, name), /an invalid persona/, JSON.stringify(name.slice(0, 10)))
 })
 
 row(
@@ -160,7 +178,7 @@ row(
   async (t, scene) => {
     const path = put(scene, 'argus.json', stateOf(scene, 'argus', { cursor: -5 }))
     const { code, out } = await imported(scene, [path])
-    t.match([code, out], [0, /argus: everything is told up to 0\n/])
+    t.match([code, out], [0, /argus: announced up to 0\n/])
     scene.newest(complete(3, 4))
     scene.start(NF)
     await scene.tells('new 4')
@@ -179,7 +197,7 @@ row(
     const template = join(scene.home, '{persona}.ndjson')
     t.match(
       (await imported(scene, [base], '--dry-run')).out,
-      /\nno event file of argus, river at the usual places; .*--events-file-template\nwhere more than 50 messages wait .*--max-replay N\n$/,
+      /\nno event file of argus, river at the usual places; .*--events-file-template\nif more than 50 messages wait .*--max-replay N\n$/,
     )
     writeFileSync(join(scene.home, 'argus.ndjson'), '', { mode: 0o600 })
     const { out } = await imported(scene, [base], '--dry-run', '--events-file-template', template)
@@ -192,13 +210,13 @@ row('I10', 'bytes that are no text are refused', {}, async (t, scene) => {
 })
 
 row('I11 I13 I13b', 'a file about something else is refused', {}, async (t, scene) => {
-  await refused(t, scene, stateOf(scene, 'river'), /its name does not/, 'another persona')
+  await refused(t, scene, stateOf(scene, 'river'), /its file name says otherwise/, 'another persona')
   const of = (...identity: unknown[]): object => ({ ...stateOf(scene, 'argus'), identity })
   await refused(
     t,
     scene,
     of('http', 'localhost', 7474, '/API/inbox', [['persona', 'argus']]),
-    /no inbox/,
+    /not an inbox/,
     'path',
   )
   for (const identity of ['idx', null, [], ['http'], ['ftp', 'h', 1, '/api/inbox', []]]) {
@@ -210,7 +228,13 @@ row('I11 I13 I13b', 'a file about something else is refused', {}, async (t, scen
       JSON.stringify(identity),
     )
   }
-  await refused(t, scene, of('http', 'localhost', 7474, '/api/inbox', []), /no single persona/, 'no persona')
+  await refused(
+    t,
+    scene,
+    of('http', 'localhost', 7474, '/api/inbox', []),
+    /exactly one persona/,
+    'no persona',
+  )
   const here = put(scene, 'hive.loom.json', stateOf(scene, 'loom'))
   const there = put(
     scene,
@@ -260,7 +284,7 @@ row('I16', 'an older monitor that still runs is refused: its cursor moves on', {
   t.teardown(() => holder.kill('SIGKILL'))
   await new Promise(resolve => holder.stdout.once('data', resolve))
   const held = await imported(scene, [path])
-  t.match([held.code, held.err], [75, /in use by process \d+: flock /])
+  t.match([held.code, held.err], [75, /process \d+ uses it: flock /])
   t.notOk(existsSync(scene.store))
 })
 
@@ -291,7 +315,7 @@ row(
     })
     const records = scene.records().length
     const second = await imported(scene, [base])
-    t.match([second.code, second.out], [0, /argus: was taken over before, at 4\n/])
+    t.match([second.code, second.out], [0, /argus: was imported before, at 4\n/])
     t.equal(scene.records().length, records)
     put(scene, 'hive.river.json', stateOf(scene, 'river', { cursor: 9 }))
     const later = await imported(scene, [base])
@@ -309,10 +333,10 @@ row('import late', 'after the first run: refused with the way on, which works', 
   const late = await imported(scene, [argus])
   t.equal(late.code, 2)
   t.match(late.err, /the journal knows argus already/)
-  t.match(late.err, /\n {2}nothing was appended: an import comes before the first run/)
+  t.match(late.err, /\n {2}nothing was appended: import before the first run/)
   t.notMatch(late.err, /other inboxes/)
   const river = put(scene, 'hive.river.json', stateOf(scene, 'river'))
-  t.match((await imported(scene, [argus, river])).err, /import the files of the other inboxes alone\n/)
+  t.match((await imported(scene, [argus, river])).err, /import only the files of the other inboxes\n/)
   const [, move = 'false'] = /stopped: (mv .*?),/.exec(late.err) ?? []
   execFileSync('sh', ['-c', move])
   t.equal((await imported(scene, [argus])).code, 0)
@@ -350,7 +374,7 @@ row(
 const WAKING =
   '"event": ?"(new|alert|recovered|state_corrupt|baseline_skipped|seed_ahead|replay_capped|persona_added)"'
 
-row('switch-over', 'a machine goes over: nothing is lost, nobody is woken twice', {}, async (t, scene) => {
+row('switch-over', 'a machine moves over: nothing is lost, no reader wakes twice', {}, async (t, scene) => {
   // The older monitor has told argus up to 104 and river up to 90; 105 came while nobody ran.
   const files = join(scene.home, '.kijito-monitor')
   mkdirSync(files, { mode: 0o700 })
@@ -386,7 +410,7 @@ row('switch-over', 'a machine goes over: nothing is lost, nobody is woken twice'
   while (isLinux && (await followed()).length === 0);
   const { code, out } = await imported(scene, [join(scene.home, 'hive.json')])
   t.equal(code, 0)
-  t.match(out, /took over 2 inboxes of /)
+  t.match(out, /imported 2 inboxes of /)
   if (isLinux)
     t.match(
       out,
@@ -394,17 +418,17 @@ row('switch-over', 'a machine goes over: nothing is lost, nobody is woken twice'
     )
   t.match(
     out,
-    /replace what follows it by: kim-tail --store .* --persona argus -f -o monitor --consumer argus --start earliest\n/,
+    /replace that process by: kim-tail --store .* --persona argus -f -o monitor --consumer argus --start earliest\n/,
   )
   t.ok(
-    out.includes(`give the service --events-file-template '${join(files, '{persona}.jsonl')}'\n`),
+    out.includes(`install the service with --events-file-template '${join(files, '{persona}.jsonl')}'\n`),
     'the flag as it is to be typed',
   )
   t.match(
     out,
-    /river\.jsonl is held open by no process now; one that opens it at each look is not seen\n {2}warning: others may read it; .*0600/,
+    /river\.jsonl: no process holds it open now; .* is not visible\n {2}warning: other users can read it; .*0600/,
   )
-  t.equal(out.match(/others may read it/g)?.length, 1, 'of that file alone')
+  t.equal(out.match(/other users can read it/g)?.length, 1, 'of that file alone')
   const producer = scene.start([...ALL, '--events-file-template', join(files, '{persona}.jsonl')])
   await scene.until('105 is heard', () => heard.includes('"id": 105'))
   scene.clear()
@@ -413,7 +437,7 @@ row('switch-over', 'a machine goes over: nothing is lost, nobody is woken twice'
   scene.rule({ on: { endpoint: 'inbox', persona: 'river' }, effect: [complete(88, 90, 91)] })
   scene.pending(counts({ argus: 4, river: 1 }, 'c2'))
   await scene.until('106 is heard', () => heard.includes('"id": 106'))
-  await scene.until('river is told', () => mail(linesIn(old('river'))).includes(91))
+  await scene.until('river has its event', () => mail(linesIn(old('river'))).includes(91))
   t.same(
     heard
       .split('\n')

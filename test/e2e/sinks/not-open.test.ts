@@ -28,7 +28,7 @@ row(
       ])
       t.notOk(existsSync(path))
       rmSync(flag)
-      await scene.until('it is told', () => mail(linesIn(path)).includes(last))
+      await scene.until('it is announced', () => mail(linesIn(path)).includes(last))
       t.equal(said(producer.stderr, 'sink_working').length, 1)
       t.equal(await producer.stop(), 0)
     }

@@ -86,7 +86,7 @@ row(
     scene.clear()
     scene.newest(complete(4, 5, 6))
     const second = scene.start([...NF, ...STDOUT])
-    await scene.until('6 is told', () => second.stdout.includes('"id": 6'))
+    await scene.until('6 is announced', () => second.stdout.includes('"id": 6'))
     t.match(said(second.stderr, 'sink_started'), [{ passed_over: 3 }], 'armed, armed and 5')
     await second.stop()
     t.same(told(parsed(second.stdout)), ['armed(5)', 'new 6'])
@@ -97,7 +97,7 @@ row(
     await third.stop()
     const fourth = scene.start([...NF, ...STDOUT])
     await scene.until(
-      '7 is told',
+      '7 is announced',
       () => fourth.stdout.includes('"armed", "source": "kijito-inbox"') && fourth.stdout.includes('"id": 7'),
     )
     await fourth.stop()
@@ -124,14 +124,14 @@ row(
     first.signal('SIGTERM')
     t.equal(await first.ended, 0)
     const second = scene.start([...NF, ...STDOUT])
-    await scene.until('the rest is told', () => second.stdout.includes('"id": 6'))
+    await scene.until('the rest is announced', () => second.stdout.includes('"id": 6'))
     t.same(mail(parsed(second.stdout)), [5, 6], 'in order, from where it broke')
   },
 )
 
 row(
   'J3 stalled',
-  'a reader that does not read holds up nobody (KS-72)',
+  'a reader that does not read delays no other (KS-72)',
   { standing: { cursor: 4 } },
   async (t, scene) => {
     scene.newest(complete(4))
@@ -146,7 +146,7 @@ row(
     producer.child.on('exit', () => producer.child.stdout.resume())
     t.equal(await producer.ended, 0, 'it ends all the same')
     const second = scene.start([...NF, ...STDOUT])
-    await scene.until('the rest is told', () => second.stdout.includes('"id": 49'))
+    await scene.until('the rest is announced', () => second.stdout.includes('"id": 49'))
     const ids = new Set([...mail(whole(producer.stdout)), ...mail(parsed(second.stdout))])
     t.same(
       [...ids],
@@ -173,7 +173,7 @@ row(
     const second = scene.start([...NF, ...STDOUT])
     await scene.until('it is armed', () => second.stdout.includes('"armed"'))
     const ids = [...mail(whole(producer.stdout)), ...mail(parsed(second.stdout))]
-    t.same([...new Set(ids)], [5, 6], 'what it did not take stands there for the next one')
+    t.same([...new Set(ids)], [5, 6], 'what it did not take is there for the next one')
   },
 )
 
@@ -184,7 +184,7 @@ row(
   async (t, scene) => {
     scene.newest(complete(4, 5, 6, 7))
     const first = scene.start([...NF, ...STDOUT])
-    await scene.until('something is told', () => first.stdout.includes('"id": 5'))
+    await scene.until('something is announced', () => first.stdout.includes('"id": 5'))
     first.signal('SIGKILL')
     await first.ended
     const second = scene.start([...NF, ...STDOUT])
@@ -194,21 +194,26 @@ row(
   },
 )
 
-row('KS-76', 'signs of life come from whoever prints them', { standing: { cursor: 4 } }, async (t, scene) => {
-  scene.newest(complete(4))
-  const producer = scene.start([...NF, ...STDOUT, '--heartbeat', '1'])
-  const beats = (): ReturnType<typeof parsed> =>
-    whole(producer.stdout).filter(({ event }) => event === 'heartbeat')
-  await scene.until('it beats twice', () => beats().length >= 2)
-  t.match(beats()[0], {
-    cursor: 4,
-    persona: 'argus',
-    wake_class: 'liveness',
-    event_id: /^argus:heartbeat:[0-9a-f]{16}-1$/,
-  })
-  t.equal(new Set(beats().map(({ ts }) => ts)).size, beats().length)
-  t.same(scene.story(), ['armed(4)'], 'the journal knows nothing of them')
-})
+row(
+  'KS-76',
+  'heartbeats come from the process that prints them',
+  { standing: { cursor: 4 } },
+  async (t, scene) => {
+    scene.newest(complete(4))
+    const producer = scene.start([...NF, ...STDOUT, '--heartbeat', '1'])
+    const beats = (): ReturnType<typeof parsed> =>
+      whole(producer.stdout).filter(({ event }) => event === 'heartbeat')
+    await scene.until('it beats twice', () => beats().length >= 2)
+    t.match(beats()[0], {
+      cursor: 4,
+      persona: 'argus',
+      wake_class: 'liveness',
+      event_id: /^argus:heartbeat:[0-9a-f]{16}-1$/,
+    })
+    t.equal(new Set(beats().map(({ ts }) => ts)).size, beats().length)
+    t.same(scene.story(), ['armed(4)'], 'the journal knows nothing of them')
+  },
+)
 
 /** The whole lines of a text that may end inside one. */
 function whole(text: string): ReturnType<typeof parsed> {

@@ -104,7 +104,7 @@ t.test('install-service - CL-56 does what it lists, in absolute paths', { skip }
   t.same(user.supervisor.calls(), [])
   const done = user.install(...flags)
   t.equal(done.code, 0, done.err)
-  t.equal(done.out.replace(/^.* is installed;.*$/m, 'nothing was done'), plan.out)
+  t.equal(done.out.replace(/^.* is installed;.*$/m, 'nothing was changed'), plan.out)
   t.same(user.supervisor.calls(), [
     'systemctl --user daemon-reload',
     'systemctl --user enable kim-producer.service',
@@ -116,7 +116,7 @@ t.test('install-service - CL-56 does what it lists, in absolute paths', { skip }
 })
 
 t.test(
-  'install-service - CL-19 a dry run says that nobody can be asked, and what is there already',
+  'install-service - CL-19 a dry run says that no supervisor can be asked, and what is there already',
   { skip },
   async t => {
     const user = new User(t)
@@ -127,16 +127,13 @@ t.test(
     mkdirSync(user.units, { recursive: true })
     const { code, out, err } = user.install('--dry-run', '--store', user.store)
     t.equal(code, 0)
-    t.match(err, `as it is, installing would fail: ${words}; this login has no systemd of its own`)
-    t.match(
-      out,
-      `it could not be tried whether the unit can be walled in, so it does not ask for it: ${words}\n`,
-    )
+    t.match(err, `installing would fail now: ${words}; this login session has no systemd`)
+    t.match(out, `the unit has no sandbox, because it could not be tested: ${words}\n`)
     t.match(out, `make    ${user.store}\nwrite   ${user.unit}\n`)
     const exec = ['--exec', 'true']
     t.match(
       user.install('--dry-run', '--store', user.store, ...exec).out,
-      /not walled in, as the command of --exec/,
+      /no sandbox, because the command of --exec/,
     )
     const { sandbox, warnings } = JSON.parse(
       user.install('--dry-run', '--json', '--store', user.store).out,
@@ -157,7 +154,7 @@ t.test('install-service - CL-56 what fails midway leaves nothing behind', { skip
     t.match(
       err,
       new RegExp(
-        `systemctl --user ${verb}.*failed: no ${verb} today; nothing is left of kim-producer.service\n`,
+        `systemctl --user ${verb}.*failed: no ${verb} today; kim-producer.service was removed again\n`,
       ),
     )
     t.same(user.everything(), [], `${verb}: no unit, no directory`)
@@ -169,7 +166,7 @@ t.test('install-service - CL-56 what fails midway leaves nothing behind', { skip
   user.path = join(user.home, 'none')
   const { code, err } = user.install('--store', user.store)
   t.equal(code, 1)
-  t.match(err, /systemctl ENOENT; nothing is left of .*\n {2}--print the unit/)
+  t.match(err, /systemctl ENOENT; .* was removed again\n {2}print the unit with --print/)
   t.same(user.everything(), [], 'without a systemctl too')
 })
 
@@ -181,7 +178,7 @@ t.test('install-service - CL-56 what fails midway leaves the service that was th
   user.supervisor.refuse('enable')
   const { code, err } = user.install('--store', user.store, '-p', 'argus')
   t.equal(code, 1)
-  t.match(err, /kim-producer\.service is again what it was before\n/)
+  t.match(err, /the previous kim-producer\.service was restored\n/)
   t.equal(readFileSync(user.unit, 'utf8'), before)
   t.same(user.supervisor.calls().slice(-2), [
     'systemctl --user daemon-reload',
@@ -194,7 +191,7 @@ t.test('install-service - CL-56 without leave to linger it stands, and says so',
   user.supervisor.refuse('enable-linger')
   const { code, err } = user.install('--store', user.store, '--linger')
   t.equal(code, 1)
-  t.match(err, /it is installed all the same, and ends when you log out\n {2}.*sudo loginctl enable-linger /)
+  t.match(err, /the service is installed, but it ends when you log out\n {2}.*sudo loginctl enable-linger /)
   t.ok(existsSync(user.unit))
   t.notMatch(user.supervisor.calls().join(), /disable/)
 })
@@ -246,7 +243,7 @@ t.test(
     ]
     const { code, err, out } = user.install('--print', '--store', user.store, ...flags)
     t.equal(code, 0)
-    t.match(err, /would end at once: the token file .*token cannot be read\n/)
+    t.match(err, /would fail to start now: cannot read the token file .*token\n/)
     t.match(out, `--token-file=${join(user.home, 'token')}`)
     t.same(user.everything(), [])
   },
@@ -261,7 +258,7 @@ t.test('install-service - CL-57 a second service for one store is refused', { sk
   for (const store of [user.store, link, 'store/']) {
     const { code, err } = user.install('--name', 'two', '--store', store)
     t.equal(code, 2, store)
-    t.match(err, /kim-producer\.service runs a producer on .* already\n.*kim-producer uninstall-service\)/)
+    t.match(err, /kim-producer\.service already runs a producer on .*\n.*kim-producer uninstall-service\)/)
     t.same(readdirSync(user.units), ['kim-producer.service'])
   }
   t.equal(user.install('--name', 'two', '--store', `${user.store}-2`).code, 0, 'another store')
@@ -284,7 +281,7 @@ t.test('install-service - CL-57 a second service for one store is refused', { sk
   t.match(user.service('--store', user.store), {
     status: 'fail',
     evidence: /kim-producer\.service and my own\.service run a producer/,
-    remedy: /kim-producer uninstall-service, or take .*my own\.service away/,
+    remedy: /kim-producer uninstall-service, or remove .*my own\.service/,
   })
 })
 
@@ -297,14 +294,14 @@ t.test(
     t.teardown(() => journal.close())
     const held = user.install('--store', user.store)
     t.equal(held.code, 75)
-    t.match(held.err, `process ${process.pid} runs a producer on ${user.store}`)
+    t.match(held.err, `process ${process.pid} already runs a producer on ${user.store}`)
     t.match(held.err, `kim-producer shutdown --store ${user.store}`)
     t.notOk(existsSync(user.unit))
     t.equal(user.install('--store', user.store, '--no-start').code, 0)
     t.equal(
       user.install('--store', user.store).code,
       0,
-      'that may be the service itself, which is started anew',
+      'that may be the service itself, which is started again',
     )
   },
 )
@@ -328,7 +325,7 @@ t.test('uninstall-service - CL-56 lists what was done, and what was not', { skip
       `remove  ${join(wants, 'kim-producer.service')}`,
       `remove  ${user.unit}`,
       'refused systemctl --user daemon-reload',
-      'kim-producer.service is gone, but systemd could not be told',
+      'kim-producer.service is removed, but systemd could not be reached; if its producer still runs',
       '',
     ],
   )
@@ -365,7 +362,7 @@ t.test('doctor - CL-57 a service that is installed, and that nothing starts', { 
       /failed \(exit-code\)/,
       /journalctl --user -u kim-producer\.service/,
     ],
-    [{ ActiveState: 'inactive' }, /enabled and does not run/, /systemctl --user start/],
+    [{ ActiveState: 'inactive' }, /enabled, but does not run/, /systemctl --user start/],
   ] as const) {
     user.supervisor.says(says)
     t.match(look(), { status: 'warn', evidence, remedy })
@@ -374,5 +371,5 @@ t.test('doctor - CL-57 a service that is installed, and that nothing starts', { 
   t.match(look(), { status: 'warn', evidence: /not enabled \(no link\)/ }, 'no systemd to ask, and no link')
   mkdirSync(join(user.units, 'default.target.wants'))
   symlinkSync(user.unit, join(user.units, 'default.target.wants', 'kim-producer.service'))
-  t.match(look(), { status: 'unknown', evidence: /is enabled, and systemd cannot be asked/ })
+  t.match(look(), { status: 'unknown', evidence: /is enabled, but systemd does not answer/ })
 })

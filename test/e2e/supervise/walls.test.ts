@@ -56,7 +56,7 @@ if (!skip)
     const file = events.replace('{persona}', 'argus')
     await scene.until('it is armed', () => existsSync(file) && readFileSync(file, 'utf8').includes('armed'))
     scene.send('argus')
-    await scene.until('it is told', () => readFileSync(file, 'utf8').includes('"new"'))
+    await scene.until('it is announced', () => readFileSync(file, 'utf8').includes('"new"'))
     const written = filesIn(scene.home).filter(path => !before.has(path))
     await producer.stop()
     const writable = [...unit('ReadWritePaths'), ...unit('RuntimeDirectory').map(name => join(runtime, name))]

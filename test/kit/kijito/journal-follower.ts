@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, readdirSync, readSync } from 'node:fs'
 import { join } from 'node:path'
-import { decodeLine, parseSegmentName, type ReadRecord } from '@kim/manifest'
+import { parseSegmentName, type ReadRecord, recordOf } from '@kim/manifest'
 
 /** The records of a store as they come in, each handed over once: what waits for a record need not read all of them. */
 export class JournalFollower {
@@ -28,9 +28,9 @@ export class JournalFollower {
     const records: ReadRecord[] = []
     let from = 0
     for (let to = bytes.indexOf(10); to !== -1; to = bytes.indexOf(10, from)) {
-      const decoded = decodeLine(bytes.subarray(from, to), start + from === 0)
+      const record = recordOf(bytes.subarray(from, to), start + from === 0)
       from = to + 1
-      if (decoded.kind === 'record') records.push(decoded.record)
+      if (record !== undefined) records.push(record)
     }
     this.#read.set(name, start + from)
     return records

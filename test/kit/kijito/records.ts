@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { decodeLine, parseSegmentName, type ReadRecord } from '@kim/manifest'
+import { parseSegmentName, type ReadRecord, readSegment } from '@kim/manifest'
 
 /** A line that is no record, by where it begins. */
 const placeOf = (segment: unknown, from: unknown): string => `${segment} at ${from}`
@@ -21,13 +21,15 @@ export function readRecords(storeDir: string): ReadRecord[] {
   const torn = new Map<string, string>()
   for (const name of names.sort()) {
     const bytes = readFileSync(join(events, name))
-    let from = 0
-    for (let to = bytes.indexOf(10); to !== -1; to = bytes.indexOf(10, from)) {
-      const decoded = decodeLine(bytes.subarray(from, to), from === 0)
-      if (decoded.kind === 'record') records.push(decoded.record)
-      else torn.set(placeOf(name, from), decoded.kind)
-      from = to + 1
-    }
+    readSegment(() => [bytes], {
+      valid({ record }) {
+        records.push(record)
+        return true
+      },
+      malformed: ({ offset, reason }) => void torn.set(placeOf(name, offset), reason),
+      future: (_seq, { offset }) => void torn.set(placeOf(name, offset), 'future'),
+      blank: ({ offset }) => void torn.set(placeOf(name, offset), 'blank'),
+    })
   }
   for (const { item_id, payload } of records) {
     if (item_id === 'torn_tail_adjudicated') torn.delete(placeOf(payload?.['segment'], payload?.['from']))

@@ -68,7 +68,7 @@ export class InboxWitness {
       this.#must((record.action === 'backfill') === (this.persona === undefined), record, 'backfill or not')
       const silent =
         record.action === 'backfill' || id <= this.#number('silent_to') || this.#suppressed.has(mail.from)
-      this.#must((event === 'new') === !silent, record, silent ? 'wakes' : 'wakes nobody')
+      this.#must((event === 'new') === !silent, record, silent ? 'wakes' : 'is not announced')
     }
     this.#must(payload['read'] !== true || mail.read, record, 'read, and it was not')
     this.standing.set(id, { read: payload['read'] === true, isLive: true, content: payload['content'] })

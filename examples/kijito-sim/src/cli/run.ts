@@ -18,7 +18,7 @@ export async function run(input: Input, io: Io): Promise<number> {
   if (host !== '127.0.0.1' && host !== '::1' && !input.bool('expose')) {
     throw usageError(
       `${host} is not loopback`,
-      'anybody who reaches it can read what is sent to it; --expose says you know',
+      'every program that can reach this address can read what is sent to it; to allow that, add --expose',
     )
   }
   const script = commandsIn(input.text('script'))
@@ -100,7 +100,7 @@ function commandsIn(path: string | undefined): readonly unknown[] {
     try {
       return [JSON.parse(line) as unknown]
     } catch {
-      throw usageError(`${path}, line ${index + 1}: no JSON`, 'a script is one JSON object a line')
+      throw usageError(`${path}, line ${index + 1}: not JSON`, 'write one JSON object per line')
     }
   })
 }
@@ -117,7 +117,7 @@ async function play(
     if (pause !== undefined) await sleep(pause, undefined, { signal }).catch(() => undefined)
     else {
       const reply = await obey(kijito, serving, command)
-      if (!reply.ok) throw usageError(reply.error, 'the README lists the commands')
+      if (!reply.ok) throw usageError(reply.error, 'see the commands in examples/kijito-sim/README.md')
     }
   }
 }

@@ -53,11 +53,11 @@ const isKind = (name: string): name is Command['do'] => Object.hasOwn(REQUIRED, 
 
 /** Reads a command out of JSON; text says what is wrong with it. */
 export function commandIn(value: unknown): Command | string {
-  if (typeof value !== 'object' || value === null) return 'a command is an object'
+  if (typeof value !== 'object' || value === null) return 'a command must be an object'
   const members = value as Readonly<Record<string, unknown>>
   const kind = members['do']
   if (typeof kind !== 'string' || !isKind(kind)) {
-    return `"do" is one of ${Object.keys(REQUIRED).join(', ')}, not ${JSON.stringify(kind)}`
+    return `"do" must be one of ${Object.keys(REQUIRED).join(', ')}, not ${JSON.stringify(kind)}`
   }
   for (const [name, check] of Object.entries(REQUIRED[kind])) {
     const member = members[name]

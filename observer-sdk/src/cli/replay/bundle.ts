@@ -43,12 +43,12 @@ export async function run(input: Input, io: Io): Promise<number> {
   }
   printReport(io, input.bool('json'), report, textOf(plan, out, isDry))
   for (const { from, to } of slice.holes.slice(0, FILES_SHOWN))
-    io.stderr.write(`kim-replay: not in the journal: seq ${from === to ? from : `${from} to ${to}`}\n`)
+    io.stderr.write(`kim-replay: missing in the journal: seq ${from === to ? from : `${from} to ${to}`}\n`)
   if (slice.failures.length > 0 || blobsMissing.length > 0) {
     for (const failure of slice.failures)
-      io.stderr.write(`kim-replay: not in it, cannot be read: ${safeText(failure)}\n`)
+      io.stderr.write(`kim-replay: not in the bundle, cannot be read: ${safeText(failure)}\n`)
     for (const sha256 of blobsMissing)
-      io.stderr.write(`kim-replay: not in it, cannot be had: blob ${sha256}\n`)
+      io.stderr.write(`kim-replay: not in the bundle, missing or damaged: blob ${sha256}\n`)
     return 6
   }
   return 0

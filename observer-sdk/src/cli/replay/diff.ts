@@ -101,7 +101,7 @@ function changeText({ item_type, item_id, change, seqs, patch }: EntityChange): 
     change === 'created' && others.length > 0
       ? [`${first}, then ${others[0]}`, ...others.slice(1)]
       : [first, ...others]
-  const by = seqs.length === 0 ? 'by no record that can be read' : `by seq ${shown.join(', ')}${more}`
+  const by = seqs.length === 0 ? 'by a record that cannot be read' : `by seq ${shown.join(', ')}${more}`
   const inside = patch.filter(({ path }) => path.startsWith('/payload'))
   return [
     `${item_type} ${item_id}: ${change} ${by}`,

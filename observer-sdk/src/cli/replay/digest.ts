@@ -25,7 +25,7 @@ function tell({ counts, unreadable }: ColdTrouble, io: Io): number {
   if (unreadable > 0) met.push(`unreadable × ${unreadable}`)
   if (met.length > 0)
     io.stderr.write(
-      `kim-replay: the digest is of what could be read: ${met.join(', ')}\n  see: kim-replay verify\n`,
+      `kim-replay: the digest covers only what could be read: ${met.join(', ')}\n  find the damage: kim-replay verify\n`,
     )
   return unreadable > 0 ? 6 : 0
 }

@@ -18,7 +18,7 @@ export function eventsOf(input: Input, io: Io): string {
       hint: 'name a copied directory with --events DIR, or a store with --store DIR',
     })
   }
-  if (input.given('store')) throw usageError('--store and --events both name a journal', 'give one of them')
+  if (input.given('store')) throw usageError('--store and --events exclude each other', 'give one of them')
   return resolve(events)
 }
 

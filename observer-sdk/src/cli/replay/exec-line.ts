@@ -14,6 +14,6 @@ export async function execLine(
   if (outcome.kind === 'interrupted') throw signal.reason
   if (outcome.kind === 'refused')
     throw new KimError('exec_failed', `seq ${seq}: the command ${outcome.why}`, {
-      hint: `play it again from there: --from-seq ${seq}`,
+      hint: `correct the command, then continue with --from-seq ${seq}`,
     })
 }

@@ -38,12 +38,12 @@ function textOf({
   const why = [
     ...producer_gaps.map(
       ({ from_seq, to_seq, from_ts, to_ts, ms, stopped, records_missing }) =>
-        `no producer ran for ${stopped && !records_missing ? '' : 'up to '}${formatDuration(ms)} of it: between ${place(from_seq, from_ts)} and ${place(to_seq, to_ts)} (${records_missing ? 'what would tell is among the records that are missing' : stopped ? 'it had been stopped' : 'the one before ended unseen'})`,
+        `no producer ran for ${stopped && !records_missing ? '' : 'up to '}${formatDuration(ms)} of that time: between ${place(from_seq, from_ts)} and ${place(to_seq, to_ts)} (${records_missing ? 'the records that would show it are missing' : stopped ? 'it had been stopped' : 'the producer before it ended without a note'})`,
     ),
     ...(commit_wait === null
       ? []
       : [
-          `what was polled waited ${formatDuration(commit_wait.ms)} for the journal, up to ${place(commit_wait.seq, commit_wait.ts)}: the disk was full or slow, or the producer stood still; its log says more`,
+          `polled mail waited ${formatDuration(commit_wait.ms)} to be appended, up to ${place(commit_wait.seq, commit_wait.ts)}: the disk was full or slow, or the producer was suspended; see its log`,
         ]),
     ...host.map(event => hostText(event)),
     ...alarms.map(alarm => alarmText(alarm)),
@@ -54,8 +54,8 @@ function textOf({
     `${item_type} ${item_id}${persona === null ? '' : ` of ${persona}`}`,
     ...steps.map(step => stepText(step)),
     ...(why.length === 0
-      ? [isTold ? 'nothing that stands in the journal held it up' : 'what held it up cannot be told']
-      : ['what stood in its way, or stands out:', ...why.map(line => `  ${line}`)]),
+      ? [isTold ? 'no cause of a delay is in the journal' : 'the cause of a delay is unknown']
+      : ['possible causes of the delay:', ...why.map(line => `  ${line}`)]),
     ...liveness.map(
       ({ seq, ts, event, state }) =>
         `its persona at ${place(seq, ts)}: ${state ?? 'state unknown'}${event === null ? '' : ` (${event})`}`,
@@ -66,7 +66,7 @@ function textOf({
 }
 
 function stepText({ kind, seq, ts, clock, since, note }: Step): string {
-  const when = ts ?? 'at a time nobody stated'
+  const when = ts ?? 'at an unknown time'
   const whose = clock === 'server' ? " by the server's clock" : ''
   const by = seq === null ? '' : `, seq ${seq}`
   const after = since === null ? '' : sinceText(since)
@@ -87,16 +87,16 @@ function sinceText({
   const isSleepUnknown = suspended_ms === null && !two_clocks && !rebooted && mono_ms !== wall_ms
   const parts = [
     ...(two_clocks ? ['two clocks'] : []),
-    ...(rebooted ? ['the host was started anew in between'] : []),
+    ...(rebooted ? ['the host was rebooted in between'] : []),
     ...(suspended_ms !== null && suspended_ms > 0
-      ? [`the host slept ${formatDuration(suspended_ms)} of it`]
+      ? [`the host slept ${formatDuration(suspended_ms)} of that time`]
       : []),
     ...(mono_ms !== null && boot_ms !== null && suspended_ms === 0 ? ['the host was awake'] : []),
-    ...(boot_ms !== null && differs(boot_ms, wall_ms) ? [`${signed(boot_ms)} by the clock of its boot`] : []),
+    ...(boot_ms !== null && differs(boot_ms, wall_ms) ? [`${signed(boot_ms)} by the boot clock`] : []),
     ...(mono_ms !== null && differs(mono_ms, wall_ms)
-      ? [`${signed(mono_ms)} by the clock without sleep`]
+      ? [`${signed(mono_ms)} by the monotonic clock, which stops during sleep`]
       : []),
-    ...(isSleepUnknown ? ['whether the host slept is unknown'] : []),
+    ...(isSleepUnknown ? ['unknown if the host slept'] : []),
   ]
   return `, ${signed(wall_ms)} after ${step.replace('_', ' ')}${parts.length === 0 ? '' : ` [${parts.join('; ')}]`}`
 }
@@ -112,7 +112,7 @@ function differs(one: number, other: number): boolean {
 
 function hostText({ kind, from_seq, to_seq, from_ts, to_ts, ms }: HostEvent): string {
   const between = `between ${place(from_seq, from_ts)} and ${place(to_seq, to_ts)}`
-  if (kind === 'rebooted') return `the host was started anew ${between}`
+  if (kind === 'rebooted') return `the host was rebooted ${between}`
   if (kind === 'suspended') return `the host was suspended for ${formatDuration(ms ?? 0)} ${between}`
   return `the wall clock was set ${(ms ?? 0) < 0 ? 'back' : 'forward'} by ${formatDuration(Math.abs(ms ?? 0))} ${between}`
 }

@@ -14,7 +14,7 @@ export async function run(input: Input, io: Io): Promise<number> {
   const form = formOf(input)
   const text = input.text('until')
   if (text === undefined)
-    throw usageError('--until is missing', 'such as --until "persona.river.unread > 10"')
+    throw usageError('--until is missing', 'give a condition, such as --until "persona.river.unread > 10"')
   const predicate = parsePredicate(text)
   const journal = openCopy(eventsOf(input, io))
   const result = await withProgress(io, 'find', control =>
@@ -34,16 +34,16 @@ function textOf({ found, times, records, last_seq, base, missing }: FindResult):
       ? []
       : [
           missing.exit === 0
-            ? `it never turns true (${read})`
-            : `it does not turn true in what can be read (${read})`,
+            ? `the condition never becomes true (${read})`
+            : `the condition does not become true in the records that can be read (${read})`,
         ]),
-    ...(base === null ? [] : [`history begins late: read from checkpoint ${base.file}`]),
+    ...(base === null ? [] : [`older records are missing: read from checkpoint ${base.file}`]),
     ...missingText(missing.findings),
   ]
 }
 
 function stretchText({ from, until }: Stretch): string {
-  const begin = from === null ? 'holds from the beginning' : turnText(from)
+  const begin = from === null ? 'true from the beginning' : turnText(from)
   return until === null
     ? begin
     : `${begin}; until ${until.after_seq === null ? `seq ${until.seq}${until.ts === null ? '' : `, ${until.ts}`}` : turnText(until)}`
@@ -51,6 +51,6 @@ function stretchText({ from, until }: Stretch): string {
 
 function turnText({ seq, ts, action, item_type, item_id, segment, after_seq }: Turn): string {
   if (after_seq !== null)
-    return `after seq ${after_seq} and by seq ${seq}: as checkpoint ${item_id} has it, for the records that did it are lost`
+    return `after seq ${after_seq} and by seq ${seq}: as checkpoint ${item_id} shows; the records that changed it are missing`
   return `seq ${seq}${ts === null ? '' : `, ${ts}`}: ${action} ${item_type} ${item_id ?? ''} (${segment})`
 }

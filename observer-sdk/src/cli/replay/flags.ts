@@ -5,7 +5,7 @@ export const events: Flag = {
   name: 'events',
   kind: 'path',
   value: 'DIR',
-  about: 'an events directory, or a copy of one',
+  about: 'read this events directory, or a copy of one',
 }
 
 export const store: Flag = {
@@ -13,7 +13,7 @@ export const store: Flag = {
   kind: 'path',
   value: 'DIR',
   env: 'KIM_STORE',
-  about: "the store, where no --events is given (default: the state directory's kim/stores/default)",
+  about: "read this store, if no --events is given (default: the state directory's kim/stores/default)",
 }
 
 export const json: Flag = { name: 'json', kind: 'boolean', about: 'print one JSON object' }
@@ -24,10 +24,14 @@ export const persona: Flag = {
   kind: 'string',
   many: true,
   value: 'NAME',
-  about: 'only these personas',
+  about: 'select these personas',
 }
 
-export const utc: Flag = { name: 'utc', kind: 'boolean', about: 'times without a zone are UTC, not local' }
+export const utc: Flag = {
+  name: 'utc',
+  kind: 'boolean',
+  about: 'read times without a zone as UTC, not as local time',
+}
 
 /** The forms that a command can print in, text first. */
 export function output(...forms: readonly string[]): Flag {
@@ -37,7 +41,7 @@ export function output(...forms: readonly string[]): Flag {
     kind: 'string',
     value: 'FORM',
     choices: forms,
-    about: `the form: ${forms.join(', ')}`,
+    about: `choose the output format: ${forms.join(', ')}`,
   }
 }
 

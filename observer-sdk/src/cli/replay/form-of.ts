@@ -5,6 +5,6 @@ export function formOf(input: Input, otherwise = 'text'): string {
   const form = input.text('output')
   if (!input.bool('json')) return form ?? otherwise
   if (form !== undefined && form !== 'json')
-    throw usageError(`--json and -o ${form} ask for two forms`, 'give one of them')
+    throw usageError(`--json and -o ${form} exclude each other`, 'give one of them')
   return 'json'
 }

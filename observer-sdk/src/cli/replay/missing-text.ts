@@ -5,7 +5,7 @@ export function missingText(findings: Findings): string[] {
   const all = Object.entries(findings) as [FindingKind, Finding][]
   if (all.length === 0) return []
   return [
-    'this answer may lack something:',
+    'this answer may be incomplete:',
     ...all.flatMap(([kind, { count, examples }]) => [
       `  ${kind} × ${count.toLocaleString('en-US')}`,
       ...examples.slice(0, 3).map(({ segment, offset, seq, detail }) => {
@@ -18,6 +18,6 @@ export function missingText(findings: Findings): string[] {
         return `      ${where === '' ? '' : `${where}: `}${detail}`
       }),
     ]),
-    'see: kim-replay verify',
+    'find the damage: kim-replay verify',
   ]
 }

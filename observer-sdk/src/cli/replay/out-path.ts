@@ -6,7 +6,7 @@ import { refuseInside } from '../tail/store-location.js'
 /** Where `--out` leads: never to or below what is read. */
 export function outPath(input: Input, eventsDir: string): string {
   const out = input.text('out')
-  if (out === undefined) throw usageError('--out is missing', 'name the file to write')
+  if (out === undefined) throw usageError('--out is missing', 'name the file to write: --out FILE')
   refuseInside({ eventsDir, storeDir: undefined }, out, '--out')
   outPlace(out)
   return resolve(out)

@@ -42,7 +42,10 @@ function speedOf(text: string): Speed {
   const times = /^(\d{1,6}(?:\.\d{1,3})?)x$/.exec(text)
   const speed = Number(times?.[1])
   if (speed > 0) return speed
-  throw usageError(`--speed "${safeText(text)}" is none`, 'such as 1x, 10x, 0.5x, max or step')
+  throw usageError(
+    `--speed "${safeText(text)}" is not a speed`,
+    'use a speed such as 1x, 10x, 0.5x, max or step',
+  )
 }
 
 interface Delivery {
@@ -62,7 +65,7 @@ function delivery(command: string | undefined, io: Io): Delivery {
     }
   }
   if (command.trim() === '')
-    throw usageError('--exec names no command', 'such as --exec "my-consumer --once"')
+    throw usageError('--exec names no command', 'give a command, such as --exec "my-consumer --once"')
   const env = cleanEnvironment(io.env)
   return {
     line: line => execLine(command, line, env, io.signal),

@@ -10,7 +10,9 @@ export function pointOf(input: Input, io: Io, journal: CopiedJournal): Point {
   const given = ['seq', 'time', 'event-id'].filter(name => input.given(name))
   if (given.length !== 1)
     throw usageError(
-      given.length === 0 ? 'which moment?' : `--${given.join(' and --')} name two moments`,
+      given.length === 0
+        ? 'a point in the journal is missing'
+        : `--${given.join(' and --')} exclude each other`,
       'give one of --seq N, --time T, --event-id E',
     )
   const seq = input.number('seq')
@@ -29,8 +31,8 @@ export function pointIn(word: string, flag: string, input: Input, io: Io, journa
   const name = parseEventName(word)
   if (name !== undefined) return { kind: 'event', name }
   throw usageError(
-    `${flag} "${safeText(word)}" names no moment`,
-    `a seq, an event id such as river:new:246, "end", or a time: ${TIME_EXAMPLES}`,
+    `${flag} "${safeText(word)}" is not a point in the journal`,
+    `give a seq, an event id such as river:new:246, "end", or a time: ${TIME_EXAMPLES}`,
   )
 }
 
@@ -39,8 +41,8 @@ export function eventNameOf(word: string): EventName {
   const name = parseEventName(word)
   if (name === undefined)
     throw usageError(
-      `"${safeText(word)}" is no seq and no event id`,
-      'such as 18342, river:new:246, river/246, or river:alert:<16 hex>-<seq>',
+      `"${safeText(word)}" is neither a seq nor an event id`,
+      'use one such as 18342, river:new:246, river/246, or river:alert:<16 hex>-<seq>',
     )
   return name
 }
@@ -48,7 +50,8 @@ export function eventNameOf(word: string): EventName {
 /** A time, as people write it. */
 export function timeOf(text: string, flag: string, input: Input, io: Io, journal: CopiedJournal): number {
   const ms = parseTime(text, nowOf(io, journal), input.bool('utc'))
-  if (ms === undefined) throw usageError(`${flag} "${safeText(text)}" is no time`, `such as ${TIME_EXAMPLES}`)
+  if (ms === undefined)
+    throw usageError(`${flag} "${safeText(text)}" is not a time`, `use a time such as ${TIME_EXAMPLES}`)
   return ms
 }
 
@@ -70,7 +73,7 @@ export function sourceDateMs(io: Pick<Io, 'env'>): number | undefined {
   if (text === undefined || text === '') return undefined
   if (!/^\d{1,12}$/.test(text) || Number(text) > TAR_SECONDS_MAX)
     throw usageError(
-      `SOURCE_DATE_EPOCH "${safeText(text)}" is no number of seconds that an archive can state`,
+      `SOURCE_DATE_EPOCH "${safeText(text)}" is not a number of seconds that an archive can hold`,
       `unset it, or give seconds since 1970, at most ${TAR_SECONDS_MAX}`,
     )
   return Number(text) * 1000

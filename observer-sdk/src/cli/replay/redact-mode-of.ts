@@ -7,7 +7,7 @@ export const redact: Flag = {
   kind: 'string',
   choices: REDACT_MODES,
   default: 'bodies',
-  about: 'take out what people wrote (bodies), names and ids too (all), or nothing',
+  about: 'remove message bodies (bodies), names and ids too (all), or nothing (none)',
 }
 
 /** The mode that was asked for. */

@@ -13,7 +13,7 @@ export function stateText(document: StateDocument): string[] {
   return [
     at === null
       ? 'at the beginning: no record yet'
-      : `at seq ${at.seq}, ${at.ts ?? 'at a time it does not state'}, in ${at.segment}`,
+      : `at seq ${at.seq}, ${at.ts ?? 'at an unknown time'}, in ${at.segment}`,
     `  ${formatCount(entity_count, 'live entity', 'live entities')}, ${attention_required} waiting for a person, registry ${registry_authoritative ? 'authoritative' : 'not yet authoritative'}`,
     `  read from ${base === null ? 'the first record on' : `checkpoint ${base.file}`}; digest ${digest}`,
     ...(names.length === 0 ? ['  no persona is known yet'] : []),

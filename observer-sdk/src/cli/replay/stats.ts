@@ -10,7 +10,7 @@ export async function run(input: Input, io: Io): Promise<number> {
   const counted = await withProgress(io, 'stats', control => statsJournal({ eventsDir, ...control }))
   if (!counted.ok) {
     if (counted.reason === 'absent') throw new KimError('no_store', `there is no journal at ${eventsDir}`)
-    throw new KimError('not_permitted', `${eventsDir} cannot be read (${counted.code})`)
+    throw new KimError('not_permitted', `cannot read ${eventsDir} (${counted.code})`)
   }
   printReport(io, input.bool('json'), counted.value, statsText(counted.value, eventsDir).split('\n'))
   return counted.value.unreadable.length > 0 ? 6 : 0

@@ -37,7 +37,8 @@ export async function run(input: Input, io: Io): Promise<number> {
   const eventsDir = eventsOf(input, io)
   const out = outPath(input, eventsDir)
   const write = FORMS[form]
-  if (write === undefined) throw usageError(`-o ${safeText(form)} is none`, 'html, md, json or csv')
+  if (write === undefined)
+    throw usageError(`-o ${safeText(form)} is not a format`, 'use html, md, json or csv')
   const journal = openCopy(eventsDir)
   const [since, until] = [input.text('since'), input.text('until')]
   const request = {

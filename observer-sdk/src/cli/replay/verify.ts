@@ -23,7 +23,7 @@ import { missingText } from './missing-text.js'
 export async function run(input: Input, io: Io): Promise<number> {
   const named = input.positional('BUNDLE')
   if (named !== undefined && (input.given('events') || input.given('store')))
-    throw usageError('a bundle and a journal are named', 'give one of them')
+    throw usageError('a bundle and a journal exclude each other', 'give one of them')
   if (named !== undefined) return await judgeBundle(resolve(named), input, io)
   const eventsDir = eventsOf(input, io)
   if (isBundle(dirname(eventsDir))) return await judgeBundle(dirname(eventsDir), input, io)
@@ -45,8 +45,8 @@ async function judgeBundle(path: string, input: Input, io: Io): Promise<number> 
       throw new KimError('no_store', `there is no bundle at ${safeText(path)} (${opened.code})`, {
         hint:
           noJournalAt(path) === undefined && listEntries(path).ok
-            ? `that is a journal; did you mean --events ${safeText(path)}?`
-            : `a bundle is a .tgz, or a directory with ${bundleFile}`,
+            ? `this is a journal; did you mean --events ${safeText(path)}?`
+            : `name a .tgz file, or a directory with ${bundleFile}`,
       })
     try {
       return await verifyPacked(opened.value, { eventsDir: path, ...control })
@@ -72,7 +72,7 @@ function textOf(
   return [
     `${MEANING[exit]}: bundle ${path}`,
     ...(broken === null ? [] : [`  ERROR ${broken}`]),
-    `  ${formatCount(records, 'record')} with effect in ${formatCount(files, 'file')} as listed${range}`,
+    `  ${formatCount(records, 'record')} with effect in ${formatCount(files, 'file')} that match the list${range}`,
     ...wrong
       .slice(0, WRONG_SHOWN)
       .map(
@@ -82,8 +82,8 @@ function textOf(
     ...(wrong.length > WRONG_SHOWN ? [`  and ${wrong.length - WRONG_SHOWN} more`] : []),
     ...(redacted_lines === 0
       ? []
-      : [`  ${formatCount(redacted_lines, 'line')} that held no record, taken out when it was made`]),
-    `  not judged, for it is a slice: ${not_applicable.join(', ')}`,
+      : [`  ${formatCount(redacted_lines, 'line')} without a record, removed when the bundle was made`]),
+    `  not checked, because a bundle is a part of a journal: ${not_applicable.join(', ')}`,
     ...missingText(findings).slice(1, -1),
   ]
 }

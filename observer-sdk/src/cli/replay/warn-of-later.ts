@@ -8,6 +8,6 @@ export function warnOfLater(io: Pick<Io, 'stderr'>, document: StateDocument, poi
   const later = laterThanAsked(document, point)
   if (later === undefined || document.at === null || point.kind !== 'time') return
   io.stderr.write(
-    `kim-replay: the clock was set back: seq ${later.seq} of ${safeText(later.ts)} stands before seq ${document.at.seq}, the last record that is not later than ${safeText(point.text)}, and counts\n  if another moment of that time is meant, name it by a seq\n`,
+    `kim-replay: the clock was set back: the state includes seq ${later.seq} of ${safeText(later.ts)}, because it comes before seq ${document.at.seq}, the last record that is not later than ${safeText(point.text)}\n  to choose another point, name it by its seq: --seq N\n`,
   )
 }

@@ -7,13 +7,13 @@ export const STORE_FLAGS: readonly Flag[] = [
     kind: 'path',
     value: 'DIR',
     env: 'KIM_STORE',
-    about: 'the store to read (default: the state directory)',
+    about: "read this store (default: the state directory's kim/stores/default)",
   },
   {
     name: 'events',
     kind: 'path',
     value: 'DIR',
-    about: 'an events directory, alone if that is all there is',
+    about: 'read this events directory, or a copy of one, without its store',
   },
 ]
 
@@ -21,7 +21,7 @@ export const STORE_FLAGS: readonly Flag[] = [
 export const JSON_FLAG: Flag = { name: 'json', kind: 'boolean', about: 'print JSON' }
 
 /** `--utc`, for commands that print times. */
-export const UTC_FLAG: Flag = { name: 'utc', kind: 'boolean', about: 'tell times in UTC' }
+export const UTC_FLAG: Flag = { name: 'utc', kind: 'boolean', about: 'print times in UTC' }
 
 /** The persona or personas a command is about. */
 export const PERSONA_FLAG: Flag = {
@@ -31,37 +31,41 @@ export const PERSONA_FLAG: Flag = {
   many: true,
   value: 'NAME',
   env: 'KIM_PERSONA',
-  about: 'only what concerns this persona, in exact case',
+  about: 'select records about this persona (exact case)',
 }
 
 const SELECT: readonly Flag[] = [
   PERSONA_FLAG,
-  { name: 'all-personas', kind: 'boolean', about: 'every persona, whatever $KIM_PERSONA says' },
+  { name: 'all-personas', kind: 'boolean', about: 'select every persona; ignore $KIM_PERSONA' },
   ...STORE_FLAGS,
 ]
 
 const FILTER: readonly Flag[] = [
-  { name: 'wake', kind: 'boolean', about: 'only news that wakes: mail and diagnostics, no signs of life' },
+  {
+    name: 'wake',
+    kind: 'boolean',
+    about: 'select records that wake an agent: mail and diagnostics, no heartbeats',
+  },
   {
     name: 'type',
     short: 't',
     kind: 'string',
     many: true,
     value: 'GLOB',
-    about: 'only these types: message.new, alert.*, message',
+    about: 'select these types: message.new, alert.*, message',
   },
-  { name: 'exclude-type', kind: 'string', many: true, value: 'GLOB', about: 'not these types' },
-  { name: 'from', kind: 'string', many: true, value: 'SENDER', about: 'only messages by this sender' },
+  { name: 'exclude-type', kind: 'string', many: true, value: 'GLOB', about: 'leave out these types' },
+  { name: 'from', kind: 'string', many: true, value: 'SENDER', about: 'select messages from this sender' },
   {
     name: 'grep',
     short: 'g',
     kind: 'string',
     value: 'RE',
-    about: 'only what matches; lower case ignores case',
+    about: 'select records that match; an all-lower-case RE ignores case',
   },
-  { name: 'case-sensitive', kind: 'boolean', about: 'patterns mean the case they are written in' },
-  { name: 'urgent', kind: 'boolean', about: 'only what is urgent' },
-  { name: 'all-records', kind: 'boolean', about: 'every record, read marks and notes included' },
+  { name: 'case-sensitive', kind: 'boolean', about: 'match the case of patterns exactly' },
+  { name: 'urgent', kind: 'boolean', about: 'select urgent messages' },
+  { name: 'all-records', kind: 'boolean', about: 'select every record, also read marks and notes' },
 ]
 
 const POSITION: readonly Flag[] = [
@@ -70,41 +74,45 @@ const POSITION: readonly Flag[] = [
     short: 'n',
     kind: 'string',
     value: 'N|all',
-    about: 'the last N (10 unless a position is given)',
+    about: 'print the last N entries (10 if no position is given)',
   },
-  { name: 'no-tail', kind: 'boolean', about: 'same as -n all' },
+  { name: 'no-tail', kind: 'boolean', about: 'print everything; same as -n all' },
   {
     name: 'since',
     short: 'S',
     kind: 'string',
     value: 'T',
-    about: 'from this time on: 15m, today, 2026-06-10 14:30',
+    about: 'begin at this time: 15m, today, 2026-06-10 14:30',
   },
-  { name: 'until', short: 'U', kind: 'string', value: 'T', about: 'up to this time' },
-  { name: 'after-seq', kind: 'integer', min: 0, value: 'N', about: 'what stands after the record N' },
-  { name: 'from-seq', kind: 'integer', min: 1, value: 'N', about: 'the record N and what stands after it' },
-  { name: 'to-seq', kind: 'integer', min: 0, value: 'N', about: 'nothing above the record N' },
-  { name: 'after-id', kind: 'string', value: 'ID', about: "after this event id, or this message's number" },
-  { name: 'cursor', kind: 'string', value: 'TOKEN', about: 'from the record of this token on' },
-  { name: 'after-cursor', kind: 'string', value: 'TOKEN', about: 'after the record of this token' },
-  { name: 'show-cursor', kind: 'boolean', about: 'print a token for what was read, at the end' },
+  { name: 'until', short: 'U', kind: 'string', value: 'T', about: 'end at this time' },
+  { name: 'after-seq', kind: 'integer', min: 0, value: 'N', about: 'begin after the record with seq N' },
+  { name: 'from-seq', kind: 'integer', min: 1, value: 'N', about: 'begin with the record with seq N' },
+  { name: 'to-seq', kind: 'integer', min: 0, value: 'N', about: 'end with the record with seq N' },
+  { name: 'after-id', kind: 'string', value: 'ID', about: 'begin after this event id or message number' },
+  { name: 'cursor', kind: 'string', value: 'TOKEN', about: 'begin with the record of this token' },
+  { name: 'after-cursor', kind: 'string', value: 'TOKEN', about: 'begin after the record of this token' },
+  {
+    name: 'show-cursor',
+    kind: 'boolean',
+    about: 'print a cursor token at the end; continue from it with --after-cursor',
+  },
   {
     name: 'cursor-file',
     kind: 'path',
     value: 'FILE',
-    about: 'begin at the token in a file, keep it up to date',
+    about: 'begin after the token in FILE, and keep FILE up to date',
   },
 ]
 
 const CONSUMER: readonly Flag[] = [
-  { name: 'consumer', kind: 'string', value: 'NAME', about: 'a durable cursor under this name' },
+  { name: 'consumer', kind: 'string', value: 'NAME', about: 'keep a durable cursor under this name' },
   {
     name: 'commit',
     kind: 'string',
     choices: ['emit', 'ack', 'never'],
     default: 'emit',
     value: 'WHEN',
-    about: 'when the cursor moves: printed, acknowledged by "kim-tail ack", or not at all',
+    about: 'move the cursor when a record is printed (emit), on "kim-tail ack" (ack), or never',
   },
   {
     name: 'start',
@@ -112,7 +120,7 @@ const CONSUMER: readonly Flag[] = [
     choices: ['new', 'earliest', 'fail'],
     default: 'new',
     value: 'WHERE',
-    about: 'where a consumer without a cursor begins',
+    about: 'choose where a consumer without a cursor begins; fail: exit 1',
   },
   {
     name: 'on-gap',
@@ -120,25 +128,25 @@ const CONSUMER: readonly Flag[] = [
     choices: ['report', 'fail', 'ignore'],
     default: 'report',
     value: 'WHAT',
-    about: 'what to do when records are gone',
+    about: 'choose what to do when records are missing; fail: exit 5',
   },
 ]
 
 const FOLLOW: readonly Flag[] = [
-  { name: 'follow', short: 'f', kind: 'boolean', about: 'go on with what comes' },
-  { name: 'retry', short: 'F', kind: 'boolean', about: 'same as --follow, which never gives up' },
-  { name: 'caught-up', kind: 'boolean', about: 'say once when everything that stood there is printed' },
+  { name: 'follow', short: 'f', kind: 'boolean', about: 'wait for new records and print them' },
+  { name: 'retry', short: 'F', kind: 'boolean', about: 'same as --follow, which retries by itself' },
+  { name: 'caught-up', kind: 'boolean', about: 'report once when all existing records are printed' },
   {
     name: 'heartbeat',
     kind: 'duration',
     min: 1,
     value: 'DUR',
-    about: 'a line every so often while nothing comes',
+    about: 'print a heartbeat line each DUR while no record comes',
   },
   {
     name: 'exit-with-parent',
     kind: 'boolean',
-    about: 'end when the parent process ends (always in agent mode)',
+    about: 'end when the parent process ends (always on with -o agent)',
   },
 ]
 
@@ -146,9 +154,14 @@ const STOP: readonly Flag[] = [
   { name: 'count', short: 'c', kind: 'integer', min: 0, value: 'N', about: 'end after N records' },
   { name: 'wait', kind: 'boolean', about: 'wait for the next record: -f -c 1; in a loop, with --consumer' },
   { name: 'until-match', kind: 'string', value: 'RE', about: 'end after a record that matches' },
-  { name: 'timeout', kind: 'duration', min: 1, value: 'DUR', about: 'end when nothing came for so long' },
-  { name: 'deadline', kind: 'duration', min: 1, value: 'DUR', about: 'end after so long' },
-  { name: 'max-rate', kind: 'string', value: 'N/DUR', about: 'at most so many lines; the rest is counted' },
+  { name: 'timeout', kind: 'duration', min: 1, value: 'DUR', about: 'end when no record came for DUR' },
+  { name: 'deadline', kind: 'duration', min: 1, value: 'DUR', about: 'end after DUR in any case' },
+  {
+    name: 'max-rate',
+    kind: 'string',
+    value: 'N/DUR',
+    about: 'print at most N lines per DUR, and count the rest',
+  },
 ]
 
 const OUTPUT: readonly Flag[] = [
@@ -158,31 +171,42 @@ const OUTPUT: readonly Flag[] = [
     kind: 'string',
     choices: ['short', 'short-iso', 'json', 'json-pretty', 'cat', 'agent', 'monitor', 'cloudevents'],
     value: 'MODE',
-    about: 'how a record is printed (short on a terminal, json elsewhere, agent with KIM_AGENT=1)',
+    about: 'choose how to print a record (default: short on a terminal, else json; agent with KIM_AGENT=1)',
   },
   {
     name: 'fields',
     kind: 'string',
     many: true,
     value: 'a,b.c',
-    about: 'only these values: an object in json, else tabs',
+    about: 'print only these values: as an object in json, else separated by tabs',
   },
-  { name: 'template', kind: 'string', value: 'STR', about: 'a pattern: "{seq} {from}: {text}"' },
-  { name: 'max-line', kind: 'integer', min: 120, value: 'N', about: 'characters of an agent line (480)' },
-  { name: 'no-body', kind: 'boolean', about: 'leave bodies out' },
+  {
+    name: 'template',
+    kind: 'string',
+    value: 'STR',
+    about: 'print each record by a pattern: "{seq} {from}: {text}"',
+  },
+  {
+    name: 'max-line',
+    kind: 'integer',
+    min: 120,
+    value: 'N',
+    about: 'limit an agent line to N characters (default: 480)',
+  },
+  { name: 'no-body', kind: 'boolean', about: 'leave out message bodies' },
   {
     name: 'body-chars',
     kind: 'integer',
     min: 0,
     value: 'N',
-    about: 'cut bodies to N code points (220 in monitor)',
+    about: 'cut bodies to N characters (default with -o monitor: 220)',
   },
-  { name: 'prefix', kind: 'boolean', about: 'name the persona on each line, also if there is only one' },
+  { name: 'prefix', kind: 'boolean', about: 'print the persona on each line, even if there is only one' },
   UTC_FLAG,
-  { name: 'color', kind: 'string', choices: ['auto', 'always', 'never'], value: 'WHEN', about: 'colour' },
+  { name: 'color', kind: 'string', choices: ['auto', 'always', 'never'], value: 'WHEN', about: 'use colour' },
   { name: 'no-color', kind: 'boolean', about: 'same as --color never' },
-  { name: 'quiet', short: 'q', kind: 'boolean', about: 'say nothing on stderr but errors' },
-  { name: 'no-pager', kind: 'boolean', about: 'taken for compatibility: there never is one' },
+  { name: 'quiet', short: 'q', kind: 'boolean', about: 'print only errors on stderr' },
+  { name: 'no-pager', kind: 'boolean', about: 'ignored; kim-tail never pages' },
 ]
 
 const ACT: readonly Flag[] = [
@@ -204,7 +228,7 @@ const ACT: readonly Flag[] = [
     kind: 'string',
     default: 'hold',
     value: 'POLICY',
-    about: 'as --max-attempts: hold, or "skip-after N"',
+    about: 'do the same as --max-attempts: hold, or "skip-after N"',
   },
 ]
 

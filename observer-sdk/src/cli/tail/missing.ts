@@ -9,16 +9,17 @@ import type { StoreLocation } from './store-location.js'
 export function noStore(location: StoreLocation): KimError {
   const { eventsDir, storeDir } = location
   const asked = storeDir ?? eventsDir
-  return new KimError('no_store', `no journal at ${safeText(asked)}`, {
+  return new KimError('no_store', `there is no journal at ${safeText(asked)}`, {
     hint: storeHint(asked, storeDir !== undefined),
   })
 }
 
 function storeHint(asked: string, isStore: boolean): string {
   if (isStore && namesOf(asked).some(name => parseSegmentName(name) !== undefined)) {
-    return `that is an events directory: --events ${safeText(asked)}`
+    return `this is an events directory, so use: --events ${safeText(asked)}`
   }
-  if (!isStore && existsSync(storePaths(asked).events)) return `that is a store: --store ${safeText(asked)}`
+  if (!isStore && existsSync(storePaths(asked).events))
+    return `this is a store, so use: --store ${safeText(asked)}`
   const parent = dirname(asked)
   const siblings = namesOf(parent).filter(
     name => !isStore || existsSync(storePaths(join(parent, name)).events),
@@ -26,7 +27,7 @@ function storeHint(asked: string, isStore: boolean): string {
   const close = didYouMean(basename(asked), siblings, `${parent}/`).replace(/^; /, '')
   if (close !== '') return safeText(close)
   const name = 'with --store DIR or $KIM_STORE'
-  return isStore ? `kim-producer run makes it; name another one ${name}` : `name one ${name}`
+  return isStore ? `create it with: kim-producer run; or name another store ${name}` : `name a store ${name}`
 }
 
 /** A persona that nothing in the journal is about. */
@@ -35,7 +36,9 @@ export function noPersona(name: string, known: Iterable<string>): KimError {
   const listed = names.slice(0, 12).map(safeText).join(', ')
   return new KimError('no_persona', `no persona "${safeText(name)}"${safeText(didYouMean(name, names))}`, {
     hint:
-      names.length === 0 ? 'the journal knows none yet' : `known: ${listed}${names.length > 12 ? ', …' : ''}`,
+      names.length === 0
+        ? 'the journal has no persona yet'
+        : `known: ${listed}${names.length > 12 ? ', …' : ''}`,
   })
 }
 

@@ -55,30 +55,33 @@ export function planOf(input: Input, verbs: readonly string[], around: Surroundi
   const follow = input.bool('follow') || input.bool('retry') || input.bool('wait')
   const personas = input.bool('all-personas') ? [] : [...new Set(input.list('persona'))]
   if (input.bool('all-personas') && input.given('persona')) {
-    throw usageError('--persona and --all-personas contradict each other', 'give one of them')
+    throw usageError('--persona and --all-personas exclude each other', 'give one of them')
   }
   const position = positionOf(input, personas, around.nowMs)
   const exec = input.text('exec')
   if (exec?.trim() === '') {
-    throw usageError('--exec names no command', 'such as --exec "my-consumer --once"')
+    throw usageError('--exec names no command', 'give a command, such as --exec "my-consumer --once"')
   }
   if (exec !== undefined && position.kind !== 'consumer') {
-    throw usageError('--exec needs --consumer NAME', 'its cursor remembers what was acknowledged')
+    throw usageError(
+      '--exec needs --consumer NAME',
+      'add --consumer NAME; its cursor stores what was acknowledged',
+    )
   }
   for (const flag of ['commit', 'start']) {
     if (input.given(flag) && position.kind !== 'consumer') {
-      throw usageError(`--${flag} says something about a consumer, and there is none`, 'give --consumer NAME')
+      throw usageError(`--${flag} needs --consumer`, 'add --consumer NAME')
     }
   }
   if (exec !== undefined && input.given('commit')) {
     throw usageError(
-      '--commit and --exec contradict each other',
-      'with --exec, exit 0 of the command commits',
+      '--commit and --exec exclude each other',
+      'leave out --commit: with --exec, the cursor moves when the command exits 0',
     )
   }
   for (const flag of ['heartbeat', 'timeout'] as const) {
     if (input.given(flag) && !follow)
-      throw usageError(`--${flag} needs --follow`, 'without -f nothing is waited for')
+      throw usageError(`--${flag} needs --follow`, 'add -f; without it, kim-tail does not wait')
   }
   checkOutput(input, mode)
   return {
@@ -118,7 +121,7 @@ function maxAttemptsOf(input: Input, verbs: readonly string[]): number | undefin
   if (tries !== undefined && policy !== 'skip-after') {
     const group = verbs.filter(verb => verb.startsWith(`${tries} `))
     if (group.length > 0)
-      throw usageError(`kim-tail ${tries} needs one of its commands`, `they are: ${group.join(', ')}`)
+      throw usageError(`kim-tail ${tries} needs a subcommand`, `the subcommands are: ${group.join(', ')}`)
     throw usageError(
       `kim-tail has no command "${tries}"${didYouMean(tries, verbs)}`,
       `the commands are: ${verbs.join(', ')}`,
@@ -127,10 +130,10 @@ function maxAttemptsOf(input: Input, verbs: readonly string[]): number | undefin
   const skipAfter = skipAfterOf(tries === undefined ? policy : `skip-after ${tries}`)
   if (!input.given('max-attempts')) return skipAfter
   if (input.given('on-poison')) {
-    throw usageError('--max-attempts and --on-poison contradict each other', 'give one of them')
+    throw usageError('--max-attempts and --on-poison exclude each other', 'give one of them')
   }
   if (!input.given('exec')) {
-    throw usageError('--max-attempts needs --exec', 'it says how often CMD is tried for an event')
+    throw usageError('--max-attempts needs --exec', 'add --exec CMD: the flag limits how often CMD is tried for an event')
   }
   return input.number('max-attempts')
 }
@@ -153,22 +156,19 @@ export function modeOf(input: Input, { env, isTerminal }: Surroundings): Mode {
 
 function checkOutput(input: Input, mode: Mode): void {
   if (input.given('fields') && input.given('template')) {
-    throw usageError('--fields and --template contradict each other', 'give one of them')
+    throw usageError('--fields and --template exclude each other', 'give one of them')
   }
   for (const flag of ['fields', 'template'] as const) {
     if (input.given(flag) && mode !== 'short' && mode !== 'json') {
-      throw usageError(
-        `--${flag} does not go with -o ${mode}`,
-        'it is an output of its own; leave out --output',
-      )
+      throw usageError(`--${flag} does not go with -o ${mode}`, 'leave out --output')
     }
   }
   if (input.given('no-body') && input.given('body-chars')) {
-    throw usageError('--no-body and --body-chars contradict each other', 'give one of them')
+    throw usageError('--no-body and --body-chars exclude each other', 'give one of them')
   }
   if (mode === 'json' && !input.given('fields') && (input.given('no-body') || input.given('body-chars'))) {
     throw usageError(
-      '-o json prints the stored line, which is never cut',
+      '-o json prints the stored line and never cuts it',
       'choose another --output, or --fields',
     )
   }

@@ -2,23 +2,28 @@ import { completionCommand, type Program } from '@kim/cli-kit'
 import { VERSION } from '../version.js'
 import { JSON_FLAG, PERSONA_FLAG, STORE_FLAGS, TAIL_FLAGS, UTC_FLAG } from './flags.js'
 
-const CONSUMER_NAME = { name: 'consumer', kind: 'string', value: 'NAME', about: 'whose cursor' } as const
+const CONSUMER_NAME = {
+  name: 'consumer',
+  kind: 'string',
+  value: 'NAME',
+  about: 'the consumer that owns the cursor',
+} as const
 
 /** The command line of `kim-tail`. Each command's code is loaded when it is chosen. */
 export const program: Program = {
   name: 'kim-tail',
   version: VERSION,
-  about: 'Follow an inbox journal without touching it.',
+  about: 'Print and follow an inbox journal. Never writes to it.',
   exitCodes: [
-    [0, 'ok, a closed pipe, or what was waited for came'],
+    [0, 'ok, or the reader closed the pipe'],
     [1, 'runtime error'],
     [2, 'usage or configuration'],
-    [3, 'waited out and nothing matched'],
+    [3, 'the wait ended and nothing matched'],
     [4, 'no such persona, journal or record'],
     [5, 'a gap, with --on-gap fail'],
     [6, 'corrupt record'],
     [7, 'the producer is down or stale (status --check)'],
-    [8, 'it cannot be told (status --check)'],
+    [8, 'unknown (status --check)'],
     [75, 'the consumer is in use'],
     [77, 'not permitted'],
   ],
@@ -30,29 +35,32 @@ export const program: Program = {
   commands: [
     {
       name: '',
-      about: 'Print what stands in the journal; with -f, go on with what comes.',
+      about: 'Print records of the journal; with -f, wait for new ones.',
       positionals: [
         { name: 'tries', about: 'the N of "--on-poison skip-after N"', optional: true, hidden: true },
       ],
       flags: TAIL_FLAGS,
       examples: [
-        ['kim-tail -p river', 'the last ten entries of one persona'],
-        ['kim-tail -p river -f -o agent --consumer session', 'wake an agent, and lose nothing in between'],
+        ['kim-tail -p river', 'print the last ten entries of one persona'],
+        [
+          'kim-tail -p river -f -o agent --consumer session',
+          'wake an agent, and continue where the last run ended',
+        ],
         ['kim-tail -p river --wait --consumer session', 'wait for one message; in a loop, miss none'],
-        ['kim-tail -f -o monitor', 'the event lines of the older monitor'],
+        ['kim-tail -f -o monitor', 'print the event lines of the older monitor'],
       ],
       load: () => import('./verbs/tail.js'),
     },
     {
       name: 'show',
-      about: 'Print one record whole, its body included.',
+      about: 'Print one whole record, with its body.',
       positionals: [{ name: 'record', about: 'a seq, or an event id such as river:new:246' }],
       flags: [...STORE_FLAGS, JSON_FLAG, UTC_FLAG],
       load: () => import('./verbs/show.js'),
     },
     {
       name: 'status',
-      about: 'Backlog here, backlog elsewhere, the producer and the consumers, kept apart.',
+      about: 'Show unread mail, the producer and the consumers.',
       flags: [
         PERSONA_FLAG,
         ...STORE_FLAGS,
@@ -60,7 +68,7 @@ export const program: Program = {
         {
           name: 'check',
           kind: 'boolean',
-          about: 'exit 0 if the producer is up, 7 if not, 8 if it cannot be told',
+          about: 'exit 0 if the producer is up, 7 if it is down or stale, 8 if unknown',
         },
         JSON_FLAG,
       ],
@@ -68,10 +76,16 @@ export const program: Program = {
     },
     {
       name: 'ack',
-      about: 'Acknowledge what a consumer was given, up to a seq; never backwards.',
+      about: "Move a consumer's cursor forward to a seq (for --commit ack); never backwards.",
       flags: [
         CONSUMER_NAME,
-        { name: 'seq', kind: 'integer', min: 1, value: 'N', about: 'the last record that is dealt with' },
+        {
+          name: 'seq',
+          kind: 'integer',
+          min: 1,
+          value: 'N',
+          about: 'seq of the last record that was processed',
+        },
         ...STORE_FLAGS,
         JSON_FLAG,
       ],
@@ -85,12 +99,18 @@ export const program: Program = {
     },
     {
       name: 'cursors set',
-      about: "Put a consumer's cursor somewhere else.",
+      about: "Move a consumer's cursor, forwards or backwards.",
       positionals: [{ name: 'name', about: 'the consumer' }],
       flags: [
-        { name: 'seq', kind: 'integer', min: 0, value: 'N', about: 'after this record; 0 for the beginning' },
-        { name: 'head', kind: 'boolean', about: 'after everything that stands there now' },
-        { name: 'dry-run', kind: 'boolean', about: 'say what would be done' },
+        {
+          name: 'seq',
+          kind: 'integer',
+          min: 0,
+          value: 'N',
+          about: 'continue after this record; 0 for the beginning',
+        },
+        { name: 'head', kind: 'boolean', about: 'continue after the newest record' },
+        { name: 'dry-run', kind: 'boolean', about: 'print what would be done and change nothing' },
         ...STORE_FLAGS,
         JSON_FLAG,
       ],
@@ -98,9 +118,12 @@ export const program: Program = {
     },
     {
       name: 'cursors rm',
-      about: 'Forget a consumer.',
+      about: 'Delete a consumer and its cursor.',
       positionals: [{ name: 'name', about: 'the consumer' }],
-      flags: [{ name: 'dry-run', kind: 'boolean', about: 'say what would be done' }, JSON_FLAG],
+      flags: [
+        { name: 'dry-run', kind: 'boolean', about: 'print what would be done and change nothing' },
+        JSON_FLAG,
+      ],
       load: () => import('./verbs/cursors-rm.js'),
     },
     {
@@ -112,17 +135,19 @@ export const program: Program = {
     {
       name: 'schema',
       about: 'Print the JSON Schema of a record or an output.',
-      positionals: [{ name: 'name', about: 'which; without it, their names', optional: true }],
+      positionals: [
+        { name: 'name', about: 'name of a schema; without it, the names are listed', optional: true },
+      ],
       flags: [],
       load: () => import('./verbs/schema.js'),
     },
     completionCommand(() => program),
     {
       name: 'activity',
-      about: 'Has this author written since? Exit 0 yes, 1 no, 2 not known.',
+      about: 'Check if an author wrote a message after an id. Exit 0 yes, 1 no, 2 unknown.',
       positionals: [{ name: 'persona', about: 'the author, in exact case' }],
       flags: [
-        { name: 'since-id', kind: 'integer', value: 'N', about: 'the id after which to look' },
+        { name: 'since-id', kind: 'integer', value: 'N', about: 'look for messages with an id above N' },
         ...STORE_FLAGS,
         JSON_FLAG,
       ],

@@ -20,8 +20,8 @@ export function locateStore(input: Input, env: Environment): StoreLocation {
   const events = input.text('events')
   if (events !== undefined && input.given('store')) {
     throw usageError(
-      '--store and --events name two places',
-      'give one: --events is the directory inside a store',
+      '--store and --events exclude each other',
+      'give one of them: --events is the directory inside a store',
     )
   }
   if (events !== undefined) return { eventsDir: resolve(events), storeDir: undefined }
@@ -37,8 +37,8 @@ export function refuseInside(location: StoreLocation, path: string, flag: string
   for (const observed of observedBy(location)) {
     if (targets.some(target => isAtOrBelow(observed, target))) {
       throw usageError(
-        `${flag} would write inside the store that is read: ${path}`,
-        'name a path outside of it',
+        `${flag} would write inside the store, which kim-tail only reads: ${path}`,
+        'name a path outside the store',
       )
     }
   }

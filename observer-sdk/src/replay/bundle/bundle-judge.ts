@@ -1,6 +1,6 @@
 /** Takes the files of a bundle one after the other, and says what is wrong with them. */
 import { createHash, type Hash } from 'node:crypto'
-import { LineFramer, parseSegmentName } from '@kim/manifest'
+import { parseSegmentName, type SegmentReader } from '@kim/manifest'
 import type { SegmentEntry } from '../../store/listing.js'
 import type { Findings } from '../../verify/findings.js'
 import { Reading } from '../reading.js'
@@ -13,7 +13,6 @@ import {
   MANIFEST_BYTES_MAX,
   parseBundle,
 } from './manifest.js'
-import { isPlaceholder } from './placeholder.js'
 import type { TarEntry, TarSink } from './tar.js'
 
 /** A file that is not what the manifest says, or of which the manifest says what is not so. */
@@ -51,9 +50,8 @@ export class BundleJudge implements TarSink {
   #records = 0
   #first: number | undefined
   #last: number | undefined
-  #redactedLines = 0
   #open: { readonly path: string; readonly hash: Hash; bytes: number } | undefined
-  #segment: { readonly entry: SegmentEntry; readonly framer: LineFramer } | undefined
+  #segment: { readonly entry: SegmentEntry; readonly reader: SegmentReader } | undefined
 
   /** The paths that the manifest lists; none before it was read. */
   get listed(): ReadonlySet<string> {
@@ -69,12 +67,12 @@ export class BundleJudge implements TarSink {
     const name = path.startsWith(`${bundleEvents}/`) ? path.slice(bundleEvents.length + 1) : ''
     const number = parseSegmentName(name)
     if (number === undefined) return
-    this.#segment = { entry: { number, name, place: 'live' }, framer: new LineFramer() }
+    const entry = { number, name, place: 'live' } as const
     this.#reading ??= new Reading(
       { after: (this.#manifest?.range.from_seq ?? number) - 1 },
       { isBeyond: ({ seq }) => this.#count(seq) },
     )
-    this.#reading.beginSegment()
+    this.#segment = { entry, reader: this.#reading.beginSegment(entry, 0) }
   }
 
   chunk(bytes: Buffer): void {
@@ -83,13 +81,7 @@ export class BundleJudge implements TarSink {
     open.hash.update(bytes)
     open.bytes += bytes.length
     this.#manifestParts?.push(Buffer.from(bytes))
-    if (this.#segment === undefined) return
-    const { entry, framer } = this.#segment
-    for (const line of framer.push(bytes)) {
-      // What a redaction put in place of a line that was no record is no damage, but it parts what stands around it.
-      if (line.kind === 'line' && this.#isRedacted && isPlaceholder(line.bytes)) this.#redactedLines += 1
-      this.#reading?.line(line, entry)
-    }
+    this.#segment?.reader.push(bytes)
   }
 
   end(): void {
@@ -99,10 +91,7 @@ export class BundleJudge implements TarSink {
     else if (!this.#digests.has(open.path))
       this.#digests.set(open.path, { path: open.path, bytes: open.bytes, sha256: open.hash.digest('hex') })
     this.#manifestParts = undefined
-    if (this.#segment !== undefined) {
-      const { entry, framer } = this.#segment
-      this.#reading?.endSegment(entry, framer.pending, undefined)
-    }
+    if (this.#segment !== undefined) this.#reading?.endSegment(this.#segment.entry, undefined)
     this.#segment = undefined
     this.#open = undefined
   }
@@ -131,7 +120,7 @@ export class BundleJudge implements TarSink {
       findings: {},
     }
     const wrong = manifest === undefined ? [] : [...this.#wrong, ...this.#against(manifest)]
-    const why = broken ?? (manifest === undefined ? `it holds no ${bundleFile} that can be read` : null)
+    const why = broken ?? (manifest === undefined ? `${bundleFile} is missing or cannot be read` : null)
     const isWrong = new Set(wrong.map(({ path }) => path))
     return {
       exit: why !== null || wrong.length > 0 ? 6 : exit,
@@ -141,7 +130,7 @@ export class BundleJudge implements TarSink {
       wrong,
       findings,
       records: this.#reading?.records ?? 0,
-      redacted_lines: this.#redactedLines,
+      redacted_lines: this.#isRedacted ? (this.#reading?.damage.takenOut ?? 0) : 0,
       not_applicable: notApplicable(manifest),
     }
   }
@@ -182,7 +171,7 @@ export class BundleJudge implements TarSink {
       .map(([name, said, found]) => ({
         path: bundleFile,
         why: 'disagrees',
-        detail: `it says ${name} ${said}, and it is ${found ?? 'none'}`,
+        detail: `it states ${name} ${said}, but the bundle has ${found ?? 'none'}`,
       }))
   }
 }

@@ -44,7 +44,9 @@ export async function planBundle(
   await walkLines(journal, slice, paceFrom(journal, undefined, options))
   const { first, last } = slice
   if (first === undefined || last === undefined)
-    throw new KimError('no_record', 'there is no record in that range', { hint: 'see: kim-replay stats' })
+    throw new KimError('no_record', 'there is no record in this range', {
+      hint: 'see which seqs there are: kim-replay stats',
+    })
   const files = digests.close()
   const blobsMissing = [...unread].sort()
   for (const ref of [...slice.blobs.values()].sort((a, b) => (a.sha256 < b.sha256 ? -1 : 1))) {
@@ -105,8 +107,8 @@ function blobName(sha256: string): string {
 }
 
 function changed(path: string): KimError {
-  return new KimError('store_failed', `${path} changed while it was bundled`, {
-    hint: 'try again, or bundle a copy',
+  return new KimError('store_failed', `cannot bundle ${path}: it changed while it was read`, {
+    hint: 'no bundle was written; try again, or bundle a copy',
   })
 }
 
@@ -211,8 +213,8 @@ class Archive {
   begin(path: string, size: number): void {
     const header = tarHeader({ path, size }, this.#mtime)
     if (header === undefined)
-      throw new KimError('record_too_large', `${path} does not fit into an archive`, {
-        hint: 'bundle a smaller range',
+      throw new KimError('record_too_large', `cannot bundle ${path}: it is too large for an archive`, {
+        hint: 'no bundle was written; bundle a smaller range with --from-seq and --to-seq',
       })
     this.#path = path
     this.#size = size

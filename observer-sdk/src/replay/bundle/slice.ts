@@ -1,17 +1,16 @@
 /** A range of a journal's lines, as files of a journal of its own. */
 import {
-  type Decoded,
-  decodeLine,
-  type FramedLine,
   type PayloadRef,
-  type PendingBytes,
+  type PlainLine,
   type ReadRecord,
+  type SegmentLine,
+  SegmentReader,
   segmentName,
 } from '@kim/manifest'
 import type { SegmentEntry } from '../../store/listing.js'
 import type { Failure } from '../../store/outcome.js'
-import type { LineSink, Mark } from '../line-walk.js'
-import type { Redactor } from '../redactor.js'
+import type { Mark, SegmentWalker } from '../line-walk.js'
+import type { LineContent, Redactor } from '../redactor.js'
 
 /** Where the lines of a slice go. */
 export interface SliceTarget {
@@ -31,7 +30,7 @@ export interface SliceRange {
 const HOLES_MAX = 1000
 
 /** Cuts a range out of the lines of a journal; a transaction is taken whole. */
-export class Slice implements LineSink {
+export class Slice implements SegmentWalker {
   readonly blobs: Map<string, PayloadRef> = new Map()
   readonly failures: string[] = []
   /** Numbers inside the range that no record of the journal has. */
@@ -59,40 +58,46 @@ export class Slice implements LineSink {
     this.#until = until
   }
 
-  beginSegment(): void {
+  beginSegment(segment: SegmentEntry): SegmentReader {
     this.#held = []
     this.#hasFile = false
+    const reader: SegmentReader = new SegmentReader({
+      valid: line => !this.#isBeyond(segment, line) && this.#record(line, segment),
+      blank: line => this.#other(line, { kind: 'blank' }, segment, reader),
+      malformed: line => this.#other(line, { kind: 'malformed' }, segment, reader),
+      future: (seq, line) => this.#other(line, { kind: 'future', seq }, segment, reader),
+    })
+    return reader
   }
 
-  line(line: FramedLine, segment: SegmentEntry): boolean {
+  #isBeyond({ number }: SegmentEntry, { offset }: { readonly offset: number }): boolean {
     const until = this.#until
-    if (
-      until !== undefined &&
-      (segment.number > until.segment || (segment.number === until.segment && line.offset > until.offset))
-    )
-      return false
-    const bytes = line.kind === 'line' ? line.bytes : new Uint8Array()
-    const decoded =
-      line.kind === 'line'
-        ? decodeLine(bytes, line.atFileStart)
-        : ({ kind: 'malformed', reason: 'too_long' } as const)
-    if (decoded.kind === 'record') return this.#record(decoded.record, decoded, line, segment)
-    if (!this.#isWithin) return true
-    this.end = { segment: segment.number, offset: line.offset }
-    // A line that nobody can hold is told of, not copied.
+    if (until === undefined) return false
+    return number > until.segment || (number === until.segment && offset > until.offset)
+  }
+
+  /** A line that is no record. */
+  #other(line: PlainLine, content: LineContent, segment: SegmentEntry, reader: SegmentReader): void {
+    if (this.#isBeyond(segment, line)) {
+      reader.stop()
+      return
+    }
+    if (!this.#isWithin) return
+    const { offset, length, bytes } = line
+    this.end = { segment: segment.number, offset }
+    // A line that is too long to be held is reported, not copied.
     const shown =
-      line.kind === 'line'
-        ? this.#redactor.line(bytes, decoded)
-        : JSON.stringify({ bytes: line.length, redacted_line: true })
-    this.#put(segment, line.offset, shown, undefined)
-    return true
+      bytes === undefined
+        ? JSON.stringify({ bytes: length, redacted_line: true })
+        : this.#redactor.line(bytes, content)
+    this.#put(segment, offset, shown, undefined)
   }
 
   pause(): Promise<void> | undefined {
     return this.#target.pause?.()
   }
 
-  endSegment(_segment: SegmentEntry, _pending: PendingBytes, failure: Failure | undefined): void {
+  endSegment(_segment: SegmentEntry, failure: Failure | undefined): void {
     if (failure !== undefined) this.failures.push(`${failure.path}: ${failure.code}`)
   }
 
@@ -100,13 +105,7 @@ export class Slice implements LineSink {
     this.failures.push(`${path}: ${code}`)
   }
 
-  #record(
-    record: ReadRecord,
-    decoded: Decoded,
-    { offset, ...line }: FramedLine,
-    segment: SegmentEntry,
-  ): boolean {
-    const bytes = 'bytes' in line ? line.bytes : new Uint8Array()
+  #record({ record, offset, bytes }: SegmentLine, segment: SegmentEntry): boolean {
     const { fromSeq, toSeq } = this.#range
     const isInside = typeof record.tx === 'object' && record.tx.i > 1
     if (!isInside) this.#held = []
@@ -117,11 +116,11 @@ export class Slice implements LineSink {
     if (record.seq > toSeq && !(this.#isWithin && isInside)) return false
     this.#isWithin = true
     for (const each of this.#held.splice(0)) {
-      const line = this.#redactor.line(each.bytes, { kind: 'record', record: each.record, defects: [] })
+      const line = this.#redactor.line(each.bytes, { kind: 'record', record: each.record })
       this.#put(segment, each.offset, line, each.record)
     }
     this.end = { segment: segment.number, offset }
-    this.#put(segment, offset, this.#redactor.line(bytes, decoded), record)
+    this.#put(segment, offset, this.#redactor.line(bytes, { kind: 'record', record }), record)
     return true
   }
 

@@ -54,7 +54,7 @@ export async function readTar(chunks: AsyncIterable<Buffer>, sink: TarSink): Pro
   let isOver = false
   for await (const chunk of chunks) {
     let at = 0
-    if (isOver && chunk.some(byte => byte !== 0)) return 'something follows its end'
+    if (isOver && chunk.some(byte => byte !== 0)) return 'the archive has data after its end'
     while (at < chunk.length && !isOver) {
       if (left > 0) {
         const part = chunk.subarray(at, at + left)
@@ -73,7 +73,7 @@ export async function readTar(chunks: AsyncIterable<Buffer>, sink: TarSink): Pro
         if (header.length < BLOCK) continue
         if (header.every(byte => byte === 0)) {
           isOver = true
-          if (chunk.subarray(at).some(byte => byte !== 0)) return 'something follows its end'
+          if (chunk.subarray(at).some(byte => byte !== 0)) return 'the archive has data after its end'
           continue
         }
         const entry = entryIn(header)
@@ -86,19 +86,19 @@ export async function readTar(chunks: AsyncIterable<Buffer>, sink: TarSink): Pro
       }
     }
   }
-  return isOver ? undefined : 'the archive ends before its end'
+  return isOver ? undefined : 'the archive is cut short'
 }
 
 function entryIn(block: Buffer): TarEntry | string {
   const field = (at: number, length: number): string =>
     block.toString('latin1', at, at + length).replace(/[\0 ]+$/, '')
-  if (field(257, 5) !== 'ustar') return 'this is no ustar archive'
+  if (field(257, 5) !== 'ustar') return 'this is not a ustar archive'
   if (Number.parseInt(field(148, 8), 8) !== checksum(block)) return 'the header of a file is damaged'
   // Whoever unpacks it would put the file below that.
-  if (field(345, 155) !== '') return 'the path of a file stands in two parts'
+  if (field(345, 155) !== '') return 'the path of a file is split in two parts'
   const size = field(124, 12)
-  if (!/^[0-7]{1,11}$/.test(size)) return 'a file has no size'
-  if (field(156, 1) !== '0' && field(156, 1) !== '') return 'it holds something that is no file'
+  if (!/^[0-7]{1,11}$/.test(size)) return 'a file has no valid size'
+  if (field(156, 1) !== '0' && field(156, 1) !== '') return 'it holds an entry that is not a file'
   const end = block.indexOf(0)
   return { path: block.toString('utf8', 0, end < 0 || end > 100 ? 100 : end), size: Number.parseInt(size, 8) }
 }

@@ -12,19 +12,20 @@ export interface OutPlace {
 export function outPlace(name: string): OutPlace {
   if (name === '') throw refusal('is empty')
   if (name === '-')
-    throw refusal('is not stdout, where the report goes', 'name a file; ./- is one that is called so')
+    throw refusal('cannot be stdout: the report goes there', 'name a file; for a file called "-" write ./-')
   const path = resolve(name)
   const standing = statSync(path, { throwIfNoEntry: false })
   if (standing === undefined) {
     if (lstatSync(path, { throwIfNoEntry: false }) !== undefined)
-      throw refusal(`${name} is a link to nothing`)
+      throw refusal(`${name} is a link to a missing file`)
     const directory = statSync(dirname(path), { throwIfNoEntry: false })
     if (directory?.isDirectory() !== true)
-      throw refusal(`${name}: there is no directory ${dirname(path)}`, 'make it')
+      throw refusal(`${name}: there is no directory ${dirname(path)}`, 'create the directory first')
     return { path, mode: undefined }
   }
   if (!standing.isFile()) throw refusal(`${name} is ${kindOf(standing)}, not a file`)
-  if (isPrintedTo(standing)) throw refusal(`${name} is what stdout or stderr goes to`, 'name another file')
+  if (isPrintedTo(standing))
+    throw refusal(`${name} is the file that stdout or stderr writes to`, 'name another file')
   return { path: realpathSync(path), mode: standing.mode & 0o777 }
 }
 
@@ -47,6 +48,6 @@ function kindOf(stats: Stats): string {
   return stats.isSocket() ? 'a socket' : 'a device'
 }
 
-function refusal(why: string, hint = 'name a file: it appears whole, or not at all'): Error {
+function refusal(why: string, hint = 'name a regular file; it is written whole or not at all'): Error {
   return usageError(`--out ${safeText(why)}`, hint)
 }

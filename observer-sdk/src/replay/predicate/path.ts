@@ -27,7 +27,7 @@ type PathToken = Extract<Token, { kind: 'path' }>
 const PLAIN: Readonly<Record<string, Lookup>> = {
   seq: ({ seq }) => seq,
   ts: ({ ts }) => ts,
-  entities: ({ projection }) => projection.size,
+  entities: ({ entities }) => entities.size,
   attention_required: ({ ledger }) => ledger.attention,
   registry_authoritative: ({ registryAuthoritative }) => registryAuthoritative,
   damage: ({ damage }) => damage,
@@ -102,7 +102,7 @@ export function pathOf(token: PathToken, asked: Asked): Path {
     case 'count': {
       const [, type = ''] = exactly(token, 2)
       asked.types.add(type)
-      return { get: ({ projection }) => projection.entities.get(type)?.size ?? 0, kind: 'number' }
+      return { get: ({ entities }) => entities.countOf(type), kind: 'number' }
     }
     case 'persona': {
       const [, name = '', field = ''] = exactly(token, 3)
@@ -148,7 +148,7 @@ function exactly({ names, at }: PathToken, length: number): readonly string[] {
   const form = pathForms[names[0] ?? ''] ?? ''
   if (names.length < length) throw unreadable(at, 'the path is too short', form)
   if (names.length > length)
-    throw unreadable(at, 'the path is too long', `${form}; a name that holds dots stands in double quotes`)
+    throw unreadable(at, 'the path is too long', `${form}; put a name that holds dots in double quotes`)
   return names
 }
 

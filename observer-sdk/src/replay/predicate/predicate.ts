@@ -40,7 +40,7 @@ class Parser {
     const test = this.#or()
     const rest = this.#peek()
     if (rest.kind !== 'end')
-      throw unreadable(rest.at, 'something is left over', 'combine conditions with and, or, not')
+      throw unreadable(rest.at, 'unexpected text after the condition', 'combine conditions with and, or, not')
     return test
   }
 
@@ -70,7 +70,7 @@ class Parser {
     }
     if (!this.#took('(')) return this.#comparison()
     const inner = this.#deeper(at, () => this.#or())
-    if (!this.#took(')')) throw unreadable(at, 'the ( that stands here is never closed')
+    if (!this.#took(')')) throw unreadable(at, 'this ( is never closed')
     return inner
   }
 
@@ -95,7 +95,7 @@ class Parser {
     if (left.kind !== 'truth' && left.kind !== 'any')
       throw unreadable(
         left.at,
-        `${left.isPath ? NOUNS[left.kind] : 'a value'} alone is no condition`,
+        `${left.isPath ? NOUNS[left.kind] : 'a value'} alone is not a condition`,
         'compare it: persona.river.unread > 10',
       )
     return world => left.get(world) === true
@@ -109,9 +109,7 @@ class Parser {
     if (token.kind === 'path') return { ...pathOf(token, this.asked), isPath: true, at: token.at }
     throw unreadable(
       token.at,
-      token.kind === 'end'
-        ? 'it ends where a value is expected'
-        : `"${token.text}" stands where a value is expected`,
+      token.kind === 'end' ? 'a value is missing at the end' : `expected a value, found "${token.text}"`,
     )
   }
 
@@ -147,18 +145,14 @@ function refuseVain(left: Operand, sign: Comparison, right: Operand): void {
   const known = [left, right].filter(({ kind }) => kind !== 'any')
   const unordered = known.find(({ kind }) => kind === 'truth' || kind === 'null')
   if (isOrder && unordered !== undefined)
-    throw unreadable(
-      unordered.at,
-      `${NOUNS[unordered.kind]} is neither less nor more than anything`,
-      'compare it with = or !=',
-    )
+    throw unreadable(unordered.at, `${NOUNS[unordered.kind]} has no order`, 'compare it with = or !=')
   const [one, other] = known
   if (one === undefined || other === undefined || one.kind === other.kind) return
   if (one.kind === 'null' || other.kind === 'null') return
   throw unreadable(
     right.at,
-    `${NOUNS[left.kind]} is never ${NOUNS[right.kind]}`,
-    'a text stands in quotes, a number does not',
+    `cannot compare ${NOUNS[left.kind]} with ${NOUNS[right.kind]}`,
+    'put texts in quotes, and numbers without',
   )
 }
 

@@ -43,8 +43,12 @@ const CONSTANTS: ReadonlyMap<string, boolean | null> = new Map([
 ])
 
 /** An expression cannot be read; says in which column and why. */
-export function unreadable(at: number, what: string, hint = 'see: kim-replay find --help'): Error {
-  return usageError(`the expression cannot be read, column ${at + 1}: ${what}`, hint)
+export function unreadable(
+  at: number,
+  what: string,
+  hint = 'see the paths and operators: kim-replay find --help',
+): Error {
+  return usageError(`cannot parse the expression, column ${at + 1}: ${what}`, hint)
 }
 
 /** Cuts an expression into its words. */
@@ -80,7 +84,7 @@ class Cutter {
       this.#at += sign.length
       return { kind: 'operator', text: operator, at }
     }
-    throw unreadable(at, `${shown(this.#text.codePointAt(at) ?? 0)} has no meaning here`)
+    throw unreadable(at, `unexpected ${shown(this.#text.codePointAt(at) ?? 0)}`)
   }
 
   #char(): string {
@@ -112,7 +116,7 @@ class Cutter {
       throw unreadable(
         from,
         'a name is missing after the dot',
-        'a name with other characters stands in double quotes: entity.message."river/246"',
+        'put a name with other characters in double quotes: entity.message."river/246"',
       )
     return this.#text.slice(from, this.#at)
   }
@@ -123,7 +127,7 @@ class Cutter {
     let text = ''
     for (this.#at += 1; ; this.#at += 1) {
       const char = this.#char()
-      if (char === '') throw unreadable(from, `the ${quote} that stands here is never closed`)
+      if (char === '') throw unreadable(from, `this ${quote} is never closed`)
       if (char === quote) break
       if (char !== '\\') {
         text += char
@@ -143,8 +147,7 @@ class Cutter {
     const plain = Object.hasOwn(short, char) ? short[char as keyof typeof short] : undefined
     if (plain !== undefined) return plain
     const hex = this.#text.slice(this.#at + 1, this.#at + 5)
-    if (char !== 'u' || !/^[0-9a-fA-F]{4}$/.test(hex))
-      throw unreadable(this.#at - 1, 'there is no such escape')
+    if (char !== 'u' || !/^[0-9a-fA-F]{4}$/.test(hex)) throw unreadable(this.#at - 1, 'unknown escape')
     this.#at += 4
     return String.fromCharCode(Number.parseInt(hex, 16))
   }
@@ -153,7 +156,7 @@ class Cutter {
     const text = /^-?\d{1,20}(\.\d{1,20})?/.exec(this.#text.slice(at, at + 48))?.[0] ?? ''
     this.#at += text.length
     if (isNamePart(this.#char()) || this.#char() === '.')
-      throw unreadable(at, 'this is no number', 'a text stands in quotes')
+      throw unreadable(at, 'this is not a number', 'put texts in quotes')
     return { kind: 'literal', value: Number(text), at }
   }
 }

@@ -1,4 +1,4 @@
-import { actionClasses, type ReadRecord } from '@kim/manifest'
+import { actionClasses, type Effect, type ReadRecord } from '@kim/manifest'
 import type { Missing } from '../damage.js'
 import { unknownAlertKind, unknownPersona, unknownType } from '../not-found.js'
 import { ALERT_KINDS } from '../own-words.js'
@@ -15,6 +15,8 @@ export class Unseen {
   readonly #personas: Set<string>
   readonly #types: Set<string>
   readonly #alertKinds: Set<string>
+  /** The types of entities that the journal held at some time, while a type is asked about that is not known. */
+  readonly #held = new Set<string>()
 
   constructor({ personas, types, alertKinds }: Readonly<Asked>) {
     this.#personas = new Set(personas)
@@ -25,12 +27,14 @@ export class Unseen {
   /** Looks at a state that was not read record by record. */
   begin(world: World): void {
     this.look(world)
-    for (const { item_type, item_id } of world.projection.values()) this.#item(item_type, item_id)
+    for (const { item_type, item_id } of world.entities.images()) this.#entity(item_type, item_id)
   }
 
   /** Looks at a record that had its effect. */
-  record({ item_type, item_id = '' }: ReadRecord): void {
-    if (this.#types.size + this.#alertKinds.size > 0) this.#item(item_type, item_id)
+  record({ item_type, item_id = '' }: ReadRecord, effect: Effect): void {
+    if (this.#types.size + this.#alertKinds.size === 0) return
+    if (effect === 'upsert') this.#entity(item_type, item_id)
+    else this.#item(item_type, item_id)
   }
 
   /** Looks at whom the state knows by now. */
@@ -39,10 +43,15 @@ export class Unseen {
   }
 
   /** Throws where the journal knows nothing of what was asked about: the question was not what was meant, or it lacks that. */
-  refuse({ ledger, projection }: World, missing: Missing): void {
+  refuse({ ledger }: World, missing: Missing): void {
     for (const name of this.#personas) throw unknownPersona(name, ledger.everybody, missing)
-    for (const type of this.#types) throw unknownType(type, projection.entities.keys(), TYPES, missing)
+    for (const type of this.#types) throw unknownType(type, this.#held, TYPES, missing)
     for (const kind of this.#alertKinds) throw unknownAlertKind(kind, ALERT_KINDS, missing)
+  }
+
+  #entity(type: string, id: string): void {
+    this.#held.add(type)
+    this.#item(type, id)
   }
 
   #item(type: string, id: string): void {

@@ -1,11 +1,11 @@
 /** What an expression can ask about: the state as it stands. */
-import type { Entity, JsonObject, Projection } from '@kim/manifest'
+import type { Entity, EntityTable, JsonObject } from '@kim/manifest'
 import type { Payloads } from '../payloads.js'
 import type { PersonaLedger } from '../persona-ledger.js'
 
 /** The state, and where the reading stands. */
 export interface World {
-  readonly projection: Projection
+  readonly entities: EntityTable<Entity>
   readonly ledger: PersonaLedger
   readonly payloads: Payloads
   readonly registryAuthoritative: boolean
@@ -29,6 +29,6 @@ export function valueIn(payload: JsonObject | undefined, path: readonly string[]
 }
 
 /** A live entity. */
-export function entityIn({ projection }: World, type: string, id: string): Entity | undefined {
-  return projection.get(type, id)
+export function entityIn({ entities }: World, type: string, id: string): Entity | undefined {
+  return entities.get(type, id)
 }

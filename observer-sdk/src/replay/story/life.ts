@@ -98,7 +98,7 @@ export class Life {
         ts: polled,
         clock: 'host',
         since,
-        note: 'the answer that brought it was complete',
+        note: 'the answer with the message was complete',
       })
     }
     const before = this.steps.slice(begun).at(-1)
@@ -110,19 +110,20 @@ export class Life {
           : { ...NO_SPAN, step: before.kind, two_clocks: true, wall_ms: wallOf(record) - this.#createdMs }
     const note =
       record.action === 'backfill'
-        ? 'it was there before first contact: nothing woke for it'
+        ? 'it existed before the first poll of its inbox, so it was not announced'
         : announced(record)
     this.steps.push({ kind: 'appended', seq: record.seq, ts, clock: 'host', since, note })
     this.#isRead = record.payload?.['read'] === true
-    if (isMessage && this.#isRead) this.unknown.push('read upstream: it was read when it was first seen')
+    if (isMessage && this.#isRead)
+      this.unknown.push('read upstream: it was already read when it was first seen')
   }
 
   /** The record that made it is lost: what is told begins with a later one. */
   #beginLate(record: ReadRecord): void {
-    this.unknown.push('polled, appended: the record that brought it is not among those that can be read')
+    this.unknown.push('polled, appended: its first record is missing or cannot be read')
     this.#isRead = record.payload?.['read'] === true
     const kind = this.#kindOf(record)
-    const note = `the first record of it that can be read${this.#isRead ? '; it was read by then' : ''}`
+    const note = `its first record that can be read${this.#isRead ? '; it was already read' : ''}`
     this.steps.push({ kind, seq: record.seq, ts: record.ts ?? null, clock: 'host', since: null, note })
   }
 
@@ -133,7 +134,7 @@ export class Life {
     if (Number.isNaN(ms)) {
       const isLost = payload === undefined && payload_ref !== undefined
       this.unknown.push(
-        isLost ? 'created: its blob cannot be had' : 'created: the server gave no time that can be read',
+        isLost ? 'created: its blob is missing or damaged' : 'created: the server gave no valid time',
       )
       return
     }
@@ -151,7 +152,7 @@ export class Life {
     if (this.steps.length >= STEPS_MAX) return
     if (before.action === 'delete' && record.action !== 'delete') {
       this.unknown.push(
-        `what held it up when it was there again (seq ${record.seq}): only its first time is looked into`,
+        `delay of its second arrival (seq ${record.seq}): only the first arrival is explained`,
       )
       this.#begin(record)
       return
@@ -186,5 +187,5 @@ function isFirst({ action, entity_rev }: ReadRecord): boolean {
 }
 
 function announced({ event }: ReadRecord): string | null {
-  return event === undefined ? 'without an event: nothing woke for it' : `announced as ${event}`
+  return event === undefined ? 'without an event, so it was not announced' : `announced as ${event}`
 }

@@ -50,7 +50,7 @@ export async function collectTimeline(
         if (record.payload_ref === undefined || record.item_id === undefined)
           collector.take(applied, reading.damage.places)
         else {
-          const entity = reading.projection.get(record.item_type, record.item_id)
+          const entity = reading.entities.get(record.item_type, record.item_id)
           const payload = entity === undefined ? undefined : payloads.of(entity)
           collector.take({ ...applied, record: { ...record, payload } }, reading.damage.places)
         }
@@ -241,7 +241,7 @@ class Collector {
         this.#spans.cut(this.#last, { t, seq: record.seq })
       }
       if (kind !== 'suspended') continue
-      const label = `the host slept ${formatDuration(ms ?? 0)} of it`
+      const label = `the host slept ${formatDuration(ms ?? 0)} of that time`
       this.#spans.add({
         lane: 0,
         kind,
@@ -288,10 +288,10 @@ class Collector {
         from_seq: to_seq,
         to_seq: next.from_seq,
         label: liesWithin(holes, between)
-          ? 'no producer for up to so long: what would tell is among the records that are missing'
+          ? 'no producer, for at most this long: the records that would show it are missing'
           : stopped
             ? 'no producer: it had been stopped'
-            : 'no producer for up to so long: the one before ended unseen',
+            : 'no producer, for at most this long: the one before ended without a note',
       })
     }
   }

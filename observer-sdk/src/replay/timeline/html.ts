@@ -30,7 +30,7 @@ export function* timelineHtml(timeline: Timeline): Generator<string> {
 <ul>${caveats(timeline)
     .map(caveat => `<li>${text(caveat)}</li>`)
     .join('')}</ul>
-<noscript><p>The picture needs scripts; the tables of what lasted, of who and of waits do not.</p></noscript>
+<noscript><p>The picture needs scripts; the tables of periods, personas and waits do not.</p></noscript>
 <h2 id="h-picture">What happened when</h2>
 <div class="bar" role="group" aria-label="window"><button id="left" type="button">← earlier</button><button id="right" type="button">later →</button><button id="in" type="button">zoom in</button><button id="out" type="button">zoom out</button><button id="all" type="button">all</button><span id="window" class="dim"></span></div>
 <div class="bar keys" role="group" aria-label="kinds">${kinds.map(kind => `<label><input type="checkbox" data-kind="${kind}" checked><span class="key k-${kind}"></span>${MARK_WORDS[kind]}</label>`).join(' ')}</div>
@@ -44,7 +44,7 @@ export function* timelineHtml(timeline: Timeline): Generator<string> {
   yield `<h2 id="h-marks">Marks in this window</h2>
 <div class="bar"><label>containing <input id="filter" type="search"></label><button id="prev" type="button">previous</button><button id="next" type="button">next</button><span id="count" class="dim"></span></div>
 ${scroll('h-marks')}<table><thead><tr><th>time</th><th class="n">seq</th><th>persona</th><th>kind</th><th>what</th></tr></thead><tbody id="rows"></tbody></table></div>
-<h2 id="h-lasted">What lasted</h2>
+<h2 id="h-lasted">Periods</h2>
 ${scroll('h-lasted')}<table><thead><tr><th>from</th><th>until</th><th>for</th><th>persona</th><th>what</th><th>seq</th><th>why</th></tr></thead><tbody>
 `
   for (const { from, to, lane, kind, from_seq, to_seq, label } of spans.slice(0, SPAN_ROWS_MAX)) {
@@ -52,7 +52,7 @@ ${scroll('h-lasted')}<table><thead><tr><th>from</th><th>until</th><th>for</th><t
     yield `<tr><td>${iso(from)}</td><td>${to === null ? '' : iso(to)}</td><td>${lasted}</td><td class="w">${text(lanes[lane] ?? '')}</td><td>${SPAN_WORDS[kind]}</td><td>${from_seq}–${to_seq ?? ''}</td><td class="w">${text(label)}</td></tr>\n`
   }
   yield `</tbody></table></div>${spans.length > SPAN_ROWS_MAX ? `<p>and ${spans.length - SPAN_ROWS_MAX} more, in the picture</p>` : ''}
-<h2 id="h-who">Who</h2>
+<h2 id="h-who">Personas</h2>
 ${scroll('h-who')}<table><thead><tr><th>persona</th>${kinds.map(kind => `<th class="n">${MARK_WORDS[kind]}</th>`).join('')}</tr></thead><tbody>
 `
   for (const [lane, name] of lanes.entries()) {
@@ -81,7 +81,7 @@ function latencyOf({ latency, lanes, slowest }: Timeline): string {
   )
   const table = `<div><table><thead><tr><th>within</th><th class="n">messages</th><th></th></tr></thead><tbody>${bars.join('\n')}</tbody></table></div>`
   return `<h2>From creation to the journal</h2>
-<p class="dim">By two clocks: <code>created</code> is the server's, <code>ts</code> this host's. ${formatCount(latency.messages, 'message')} that woke somebody; for ${latency.unknown} the server gave no time.</p>
+<p class="dim">By two clocks: <code>created</code> is the server's, <code>ts</code> this host's. ${formatCount(latency.messages, 'message')} with a wake; for ${latency.unknown} the server gave no time.</p>
 ${rows.length === 0 ? '<p>There is no wait to show.</p>' : table}
 ${slowest.length === 0 ? '' : slowestOf(slowest, lanes)}`
 }

@@ -19,7 +19,7 @@ export function* timelineMarkdown(timeline: Timeline): Generator<string> {
   yield `| persona | ${kinds.map(kind => MARK_WORDS[kind]).join(' | ')} |\n|---|${kinds.map(() => '---:').join('|')}|\n`
   for (const [lane, name] of lanes.entries())
     if (lane > 0) yield `| ${text(name)} | ${(counts[lane] ?? []).join(' | ')} |\n`
-  yield '\n## What lasted\n\n| from | until | persona | what | for | seq | |\n|---|---|---|---|---:|---|---|\n'
+  yield '\n## Periods\n\n| from | until | persona | what | for | seq | |\n|---|---|---|---|---:|---|---|\n'
   for (const { from, to, lane, kind, from_seq, to_seq, label } of spans.slice(0, ROWS_MAX)) {
     const lasted = to === null ? 'still' : formatDuration(to - from)
     yield `| ${iso(from)} | ${to === null ? '' : iso(to)} | ${text(lanes[lane] ?? '')} | ${SPAN_WORDS[kind]} | ${lasted} | ${from_seq} to ${to_seq ?? ''} | ${text(label)} |\n`

@@ -5,7 +5,7 @@ import type { Latency, MarkKind, SpanKind, Timeline } from './timeline.js'
 /** What the marks are. */
 export const MARK_WORDS: Readonly<Record<MarkKind, string>> = {
   new: 'new messages',
-  silent: 'messages that woke nobody',
+  silent: 'messages without a wake',
   backfill: 'backfilled messages',
   read: 'read upstream',
   removed: 'archived or removed',
@@ -54,27 +54,27 @@ export function caveats({
     ...(bins === null
       ? []
       : [
-          `There are too many marks to draw one by one: they are counted in bins of ${formatDuration(bins.width_ms)}.`,
+          `There are too many marks to draw each one, so they are counted in bins of ${formatDuration(bins.width_ms)}.`,
         ]),
-    ...(undated === 0 ? [] : [`Without a time, and not shown: ${formatCount(undated, 'record')}.`]),
+    ...(undated === 0 ? [] : [`Not shown, because they have no time: ${formatCount(undated, 'record')}.`]),
     ...(spans_left_out === 0
       ? []
-      : [`Left out, for there are too many: ${formatCount(spans_left_out, 'span')}.`]),
+      : [`Left out, because there are too many: ${formatCount(spans_left_out, 'period')}.`]),
     ...clock_set
       .slice(0, CLOCK_SET_SHOWN)
       .map(
         ({ from_seq, to_seq, ms }) =>
-          `The wall clock was set ${ms < 0 ? 'back' : 'forward'} by ${formatDuration(Math.abs(ms))} between seq ${from_seq} and ${to_seq}: times before and after do not compare, and what lasted over it stands in parts.`,
+          `The wall clock was set ${ms < 0 ? 'back' : 'forward'} by ${formatDuration(Math.abs(ms))} between seq ${from_seq} and ${to_seq}. Do not compare times before it with times after it; longer periods are split there.`,
       ),
     ...(clock_set.length <= CLOCK_SET_SHOWN ? [] : [`And ${clock_set.length - CLOCK_SET_SHOWN} more times.`]),
-    ...(lacking.length === 0 ? [] : [`The journal lacks something: ${lacking.join(', ')}.`]),
+    ...(lacking.length === 0 ? [] : [`The journal is incomplete: ${lacking.join(', ')}.`]),
     ...(latency.negative === 0
       ? []
-      : [`In before it was made, by the two clocks: ${formatCount(latency.negative, 'message')}.`]),
+      : [
+          `Arrived before they were created, by the two clocks: ${formatCount(latency.negative, 'message')}.`,
+        ]),
     ...(redact === 'none'
       ? []
-      : [
-          redact === 'all' ? 'Names and what people wrote are taken out.' : 'What people wrote is taken out.',
-        ]),
+      : [redact === 'all' ? 'Names and message bodies are removed.' : 'Message bodies are removed.']),
   ]
 }

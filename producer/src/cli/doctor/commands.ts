@@ -7,17 +7,21 @@ export const doctorCommands: readonly Command[] = [
   {
     name: 'doctor',
     about:
-      'Look at everything that is known to go wrong, and say exactly what mends it. Reads only, and marks no mail as read. Takes the flags of run.',
+      'Check for known problems and print how to correct each one. Reads only, and marks no mail as read. Takes the flags of run.',
     flags: [
       jsonFlag,
-      { name: 'fix', kind: 'boolean', about: 'mend what can be mended without harm: modes of our own files' },
-      { name: 'only', kind: 'string', many: true, value: 'CHECK', about: 'these checks alone' },
-      { name: 'name', kind: 'string', value: 'NAME', about: 'the service of that name' },
+      {
+        name: 'fix',
+        kind: 'boolean',
+        about: "correct what is safe to correct: the modes of the store's own files",
+      },
+      { name: 'only', kind: 'string', many: true, value: 'CHECK', about: 'run only these checks' },
+      { name: 'name', kind: 'string', value: 'NAME', about: 'check the service of this name' },
       ...runFlags,
     ],
     examples: [
-      ['kim-producer doctor', 'everything'],
-      ['kim-producer doctor --only token,server', 'the way to the server alone'],
+      ['kim-producer doctor', 'run every check'],
+      ['kim-producer doctor --only token,server', 'check only the connection to the server'],
     ],
     load: () => import('./doctor.js'),
   },

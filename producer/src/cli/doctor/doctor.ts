@@ -48,7 +48,10 @@ function chosen(input: Input): readonly Check[] {
   if (only.length === 0) return CHECKS
   const unknown = only.find(id => !CHECKS.some(check => check.id === id))
   if (unknown !== undefined) {
-    throw usageError(`there is no check "${unknown}"`, `they are: ${CHECKS.map(({ id }) => id).join(', ')}`)
+    throw usageError(
+      `there is no check "${unknown}"`,
+      `the checks are: ${CHECKS.map(({ id }) => id).join(', ')}`,
+    )
   }
   return CHECKS.filter(({ id }) => only.includes(id))
 }
@@ -71,7 +74,7 @@ async function look(check: Check, context: Context, fix: boolean): Promise<Resul
     return { ...found, check, isFixed: true }
   } catch (error) {
     const evidence = error instanceof Error ? error.message : String(error)
-    return { check, status: 'unknown', evidence: `it could not be looked at: ${evidence}`, isFixed: false }
+    return { check, status: 'unknown', evidence: `the check failed: ${evidence}`, isFixed: false }
   }
 }
 

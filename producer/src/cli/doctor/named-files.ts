@@ -25,7 +25,7 @@ function other(path: string): Obstacle | undefined {
   const stat = lstatSync(path, { throwIfNoEntry: false })
   if (stat?.isSymbolicLink() === true) return { why: 'it is a symbolic link' }
   return stat?.isFile() === true && stat.nlink > 1
-    ? { why: 'it has another name besides, and may be anything' }
+    ? { why: 'it has a second name (hard link), so it may be any file' }
     : undefined
 }
 
@@ -37,16 +37,16 @@ function shut(path: string): Obstacle | undefined {
   if (stat.isDirectory()) {
     if (place === path) return { why: 'it is a directory' }
     const why = whyClosed(place)
-    return why === undefined ? undefined : { why: `${place} cannot be written: ${why}` }
+    return why === undefined ? undefined : { why: `${place} is not writable: ${why}` }
   }
-  if (place !== path) return { why: `${place} is no directory` }
-  if (!stat.isFile()) return { why: 'it is no regular file' }
+  if (place !== path) return { why: `${place} is not a directory` }
+  if (!stat.isFile()) return { why: 'it is not a regular file' }
   const uid = process.getuid?.()
   const word = shellWord(path)
   if (uid !== undefined && stat.uid !== uid) {
     const why = `it belongs to user ${stat.uid}, not to user ${uid}`
-    return { why, remedy: `name another one; or, if it is yours: sudo chown ${uid} ${word}` }
+    return { why, remedy: `name another file; or, if it is yours: sudo chown ${uid} ${word}` }
   }
   const why = whyUnwritable(path)
-  return why === undefined ? undefined : { why: `it cannot be written: ${why}`, remedy: `chmod 600 ${word}` }
+  return why === undefined ? undefined : { why: `it is not writable: ${why}`, remedy: `chmod 600 ${word}` }
 }

@@ -6,7 +6,7 @@ export const importCommands: readonly Command[] = [
   {
     name: 'import',
     about:
-      'Take over from the older monitor: what it had told wakes nobody again, and everything after it is news. Stop it first.',
+      'Import the state of the older monitor, so that only mail after it is announced. Stop the monitor first.',
     flags: [
       {
         name: 'state-file',
@@ -14,33 +14,34 @@ export const importCommands: readonly Command[] = [
         many: true,
         commas: false,
         value: 'F',
-        about: 'its state file; or the one it was given, which stands for one per persona',
+        about: 'read this state file of the monitor; if it kept one per persona, the name that it was given',
       },
       {
         name: 'url',
         kind: 'string',
         value: 'URL',
-        about: 'the server that the files must be about (default: the one they name)',
+        about: 'require that the files are about this server (default: the one they name)',
       },
       {
         name: 'events-file',
         kind: 'path',
         value: 'F',
-        about: 'where it wrote the events of all inboxes, to tell who still follows them',
+        about: 'find the programs that still follow this event file of the monitor',
       },
       {
         name: 'events-file-template',
         kind: 'path',
         value: 'F',
-        about: 'as --events-file, one file per persona; F holds {persona} (default: the usual places)',
+        about:
+          'same as --events-file, with one file per persona; F holds {persona} (default: the usual places)',
       },
       storeFlag,
       dryRunFlag,
       jsonFlag,
     ],
     examples: [
-      ['kim-producer import --state-file ~/.kijito/hive.json --dry-run', 'see what would be taken over'],
-      ['kim-producer import --state-file hive.argus.json --state-file hive.river.json', 'two inboxes'],
+      ['kim-producer import --state-file ~/.kijito/hive.json --dry-run', 'print what would be imported'],
+      ['kim-producer import --state-file hive.argus.json --state-file hive.river.json', 'import two inboxes'],
     ],
     load: () => import('./import.js'),
   },

@@ -54,17 +54,17 @@ function readAll(paths: readonly string[], url: string | undefined): OlderState[
   }
   const wanted = url === undefined ? states[0]?.source : canonicalSource(url)
   for (const { path, source } of states) {
-    if (source !== wanted) refused.push(`${path}: it is about ${source}, not ${wanted}`)
+    if (source !== wanted) refused.push(`cannot import ${path}: it is about ${source}, not ${wanted}`)
   }
   const seen = new Map<string, string>()
   for (const { path, persona } of states) {
     const other = seen.get(persona)
-    if (other !== undefined) refused.push(`${path}: ${other} is about ${persona} too`)
+    if (other !== undefined) refused.push(`cannot import ${path}: ${other} is about ${persona} too`)
     seen.set(persona, path)
   }
   if (refused.length === 0) return states
   throw new KimError('config_invalid', refused.join('; '), {
-    hint: 'nothing was appended; mend or leave out what is named, then import again',
+    hint: 'nothing was appended; correct or leave out the named file, then import again',
   })
 }
 
@@ -74,9 +74,11 @@ function refuseRunning(path: string): void {
   if (holder === undefined) return
   throw new KimError(
     'store_held',
-    [`${path} is in use by process ${holder.pid}`, holder.command.join(' ')].filter(Boolean).join(': '),
+    [`cannot import ${path}: process ${holder.pid} uses it`, holder.command.join(' ')]
+      .filter(Boolean)
+      .join(': '),
     {
-      hint: 'stop the older monitor, then import; nothing was appended',
+      hint: 'nothing was appended; stop the older monitor, then import again',
     },
   )
 }
@@ -88,20 +90,24 @@ function takeOver(journal: Journal, states: readonly OlderState[], storeDir: str
     const outcome = outcomeOf(state, journal.state)
     const begun = isBegun(state.persona, journal.state)
     if (typeof outcome === 'string') taken.push({ state, outcome, begun })
-    else refused.push(`${state.path}: ${outcome.why}`)
+    else refused.push(`cannot import ${state.path}: ${outcome.why}`)
   }
   if (refused.length > 0) {
     throw new KimError('config_invalid', refused.join('; '), {
-      hint: `nothing was appended: an import comes before the first run. ${remedy(taken, storeDir)}`,
+      hint: `nothing was appended: import before the first run. ${remedy(taken, storeDir)}`,
     })
   }
   const drafts = taken
     .filter(({ outcome }) => outcome === 'taken_over')
     .flatMap(({ state }) => factsOf(state))
   if (drafts.length > limits.txRecordsMax) {
-    throw new KimError('commit_too_large', `${states.length} state files are more than one commit holds`, {
-      hint: 'nothing was appended; import them in parts',
-    })
+    throw new KimError(
+      'commit_too_large',
+      `cannot import ${states.length} state files: they are too many for one commit`,
+      {
+        hint: 'nothing was appended; import fewer files at once',
+      },
+    )
   }
   if (drafts.length > 0) journal.append(drafts, { tx: true })
   return taken
@@ -111,7 +117,7 @@ function takeOver(journal: Journal, states: readonly OlderState[], storeDir: str
 function remedy(taken: readonly Taken[], storeDir: string): string {
   const aside = `mv ${shellWord(storeDir)} ${shellWord(`${storeDir}.before-import`)}`
   const isRest = taken.some(({ outcome }) => outcome === 'taken_over')
-  const rest = isRest ? '; or import the files of the other inboxes alone' : ''
+  const rest = isRest ? '; or import only the files of the other inboxes' : ''
   return `With the producer stopped: ${aside}, import again, then run${rest}`
 }
 
@@ -143,7 +149,7 @@ function say(input: Input, io: Io, { taken, source, storeDir, dryRun, eventsFile
     }
   })
   const count = told.filter(({ outcome }) => outcome === 'taken_over').length
-  const verb = dryRun ? 'would take over' : 'took over'
+  const verb = dryRun ? 'would import' : 'imported'
   const facts = {
     dry_run: dryRun,
     store: storeDir,
@@ -173,12 +179,12 @@ function say(input: Input, io: Io, { taken, source, storeDir, dryRun, eventsFile
 }
 
 /** Afterwards it is too late to ask for another one. */
-const CAP = `where more than ${MAX_REPLAY_DEFAULT} messages wait in an inbox at the first look, none of them wakes anybody; for more: kim-producer run --max-replay N`
+const CAP = `if more than ${MAX_REPLAY_DEFAULT} messages wait in an inbox at the first poll, none is announced; for more: kim-producer run --max-replay N`
 
 const WORDS: Readonly<Record<Outcome, string>> = {
-  taken_over: 'everything is told up to',
-  stands_already: 'was taken over before, at',
-  no_cursor: 'the older monitor never came to look; it is met as a new inbox',
+  taken_over: 'announced up to',
+  stands_already: 'was imported before, at',
+  no_cursor: 'the older monitor never polled it; it starts as a new inbox',
 }
 
 function fileFacts({ path, followers, isOpenToOthers }: OlderEventFile): object {
@@ -189,15 +195,13 @@ function fileFacts({ path, followers, isOpenToOthers }: OlderEventFile): object 
 /** Which file a process holds open, and what to put in place of that line. */
 function eventLines({ path, flag, followers, isOpenToOthers }: OlderEventFile, next: string): string[] {
   return [
-    `  ${path}${followers.length === 0 ? ' is held open by no process now; one that opens it at each look is not seen' : ''}`,
+    `  ${path}${followers.length === 0 ? ': no process holds it open now; a process that opens it only from time to time is not visible' : ''}`,
     ...(isOpenToOthers
-      ? [
-          '  warning: others may read it; the producer sets it to 0600, and a reader of another user loses it then',
-        ]
+      ? ['  warning: other users can read it; the producer sets its mode to 0600, and then they cannot']
       : []),
     ...followers.map(({ pid, command }) => `  followed by process ${pid}: ${command.join(' ')}`),
-    `  replace what follows it by: ${next}`,
-    `  or leave it as it is, and give the service ${flag}`,
+    `  replace that process by: ${next}`,
+    `  or keep it, and install the service with ${flag}`,
   ]
 }
 
@@ -206,6 +210,6 @@ function missedLines(personas: readonly string[], eventsFile: string | undefined
   if (personas.length === 0) return []
   const where =
     eventsFile ??
-    'the usual places; where the monitor wrote elsewhere, say so with --events-file or --events-file-template'
+    'the usual places; if the monitor wrote elsewhere, name the file with --events-file or --events-file-template'
   return [`no event file of ${personas.join(', ')} at ${where}`]
 }

@@ -29,21 +29,21 @@ const BYTES_MAX = 1024 * 1024
 /** Reads a state file strictly: what is damaged, unclear or not finished is refused and never guessed. */
 export function readStateFile(path: string): OlderState {
   const refuse = (why: string): never => {
-    throw new KimError('config_invalid', `${path}: ${why}`, { hint: 'nothing was appended' })
+    throw new KimError('config_invalid', `cannot import ${path}: ${why}`, { hint: 'nothing was appended' })
   }
   const state = objectIn(readBytes(path, refuse), refuse)
   for (const key of ['identity', 'cursor', 'state', 'consecutive_failures']) {
-    if (!Object.hasOwn(state, key)) refuse(`it has no "${key}": it is damaged, or no state file`)
+    if (!Object.hasOwn(state, key)) refuse(`it has no "${key}": it is damaged or not a state file`)
   }
   const { cursor, state: liveness, consecutive_failures: failures } = state
-  if (cursor !== null && !Number.isSafeInteger(cursor)) refuse('its cursor is no whole number')
+  if (cursor !== null && !Number.isSafeInteger(cursor)) refuse('its cursor is not a whole number')
   if (liveness !== 'UP' && liveness !== 'DOWN') refuse('its state is neither UP nor DOWN')
-  if (!isCount(failures)) refuse('its consecutive_failures are no count')
+  if (!isCount(failures)) refuse('its consecutive_failures is not a count')
   refuseOddFlags(state, refuse)
   refuseUnfinished(state, cursor as number | null, refuse)
   const identity = identityIn(state['identity'], refuse)
   if (!isNamedFor(path, identity.persona)) {
-    refuse(`its identity says ${identity.persona}, and its name does not: it may be another's`)
+    refuse(`its identity is ${identity.persona}, and its file name says otherwise`)
   }
   return {
     path: realpathSync(path),
@@ -82,7 +82,7 @@ function readBytes(path: string, refuse: Refuse): Buffer {
     if (!stat.isFile()) refuse('it is not a regular file')
     const uid = process.getuid?.()
     if (uid !== undefined && stat.uid !== uid) refuse(`it belongs to user ${stat.uid}`)
-    if (stat.size > BYTES_MAX) refuse(`it has ${stat.size} bytes: that is no state file`)
+    if (stat.size > BYTES_MAX) refuse(`it has ${stat.size} bytes, too many for a state file`)
     return readFileSync(fd)
   } finally {
     closeSync(fd)
@@ -98,10 +98,10 @@ function objectIn(bytes: Buffer, refuse: Refuse): JsonObject {
     JSON.parse(text)
     value = JSON.parse(fractionsAsText(text))
   } catch {
-    return refuse('it holds no JSON: it is damaged')
+    return refuse('it is damaged: it is not valid JSON')
   }
-  if (memberCount(text) !== memberTotal(value)) refuse('it says something twice: it is damaged')
-  return isJsonObject(value) ? value : refuse('it holds no object: it is damaged')
+  if (memberCount(text) !== memberTotal(value)) refuse('it is damaged: a key occurs twice')
+  return isJsonObject(value) ? value : refuse('it is damaged: it is not a JSON object')
 }
 
 /** Members that are there and not of their type prove damage, whatever they would have said. */
@@ -112,11 +112,11 @@ function refuseOddFlags(state: JsonObject, refuse: Refuse): void {
   }
   for (const name of ['gap_alerted', 'pin_release_at']) {
     const value = state[name] ?? null
-    if (value !== null && !isWhole(value)) refuse(`its ${name} is no whole number`)
+    if (value !== null && !isWhole(value)) refuse(`its ${name} is not a whole number`)
   }
   const above = state['emitted_above']
   if (above !== undefined && !(Array.isArray(above) && above.every(isWhole))) {
-    refuse('its emitted_above is no list of whole numbers')
+    refuse('its emitted_above is not a list of whole numbers')
   }
 }
 
@@ -128,10 +128,10 @@ function refuseUnfinished(state: JsonObject, cursor: number | null, refuse: Refu
     state['state_corrupt'] === true ||
     state['pin_evidence_intact'] === false ||
     above.some(id => cursor === null || id > cursor)
-  if (isOpen) refuse('the older monitor had a gap open; let it run until that is closed, then import')
+  if (isOpen) refuse('the older monitor has an open gap; let it run until the gap is closed, then import')
   // Its writer clears both together with what they are about.
-  if (isWhole(state['gap_alerted'])) refuse('it says that a gap was announced and not what was told above it')
-  if (isWhole(state['pin_release_at'])) refuse('it says when a pin ends and has none')
+  if (isWhole(state['gap_alerted'])) refuse('it has an announced gap, but no emitted_above')
+  if (isWhole(state['pin_release_at'])) refuse('it has the end of a pin, but no pin')
 }
 
 /** `[scheme, host, port, path, [[key, value]…]]`: a list of another shape is damage, not another source. */
@@ -152,19 +152,19 @@ function identityIn(
     typeof path === 'string' &&
     Array.isArray(query)
   if (!isUsable) return refuse('its identity is damaged')
-  if (path !== INBOX_PATH) refuse(`its identity names ${path}, which is no inbox`)
+  if (path !== INBOX_PATH) refuse(`its identity names ${path}, which is not an inbox`)
   const pairs = query as readonly JsonValue[]
   const [pair] = pairs
   const [key, persona, ...more] = Array.isArray(pair) ? pair : []
   if (pairs.length !== 1 || more.length > 0 || key !== 'persona' || typeof persona !== 'string') {
-    return refuse('its identity names no single persona')
+    return refuse('its identity does not name exactly one persona')
   }
   // Nobody could ask for one that begins or ends with a space.
-  if (!isPersonaName(persona) || persona.trim() !== persona) refuse('its identity names no usable persona')
+  if (!isPersonaName(persona) || persona.trim() !== persona) refuse('its identity names an invalid persona')
   const name = host.includes(':') ? `[${host}]` : host
   try {
     return { persona, source: canonicalSource(`${scheme}://${name}:${port}`) }
   } catch {
-    return refuse(`its identity names no server: ${host}`)
+    return refuse(`its identity does not name a server: ${host}`)
   }
 }

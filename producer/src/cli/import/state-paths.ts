@@ -8,7 +8,10 @@ import { usageError } from '@kim/cli-kit'
  */
 export function statePaths(given: readonly string[]): string[] {
   if (given.length === 0)
-    throw usageError('no state file is named', 'give --state-file F, as the older monitor had it')
+    throw usageError(
+      '--state-file is missing',
+      'give --state-file F, with the path that the older monitor had',
+    )
   return [...new Set(given.flatMap(pathsOf))]
 }
 
@@ -28,7 +31,7 @@ function pathsOf(given: string): string[] {
   if (found.length === 0) {
     throw usageError(
       `there is no state file ${path}`,
-      `nor one per persona, such as ${stem}.argus${extension}`,
+      `check the path; there is no file per persona either, such as ${stem}.argus${extension}`,
     )
   }
   return found.sort().map(name => join(directory, name))

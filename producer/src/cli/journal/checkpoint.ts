@@ -19,7 +19,7 @@ export async function run(input: Input, io: Io): Promise<number> {
   report(input, io, facts, [
     made
       ? `${verb} a checkpoint at seq ${facts.checkpoint_seq} of ${facts.entities} live entities (the one before: seq ${facts.previous_checkpoint_seq})`
-      : 'no checkpoint was written: history before the first segment is gone, so that none could be true',
+      : 'no checkpoint was written: records before the first segment are missing, so it would be wrong',
     ...openingLines(facts.opening),
   ])
   return made ? 0 : 1

@@ -9,20 +9,20 @@ export const journalCommands: readonly Command[] = [
   {
     name: 'journal verify',
     about:
-      'Judge a journal from its bytes alone, archive included. Reads only; exit 0 clean, 5 holes, 6 corrupt.',
+      'Check a journal for damage, with its archive. Reads only. Exit 0 clean, 5 records missing, 6 corrupt.',
     flags: readFlags,
-    examples: [['kim-producer journal verify --events ./copied/events', 'judge a copy']],
+    examples: [['kim-producer journal verify --events ./copied/events', 'check a copy']],
     load: () => import('./verify.js'),
   },
   {
     name: 'journal stats',
-    about: 'Count what a journal holds: segments, bytes, records by type and verb, personas, checkpoints.',
+    about: 'Count the segments, bytes, records by type and verb, personas and checkpoints of a journal.',
     flags: readFlags,
     load: () => import('./stats.js'),
   },
   {
     name: 'journal checkpoint',
-    about: 'Seal the segment in use and write a checkpoint of all that is sealed.',
+    about: 'Seal the active segment and write a checkpoint of all sealed segments.',
     flags: [...writeFlags, dryRunFlag],
     load: () => import('./checkpoint.js'),
   },
@@ -30,13 +30,17 @@ export const journalCommands: readonly Command[] = [
     name: 'journal gc',
     about:
       'Move segments wholly below the second-newest verified checkpoint to archive/. Nothing is deleted.',
-    flags: [...writeFlags, dryRunFlag, { name: 'gzip', kind: 'boolean', about: 'pack what is moved' }],
+    flags: [
+      ...writeFlags,
+      dryRunFlag,
+      { name: 'gzip', kind: 'boolean', about: 'compress the moved segments' },
+    ],
     load: () => import('./gc.js'),
   },
   {
     name: 'journal repair',
     about:
-      'Note what is damaged and copy it to quarantine/, so that appending can go on. No record is touched: a sealed segment whose bytes changed stays chain_broken.',
+      'Copy damaged bytes to quarantine/ and note them, so that appending can continue. Changes no record: a sealed segment whose bytes changed stays chain_broken.',
     flags: [...writeFlags, dryRunFlag],
     load: () => import('./repair.js'),
   },
@@ -46,9 +50,15 @@ export const journalCommands: readonly Command[] = [
     flags: [
       ...writeFlags,
       dryRunFlag,
-      { name: 'seq', kind: 'integer', min: 1, value: 'N', about: 'the entity that this record is about' },
-      { name: 'entity', kind: 'boolean', about: 'the entity named by TYPE and ID' },
-      { name: 'reason', kind: 'string', value: 'TEXT', about: 'why; it is kept in the note' },
+      {
+        name: 'seq',
+        kind: 'integer',
+        min: 1,
+        value: 'N',
+        about: 'erase the entity of the record with seq N',
+      },
+      { name: 'entity', kind: 'boolean', about: 'erase the entity named by TYPE and ID' },
+      { name: 'reason', kind: 'string', value: 'TEXT', about: 'state why; the note keeps this text' },
     ],
     positionals: [
       { name: 'TYPE', about: 'item type, with --entity', optional: true },
@@ -64,15 +74,15 @@ export const journalCommands: readonly Command[] = [
     about: 'Print the stored lines of all available segments, in file order, byte for byte.',
     flags: [
       storeFlag,
-      { name: 'from-seq', kind: 'integer', min: 1, value: 'N', about: 'from this record on' },
-      { name: 'to-seq', kind: 'integer', min: 1, value: 'N', about: 'up to this record' },
+      { name: 'from-seq', kind: 'integer', min: 1, value: 'N', about: 'begin with the record with seq N' },
+      { name: 'to-seq', kind: 'integer', min: 1, value: 'N', about: 'end with the record with seq N' },
       {
         name: 'persona',
         short: 'p',
         kind: 'string',
         many: true,
         value: 'NAME',
-        about: 'only what changes this persona',
+        about: 'select records about this persona',
       },
     ],
     load: () => import('./export.js'),

@@ -22,7 +22,7 @@ export async function run(input: Input, io: Io): Promise<number> {
   const nothing = segments.length + checkpoints.length === 0
   report(input, io, { dry_run: dryRun, ...done }, [
     nothing
-      ? 'nothing to move: no segment lies wholly below the second-newest verified checkpoint'
+      ? 'nothing to move: no segment is wholly below the second-newest verified checkpoint'
       : `${verb} ${formatCount(segments.length, 'segment')} and ${formatCount(checkpoints.length, 'checkpoint')} to archive/`,
     ...[...segments, ...checkpoints].map(name => `  ${name}`),
     ...openingLines(opening),

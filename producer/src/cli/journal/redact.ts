@@ -9,10 +9,7 @@ export function run(input: Input, io: Io): number {
   const target = targetOf(input)
   const reason = input.text('reason')
   if (reason === undefined || reason === '') {
-    throw usageError(
-      '--reason is missing',
-      'say why; the reason is kept in the journal beside what was erased',
-    )
+    throw usageError('--reason is missing', 'give --reason TEXT; the journal keeps it')
   }
   const dryRun = input.bool('dry-run')
   const done = redactStore({ ...storeOptions(input, io), target, reason, dryRun })
@@ -32,12 +29,12 @@ function targetOf(input: Input): RedactTarget {
   const type = input.positional('TYPE')
   const id = input.positional('ID')
   if (input.bool('entity')) {
-    if (seq !== undefined) throw usageError('--seq and --entity both name what to erase', 'give one of them')
+    if (seq !== undefined) throw usageError('--seq and --entity exclude each other', 'give one of them')
     if (type !== undefined && id !== undefined) return { item_type: type, item_id: id }
     throw usageError('--entity needs a type and an id', 'for example: --entity message river/246')
   }
   if (type !== undefined)
-    throw usageError(`"${type}" stands without --entity`, 'for example: --entity message river/246')
+    throw usageError(`"${type}" needs --entity before it`, 'for example: --entity message river/246')
   if (seq !== undefined) return { seq }
-  throw usageError('nothing says what to erase', 'give --seq N, or --entity TYPE ID')
+  throw usageError('--seq or --entity is missing', 'give --seq N, or --entity TYPE ID')
 }

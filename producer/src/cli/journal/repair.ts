@@ -14,30 +14,30 @@ export async function run(input: Input, io: Io): Promise<number> {
   const { opening, ...found } = repairStore({ ...options, dryRun })
   const left = await leftOver(options.storeDir, dryRun, io)
   const lines = [
-    ...found.irregular.map(path => `not a file: ${path} → quarantine/`),
-    ...found.checkpoints.map(name => `checkpoint that nothing vouches for: ${name} → quarantine/`),
+    ...found.irregular.map(path => `not a regular file: ${path} → quarantine/`),
+    ...found.checkpoints.map(name => `checkpoint that no record confirms: ${name} → quarantine/`),
     ...found.lines.map(
       ({ segment, from, to }) =>
-        `no record: ${segment}, bytes ${from}–${to}; copied to quarantine/ and noted`,
+        `not a record: ${segment}, bytes ${from}–${to}; copied to quarantine/ and noted`,
     ),
     ...found.runs.map(id => `incomplete transaction: ${id}; noted`),
-    ...found.holes.map(({ from, to }) => `numbers without a record: ${from}–${to}; noted`),
+    ...found.holes.map(({ from, to }) => `seqs without a record: ${from}–${to}; noted`),
   ]
   const stays = Object.entries(left).map(([kind, count]) => `${kind} × ${count.toLocaleString('en-US')}`)
   const facts = { dry_run: dryRun, ...found, left, ...(opening === undefined ? {} : { opening }) }
   report(input, io, facts, [
     headLine(lines.length, stays.length, dryRun),
     ...lines.map(line => `  ${line}`),
-    ...(stays.length === 0 ? [] : [`no repair can undo, and verify goes on to find: ${stays.join(', ')}`]),
+    ...(stays.length === 0 ? [] : [`not repairable; verify still reports: ${stays.join(', ')}`]),
     ...openingLines(opening),
   ])
   return stays.length === 0 ? 0 : 1
 }
 
 function headLine(lines: number, stays: number, dryRun: boolean): string {
-  if (lines === 0) return stays === 0 ? 'nothing to repair' : 'nothing that a repair can mend'
+  if (lines === 0) return stays === 0 ? 'nothing to repair' : 'nothing that can be repaired'
   if (stays === 0) return dryRun ? 'would repair:' : 'repaired:'
-  return dryRun ? 'would set aside and note:' : 'set aside and noted:'
+  return dryRun ? 'would copy to quarantine/ and note:' : 'copied to quarantine/ and noted:'
 }
 
 /** What verify finds wrong after the repair, by kind; before one, what a repair would not touch. */

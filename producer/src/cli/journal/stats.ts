@@ -13,7 +13,7 @@ export async function run(input: Input, io: Io): Promise<number> {
   if (!counted.ok) {
     if (counted.reason === 'absent')
       throw noJournalAt(eventsDir) ?? new KimError('no_store', `there is no journal at ${eventsDir}`)
-    throw new KimError('not_permitted', `${eventsDir} cannot be read (${counted.code})`)
+    throw new KimError('not_permitted', `cannot read ${eventsDir} (${counted.code})`)
   }
   const stats = counted.value
   report(input, io, stats, statsText(stats, eventsDir).split('\n'))

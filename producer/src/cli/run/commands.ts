@@ -6,38 +6,36 @@ import { runFlags } from './flags.js'
 export const runCommands: readonly Command[] = [
   {
     name: 'run',
-    about:
-      'Follow the inboxes of a Kijito and append what happens there to the journal, until it is told to stop.',
+    about: 'Poll the inboxes of a Kijito server and append new mail to the journal, until stopped.',
     flags: runFlags,
     examples: [
-      ['kim-producer run', 'follow every inbox of the local Kijito'],
+      ['kim-producer run', 'follow every inbox of the local Kijito server'],
       [
         'kim-producer run --url https://api.kijito.ai --token-file ~/.config/kim/token -p river',
-        'one hosted inbox',
+        'follow one inbox of the hosted server',
       ],
     ],
     load: () => import('./run.js'),
   },
   {
     name: 'status',
-    about:
-      'What is still to come, what runs, what passes it on and who is behind; each told with nothing running too.',
+    about: 'Show backlog, producer, sinks and consumers. Works without a running producer.',
     flags: [storeFlag, jsonFlag],
     load: () => import('../status/status.js'),
   },
   {
     name: 'poke',
-    about: 'Make a running producer poll now, every inbox or one.',
+    about: 'Make a running producer poll now: every inbox, or one.',
     flags: [
       storeFlag,
-      { name: 'persona', short: 'p', kind: 'string', value: 'P', about: 'this inbox alone' },
+      { name: 'persona', short: 'p', kind: 'string', value: 'P', about: 'poll only this inbox' },
       jsonFlag,
     ],
     load: () => import('./poke.js'),
   },
   {
     name: 'shutdown',
-    about: 'Ask a running producer to stop, and wait until it has let go of the store.',
+    about: 'Stop a running producer, and wait until it has released the store.',
     flags: [storeFlag, jsonFlag],
     load: () => import('./shutdown.js'),
   },

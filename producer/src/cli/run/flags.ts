@@ -12,19 +12,19 @@ const serverFlags: readonly Flag[] = [
     kind: 'string',
     value: 'URL',
     default: 'http://localhost:7474',
-    about: 'base URL of the server',
+    about: 'poll the server with this base URL',
   },
   {
     name: 'dialect',
     kind: 'string',
     choices: ['local', 'hosted'],
-    about: 'which deployment answers there; known for the two known URLs, required for any other',
+    about: 'name the kind of server; required for a URL other than the two known ones',
   },
   {
     name: 'token-file',
     kind: 'path',
     value: 'F',
-    about: 'a file with the token (else $KIM_TOKEN, else $KIJITOMON_TOKEN)',
+    about: 'read the token from F (else $KIM_TOKEN, else $KIJITOMON_TOKEN)',
   },
   {
     name: 'auth-header',
@@ -32,8 +32,8 @@ const serverFlags: readonly Flag[] = [
     value: 'NAME',
     about: 'send the token in this header (default: Authorization: Bearer)',
   },
-  { name: 'allow-loopback', kind: 'boolean', about: 'take a server on this machine' },
-  { name: 'allow-private', kind: 'boolean', about: 'take a server on a private or link-local address' },
+  { name: 'allow-loopback', kind: 'boolean', about: 'allow a server on this machine' },
+  { name: 'allow-private', kind: 'boolean', about: 'allow a server on a private or link-local address' },
 ]
 
 /** Whose inboxes. */
@@ -45,16 +45,16 @@ const personaFlags: readonly Flag[] = [
     many: true,
     commas: false,
     value: 'P',
-    about: 'an inbox by its exact name, comma included; give it again for another',
+    about: 'follow this inbox (exact name, a comma is part of it); repeat for more',
   },
   {
     name: 'personas',
     kind: 'string',
     many: true,
     value: 'A,B',
-    about: 'several inboxes; a comma in a name is \\,',
+    about: 'follow these inboxes; write a comma in a name as \\,',
   },
-  { name: 'all-personas', kind: 'boolean', about: 'every inbox of the directory (the default)' },
+  { name: 'all-personas', kind: 'boolean', about: 'follow every inbox of the server (the default)' },
 ]
 
 /** When to ask. */
@@ -66,7 +66,7 @@ const paceFlags: readonly Flag[] = [
     max: DAY_SECONDS,
     default: 50,
     value: 'N',
-    about: 'seconds a long poll is held; 0: none',
+    about: 'hold a long poll for N seconds; 0: no long poll',
   },
   {
     name: 'poll-seconds',
@@ -75,7 +75,7 @@ const paceFlags: readonly Flag[] = [
     max: DAY_SECONDS,
     default: 60,
     value: 'N',
-    about: 'seconds between polls where counts cannot show new mail',
+    about: 'poll every N seconds where counts cannot show new mail',
   },
   {
     name: 'alert-after',
@@ -83,7 +83,7 @@ const paceFlags: readonly Flag[] = [
     min: 1,
     default: 3,
     value: 'N',
-    about: 'failures before an inbox counts as down',
+    about: 'report an inbox as down after N failed polls',
   },
   {
     name: 'resync-every',
@@ -92,7 +92,7 @@ const paceFlags: readonly Flag[] = [
     max: DAY_SECONDS,
     default: 10,
     value: 'N',
-    about: 'an inbox is polled at the latest after (N + 1) x --poll-seconds',
+    about: 'poll each inbox at least every (N + 1) x --poll-seconds seconds',
   },
   {
     name: 'rediscover-every',
@@ -101,9 +101,13 @@ const paceFlags: readonly Flag[] = [
     max: DAY_SECONDS,
     default: 600,
     value: 'N',
-    about: 'seconds between looks at the directory',
+    about: 'look for new inboxes every N seconds',
   },
-  { name: 'no-fast-path', kind: 'boolean', about: 'do not ask for counts: poll every inbox' },
+  {
+    name: 'no-fast-path',
+    kind: 'boolean',
+    about: 'poll every inbox instead of asking for counts of unread mail',
+  },
 ]
 
 /** Messages to one inbox that may have come while nothing ran and still be news (KS-34). */
@@ -116,7 +120,7 @@ const recordFlags: readonly Flag[] = [
     kind: 'integer',
     min: 0,
     value: 'ID',
-    about: 'with exactly one --persona: mail up to ID is no news',
+    about: 'do not announce messages with id ≤ ID (exactly one --persona only)',
   },
   {
     name: 'max-replay',
@@ -124,19 +128,19 @@ const recordFlags: readonly Flag[] = [
     min: 0,
     default: MAX_REPLAY_DEFAULT,
     value: 'N',
-    about: 'messages that may have come while nothing ran and still be news; if there are more, none is',
+    about: 'after a pause, announce waiting messages of an inbox only if there are at most N',
   },
-  { name: 'no-content', kind: 'boolean', about: 'keep bodies out of the store' },
+  { name: 'no-content', kind: 'boolean', about: 'do not store message bodies' },
   {
     name: 'suppress-author',
     kind: 'string',
     many: true,
     commas: false,
     value: 'P',
-    about: 'record what P wrote without announcing it',
+    about: 'record messages from P, but do not announce them',
   },
-  { name: 'no-stranded-alerts', kind: 'boolean', about: 'no alarm for mail in an inbox that nobody reads' },
-  { name: 'no-urgent-alerts', kind: 'boolean', about: 'no alarm for urgent mail that stays unanswered' },
+  { name: 'no-stranded-alerts', kind: 'boolean', about: 'do not alert on mail in an inbox without a reader' },
+  { name: 'no-urgent-alerts', kind: 'boolean', about: 'do not alert on urgent mail without an answer' },
 ]
 
 /** How the store is kept. */
@@ -147,7 +151,7 @@ const careFlags: readonly Flag[] = [
     min: 1,
     default: limits.readMessagesRetainedMax,
     value: 'N',
-    about: 'read messages kept per persona',
+    about: 'keep N read messages per persona; archive older ones',
   },
   {
     name: 'segment-bytes',
@@ -156,9 +160,9 @@ const careFlags: readonly Flag[] = [
     max: 1024 ** 3,
     default: limits.segmentBytesMax,
     value: 'N',
-    about: 'size at which a segment is rolled',
+    about: 'start a new segment at this size',
   },
-  { name: 'no-gc', kind: 'boolean', about: 'leave every segment where it is' },
+  { name: 'no-gc', kind: 'boolean', about: 'do not move old segments to archive/' },
 ]
 
 /** Every flag of `kim-producer run`. */

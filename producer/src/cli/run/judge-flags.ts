@@ -67,8 +67,8 @@ function sayPlain({ base, tokenFrom }: Source, log: RunLog): void {
   log({
     level: 'warn',
     code: 'token_in_clear',
-    message: `${base} is plain http: the token of ${tokenFrom} can be read on the way there`,
-    hint: 'give --url with https, or reach the server through a tunnel on this machine',
+    message: `${base} uses plain http: others on the network can read the token of ${tokenFrom}`,
+    hint: 'use an https URL in --url, or a tunnel on this machine',
   })
 }
 

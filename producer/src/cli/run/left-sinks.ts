@@ -18,8 +18,8 @@ export function sayLeftSinks(
     log({
       level: 'warn',
       code: 'sink_left',
-      message: `${identity}: no flag names it any more, so it is told nothing`,
-      hint: `start with its flag, and it goes on from there; if it was given up: rm ${shellWord(file)}`,
+      message: `${identity}: the sink is no longer configured and receives no events`,
+      hint: `its watermark is kept; start with its flag to continue, or delete the watermark: rm ${shellWord(file)}`,
     })
   }
 }

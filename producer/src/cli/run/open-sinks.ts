@@ -52,13 +52,13 @@ export function checkEventsFile(options: SinkOptions, storeDir: string, log: Run
         level: 'warn',
         code: 'sink_not_open',
         message: `--events-file: ${error.message}`,
-        hint: 'the journal goes on, and this sink is held: what it is to be told is kept, and the file is tried again',
+        hint: 'the journal is not affected; the sink keeps its events and retries the file',
       })
       return
     }
     throw usageError(
       `--events-file: ${error.message}`,
-      'name a regular file of your own, or one that is not there yet',
+      'name a regular file that belongs to you, or a new file',
     )
   } finally {
     file.close()

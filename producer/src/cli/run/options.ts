@@ -81,9 +81,13 @@ function chosenPersonas(input: Input): readonly string[] | undefined {
   }
   const given = [...input.list('persona'), ...input.list('personas')]
   const names = [...new Set(given.map(name => name.trim()).filter(name => name !== ''))]
-  if (names.length === 0) throw usageError('no persona is named', 'leave --persona out to follow all of them')
+  if (names.length === 0)
+    throw usageError('--persona is empty', 'give a name, or leave out --persona to follow every inbox')
   if (names.length > limits.personasMax) {
-    throw usageError(`${names.length} personas are more than ${limits.personasMax}`, 'follow fewer of them')
+    throw usageError(
+      `${names.length} personas are too many: the maximum is ${limits.personasMax}`,
+      'follow fewer personas',
+    )
   }
   return names
 }
@@ -92,7 +96,7 @@ function seedAt(input: Input): number | undefined {
   const seed = input.number('seed-at')
   const isAlone = input.list('persona').length === 1 && !input.given('personas')
   if (seed !== undefined && !isAlone) {
-    throw usageError('--seed-at is for one inbox', 'name it with exactly one --persona')
+    throw usageError('--seed-at needs exactly one --persona', 'give one --persona NAME')
   }
   return seed
 }

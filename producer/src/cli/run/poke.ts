@@ -13,7 +13,7 @@ export async function run(input: Input, io: Io): Promise<number> {
   const paths = storePaths(storeOf(input, io))
   const { due } = await ask(paths, 'poke', io, persona === undefined ? undefined : { persona })
   if (persona !== undefined && due === 0) throw await notWatched(persona, paths, io)
-  report(input, io, { due }, [`${due} ${due === 1 ? 'inbox is' : 'inboxes are'} due now`])
+  report(input, io, { due }, [`${due} ${due === 1 ? 'inbox is' : 'inboxes are'} polled now`])
   return 0
 }
 
@@ -25,7 +25,7 @@ async function notWatched(persona: string, paths: StorePaths, io: Io): Promise<K
     'no_persona',
     safeText(`no inbox "${persona}" is watched${didYouMean(persona, names)}`),
     {
-      hint: names.length === 0 ? 'none is watched yet' : safeText(`watched: ${shown}`),
+      hint: names.length === 0 ? 'no inbox is watched yet' : safeText(`watched: ${shown}`),
     },
   )
 }

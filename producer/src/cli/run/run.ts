@@ -151,10 +151,11 @@ function verdictError(code: NonNullable<Core['verdict']>['code'], source: Source
   const { base, tokenFrom } = source
   if (code === 'no_such_persona') {
     return new KimError('config_invalid', `${base} answers 404 for every selected persona`, {
-      hint: 'nothing was appended for them; check --url, and the names: they are exact',
+      hint: 'nothing was appended for them; check --url and the persona names (exact case)',
     })
   }
-  const shown = tokenFrom === undefined ? 'no token was sent' : `it does not take the token of ${tokenFrom}`
+  const shown =
+    tokenFrom === undefined ? 'no token was sent' : `the server does not accept the token of ${tokenFrom}`
   return new KimError('token_invalid', `${base} answers 401: ${shown}`, {
     hint: remedyOf('http 401', source) ?? '',
   })

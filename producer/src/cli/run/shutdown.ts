@@ -21,7 +21,7 @@ export async function run(input: Input, io: Io): Promise<number> {
   }
   for (let waited = 0; isThere(); waited += LOOK_MS) {
     if (waited >= END_MS_MAX)
-      throw new KimError('producer_failed', `process ${pid} was told to stop and goes on`)
+      throw new KimError('producer_failed', `process ${pid} did not stop within ${END_MS_MAX / 1000} s`)
     await sleep(LOOK_MS, undefined, { signal: io.signal })
   }
   report(input, io, { pid: pid ?? null, stopped: true }, [`process ${pid} has stopped`])

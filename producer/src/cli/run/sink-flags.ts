@@ -9,13 +9,13 @@ export const sinkFlags: readonly Flag[] = [
     name: 'emit',
     kind: 'string',
     choices: ['stdout-jsonl', 'exec-per-event'],
-    about: 'print events on stdout, or run --exec for each (default: neither)',
+    about: 'send events to stdout, or to a command (default: neither)',
   },
   {
     name: 'exec',
     kind: 'string',
     value: 'CMD',
-    about: 'run CMD for each event (implies exec-per-event); it has 10 s an event',
+    about: 'run CMD for each event, for at most 10 s (implies --emit exec-per-event)',
   },
   {
     name: 'max-attempts',
@@ -29,7 +29,7 @@ export const sinkFlags: readonly Flag[] = [
     name: 'events-file-template',
     kind: 'path',
     value: 'F',
-    about: 'as --events-file, one file per persona; F holds {persona}',
+    about: 'same as --events-file, with one file per persona; F holds {persona}',
   },
   {
     name: 'max-bytes',
@@ -37,7 +37,7 @@ export const sinkFlags: readonly Flag[] = [
     min: 0,
     default: 5_000_000,
     value: 'N',
-    about: 'size at which event files are rotated; 0: never',
+    about: 'rotate event files at this size; 0: never',
   },
   {
     name: 'keep-logs',
@@ -46,7 +46,7 @@ export const sinkFlags: readonly Flag[] = [
     max: 10_000,
     default: 5,
     value: 'N',
-    about: 'rotated event files that are kept',
+    about: 'keep N rotated event files',
   },
   {
     name: 'content-chars',
@@ -54,7 +54,7 @@ export const sinkFlags: readonly Flag[] = [
     min: 0,
     default: limits.monitorContentCodePointsMax,
     value: 'N',
-    about: 'characters of a message that are told; the journal keeps the whole',
+    about: 'cut messages in events to N characters; the journal keeps them whole',
   },
   {
     name: 'heartbeat',
@@ -62,12 +62,12 @@ export const sinkFlags: readonly Flag[] = [
     min: 1,
     max: DAY_SECONDS,
     value: 'N',
-    about: 'seconds between signs of life among the events (default: none)',
+    about: 'send a heartbeat event every N seconds (default: none)',
   },
   {
     name: 'activity-file',
     kind: 'path',
     value: 'F',
-    about: 'keep in F who wrote last',
+    about: 'write a last-author report to F',
   },
 ]

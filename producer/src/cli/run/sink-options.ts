@@ -32,17 +32,17 @@ const PLACEHOLDER = '{persona}'
 export function sinkOptions(input: Input, io: Io, storeDir: string): SinkOptions {
   const emit = input.text('emit')
   const command = input.text('exec')
-  if (command?.trim() === '') throw usageError('--exec names no command', 'such as --exec ./on-mail.sh')
+  if (command?.trim() === '') throw usageError('--exec names no command', 'give a command, such as --exec ./on-mail.sh')
   if (emit === 'exec-per-event' && command === undefined) {
     throw usageError('--emit exec-per-event needs a command', 'give it with --exec CMD')
   }
   const ledgerDir = `${clientState(io.env, homedir(), 'kim-producer')}/sinks`
-  refuseInside(ledgerDir, storeDir, 'the state directory of sinks')
+  refuseInside(ledgerDir, storeDir, 'the state directory of the sinks')
   const heartbeat = input.number('heartbeat')
   const events = eventsFileOf(input, storeDir)
   const activityFile = outputFile(input, 'activity-file', storeDir)
   if (events !== undefined && activityFile !== undefined && isOneOf(activityFile, events)) {
-    throw usageError(`--activity-file is a file of events: ${activityFile}`, 'name another one')
+    throw usageError(`--activity-file is also an event file: ${activityFile}`, 'name another file')
   }
   return {
     printsEvents: emit === 'stdout-jsonl',
@@ -69,7 +69,7 @@ export function sinkWarnings(input: Input): string[] {
     !input.given('events-file-template')
   return [
     ...(isIdle ? ['--max-attempts has no effect without --exec'] : []),
-    ...(isBeatless ? ['--heartbeat has no effect without a sink that prints it'] : []),
+    ...(isBeatless ? ['--heartbeat has no effect without a sink that writes it'] : []),
   ]
 }
 
@@ -81,12 +81,12 @@ export function eventsFileOf(input: Input, storeDir: string): string | undefined
     throw usageError('--events-file and --events-file-template exclude each other', 'give one of them')
   }
   if (single?.includes(PLACEHOLDER) === true) {
-    throw usageError(`--events-file holds ${PLACEHOLDER}`, 'give it as --events-file-template')
+    throw usageError(`--events-file must not hold ${PLACEHOLDER}`, 'use --events-file-template instead')
   }
   if (template !== undefined && !template.includes(PLACEHOLDER)) {
     throw usageError(
-      `--events-file-template holds no ${PLACEHOLDER}`,
-      'it stands for the name of a persona; one file for all of them is --events-file',
+      `--events-file-template must hold ${PLACEHOLDER}`,
+      'put {persona} in the path, or use --events-file for one file',
     )
   }
   return single ?? template
@@ -113,5 +113,5 @@ function isOneOf(path: string, eventsFile: string): boolean {
 
 function refuseInside(path: string, storeDir: string, what: string): void {
   if (!isInside(path, storeDir)) return
-  throw usageError(`${what} is at or below the store: ${path}`, 'nothing but the journal may stand there')
+  throw usageError(`${what} is inside the store: ${path}`, 'name a path outside the store')
 }

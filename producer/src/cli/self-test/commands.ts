@@ -7,9 +7,9 @@ export const selfTestCommands: readonly Command[] = [
   {
     name: 'self-test',
     about:
-      'Try the whole way once: look at each inbox, append to a journal of its own, see a reader wake, hand the sinks a heartbeat. Marks nothing as read and touches no store. Takes the flags of run.',
+      'Test the whole path once: poll each inbox, append to a temporary journal, wake a reader, send the sinks a heartbeat. Marks no mail as read and does not touch the store. Takes the flags of run.',
     flags: [jsonFlag, ...runFlags],
-    examples: [['kim-producer self-test -p river', 'one inbox of the local Kijito']],
+    examples: [['kim-producer self-test -p river', 'test with one inbox of the local Kijito server']],
     load: () => import('./self-test.js'),
   },
 ]

@@ -39,7 +39,9 @@ export async function tryJournal(source: string): Promise<Outcome[]> {
         detail: 'one record is durable',
         ms: durable - began,
       }
-      const noticed = isSeen ? 'a reader saw it' : `no reader saw it within ${NOTICE_MS_MAX / 1000} s`
+      const noticed = isSeen
+        ? 'a reader saw the record'
+        : `no reader saw the record within ${NOTICE_MS_MAX / 1000} s`
       return [append, { part: 'reader', name: 'follow', ok: isSeen, detail: noticed, ms: seen - durable }]
     } finally {
       await observer.close()

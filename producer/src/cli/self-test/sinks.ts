@@ -18,7 +18,7 @@ export async function* trySinks(
       const { failure: refusal, skipped } = await sink.deliver(sink.laneOf(persona), [beat], signal)
       const failure = refusal ?? skipped?.why
       const ms = performance.now() - began
-      const detail = failure ?? 'it took a heartbeat'
+      const detail = failure ?? 'accepted a heartbeat'
       yield { part: 'sink', name: sink.name, ok: failure === undefined, detail, ms }
     } finally {
       sink.close()

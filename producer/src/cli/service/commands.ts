@@ -9,9 +9,9 @@ const whichFlags: readonly Flag[] = [
     kind: 'string',
     choices: ['auto', ...SERVICE_TARGETS],
     default: 'auto',
-    about: 'the supervisor it is for',
+    about: 'choose the supervisor',
   },
-  { name: 'name', kind: 'string', value: 'NAME', about: 'tells several services apart' },
+  { name: 'name', kind: 'string', value: 'NAME', about: 'name the service, if there are several' },
   dryRunFlag,
   jsonFlag,
 ]
@@ -21,23 +21,27 @@ export const serviceCommands: readonly Command[] = [
   {
     name: 'install-service',
     about:
-      'Run the producer as a service of your own: started at login, again after a crash, and not after an error that starting again cannot mend. Takes the flags of run.',
+      'Install the producer as a user service: it starts at login and after a crash, but not after a configuration error. Takes the flags of run.',
     flags: [
       ...whichFlags,
-      { name: 'print', kind: 'boolean', about: 'print the file that would be written, and nothing else' },
-      { name: 'no-start', kind: 'boolean', about: 'install it and leave it for the next login' },
-      { name: 'linger', kind: 'boolean', about: 'keep it running when you are logged out (systemd)' },
+      { name: 'print', kind: 'boolean', about: 'print the service file and change nothing' },
+      { name: 'no-start', kind: 'boolean', about: 'install the service, but start it at the next login' },
+      {
+        name: 'linger',
+        kind: 'boolean',
+        about: 'keep the service running when you are logged out (systemd)',
+      },
       ...runFlags,
     ],
     examples: [
-      ['kim-producer install-service --linger', 'every inbox of the local Kijito'],
-      ['kim-producer install-service --print --target launchd', 'look at the agent first'],
+      ['kim-producer install-service --linger', 'follow every inbox of the local Kijito server'],
+      ['kim-producer install-service --print --target launchd', 'print the launchd agent'],
     ],
     load: () => import('./install.js'),
   },
   {
     name: 'uninstall-service',
-    about: 'End the service and remove its file. The store stays.',
+    about: 'Stop the service and remove its file. Keeps the store.',
     flags: whichFlags,
     load: () => import('./uninstall.js'),
   },

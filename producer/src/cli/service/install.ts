@@ -43,7 +43,7 @@ export async function run(input: Input, io: Io): Promise<number> {
   const done = isDry ? planned(steps) : install(place, steps, around.uid, systemRunner)
   const { sandbox, untried } = around.systemd
   if (isDry && untried !== undefined && isBusless(untried)) {
-    warn(`as it is, installing would fail: ${untried}; ${NO_BUS_HINT}`)
+    warn(`installing would fail now: ${untried}; ${NO_BUS_HINT}`)
   }
   const facts = {
     target,
@@ -58,8 +58,8 @@ export async function run(input: Input, io: Io): Promise<number> {
     ...done.map(stepLine),
     ...(target === 'systemd-user' ? wallsLines(around.systemd, input.given('exec')) : []),
     isDry
-      ? 'nothing was done'
-      : `${place.name} is installed; see: ${storeCommand('kim-producer status', spec.storeDir, io.env)}`,
+      ? 'nothing was changed'
+      : `${place.name} is installed; check it with: ${storeCommand('kim-producer status', spec.storeDir, io.env)}`,
     ...(target === 'systemd-user' && !choices.linger ? [LINGER_HINT] : []),
   ])
   return 0
@@ -80,20 +80,20 @@ async function judged(input: Input, io: Io, warn: (message: string) => void): Pr
     return options
   } catch (error) {
     if (!isLook || !(error instanceof KimError) || error.code === 'usage') throw error
-    warn(`as it is, this service would end at once: ${error.message}`)
+    warn(`this service would fail to start now: ${error.message}`)
     return runOptions(input, io)
   }
 }
 
-const LINGER_HINT = 'it ends when you log out; --linger keeps it running'
+const LINGER_HINT = 'the service ends when you log out; to keep it running, add --linger'
 
 /** Of two services for one store the second would be started again for ever, and refused each time. */
 function refuseSecond(place: ServicePlace, storeDir: string, io: Io): void {
   const others = installedServices(place, io.env, homedir()).filter(({ file }) => file !== place.file)
   const [other] = servicesOn(storeDir, others)
   if (other === undefined) return
-  throw new KimError('config_invalid', `${other.name} runs a producer on ${storeDir} already`, {
-    hint: `nothing was installed; take that one away first (${other.removal}), or give this one a --store of its own`,
+  throw new KimError('config_invalid', `${other.name} already runs a producer on ${storeDir}`, {
+    hint: `nothing was installed; remove that service first (${other.removal}), or give this one a store of its own: --store DIR`,
   })
 }
 
@@ -101,19 +101,23 @@ function refuseSecond(place: ServicePlace, storeDir: string, io: Io): void {
 function refuseHeld({ name, file }: ServicePlace, storeDir: string): void {
   const { state, pid } = lastSign(storePaths(storeDir), Date.now())
   if (existsSync(file) || (state !== 'running' && state !== 'hung')) return
-  throw new KimError('store_held', `process ${pid} runs a producer on ${storeDir}, so ${name} could not`, {
-    hint: `nothing was installed; end that one first: kim-producer shutdown --store ${shellWord(storeDir)} (or install with --no-start)`,
-  })
+  throw new KimError(
+    'store_held',
+    `cannot install ${name}: process ${pid} already runs a producer on ${storeDir}`,
+    {
+      hint: `nothing was installed; stop that producer first: kim-producer shutdown --store ${shellWord(storeDir)} (or install with --no-start)`,
+    },
+  )
 }
 
 function wallsLines({ sandbox, untried }: SystemdFeatures, runsCommand: boolean): string[] {
-  if (runsCommand) return ['the unit is not walled in, as the command of --exec may have to write anywhere']
+  if (runsCommand) return ['the unit has no sandbox, because the command of --exec may write anywhere']
   if (untried !== undefined) {
-    return [`it could not be tried whether the unit can be walled in, so it does not ask for it: ${untried}`]
+    return [`the unit has no sandbox, because it could not be tested: ${untried}`]
   }
   return sandbox
     ? [
-        'it was tried: the unit can write its store, the directories of its sinks, and nothing else of your home',
+        'the unit has a sandbox (tested): in your home it can write only its store and the directories of its sinks',
       ]
-    : ['it was tried: this systemd does not wall user units in, so the unit does not ask for it']
+    : ['the unit has no sandbox: this systemd does not support it for user units (tested)']
 }

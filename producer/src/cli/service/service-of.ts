@@ -36,8 +36,8 @@ export function refuseShellToken({ server }: RunOptions): void {
   const isHosted = server.dialect === 'hosted' || server.url === 'https://api.kijito.ai'
   if (isHosted && server.tokenFile === undefined) {
     throw usageError(
-      'a service does not see the variables of this shell, so its token has to be in a file',
-      'write it into a file of mode 0600 and name that with --token-file F',
+      'a service cannot read the token from a variable of this shell: it needs a file',
+      'write the token into a file of mode 0600, then add --token-file F',
     )
   }
 }
@@ -66,8 +66,8 @@ export function serviceSpec(
 export function ownScript(path: string): string {
   if (!path.split(sep).includes('_npx')) return path
   throw usageError(
-    'this kim-producer stands in the cache of npx, which is cleared now and then',
-    'install the package first, then let that one install the service',
+    'cannot install a service from the npx cache: npx clears it from time to time',
+    'install the package first, then run install-service from that installation',
   )
 }
 

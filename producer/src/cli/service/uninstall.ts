@@ -26,10 +26,10 @@ export function run(input: Input, io: Io): number {
   const last = !wasThere
     ? `${place.name} is not installed: there is no ${place.file}`
     : isDry
-      ? 'nothing was done'
+      ? 'nothing was changed'
       : isUntold
-        ? `${place.name} is gone, but systemd could not be told: should its producer run, end it with kim-producer shutdown`
-        : `${place.name} is gone; its store is kept`
+        ? `${place.name} is removed, but systemd could not be reached; if its producer still runs: kim-producer shutdown`
+        : `${place.name} is removed; its store is kept`
   report(input, io, facts, [...done.map(stepLine), last])
   return 0
 }

@@ -18,11 +18,11 @@ export interface Standing {
 
 const STATE_WORDS: Readonly<Record<LastSign['state'], string>> = {
   running: 'running',
-  hung: 'hung: it holds the store and gives no sign',
+  hung: 'hung: it holds the store and does not respond',
   stopped: 'stopped',
-  gone: 'gone: it ended without a word; nothing that was acknowledged is lost',
-  never: 'never ran here',
-  unknown: 'unknown: none holds the store, and run/health.json cannot be read',
+  gone: 'ended without a clean stop; no acknowledged record is lost',
+  never: 'has not run on this store yet',
+  unknown: 'unknown: no producer holds the store, and run/health.json cannot be read',
 }
 
 /** Inboxes, lanes and the like that are named one by one. */
@@ -56,18 +56,18 @@ function producerLine({ state, pid, started, ageMs, health }: LastSign): string 
   const who = state === 'running' || state === 'hung' ? `, pid ${pid}, since ${started}` : ''
   const reason = state === 'stopped' && typeof health['reason'] === 'string' ? `: ${health['reason']}` : ''
   const isTold = state === 'running' && ageMs === 0
-  const seen = ageMs === undefined || isTold ? '' : ` (last sign ${formatDuration(ageMs)} ago)`
+  const seen = ageMs === undefined || isTold ? '' : ` (last heartbeat ${formatDuration(ageMs)} ago)`
   return `producer  ${STATE_WORDS[state]}${reason}${who}${seen}`
 }
 
 function backlogLine(backlog: Backlog, nowMs: number): string {
   const { state, as_of, personas, polled_since, hidden } = backlog
-  if (state === 'unknown') return 'backlog   unknown: nobody heard what the server counts'
+  if (state === 'unknown') return 'backlog   unknown: the producer has no counts from the server'
   const age = as_of === null ? Number.NaN : Math.max(0, nowMs - Date.parse(as_of))
-  const when = age >= 1000 ? ` (as heard ${formatDuration(age)} ago)` : ''
+  const when = age >= 1000 ? ` (as of ${formatDuration(age)} ago)` : ''
   if (state === 'none') return `backlog   none: the server counts no unread mail${when}`
   if (state === 'even') {
-    const but = hidden === 0 ? '' : `, but for ${hidden} that it does not show`
+    const but = hidden === 0 ? '' : `, except ${hidden} that the server does not show`
     const polled = polled_since === null ? undefined : Math.max(0, nowMs - Date.parse(polled_since))
     const proof =
       polled === undefined
@@ -77,19 +77,19 @@ function backlogLine(backlog: Backlog, nowMs: number): string {
   }
   const shown = personas
     .slice(0, SHOWN_MAX)
-    .map(({ persona, there, here }) => `${persona} ${there} unread at the server, ${here} in the journal`)
+    .map(({ persona, there, here }) => `${persona} ${there} unread on the server, ${here} in the journal`)
   return `backlog   ${shown.join('; ')}${more(personas.length)}${when}`
 }
 
 function sinkText({ identity, state, why, behind, lanes, held, skipped }: SinkLine): string {
   if (state === 'off' || behind === null) return `${identity}: off: ${why}`
   const lag = behind === 0 ? 'at the head' : `${formatCount(behind, 'record')} behind`
-  const words = state === 'idle' ? `${lag}, and nothing runs it` : lag
+  const words = state === 'idle' ? `${lag}, no producer runs it` : lag
   const stuck = lanes
     .filter(lane => lane.why !== null)
     .slice(0, SHOWN_MAX)
     .map(({ lane, why: reason, for_ms }) => {
-      const name = lane === '' ? 'held' : `${lane} is held`
+      const name = lane === '' ? 'blocked' : `${lane} is blocked`
       return `${name}${for_ms > 0 ? ` for ${formatDuration(for_ms)}` : ''}: ${reason}`
     })
   return (
@@ -106,7 +106,9 @@ function skippedWords(skipped: SinkLine['skipped'] | undefined): string[] {
 
 /** While a producer runs without it, a sink was given up; while none runs, its watermark is what the next one goes on from. */
 function forgetText({ state, file }: SinkLine, sign: LastSign): string {
-  return state === 'idle' && sign.state === 'running' ? `; to forget it: rm ${shellWord(file)}` : ''
+  return state === 'idle' && sign.state === 'running'
+    ? `; to delete its watermark: rm ${shellWord(file)}`
+    : ''
 }
 
 function consumerText({ consumer, behind, in_use: isUsed }: Consumer): string {
@@ -122,7 +124,7 @@ function personaText(persona: JsonObject, nowMs: number): string {
     Number.isNaN(polled) ? 'never polled' : `polled ${formatDuration(Math.max(0, nowMs - polled))} ago`,
   ]
   parts.push(unreadText(persona))
-  if (persona['pinned'] === true) parts.push('a gap is being walked')
+  if (persona['pinned'] === true) parts.push('a gap is being filled')
   if (persona['state'] === 'down' && typeof persona['reason'] === 'string') parts.push(persona['reason'])
   return parts.join(', ')
 }
@@ -130,7 +132,7 @@ function personaText(persona: JsonObject, nowMs: number): string {
 /** Two counts of two things; each says of which. */
 function unreadText({ unread_server: there, unread_journal: here }: JsonObject): string {
   const inJournal = `${here ?? 0} in the journal`
-  return typeof there === 'number' ? `${there} unread at the server, ${inJournal}` : `unread: ${inJournal}`
+  return typeof there === 'number' ? `${there} unread on the server, ${inJournal}` : `unread: ${inJournal}`
 }
 
 function more(count: number): string {

@@ -83,7 +83,7 @@ function ledgerLine(path: string, headSeq: number): SinkLine {
 
 /** A watermark, or why it is none: one that merely cannot be read is a place that is worth to be given back. */
 function parsed(path: string): NonNullable<ReturnType<typeof parseLedger>> | string {
-  const none = 'holds no watermark'
+  const none = 'does not hold a valid watermark'
   try {
     const uid = process.getuid?.()
     const { uid: owner } = lstatSync(path)

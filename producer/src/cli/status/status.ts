@@ -17,7 +17,7 @@ export async function run(input: Input, io: Io): Promise<number> {
   const paths = storePaths(storeOf(input, io))
   if (!existsSync(paths.events)) {
     throw new KimError('no_store', `there is no store at ${paths.root}`, {
-      hint: 'kim-producer run makes it; name another one with --store DIR',
+      hint: 'create it with: kim-producer run; or name another store with --store DIR',
     })
   }
   const sign = await askedSign(paths, io)

@@ -19,7 +19,7 @@ t.test(
     const other = line(`00:7:${ino}`)
     t.equal(flockHolder(path, other), undefined, 'the same number on another device')
     const fd = openSync(path, 'r')
-    t.match(flockHolder(path, other), { pid: process.pid }, 'whoever holds it has it open')
+    t.match(flockHolder(path, other), { pid: process.pid }, 'the process that holds it has it open')
     closeSync(fd)
     t.equal(flockHolder(join(t.testdirName, 'none'), other), undefined)
   },

@@ -47,15 +47,15 @@ export function judgeActivity(author: string, sinceId: number, entities: Iterabl
   }
   unfinished ??= [...inboxes].find(inbox => !settled.has(inbox))
   const tell = (answer: Activity['answer'], why: string): Activity => ({ answer, lastId, floor, why })
-  if (lastId !== undefined && lastId > sinceId) return tell('yes', `message ${lastId} stands`)
-  if (floor === undefined) return tell('unknown', 'no inbox was observed')
-  if (unfinished !== undefined) return tell('unknown', 'first contact with an inbox is not finished')
-  if (sinceId < floor) return tell('unknown', `ids below ${floor} are not all known`)
+  if (lastId !== undefined && lastId > sinceId) return tell('yes', `message ${lastId} is in the journal`)
+  if (floor === undefined) return tell('unknown', 'the journal has no inbox yet')
+  if (unfinished !== undefined) return tell('unknown', 'the first poll of an inbox is not finished')
+  if (sinceId < floor) return tell('unknown', `not all messages with an id below ${floor} are known`)
   // Whatever `sinceId` is, the question reaches beyond the pin.
-  if (pin !== undefined) return tell('unknown', `ids above ${pin} are not all known yet`)
-  if (unread !== undefined) return tell('unknown', `${unread} cannot be read`)
-  const known = left === undefined ? '' : ` where an inbox is watched, as ${left} is no more`
-  return tell('no', `no message above ${sinceId} stands, and every id from ${floor} on is known${known}`)
+  if (pin !== undefined) return tell('unknown', `not all messages with an id above ${pin} are known yet`)
+  if (unread !== undefined) return tell('unknown', `the payload of ${unread} cannot be read`)
+  const known = left === undefined ? '' : ` in the watched inboxes (${left} is not watched any more)`
+  return tell('no', `no message has an id above ${sinceId}; every id from ${floor} on is known${known}`)
 }
 
 /** The number in a message's name; not a number where it has none. */

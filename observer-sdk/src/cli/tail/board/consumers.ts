@@ -1,7 +1,6 @@
 import { statSync } from 'node:fs'
-import { limits } from '@kim/manifest'
+import { type ConsumerCursor, limits } from '@kim/manifest'
 import { consumerPath, listConsumers, readConsumer } from '../consume/consumer-file.js'
-import type { Place } from '../consume/place.js'
 
 /** What can be told about a named consumer of `kim-tail` without asking it. */
 export interface Consumer {
@@ -44,7 +43,7 @@ export function consumersOf({
   })
 }
 
-function placeIn(path: string): Place | undefined {
+function placeIn(path: string): ConsumerCursor | undefined {
   try {
     return readConsumer(path)
   } catch {

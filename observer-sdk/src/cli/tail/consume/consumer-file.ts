@@ -1,9 +1,14 @@
 import { readdirSync, readFileSync, unlinkSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, join } from 'node:path'
-import { clientState, isCount, isJsonObject, KimError } from '@kim/manifest'
-import type { Place } from './place.js'
-import { replaceFile } from './replace-file.js'
+import {
+  type ConsumerCursor,
+  clientState,
+  formatConsumerCursor,
+  KimError,
+  parseConsumerCursor,
+} from '@kim/manifest'
+import { storeCursor } from './store-cursor.js'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -20,7 +25,7 @@ export function consumersDirectory(env: Environment): string {
 export function consumerPath(env: Environment, name: string): string {
   if (!NAME.test(name)) {
     throw new KimError('usage', `"${name}" cannot name a consumer`, {
-      hint: 'letters, digits, ".", "_" and "-", at most 100 of them',
+      hint: 'use letters, digits, ".", "_" and "-", at most 100 characters',
     })
   }
   return join(consumersDirectory(env), `${name}${SUFFIX}`)
@@ -40,10 +45,10 @@ export function listConsumers(env: Environment): string[] {
 }
 
 /**
- * The place in a consumer's file, undefined if it has none. What is no place is refused: taking it for "none" would
- * pass over everything that was not yet handed over.
+ * The cursor in a consumer's file, undefined if the file is missing. A file that holds no cursor is refused: a consumer
+ * that began at the head instead would pass over everything that was not yet delivered.
  */
-export function readConsumer(path: string): Place | undefined {
+export function readConsumer(path: string): ConsumerCursor | undefined {
   let text: string
   try {
     text = readFileSync(path, 'utf8')
@@ -51,22 +56,18 @@ export function readConsumer(path: string): Place | undefined {
     if (codeOf(error) === 'ENOENT') return undefined
     throw error
   }
-  const place = parsePlace(text)
-  if (place === undefined) {
-    throw new KimError('cursor_invalid', `${path} holds no cursor`, {
-      hint: `remove it to begin anew: kim-tail cursors rm ${basename(path, SUFFIX)}`,
+  const cursor = parseConsumerCursor(text)
+  if (cursor === undefined) {
+    throw new KimError('cursor_invalid', `${path} does not hold a valid cursor`, {
+      hint: `the file was left as it is; to start over: kim-tail cursors rm ${basename(path, SUFFIX)}`,
     })
   }
-  return place
+  return cursor
 }
 
-/** Makes a place durable. */
-export function writeConsumer(path: string, place: Place): void {
-  const { checkpointSeq, projectId, seq, writer } = place
-  replaceFile(
-    path,
-    `${JSON.stringify({ checkpoint_seq: checkpointSeq, project_id: projectId, seq, writer })}\n`,
-  )
+/** Makes a cursor durable. */
+export function writeConsumer(path: string, cursor: ConsumerCursor): void {
+  storeCursor(path, formatConsumerCursor(cursor))
 }
 
 /** Forgets a consumer; false if there was none. */
@@ -78,21 +79,6 @@ export function removeConsumer(path: string): boolean {
     if (codeOf(error) === 'ENOENT') return false
     throw error
   }
-}
-
-function parsePlace(text: string): Place | undefined {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    return undefined
-  }
-  if (!isJsonObject(value)) return undefined
-  const { project_id: projectId, seq, writer = null, checkpoint_seq: checkpointSeq = 0 } = value
-  if (typeof projectId !== 'string' || projectId === '' || !isCount(seq) || !isCount(checkpointSeq))
-    return undefined
-  if (writer !== null && typeof writer !== 'string') return undefined
-  return { projectId, seq, writer, checkpointSeq }
 }
 
 function codeOf(error: unknown): unknown {

@@ -40,7 +40,8 @@ export async function lockConsumer(path: string, options: LockOptions): Promise<
       if (!isHeld(error)) throw error
     }
     if (tries === 0) options.onWait()
-    if (performance.now() >= until) throw new KimError('consumer_held', `another process is ${nameOf(path)}`)
+    if (performance.now() >= until)
+      throw new KimError('consumer_held', `another process uses ${nameOf(path)}`)
     await sleep(RETRY_MS, undefined, { signal: options.signal })
   }
 }

@@ -4,7 +4,7 @@ import { lockConsumer } from './consumer-lock.js'
 /** Does something to a consumer's file while nobody else uses the name. */
 export async function withConsumer<T>(path: string, io: Io, use: () => T): Promise<T> {
   const lock = await lockConsumer(path, {
-    onWait: () => io.stderr.write('kim-tail: the consumer is in use; waiting for it\n'),
+    onWait: () => io.stderr.write('kim-tail: another process uses the consumer; waiting for it\n'),
     // A single write of a small file is over long before the name can be taken for abandoned.
     onLost: () => {},
     signal: io.signal,

@@ -1,21 +1,19 @@
 import { readFileSync } from 'node:fs'
 import { type Io, usageError } from '@kim/cli-kit'
-import { KimError } from '@kim/manifest'
+import { type ConsumerCursor, formatCursorToken, KimError, parseCursorToken } from '@kim/manifest'
 import { consumerPath, readConsumer, writeConsumer } from '../consume/consumer-file.js'
 import type { ConsumerLock } from '../consume/consumer-lock.js'
-import type { Place } from '../consume/place.js'
-import { replaceFile } from '../consume/replace-file.js'
+import { storeCursor } from '../consume/store-cursor.js'
 import type { Plan } from '../plan.js'
 import { refuseInside, type StoreLocation } from '../store-location.js'
-import { formatToken, parseToken } from '../where/cursor-token.js'
 import type { Printer } from './printer.js'
 
 /** Where a command keeps how far it came, if it does. */
 export interface Claim {
-  readonly stored: Place | undefined
-  readonly save: ((place: Place) => void) | undefined
+  readonly stored: ConsumerCursor | undefined
+  readonly save: ((place: ConsumerCursor) => void) | undefined
   /** Stores where a consumer begins whose cursor only acknowledging moves: without one there is nothing to move. */
-  readonly begin?: ((place: Place) => void) | undefined
+  readonly begin?: ((place: ConsumerCursor) => void) | undefined
   release(): Promise<void>
 }
 
@@ -36,7 +34,7 @@ export async function claimCursor(
   refuseInside(location, position.path, '--cursor-file')
   return {
     stored: readCursorFile(position.path),
-    save: place => replaceFile(position.path, `${formatToken(place)}\n`),
+    save: place => storeCursor(position.path, `${formatCursorToken(place)}\n`),
     release: async () => {},
   }
 }
@@ -54,7 +52,7 @@ async function claimConsumer(
   const { lockConsumer } = await import('../consume/consumer-lock.js')
   const lock: ConsumerLock = await lockConsumer(path, {
     onWait: () => {
-      report.say('waiting', `another process is the consumer "${name}"; waiting for it`, {
+      report.say('waiting', `another process uses the consumer "${name}"; waiting for it`, {
         reason: 'consumer_held',
       })
       void out.flush()
@@ -63,7 +61,7 @@ async function claimConsumer(
     signal: io.signal,
   })
   try {
-    const write = (place: Place): void => writeConsumer(path, place)
+    const write = (place: ConsumerCursor): void => writeConsumer(path, place)
     const stored = readConsumer(path)
     const save = plan.commit === 'emit' ? write : undefined
     const begin = plan.commit === 'ack' && stored === undefined ? write : undefined
@@ -74,7 +72,7 @@ async function claimConsumer(
   }
 }
 
-function readCursorFile(path: string): Place | undefined {
+function readCursorFile(path: string): ConsumerCursor | undefined {
   let text: string
   try {
     text = readFileSync(path, 'utf8').trim()
@@ -83,7 +81,8 @@ function readCursorFile(path: string): Place | undefined {
     throw new KimError('not_permitted', `cannot read ${path}`, { cause: error })
   }
   if (text === '') return undefined
-  const token = parseToken(text)
-  if (token === undefined) throw usageError(`${path} holds no cursor`, 'remove it to begin anew')
+  const token = parseCursorToken(text)
+  if (token === undefined)
+    throw usageError(`${path} does not hold a valid cursor`, 'to start over, remove the file')
   return { ...token, checkpointSeq: 0 }
 }

@@ -1,20 +1,20 @@
-import type { Place } from '../consume/place.js'
+import type { ConsumerCursor } from '@kim/manifest'
 
 /**
  * Makes progress durable, and makes sure of it on every way out: also where the process ends in the middle, because
  * nobody reads its output any more.
  */
 export class Committer {
-  readonly #save: ((place: Place) => void) | undefined
-  readonly #place: () => Place | undefined
+  readonly #save: ((place: ConsumerCursor) => void) | undefined
+  readonly #place: () => ConsumerCursor | undefined
   readonly #onExit: () => void
   #saved: string
   #isClosed = false
 
   constructor(
-    save: ((place: Place) => void) | undefined,
-    place: () => Place | undefined,
-    saved: Place | undefined,
+    save: ((place: ConsumerCursor) => void) | undefined,
+    place: () => ConsumerCursor | undefined,
+    saved: ConsumerCursor | undefined,
   ) {
     this.#save = save
     this.#place = place

@@ -39,14 +39,14 @@ export class ExecDelivery {
       this.#failUnlessWaited(refusal)
       if (refusal.forMs < reportMs) return
       reportMs = refusal.forMs + REPORT_MS
-      warn(`holding ${event.event_id}: the command ${refusal.why}; tries: ${refusal.tries}`)
+      warn(`retrying ${event.event_id}: the command ${refusal.why}; tries: ${refusal.tries}`)
     }
     const delivery = await this.#runner.deliver(event, { signal: io.signal, waiting: ended, onRefused })
     if (delivery.kind === 'skipped') {
       const { tries, why } = delivery
       const count = Object.values(this.#runner.skipped).reduce((sum, one) => sum + one, 0)
       const after = tries === 1 ? 'one try' : `${tries} tries`
-      warn(`gave up ${event.event_id} after ${after}: the command ${why}; skipped so far: ${count}`)
+      warn(`skipped ${event.event_id} after ${after}: the command ${why}; skipped so far: ${count}`)
     }
     return delivery.kind
   }
@@ -54,6 +54,6 @@ export class ExecDelivery {
   /** A command line that prints and is done does not wait for ever (CL-31). */
   #failUnlessWaited({ event, triesMax, why }: CommandRefusal): void {
     if (this.#parts.plan.follow || Number.isFinite(triesMax)) return
-    throw new KimError('exec_failed', `the command ${why} for ${safeText(event.event_id)}`)
+    throw new KimError('exec_failed', `cannot deliver ${safeText(event.event_id)}: the command ${why}`)
   }
 }

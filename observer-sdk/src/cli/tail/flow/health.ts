@@ -25,9 +25,9 @@ const HEALTH_BYTES_MAX = 16 * 1024 ** 2
 /** The producer's state by `run/health.json`, which it writes anew at an interval of its own. */
 export function producerState(location: StoreLocation, nowMs: number = Date.now()): ProducerState {
   if (location.storeDir === undefined)
-    return unknown('an events directory alone says nothing about a producer')
+    return unknown('an events directory does not show the producer; use --store')
   const opened = openRegularFile(storePaths(location.storeDir).health)
-  const none = unknown('there is no run/health.json that can be read')
+  const none = unknown('run/health.json is missing or cannot be read')
   if (!opened.ok) return none
   const file = opened.value
   try {
@@ -58,13 +58,13 @@ export function judgeHealth(
   const seenMs = Math.max(0, ...signs)
   const said = health['state'] ?? health['status']
   if (said === 'stopped' || said === 'down')
-    return { state: 'down', seenMs, evidence: 'it says that it stopped' }
+    return { state: 'down', seenMs, evidence: 'run/health.json says that it stopped' }
   const pid = health['pid']
   if (typeof pid === 'number' && Number.isSafeInteger(pid) && pid > 0 && !alive(pid)) {
-    return { state: 'down', seenMs, evidence: `its process ${pid} is gone` }
+    return { state: 'down', seenMs, evidence: `its process ${pid} does not run any more` }
   }
   const fresh = nowMs - seenMs <= interval * INTERVALS
-  return { state: fresh ? 'up' : 'stale', seenMs, evidence: 'run/health.json by its age' }
+  return { state: fresh ? 'up' : 'stale', seenMs, evidence: 'run/health.json was written' }
 }
 
 function unknown(evidence: string): ProducerState {

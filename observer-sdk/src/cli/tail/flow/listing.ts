@@ -1,5 +1,5 @@
 import type { Io } from '@kim/cli-kit'
-import type { ReadRecord } from '@kim/manifest'
+import { formatCursorToken, type ReadRecord } from '@kim/manifest'
 import type { Entry } from '../entry.js'
 import { noStore } from '../missing.js'
 import type { Plan } from '../plan.js'
@@ -8,7 +8,6 @@ import { PastRecords } from '../read/history.js'
 import { Acquaintance } from '../read/last.js'
 import { MissingSegments } from '../read/missing-segments.js'
 import type { StoreLocation } from '../store-location.js'
-import { formatToken } from '../where/cursor-token.js'
 import { backlogOf, pastEntries, readFrom, requireKnown } from './backlog.js'
 import { endOf, exitCodeOf } from './end.js'
 import { producerState } from './health.js'
@@ -72,7 +71,7 @@ export async function listPast(plan: Plan, location: StoreLocation, io: Io): Pro
   if (toSeq !== undefined && toSeq < place.seq) place = { seq: toSeq, writer: undefined }
   if (plan.showCursor && !isCut) {
     const { seq, writer = null } = place
-    report.cursor(formatToken({ projectId: facts.projectId(), seq, writer }))
+    report.cursor(formatCursorToken({ projectId: facts.projectId(), seq, writer }))
   }
   report.end(end ?? 'done', isCut ? undefined : `--after-seq ${place.seq}`)
   await out.flush()

@@ -1,5 +1,5 @@
+import { TIMER_MS_MAX } from './due.js'
 import type { StopWatch } from './stop.js'
-import { TIMER_MS_MAX } from './wake.js'
 
 /**
  * Ends a look at what stands there: by the signal, or at the deadline, which no record that is read on the way may put

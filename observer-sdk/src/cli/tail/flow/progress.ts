@@ -1,4 +1,4 @@
-import type { Place } from '../consume/place.js'
+import type { ConsumerCursor } from '@kim/manifest'
 import type { Entry } from '../entry.js'
 
 /**
@@ -53,7 +53,7 @@ export class Progress {
   }
 
   /** What may be committed. */
-  place(projectId: string): Place {
+  place(projectId: string): ConsumerCursor {
     return {
       projectId,
       seq: this.#flushedSeq,

@@ -19,7 +19,7 @@ export function parseRate(text: string): Rate {
   const lines = Number(match?.[1])
   const perMs = parseDuration(match?.[2] ?? '')
   if (!(lines >= 1) || perMs === undefined || perMs < 1) {
-    throw usageError(`--max-rate cannot be "${text}"`, 'a number of lines and a duration, such as 10/1m')
+    throw usageError(`--max-rate cannot be "${text}"`, 'give a number of lines and a duration, such as 10/1m')
   }
   return { lines, perMs }
 }

@@ -50,19 +50,19 @@ export class Reporter {
   /** Everything that stood there is printed. */
   caughtUp(seq: number): void {
     if (this.#agent) this.#control('caught_up', { seq })
-    else this.#note(`caught up at ${seq}`)
+    else this.#note(`caught up at seq ${seq}`)
   }
 
   /** Nothing was selected: a person who sees an empty screen asks whether it works. */
   nothing(): void {
-    if (!this.#agent && this.#stderr.isTTY === true) this.#note('nothing that stands there is selected')
+    if (!this.#agent && this.#stderr.isTTY === true) this.#note('no existing record is selected')
   }
 
   /** Stands where the gap is. */
   gap(gap: Gap): void {
     if (this.#agent) this.#control('gap', { ...gap })
     else {
-      const text = `records ${gap.from} to ${gap.to} are gone (${gap.reason})`
+      const text = `records ${gap.from} to ${gap.to} are missing (${gap.reason})`
       if (this.#inline) this.#out.line(`-- ${text}`)
       else this.#stderr.write(`kim-tail: ${text}\n`)
     }
@@ -71,7 +71,8 @@ export class Reporter {
   /** In place of what a rate held back. */
   suppressed(held: Suppressed): void {
     if (this.#agent) this.#control('suppressed', { ...held })
-    else this.#note(`${formatCount(held.n, 'record')} not shown, ${held.first} to ${held.last} (--max-rate)`)
+    else
+      this.#note(`${formatCount(held.n, 'record')} not shown, seq ${held.first} to ${held.last} (--max-rate)`)
   }
 
   /** The producer began or ceased to give signs of life. */
@@ -83,7 +84,7 @@ export class Reporter {
   /** A sign of life of this process. */
   heartbeat(seq: number): void {
     if (this.#agent) this.#control('heartbeat', { seq })
-    else if (this.#inline) this.#out.line(`-- heartbeat at ${seq}`)
+    else if (this.#inline) this.#out.line(`-- heartbeat at seq ${seq}`)
     // A blank line is nothing to whoever reads records, and a real write all the same.
     else this.#out.line('')
   }
@@ -97,7 +98,7 @@ export class Reporter {
   /** What is there and cannot be read: silence must not be taken for nothing new. */
   unreadable(failures: readonly Failure[]): void {
     for (const { code, path } of failures)
-      this.warn(`${basename(path)} cannot be read (${code}), what stands in it is not shown: ${path}`)
+      this.warn(`cannot read ${basename(path)} (${code}); its records are not shown: ${path}`)
   }
 
   /** Something nobody may miss: on stderr in any case. */

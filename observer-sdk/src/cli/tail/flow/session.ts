@@ -1,6 +1,5 @@
 import { formatCount, type Io } from '@kim/cli-kit'
-import { KimError } from '@kim/manifest'
-import type { Place } from '../consume/place.js'
+import { type ConsumerCursor, formatCursorToken, KimError, Signal } from '@kim/manifest'
 import type { Entry, JournalFacts } from '../entry.js'
 import { noStore } from '../missing.js'
 import type { Plan } from '../plan.js'
@@ -9,10 +8,10 @@ import { PastRecords } from '../read/history.js'
 import { Acquaintance } from '../read/last.js'
 import { MissingSegments } from '../read/missing-segments.js'
 import type { StoreLocation } from '../store-location.js'
-import { formatToken } from '../where/cursor-token.js'
 import { backlogOf, entriesBehind, pastEntries, readFrom, unknownPersonas } from './backlog.js'
 import { type Claim, claimCursor } from './claim.js'
 import { Committer } from './commit.js'
+import { sleepUntilDue } from './due.js'
 import { type End, endOf, exitCodeOf } from './end.js'
 import type { ExecDelivery } from './exec.js'
 import type { Feed, FeedBatch } from './feed.js'
@@ -25,7 +24,6 @@ import { type Beginning, beginningOf } from './start.js'
 import { StoreWatch } from './store-watch.js'
 import { tellGap } from './tell-gap.js'
 import { Timetable } from './timetable.js'
-import { Wake } from './wake.js'
 
 /** Prints from a place on, to the end of what stands there or for as long as it is wanted. */
 export async function follow(plan: Plan, location: StoreLocation, io: Io): Promise<number> {
@@ -74,7 +72,7 @@ interface Parts {
 
 class Session {
   readonly #parts: Parts
-  readonly #wake = new Wake()
+  readonly #wake = new Signal()
   readonly #progress: Progress
   readonly #committer: Committer
   readonly #timetable: Timetable
@@ -115,12 +113,12 @@ class Session {
     // The cursor is another's now.
     if (reason === 'consumer_lost') this.#committer.close()
     this.#ended.abort(reason)
-    this.#wake.ring()
+    this.#wake.raise()
   }
 
   /** Something may be different now. */
   look(): void {
-    this.#wake.ring()
+    this.#wake.raise()
   }
 
   async run(): Promise<number> {
@@ -165,7 +163,7 @@ class Session {
         this.#isCut = true
         return
       }
-      const text = `the consumer begins at ${feed.head.seq}; ${formatCount(passed, 'entry that stands there is', 'entries that stand there are')} passed over`
+      const text = `the consumer begins at seq ${feed.head.seq}; skipping ${formatCount(passed, 'existing entry', 'existing entries')}`
       report.say('started', text, { seq: feed.head.seq, skipped: passed })
     }
     await this.#printPast(entries ?? [])
@@ -229,7 +227,7 @@ class Session {
   async #loop(): Promise<void> {
     this.#pull()
     while (this.#end === undefined) {
-      await this.#wake.sleep(this.#timetable.dues, () => performance.now())
+      await sleepUntilDue(this.#wake, this.#timetable.dues, () => performance.now())
       this.#store.look()
       const arrived = this.#arrived
       if (arrived !== undefined) {
@@ -249,11 +247,11 @@ class Session {
     this.#parts.feed.next().then(
       batch => {
         this.#arrived = { batch }
-        this.#wake.ring()
+        this.#wake.raise()
       },
       (error: unknown) => {
         this.#arrived = { error }
-        this.#wake.ring()
+        this.#wake.raise()
       },
     )
   }
@@ -303,13 +301,13 @@ class Session {
     let isOver = false
     const delivering = this.#exec.deliver(entry).finally(() => {
       isOver = true
-      this.#wake.ring()
+      this.#wake.raise()
     })
     // Whoever awaits it hears of an error; until then there is something else to await.
     delivering.catch(() => {})
     // A command may take long, and one that is held for ever: time goes on meanwhile, and it is no silence.
     while (!isOver && this.#end === undefined) {
-      await this.#wake.sleep(this.#timetable.dues, () => performance.now())
+      await sleepUntilDue(this.#wake, this.#timetable.dues, () => performance.now())
       printer.stop.onCame(performance.now())
       if (!isOver) await this.#onTime()
     }
@@ -369,7 +367,7 @@ class Session {
   }
 
   /** What the progress says before anything counts as flushed is where it began. */
-  #storeBegin(begin: (place: Place) => void): void {
+  #storeBegin(begin: (place: ConsumerCursor) => void): void {
     const place = this.#place()
     if (place === undefined) return
     begin(place)
@@ -380,12 +378,13 @@ class Session {
     const { plan, printer } = this.#parts
     const reason = this.#end ?? 'caught_up'
     if (reason === 'consumer_lost') {
-      throw new KimError('consumer_held', 'another process took this consumer over')
+      throw new KimError('consumer_held', 'lost the consumer: another process took it over')
     }
     printer.settleRate(true)
     await this.#flush()
     const place = this.#place()
-    if (plan.showCursor && place !== undefined && !this.#isCut) printer.report.cursor(formatToken(place))
+    if (plan.showCursor && place !== undefined && !this.#isCut)
+      printer.report.cursor(formatCursorToken(place))
     const { position } = plan
     const resume =
       position.kind === 'consumer' ? `--consumer ${position.name}` : `--after-seq ${this.#progress.seq}`

@@ -1,6 +1,5 @@
 import { usageError } from '@kim/cli-kit'
-import { KimError, type ReadRecord } from '@kim/manifest'
-import type { Place } from '../consume/place.js'
+import { type ConsumerCursor, KimError, type ReadRecord } from '@kim/manifest'
 import type { JournalFacts } from '../entry.js'
 import type { Plan } from '../plan.js'
 import { findRecord } from '../read/find-record.js'
@@ -21,7 +20,7 @@ const AT_HEAD: Beginning = { start: { kind: 'head' }, printsPast: false, isNew: 
 /** Resolves a position to a place. `stored` is what a consumer or a cursor file holds. */
 export function beginningOf(
   plan: Plan,
-  stored: Place | undefined,
+  stored: ConsumerCursor | undefined,
   past: PastRecords | undefined,
   facts: JournalFacts,
 ): Beginning {
@@ -31,11 +30,11 @@ export function beginningOf(
     case 'since':
       return { ...AT_HEAD, printsPast: true }
     case 'after':
-      requireProject(position.projectId, past, facts, 'the cursor', 'leave the cursor out')
+      requireProject(position.projectId, past, facts, 'the cursor', 'leave out the cursor')
       return after(position.projectId, position.seq, position.writer)
     case 'after-event': {
       const found = past === undefined ? undefined : findRecord(past, position.ref, facts)
-      if (found?.kind !== 'record') throw new KimError('no_record', 'no record has the id of --after-id')
+      if (found?.kind !== 'record') throw new KimError('no_record', '--after-id: no record has this id')
       const { seq, writer } = found.entry.record
       return after(undefined, seq, writer ?? null)
     }
@@ -48,13 +47,13 @@ export function beginningOf(
         past,
         facts,
         `the consumer "${position.name}"`,
-        `begin anew: kim-tail cursors rm ${position.name}`,
+        `start over: kim-tail cursors rm ${position.name}`,
       )
       return after(stored.projectId, stored.seq, stored.writer)
     case 'cursor-file':
       // As with journalctl, a file that is not there yet stands for the usual start.
       if (stored === undefined) return AT_HEAD
-      requireProject(stored.projectId, past, facts, 'the cursor file', 'remove it to begin anew')
+      requireProject(stored.projectId, past, facts, 'the cursor file', 'remove the file to start over')
       return after(stored.projectId, stored.seq, stored.writer)
     default:
       return position satisfies never
@@ -87,7 +86,7 @@ function requireProject(
   orElse: string,
 ): void {
   if (wanted === undefined || past === undefined || wanted === facts.projectId()) return
-  throw usageError(`${whose} belongs to another journal`, `name that journal with --store, or ${orElse}`)
+  throw usageError(`${whose} belongs to another journal`, `name its journal with --store DIR, or ${orElse}`)
 }
 
 /** The first message above an id, wherever it stands; without one, what comes after all that was looked at. */

@@ -17,14 +17,14 @@ export class StoreWatch {
 
   /** Says so if there was none from the beginning; false then. */
   begin(): boolean {
-    if (!this.#isThere) this.#say(`no journal at ${this.#eventsDir} yet`)
+    if (!this.#isThere) this.#say(`there is no journal at ${this.#eventsDir} yet`)
     return this.#isThere
   }
 
   /** Looks whether it went, or came back. */
   look(): void {
     const { exists } = this.#feed
-    if (this.#isThere && !exists) this.#say(`the journal at ${this.#eventsDir} is gone`)
+    if (this.#isThere && !exists) this.#say(`the journal at ${this.#eventsDir} is missing`)
     this.#isThere = exists
   }
 

@@ -12,5 +12,5 @@ export async function tellGap(
   if (onGap === 'report') report.gap(gap)
   if (onGap !== 'fail') return
   await flush()
-  throw new KimError('gap_found', `records ${gap.from} to ${gap.to} are gone (${gap.reason})`)
+  throw new KimError('gap_found', `records ${gap.from} to ${gap.to} are missing (${gap.reason})`)
 }

@@ -1,5 +1,6 @@
 import type { Plan } from '../plan.js'
 import type { StoreLocation } from '../store-location.js'
+import { type Due, Every } from './due.js'
 import type { End } from './end.js'
 import type { Feed } from './feed.js'
 import { Heartbeat } from './heartbeat.js'
@@ -7,7 +8,6 @@ import type { Printer } from './printer.js'
 import { ProducerWatch } from './producer-watch.js'
 import type { Progress } from './progress.js'
 import { Until } from './until.js'
-import { type Due, Every } from './wake.js'
 
 /** Between two looks at whether the parent is still there: rare enough that idling costs nothing. */
 const PARENT_MS = 5_000

@@ -1,4 +1,4 @@
-import type { Due } from './wake.js'
+import type { Due } from './due.js'
 
 /** The end of a span of time that is followed: once the clock has passed it, nothing that comes lies within. */
 export class Until implements Due {

@@ -1,5 +1,4 @@
-import { decodeLine } from '@kim/manifest'
-import { segmentLines } from '../../../store/segment-lines.js'
+import { type MalformedLine, readSegment } from '@kim/manifest'
 import { openSegment } from '../../../store/store-files.js'
 import { type Entry, idOf, type JournalFacts } from '../entry.js'
 import type { EventRef } from '../where/event-ref.js'
@@ -60,22 +59,17 @@ function findMessage(
 function findCorrupt(past: PastRecords, segment: number, seq: number): Found | undefined {
   const opened = openSegment(past.eventsDir, segment)
   if (!opened.ok) return undefined
+  let found: Found | undefined
   try {
-    for (const line of segmentLines(opened.value)) {
-      if (line.kind !== 'line') continue
-      const decoded = decodeLine(line.bytes, line.atFileStart)
-      if (decoded.kind !== 'malformed') continue
-      const text = Buffer.from(line.bytes.buffer, line.bytes.byteOffset, line.bytes.length).toString('latin1')
-      if (new RegExp(`"seq"\\s*:\\s*${seq}\\b`).test(text)) {
-        return {
-          kind: 'corrupt',
-          segment: opened.value.candidate.path,
-          offset: line.offset,
-          reason: decoded.reason,
-        }
-      }
-    }
-    return undefined
+    readSegment(() => opened.value.chunks(), {
+      malformed({ offset, reason, bytes }: MalformedLine) {
+        if (found !== undefined || bytes === undefined) return
+        const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
+        if (!new RegExp(`"seq"\\s*:\\s*${seq}\\b`).test(text)) return
+        found = { kind: 'corrupt', segment: opened.value.candidate.path, offset, reason }
+      },
+    })
+    return found
   } finally {
     opened.value.close()
   }

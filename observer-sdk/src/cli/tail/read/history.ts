@@ -1,21 +1,10 @@
-import {
-  DuplicateFinder,
-  decodeLine,
-  effectOf,
-  eventsPaths,
-  KimError,
-  lineMark,
-  TxTracker,
-} from '@kim/manifest'
+import { eventsPaths, KimError, recordsBackwards, type SegmentLine, SegmentReader } from '@kim/manifest'
 import type { FileContent } from '../../../store/file-content.js'
 import { listStore, type SegmentEntry } from '../../../store/listing.js'
 import { noJournalAt } from '../../../store/no-journal.js'
 import type { Failure } from '../../../store/outcome.js'
-import { segmentLines } from '../../../store/segment-lines.js'
 import { openSegment } from '../../../store/store-files.js'
 import type { Entry } from '../entry.js'
-import { linesBackwards } from './lines-backwards.js'
-import { releaseBackwards } from './release-backwards.js'
 
 /**
  * What stands in a journal now, read from either end without building any state: for commands that print and
@@ -63,25 +52,21 @@ export class PastRecords {
     stop?: (segment: SegmentEntry) => boolean,
   ): Generator<Entry> {
     for (const segment of this.segments.toReversed()) {
-      yield* this.#read(segment, content => unrepeated(releaseBackwards(linesBackwards(content), wanted)))
+      yield* this.#read(segment, content => recordsBackwards(content, wanted))
       if (stop?.(segment) === true) return
     }
   }
 
   /** Records that have an effect, in file order, from the segment with this number on. */
   *forwards(fromSegment = 0): Generator<Entry> {
-    const duplicates = new DuplicateFinder()
     for (const segment of this.segments) {
-      if (segment.number >= fromSegment) {
-        duplicates.beginSegment()
-        yield* this.#read(segment, content => releaseForwards(content, duplicates))
-      }
+      if (segment.number >= fromSegment) yield* this.segment(segment)
     }
   }
 
   /** Records of one segment that have an effect, in file order. */
   segment(segment: SegmentEntry): Generator<Entry> {
-    return this.#read(segment, content => releaseForwards(content, new DuplicateFinder()))
+    return this.#read(segment, recordsForwards)
   }
 
   /** The last record that stands there. */
@@ -103,16 +88,15 @@ export class PastRecords {
 
   /** The last record of a segment that has an effect. */
   lastOf(segment: SegmentEntry): Entry | undefined {
-    for (const entry of this.#read(segment, content => releaseBackwards(linesBackwards(content))))
-      return entry
+    for (const entry of this.#read(segment, content => recordsBackwards(content))) return entry
     return undefined
   }
 
-  *#read(segment: SegmentEntry, use: (content: FileContent) => Iterable<Entry>): Generator<Entry> {
+  *#read(segment: SegmentEntry, use: (content: FileContent) => Iterable<SegmentLine>): Generator<Entry> {
     const content = this.#open(segment)
     if (content === undefined) return
     try {
-      yield* use(content)
+      for (const { record, bytes } of use(content)) yield { record, line: bytes }
     } finally {
       content.close()
     }
@@ -128,32 +112,13 @@ export class PastRecords {
   }
 }
 
-/** Of lines that repeat each other in one segment, one (JF-46). Read from the end, that is the last of them. */
-function* unrepeated(entries: Iterable<Entry>): Generator<Entry> {
-  const seen = new Set<string>()
-  for (const entry of entries) {
-    const mark = `${entry.record.seq} ${lineMark(entry.line)}`
-    if (seen.has(mark)) continue
-    seen.add(mark)
-    yield entry
-  }
-}
-
-function* releaseForwards(content: FileContent, duplicates: DuplicateFinder): Generator<Entry> {
-  const transactions = new TxTracker<Entry>()
-  for (const framed of segmentLines(content)) {
-    const decoded =
-      framed.kind === 'line' ? decodeLine(framed.bytes, framed.atFileStart) : { kind: framed.kind }
-    if (decoded.kind === 'blank') continue
-    if (decoded.kind !== 'record' || framed.kind !== 'line') {
-      transactions.interrupt()
-      continue
-    }
-    const { released } = transactions.record(decoded.record, { record: decoded.record, line: framed.bytes })
-    for (const entry of released) {
-      const repeated =
-        duplicates.see(entry.record, effectOf(entry.record), lineMark(entry.line)) === 'duplicate_line'
-      if (!repeated) yield entry
-    }
+/** The records of a segment that have an effect, in file order. */
+function* recordsForwards(content: FileContent): Generator<SegmentLine> {
+  let released: SegmentLine[] = []
+  const reader = new SegmentReader({ released: line => void released.push(line) })
+  for (const chunk of content.chunks()) {
+    reader.push(chunk)
+    yield* released
+    released = []
   }
 }

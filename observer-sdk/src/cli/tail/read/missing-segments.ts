@@ -1,9 +1,8 @@
-import { decodeLine } from '@kim/manifest'
+import { lastSeqOf } from '@kim/manifest'
 import type { SegmentEntry } from '../../../store/listing.js'
 import { openSegment } from '../../../store/store-files.js'
 import type { Gap } from '../flow/reporter.js'
 import type { PastRecords } from './history.js'
-import { linesBackwards } from './lines-backwards.js'
 
 /**
  * Finds what is missing between segments that stand: a segment's name is the number that came next when it was
@@ -53,12 +52,7 @@ function lastSeqIn({ eventsDir }: PastRecords, { number }: SegmentEntry): number
   const opened = openSegment(eventsDir, number)
   if (!opened.ok) return number - 1
   try {
-    for (const { bytes, offset } of linesBackwards(opened.value)) {
-      const decoded = bytes === undefined ? undefined : decodeLine(bytes, offset === 0)
-      if (decoded?.kind === 'record') return decoded.record.seq
-      if (decoded?.kind === 'future' && decoded.seq !== undefined) return decoded.seq
-    }
-    return number - 1
+    return lastSeqOf(opened.value) ?? number - 1
   } finally {
     opened.value.close()
   }

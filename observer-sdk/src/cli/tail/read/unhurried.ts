@@ -1,4 +1,4 @@
-import { nextTurn } from '../../../deliver/slices.js'
+import { nextTurn } from '@kim/manifest'
 import type { Entry } from '../entry.js'
 
 /** One step of a look at what stands there: an entry that is wanted, or undefined for one that was passed over. */

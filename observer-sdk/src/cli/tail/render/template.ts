@@ -25,8 +25,8 @@ function parse(pattern: string): Part[] {
     if (found.length > 2 && found.startsWith('{')) parts.push({ literal: false, text: found.slice(1, -1) })
     else if (found === '{}' || found === '{' || found === '}') {
       throw usageError(
-        `--template has a "${found}" that names nothing`,
-        'write {{ and }} for braces: {seq} {{raw}}',
+        `--template: "${found}" is not a field`,
+        'use fields such as {seq}; write {{ and }} for literal braces',
       )
     } else parts.push({ literal: true, text: LITERALS[found] ?? found })
   }

@@ -8,8 +8,8 @@ export function compilePattern(source: string, flag: string, caseSensitive = fal
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     throw usageError(
-      `${flag} is no regular expression: ${reason}`,
-      'quote special characters with a backslash',
+      `${flag} is not a valid regular expression: ${reason}`,
+      'put a backslash before special characters',
     )
   }
 }

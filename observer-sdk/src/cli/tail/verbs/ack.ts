@@ -15,7 +15,7 @@ export async function run(input: Input, io: Io): Promise<number> {
   const name = input.text('consumer')
   const seq = input.number('seq')
   if (name === undefined || seq === undefined)
-    throw usageError('ack needs --consumer NAME and --seq N', 'both are in the lines you were given')
+    throw usageError('ack needs --consumer NAME and --seq N', 'both are in the lines that kim-tail printed')
   const path = consumerPath(io.env, name)
   const location = locateStore(input, io.env)
   refuseInside(location, path, 'a cursor')
@@ -23,7 +23,8 @@ export async function run(input: Input, io: Io): Promise<number> {
   const { before, now } = await withConsumer(`${path}.ack`, io, () =>
     acknowledge(name, path, seq, location, io),
   )
-  const said = now > before ? `${name} stands after ${now}` : `${name} stands after ${now} already`
+  const said =
+    now > before ? `${name}: cursor moved to seq ${now}` : `${name}: cursor is already at seq ${now}`
   io.stdout.write(
     input.bool('json')
       ? `${JSON.stringify({ consumer: name, moved: now > before, ok: true, seq: now })}\n`
@@ -36,7 +37,7 @@ function unknownConsumer(name: string, io: Io): Error {
   const known = listConsumers(io.env)
   return usageError(
     `no consumer "${name}"${didYouMean(name, known)}`,
-    'a consumer begins with kim-tail --consumer NAME',
+    'create a consumer with: kim-tail -f --consumer NAME',
   )
 }
 
@@ -56,7 +57,7 @@ function acknowledge(
   if (before.projectId !== facts.projectId()) {
     throw usageError(
       `the consumer "${name}" belongs to another journal`,
-      'name that one with --store, or see kim-tail cursors ls',
+      'name its journal with --store DIR; list the cursors: kim-tail cursors ls',
     )
   }
   if (seq > before.seq)

@@ -15,7 +15,8 @@ const EXIT: Readonly<Record<Activity['answer'], number>> = { yes: 0, no: 1, unkn
 export async function run(input: Input, io: Io): Promise<number> {
   const author = input.positional('persona') ?? ''
   const sinceId = input.number('since-id')
-  if (sinceId === undefined) throw usageError('activity needs --since-id N', 'the id after which to look')
+  if (sinceId === undefined)
+    throw usageError('activity needs --since-id N', 'N is the id after which to look')
   const found = await judge(locateStore(input, io.env), author, sinceId)
   const code = EXIT[found.answer]
   // Should nobody read the answer, the code is still the answer and not "fine".
@@ -63,7 +64,7 @@ async function judge(location: StoreLocation, author: string, sinceId: number): 
       const { kind, reasons } = observer.status
       const damage = DAMAGE.filter(anomaly => (observer.anomalies[anomaly] ?? 0) > 0)
       if (found.answer === 'no' && damage.length > 0)
-        return unknown(`something of the journal is gone or damaged (${damage.join(', ')})`)
+        return unknown(`a part of the journal is missing or damaged (${damage.join(', ')})`)
       if (found.answer === 'no' && !areSegmentsWhole(location))
         return unknown('a segment of the journal is missing or cannot be read')
       if (found.answer === 'no' && kind !== 'live')

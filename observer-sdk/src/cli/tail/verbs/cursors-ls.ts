@@ -1,6 +1,6 @@
 import { type Input, type Io, safeJson, safeText } from '@kim/cli-kit'
+import type { ConsumerCursor } from '@kim/manifest'
 import { consumerPath, listConsumers, readConsumer } from '../consume/consumer-file.js'
-import type { Place } from '../consume/place.js'
 
 /** `kim-tail cursors ls`: the durable cursors of this user. */
 export function run(input: Input, io: Io): number {
@@ -16,7 +16,7 @@ export function run(input: Input, io: Io): number {
 }
 
 /** A cursor as JSON shows it; `seq` null says that its file is damaged. */
-function jsonOf(name: string, place: Place | undefined): Record<string, string | number | null> {
+function jsonOf(name: string, place: ConsumerCursor | undefined): Record<string, string | number | null> {
   return {
     consumer: name,
     project_id: place?.projectId ?? null,
@@ -25,7 +25,7 @@ function jsonOf(name: string, place: Place | undefined): Record<string, string |
   }
 }
 
-function placeOf(io: Io, name: string): Place | undefined {
+function placeOf(io: Io, name: string): ConsumerCursor | undefined {
   try {
     return readConsumer(consumerPath(io.env, name))
   } catch {

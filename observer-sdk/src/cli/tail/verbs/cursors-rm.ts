@@ -8,10 +8,13 @@ export async function run(input: Input, io: Io): Promise<number> {
   const known = listConsumers(io.env)
   const path = consumerPath(io.env, name)
   if (!known.includes(name))
-    throw usageError(`no consumer "${name}"${didYouMean(name, known)}`, 'see: kim-tail cursors ls')
+    throw usageError(
+      `no consumer "${name}"${didYouMean(name, known)}`,
+      'list the consumers: kim-tail cursors ls',
+    )
   const dry = input.bool('dry-run')
   if (!dry) await withConsumer(path, io, () => removeConsumer(path))
-  const said = dry ? `would forget ${name}` : `forgot ${name}`
+  const said = dry ? `would delete ${name}` : `deleted ${name}`
   io.stdout.write(
     input.bool('json') ? `${JSON.stringify({ consumer: name, dry_run: dry, ok: true })}\n` : `${said}\n`,
   )

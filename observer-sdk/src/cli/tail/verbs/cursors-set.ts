@@ -12,7 +12,10 @@ export async function run(input: Input, io: Io): Promise<number> {
   const name = input.positional('name') ?? ''
   const seq = input.number('seq')
   if ((seq === undefined) === !input.bool('head')) {
-    throw usageError('cursors set needs one place', 'give --seq N (0 for the beginning), or --head')
+    throw usageError(
+      'cursors set needs either --seq or --head',
+      'give --seq N (0 for the beginning), or --head',
+    )
   }
   const path = consumerPath(io.env, name)
   const location = locateStore(input, io.env)
@@ -27,7 +30,7 @@ export async function run(input: Input, io: Io): Promise<number> {
   io.stdout.write(
     input.bool('json')
       ? `${JSON.stringify(said)}\n`
-      : `${name} ${dry ? 'would stand' : 'stands'} after ${place.seq}\n`,
+      : `${name}: cursor ${dry ? 'would move' : 'moved'} to seq ${place.seq}\n`,
   )
   return 0
 }

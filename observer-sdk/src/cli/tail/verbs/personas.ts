@@ -24,6 +24,6 @@ export function describePersona(row: PersonaRow): string {
   const newest = row.newest_id === null ? 'no message' : `newest ${row.newest_id}`
   const from = row.newest_from === null ? '' : ` from ${safeText(row.newest_from)}`
   const alerts = row.open_alerts.length === 0 ? '' : `, alerts: ${row.open_alerts.map(safeText).join(' ')}`
-  const urgent = row.unread_urgent === 0 ? '' : `, ${row.unread_urgent} urgent at the server`
+  const urgent = row.unread_urgent === 0 ? '' : `, ${row.unread_urgent} urgent on the server`
   return `${row.unread} unread in the journal${urgent}, ${newest}${from}, ${row.watched ? row.state : 'not watched any more'}${alerts}`
 }

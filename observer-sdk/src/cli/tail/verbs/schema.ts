@@ -17,7 +17,10 @@ export function run(input: Input, io: Io): number {
   }
   const file = files.get(name)
   if (file === undefined) {
-    throw usageError(`no schema "${name}"${didYouMean(name, names)}`, `the schemas are: ${names.join(', ')}`)
+    throw usageError(
+      `there is no schema "${name}"${didYouMean(name, names)}`,
+      `the schemas are: ${names.join(', ')}`,
+    )
   }
   io.stdout.write(readFileSync(file))
   return 0

@@ -15,7 +15,10 @@ export function run(input: Input, io: Io): number {
   const name = input.positional('record') ?? ''
   const ref = parseEventRef(name)
   if (ref === undefined)
-    throw usageError(`"${safeText(name)}" names no record`, 'a seq, or an event id such as river:new:246')
+    throw usageError(
+      `"${safeText(name)}" is not a record`,
+      'give a seq, or an event id such as river:new:246',
+    )
   const location = locateStore(input, io.env)
   const past = PastRecords.open(location.eventsDir)
   if (past === undefined) throw noStore(location)
@@ -23,14 +26,14 @@ export function run(input: Input, io: Io): number {
   const found = findRecord(past, ref, facts)
   if (found.kind === 'absent') {
     const [failure] = past.failures
-    throw new KimError('no_record', `no record ${safeText(name)}`, {
-      ...(failure && { hint: `none in what can be read: ${failure.path} cannot (${failure.code})` }),
+    throw new KimError('no_record', `the journal has no record ${safeText(name)}`, {
+      ...(failure && { hint: `it may be in ${failure.path}, which cannot be read (${failure.code})` }),
     })
   }
   if (found.kind === 'corrupt') {
     throw new KimError(
       'record_corrupt',
-      `the line of ${name} at byte ${found.offset} of ${found.segment} is ${found.reason}`,
+      `cannot read ${name}: its line at byte ${found.offset} of ${found.segment} is ${found.reason}`,
     )
   }
   const { entry } = found
@@ -43,7 +46,7 @@ export function run(input: Input, io: Io): number {
   if (payload === undefined && entry.record.payload_ref !== undefined) {
     throw new KimError(
       'record_corrupt',
-      `the blob ${entry.record.payload_ref.sha256} of ${name} is missing or damaged`,
+      `cannot read the payload of ${name}: the blob ${entry.record.payload_ref.sha256} is missing or damaged`,
     )
   }
   return 0

@@ -83,7 +83,9 @@ function text(report: Report, producer: ProducerState): string {
 
 function consumerText({ behind, consumer, in_use: isUsed, seq }: Consumer): string {
   const place =
-    seq === null ? 'no place: it never began, or its file is damaged' : `at ${seq}, ${behind ?? '?'} behind`
+    seq === null
+      ? 'no cursor: it never began, or its file is damaged'
+      : `at seq ${seq}, ${behind ?? '?'} behind`
   return `${consumer}: ${place}, ${isUsed ? 'in use' : 'not in use'}`
 }
 

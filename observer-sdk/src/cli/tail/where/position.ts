@@ -1,6 +1,6 @@
 import type { Input } from '@kim/cli-kit'
 import { usageError } from '@kim/cli-kit'
-import { parseToken } from './cursor-token.js'
+import { parseCursorToken } from '@kim/manifest'
 import { type EventRef, parseEventRef } from './event-ref.js'
 import { parseTime, TIME_EXAMPLES } from './time.js'
 
@@ -59,8 +59,8 @@ export function positionOf(input: Input, personas: readonly string[], nowMs: num
   }
   if (lines !== undefined) {
     throw usageError(
-      `--lines and --${place} contradict each other`,
-      `--${place} goes on from a place; leave out --lines`,
+      `--lines and --${place} exclude each other`,
+      `leave out --lines: --${place} already says where to begin`,
     )
   }
   return namedPlace(input, place, personas)
@@ -72,21 +72,20 @@ export function timeOf(input: Input, flag: 'since' | 'until', nowMs: number): nu
   if (text === undefined) return undefined
   const ms = parseTime(text, nowMs, input.bool('utc'))
   if (ms === undefined)
-    throw usageError(`--${flag} is no time: "${text}"`, `times are such as ${TIME_EXAMPLES}`)
+    throw usageError(`--${flag} is not a time: "${text}"`, `use a time such as ${TIME_EXAMPLES}`)
   return ms
 }
 
 function linesOf(input: Input): number | undefined {
   const text = input.text('lines')
   if (input.bool('no-tail')) {
-    if (text !== undefined)
-      throw usageError('--lines and --no-tail contradict each other', 'give one of them')
+    if (text !== undefined) throw usageError('--lines and --no-tail exclude each other', 'give one of them')
     return Number.POSITIVE_INFINITY
   }
   if (text === undefined) return undefined
   if (text === 'all') return Number.POSITIVE_INFINITY
   if (!/^\d{1,9}$/.test(text))
-    throw usageError(`--lines takes a number or "all", not "${text}"`, 'such as -n 50')
+    throw usageError(`--lines takes a number or "all", not "${text}"`, 'use a number such as -n 50')
   return Number(text)
 }
 
@@ -99,9 +98,12 @@ function namedPlace(input: Input, place: (typeof PLACES)[number], personas: read
       return { kind: 'after', seq: (input.number(place) ?? 1) - 1, writer: null }
     case 'cursor':
     case 'after-cursor': {
-      const token = parseToken(text)
+      const token = parseCursorToken(text)
       if (token === undefined)
-        throw usageError(`--${place} is no cursor: "${text}"`, 'take it from --show-cursor')
+        throw usageError(
+          `--${place} is not a cursor token: "${text}"`,
+          'print a token with: kim-tail --show-cursor',
+        )
       // The record itself is wanted too: its predecessor's writer is not known, and then not compared.
       if (place === 'cursor')
         return { kind: 'after', projectId: token.projectId, seq: Math.max(token.seq - 1, 0), writer: null }
@@ -121,12 +123,13 @@ function afterId(text: string, personas: readonly string[]): Position {
     if (personas.length !== 1) {
       throw usageError(
         '--after-id takes a number only with one --persona',
-        'numbers count per inbox; or give an event id',
+        'add -p NAME: message numbers count per inbox; or give an event id such as river:new:246',
       )
     }
     return { kind: 'after-message', id: Number(text) }
   }
   const ref = parseEventRef(text)
-  if (ref === undefined) throw usageError(`--after-id is no event id: "${text}"`, 'such as river:new:246')
+  if (ref === undefined)
+    throw usageError(`--after-id is not an event id: "${text}"`, 'use an id such as river:new:246')
   return { kind: 'after-event', ref }
 }

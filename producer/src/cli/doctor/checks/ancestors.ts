@@ -9,7 +9,7 @@ const STICKY = 0o1000
 /** Whoever may write above the store can put another one in its place. */
 export const ancestors: Check = {
   id: 'ancestors',
-  about: 'nobody else controls the directories above the store',
+  about: 'no other user controls the directories above the store',
   look: ({ paths }) => {
     const uid = process.getuid?.()
     if (uid === undefined) return unseen('this platform has no file modes')
@@ -21,12 +21,12 @@ export const ancestors: Check = {
         if (isShared || isForeign) {
           return {
             status: 'warn',
-            evidence: `${path} ${isForeign ? `belongs to user ${stat.uid}` : 'can be written by others'}`,
-            remedy: isForeign ? 'choose another --store' : `chmod go-w ${shellWord(path)}`,
+            evidence: `${path} ${isForeign ? `belongs to user ${stat.uid}` : 'is writable by other users'}`,
+            remedy: isForeign ? 'choose another store: --store DIR' : `chmod go-w ${shellWord(path)}`,
           }
         }
       }
-      if (path === dirname(path)) return fine('none of them can be written by others')
+      if (path === dirname(path)) return fine('no other user can write to them')
     }
   },
 }

@@ -12,20 +12,20 @@ const POLLED_MAX = 50
 /** Equal counts may be of different messages, so the messages are compared as well. */
 export const backlog: Check = {
   id: 'backlog',
-  about: 'unread mail on the server stands in the journal',
+  about: 'unread mail on the server is in the journal',
   look: async context => {
     const observer = await context.observer()
     if (observer === undefined) return unseen('there is no store')
     try {
       const source = await context.source()
       const answer = await source.counts({ waitSeconds: 0 }, context.signal)
-      if (!answer.ok) return unseen(`no counts: ${answer.failure.reason}`)
+      if (!answer.ok) return unseen(`the server returned no counts: ${answer.failure.reason}`)
       const known = [...observer.state.values('persona')].map(({ item_id }) => item_id)
       const short = known.flatMap(name => {
         const upstream = answer.value.byPersona.get(name)?.unread ?? 0
         const here = observer.persona(name).unread
         return upstream > here + hiddenUnread(observer, name)
-          ? [`${name}: ${upstream} unread at the server, ${here} in the journal`]
+          ? [`${name}: ${upstream} unread on the server, ${here} in the journal`]
           : []
       })
       const [first] = short
@@ -40,7 +40,7 @@ export const backlog: Check = {
         remedy: remedyOf(context),
       }
     } catch (error) {
-      if (error instanceof KimError) return unseen('the server could not be asked')
+      if (error instanceof KimError) return unseen('the server could not be reached')
       throw error
     }
   },
@@ -87,8 +87,8 @@ function hasHad({ state }: Observer, persona: string, id: number): boolean {
 function remedyOf(context: Context): string {
   const { state } = context.sign()
   if (state === 'running' || state === 'hung') {
-    return `if it stays so for a minute: ${context.command('kim-producer poke')}, then ${context.command('kim-producer status')}`
+    return `if this lasts more than a minute: ${context.command('kim-producer poke')}, then ${context.command('kim-producer status')}`
   }
   const { maxReplay } = context.options.core
-  return `run it: ${context.starting('kim-producer run')}; where more than ${maxReplay} messages wait for an inbox, none of them wakes anybody: give it --max-replay N`
+  return `start it: ${context.starting('kim-producer run')}; if more than ${maxReplay} messages wait in an inbox, none is announced: add --max-replay N`
 }

@@ -15,12 +15,12 @@ export const clock: Check = {
       const skew = Date.parse(String(created)) - Date.parse(ts ?? '')
       return Number.isNaN(skew) ? most : Math.max(most, skew)
     }, Number.NEGATIVE_INFINITY)
-    if (ahead === Number.NEGATIVE_INFINITY) return unseen('no message tells')
-    if (ahead <= SKEW_MS_MAX) return fine('no message was received before it was written')
+    if (ahead === Number.NEGATIVE_INFINITY) return unseen('no message has both times')
+    if (ahead <= SKEW_MS_MAX) return fine('no message was received before it was created')
     return {
       status: 'warn',
-      evidence: `a message was received ${Math.round(ahead / 1000)} s before it was written, by the two clocks`,
-      remedy: 'set the clock by the network: timedatectl set-ntp true',
+      evidence: `a message was received ${Math.round(ahead / 1000)} s before it was created, by the two clocks`,
+      remedy: 'synchronize the clock: timedatectl set-ntp true',
     }
   },
 }

@@ -8,7 +8,7 @@ const BEHIND_MAX = 10_000
 /** Named consumers keep their place; one that was forgotten keeps it for ever. */
 export const consumers: Check = {
   id: 'consumers',
-  about: 'every named consumer keeps up',
+  about: 'no named consumer is far behind',
   look: async context => {
     const observer = await context.observer()
     if (observer === undefined) return unseen('there is no store')
@@ -16,7 +16,7 @@ export const consumers: Check = {
     const all = consumersOf({ env: context.env, projectId, headSeq: head.seq })
     const late = all.filter(({ behind }) => behind === null || behind > BEHIND_MAX)
     const [first] = late
-    if (first === undefined) return fine(`${all.length} of them`)
+    if (first === undefined) return fine(`consumers: ${all.length}`)
     return {
       status: 'warn',
       evidence: late
@@ -24,7 +24,7 @@ export const consumers: Check = {
           behind === null ? `${consumer}: its file is damaged` : `${consumer} is ${behind} records behind`,
         )
         .join('; '),
-      remedy: `start it again, or forget it: rm ${shellWord(first.file)}`,
+      remedy: `start it again, or delete its cursor: rm ${shellWord(first.file)}`,
     }
   },
 }

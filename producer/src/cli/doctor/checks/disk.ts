@@ -18,8 +18,9 @@ export const disk: Check = {
     const { bavail, bsize, files, ffree } = statfsSync(path)
     const free = bavail * bsize
     const evidence = `${formatBytes(free)} free at ${path}`
-    const remedy = 'free some space; appending goes on by itself'
-    if (files > 0 && ffree === 0) return { status: 'fail', evidence: `${evidence}, but no inode is`, remedy }
+    const remedy = 'free some disk space; appending then resumes by itself'
+    if (files > 0 && ffree === 0)
+      return { status: 'fail', evidence: `${evidence}, but no inode is free`, remedy }
     if (free < LEAST_BYTES) return { status: 'fail', evidence, remedy }
     return free < COMFORT_BYTES ? { status: 'warn', evidence, remedy } : fine(evidence)
   },

@@ -17,17 +17,17 @@ const REMOTE: ReadonlyMap<number, string> = new Map([
 /** Locks and syncs of a network file system promise less than the journal needs. */
 export const fileSystem: Check = {
   id: 'file-system',
-  about: 'the store is on a disk of this machine',
+  about: 'the store is on a local disk',
   look: ({ paths }) => {
-    if (process.platform !== 'linux') return unseen('only Linux tells')
+    if (process.platform !== 'linux') return unseen('only Linux shows this')
     let path = paths.root
     while (!existsSync(path)) path = dirname(path)
     const name = REMOTE.get(statfsSync(path).type >>> 0)
     if (name === undefined) return fine('a local file system')
     return {
       status: 'warn',
-      evidence: `${path} is on ${name}: its locks and syncs may promise less than they say, and nobody is notified`,
-      remedy: 'put the store on a local disk with --store; readers look once a second there',
+      evidence: `${path} is on ${name}: locks and syncs may be unreliable, and readers get no notifications`,
+      remedy: 'put the store on a local disk: --store DIR; until then readers poll once a second',
     }
   },
 }

@@ -3,7 +3,7 @@ import { type Check, fine, unseen } from '../check.js'
 /** What the journal itself says is wrong with inboxes. */
 export const inboxes: Check = {
   id: 'inboxes',
-  about: 'no inbox has an open alarm',
+  about: 'no inbox has an open alert',
   look: async context => {
     const observer = await context.observer()
     if (observer === undefined) return unseen('there is no store')
@@ -13,15 +13,15 @@ export const inboxes: Check = {
     // An inbox that does not answer comes first: what the others say may be long known, and is mended elsewhere.
     const down = open.find(({ kind }) => kind === 'unreachable')
     const first = down ?? open[0]
-    if (first === undefined) return fine('none is open')
+    if (first === undefined) return fine('no alert is open')
     const more = open.length > 1 ? `, and ${open.length - 1} more` : ''
     return {
       status: 'warn',
       evidence: `${String(first['persona'])}: ${String(first['reason'])}${more}`,
       remedy:
         down !== undefined
-          ? `once what it names is mended, ask again now: ${context.command('kim-producer poke')}; a producer does so by itself, later`
-          : `see: ${context.command('kim-tail status')}`,
+          ? `correct what it names, then poll now: ${context.command('kim-producer poke')}; otherwise the producer retries later by itself`
+          : `see the alerts: ${context.command('kim-tail status')}`,
     }
   },
 }

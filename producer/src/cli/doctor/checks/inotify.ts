@@ -9,7 +9,7 @@ const WATCHES_COMFORT = 8192
 /** A reader that cannot watch still reads, but later. */
 export const inotify: Check = {
   id: 'inotify',
-  about: 'readers can be notified of what is appended',
+  about: 'readers are notified of new records',
   look: () => {
     if (process.platform !== 'linux') return unseen('only Linux has these limits')
     const remedy = 'sudo sysctl fs.inotify.max_user_watches=524288 fs.inotify.max_user_instances=512'
@@ -17,12 +17,12 @@ export const inotify: Check = {
     if (refusal !== undefined) {
       return {
         status: 'fail',
-        evidence: `a watch was refused with ${refusal}: readers fall back to looking`,
+        evidence: `the system refused a watch (${refusal}): readers poll instead`,
         remedy,
       }
     }
     const most = Number(readFileSync('/proc/sys/fs/inotify/max_user_watches', 'utf8'))
-    const evidence = `a watch was granted, of at most ${most}`
+    const evidence = `the system allows a watch; the limit is ${most}`
     return most < WATCHES_COMFORT ? { status: 'warn', evidence, remedy } : fine(evidence)
   },
 }

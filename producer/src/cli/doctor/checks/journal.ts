@@ -18,22 +18,22 @@ export const journal: Check = {
     if (!hasStore) return unseen('there is no store')
     const bytes = sizeOf(paths.events)
     if (bytes > BYTES_MAX) {
-      return unseen(`${formatBytes(bytes)} are more than is judged here`, `run: ${verify}`)
+      return unseen(`${formatBytes(bytes)} are too much for this check`, `run: ${verify}`)
     }
     const { exit, findings, hint } = await verifyJournal({ eventsDir: paths.events, signal })
-    if (exit === 0) return fine(`${formatBytes(bytes)} judged`)
+    if (exit === 0) return fine(`${formatBytes(bytes)} checked`)
     // The rest are notes, of what a repair explained for one.
     const wrong = Object.entries(findings).filter(([, { weight }]) => weight > 0)
     const kinds = wrong.map(([kind, { count }]) => `${kind} × ${count}`)
     const helps = wrong.length === 0 || wrong.some(([kind]) => isRepairable(kind))
     const next = helps
       ? `then: ${context.command('kim-producer journal repair')} --dry-run`
-      : 'no repair can undo it: put the files that it names back from a copy, with the producer stopped, or let it stand where a producer starts all the same'
+      : 'no repair can undo this: stop the producer and restore the named files from a backup; if the producer starts without them, you can also leave it so'
     return {
       status: 'fail',
       evidence:
         exit === 5 ? `records are missing: ${kinds.join(', ')}` : `damaged: ${kinds.join(', ') || hint}`,
-      remedy: `see where: ${verify}; ${next}`,
+      remedy: `find the damage: ${verify}; ${next}`,
     }
   },
 }

@@ -5,14 +5,14 @@ import { type Check, fine, unseen } from '../check.js'
 /** A user's services end when the user logs out, unless somebody said otherwise. */
 export const linger: Check = {
   id: 'linger',
-  about: 'the service goes on when you are logged out',
+  about: 'the service keeps running when you are logged out',
   look: ({ service, run, env, home }) => {
-    if (process.platform !== 'linux') return unseen('only systemd asks for it')
+    if (process.platform !== 'linux') return unseen('only systemd needs it')
     if (service === undefined || installedServices(service, env, home).length === 0)
       return unseen('no service is installed')
     const { username } = userInfo()
     const { status, output } = run(['loginctl', 'show-user', username, '--property=Linger'])
-    if (status !== 0) return unseen(`loginctl cannot say: ${output}`)
+    if (status !== 0) return unseen(`loginctl failed: ${output}`)
     if (output.includes('Linger=yes')) return fine('linger is on')
     return {
       status: 'warn',

@@ -12,8 +12,8 @@ export const nodeVersion: Check = {
     if (!isOld) return fine(`node ${process.versions.node}`)
     return {
       status: 'fail',
-      evidence: `node ${process.versions.node}, and ${LEAST.join('.')} is needed`,
-      remedy: 'install a newer Node, then: kim-producer install-service, with the flags it had',
+      evidence: `node ${process.versions.node}; ${LEAST.join('.')} or newer is needed`,
+      remedy: 'install a newer Node, then run kim-producer install-service again with the same flags',
     }
   },
 }

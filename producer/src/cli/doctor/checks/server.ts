@@ -6,7 +6,7 @@ import { type Check, fine, unseen } from '../check.js'
 /** One look at the directory: nothing is marked as read by it. */
 export const server: Check = {
   id: 'server',
-  about: 'the server answers, and takes the token',
+  about: 'the server answers and accepts the token',
   look: async context => {
     let source: Source
     try {
@@ -14,14 +14,14 @@ export const server: Check = {
     } catch (error) {
       if (!(error instanceof KimError)) throw error
       const isOfToken = error.code === 'token_invalid' || error.code === 'not_permitted'
-      if (isOfToken) return unseen('without a token nothing is asked')
+      if (isOfToken) return unseen('no request without a token')
       return { status: 'fail', evidence: error.message, remedy: error.hint }
     }
     const answer = await context.directory()
     const { base } = source
     if (!answer.ok) {
       const { reason } = answer.failure
-      const remedy = remedyOf(reason, source) ?? 'look at the log of the server'
+      const remedy = remedyOf(reason, source) ?? 'read the log of the server'
       return { status: 'fail', evidence: `${base}: ${reason}`, remedy }
     }
     const ms = Math.round(answer.receivedMs - answer.sentMs)

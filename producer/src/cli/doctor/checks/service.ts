@@ -9,7 +9,7 @@ import type { Context } from '../context.js'
 /** A service names Node and this program by their paths, and upgrades move both; and its supervisor has to know of it. */
 export const service: Check = {
   id: 'service',
-  about: 'the installed service can start, and its supervisor starts it',
+  about: 'a service is installed, and its supervisor starts it',
   look: context => {
     const { service: place } = context
     if (place === undefined) return unseen('no supervisor of this platform is known')
@@ -23,7 +23,7 @@ export const service: Check = {
     if (!existsSync(place.file)) {
       return {
         status: 'warn',
-        evidence: `${place.name} is not installed: nothing starts a producer after a crash or a login`,
+        evidence: `${place.name} is not installed: no supervisor starts a producer after a crash or a login`,
         remedy: context.starting('kim-producer install-service --linger'),
       }
     }
@@ -35,8 +35,8 @@ function severalOn(store: string, own: readonly Installed[]): Found {
   const names = own.map(({ name }) => name)
   return {
     status: 'fail',
-    evidence: `${names.join(' and ')} run a producer on ${store}: one of them is refused again and again`,
-    remedy: `take one of them away: ${own.map(({ removal }) => removal).join(', or ')}`,
+    evidence: `${names.join(' and ')} run a producer on ${store}: all but one fail again and again`,
+    remedy: `remove one of them: ${own.map(({ removal }) => removal).join(', or ')}`,
   }
 }
 
@@ -46,14 +46,14 @@ function ofAnother({ name, file }: ServicePlace, all: readonly Installed[], cont
   if (other === undefined) {
     return {
       status: 'warn',
-      evidence: `${name} does not start kim-producer as it was written to`,
+      evidence: `the file of ${name} was changed: it does not start kim-producer`,
       remedy: REINSTALL,
     }
   }
   return {
     status: 'warn',
     evidence: `${name} is for ${other.storeDir}: no service runs a producer on ${context.paths.root}`,
-    remedy: `${context.starting('kim-producer install-service --name NAME')}, or name the other store`,
+    remedy: `install a second service: ${context.starting('kim-producer install-service --name NAME')}; or name the other store with --store DIR`,
   }
 }
 
@@ -64,7 +64,7 @@ function judged({ command, ...place }: Installed, { run }: Context): Found {
   if (missing.length > 0) {
     return {
       status: 'fail',
-      evidence: `${place.name} starts ${missing.join(' and ')}, which is gone`,
+      evidence: `${place.name} cannot start: ${missing.join(' and ')} is missing`,
       remedy: REINSTALL,
     }
   }
@@ -74,4 +74,4 @@ function judged({ command, ...place }: Installed, { run }: Context): Found {
   return isWell ? fine(`${evidence}: it starts ${script ?? node}`) : { status: 'warn', evidence, remedy }
 }
 
-const REINSTALL = 'kim-producer install-service, with the flags it had'
+const REINSTALL = 'run kim-producer install-service again with the same flags'

@@ -10,7 +10,7 @@ import { whyShut } from '../standing-path.js'
 /** Whoever cannot follow a journal is told by a sink, and hears nothing while it takes nothing. */
 export const sinks: Check = {
   id: 'sinks',
-  about: 'every sink takes what it is given',
+  about: 'every sink delivers its events',
   look: async context => {
     const inTheWay = filesInTheWay(context.options.sinks)
     if (inTheWay.length > 0) return namedFound(inTheWay)
@@ -24,7 +24,7 @@ export const sinks: Check = {
     if (off.length > 0) return offFound(off)
     const held = all.flatMap(({ identity, lanes }) =>
       lanes.flatMap(({ lane, why }) =>
-        why === null ? [] : [`${identity}${lane === '' ? '' : ` of ${lane}`} is held: ${why}`],
+        why === null ? [] : [`${identity}${lane === '' ? '' : ` of ${lane}`} is blocked: ${why}`],
       ),
     )
     const troubled = all.flatMap(({ identity, why }) => (why === null ? [] : [`${identity}: ${why}`]))
@@ -32,13 +32,13 @@ export const sinks: Check = {
     const [first] = held
     if (first === undefined) {
       const left = state === 'running' ? all.filter(sink => sink.state === 'idle') : []
-      return left.length > 0 ? leftFound(left) : fine(`${all.length} of them`)
+      return left.length > 0 ? leftFound(left) : fine(`sinks: ${all.length}`)
     }
     return {
       status: 'warn',
       evidence: `${first}${more(held.length)}`,
       remedy:
-        'mend what it names: it is tried again by itself, at most 30 s later, and catches up in order, while a producer runs',
+        'correct what it names; a running producer then retries within 30 s and delivers the rest in order',
     }
   },
 }
@@ -50,7 +50,7 @@ function namedFound(inTheWay: readonly Obstacle[]): Found {
     evidence: `${first?.why}${more(inTheWay.length)}`,
     remedy:
       first?.remedy ??
-      'name a regular file of your own, or one that can be made, or mend who may write there',
+      'name a regular file that belongs to you, or a new file in a directory that you can write to',
   }
 }
 
@@ -60,7 +60,7 @@ function leftFound(left: readonly SinkLine[]): Found {
   return {
     status: 'warn',
     evidence: `${identity}: the producer runs without it${more(left.length)}`,
-    remedy: `start the producer with its flag, or forget it: rm ${shellWord(file)}`,
+    remedy: `start the producer with its flag, or delete its watermark: rm ${shellWord(file)}`,
   }
 }
 
@@ -82,7 +82,7 @@ function backRemedy(file: string): string {
   const word = shellWord(path)
   if (whyShut(path) !== undefined && (is.directory || is.file)) return `chmod ${is.file ? 600 : 700} ${word}`
   const away = is.file && path === file ? `rm ${word}` : `mv ${word} ${shellWord(`${path}.away`)}`
-  return `put the file back, or ${away} to begin at the head`
+  return `restore the file; or begin at the head: ${away}`
 }
 
 /** The path itself, else what can be seen of it: below a directory that is closed, that one is in the way. */
@@ -105,7 +105,7 @@ function troubleFound(troubled: readonly string[]): Found {
     status: 'fail',
     evidence: `${troubled[0]}${more(troubled.length)}`,
     remedy:
-      'mend what it names before the producer is started again: without its watermark a sink tells again what it told, and a new one passes over what came meanwhile',
+      'correct what it names before you start the producer again: without its watermark a sink repeats events, and a new watermark skips events',
   }
 }
 

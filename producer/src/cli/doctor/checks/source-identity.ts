@@ -10,7 +10,7 @@ export const sourceIdentity: Check = {
   look: ({ hasStore, paths, options }) => {
     if (!hasStore) return unseen('there is no store')
     const recorded = recordedSource(paths.events)
-    if (recorded === undefined) return unseen('the note that says so is not among the live segments')
+    if (recorded === undefined) return unseen('the live segments do not hold the note that names the server')
     let given: string
     try {
       given = canonicalSource(options.server.url)

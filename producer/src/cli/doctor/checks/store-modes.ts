@@ -49,11 +49,11 @@ function misplaced({ run, lock, health, metrics, controlPath, controlSocket }: S
   if (whyUnseen(run) !== undefined) return []
   const files = [lock, health, metrics, controlPath].flatMap(path => {
     const stat = lstatSync(path, { throwIfNoEntry: false })
-    return stat === undefined || stat.isFile() ? [] : [{ path, why: 'no regular file', mode: undefined }]
+    return stat === undefined || stat.isFile() ? [] : [{ path, why: 'not a regular file', mode: undefined }]
   })
   const socket = lstatSync(controlSocket, { throwIfNoEntry: false })
   const isSocket = socket === undefined || socket.isSocket()
-  return isSocket ? files : [...files, { path: controlSocket, why: 'no socket', mode: undefined }]
+  return isSocket ? files : [...files, { path: controlSocket, why: 'not a socket', mode: undefined }]
 }
 
 /** Files of its owner that a producer could not open: it reads every one of `events/`, and appends to the newest segment. */
@@ -68,7 +68,7 @@ function shut({ events, run, lock }: StorePaths, uid: number): Flaw[] {
     const isWritten = path === lock || basename(path) === newest
     const needed = OWNER_READS | (isWritten ? OWNER_WRITES : 0)
     if ((stat.mode & needed) === needed) return []
-    const why = `${modeOf(stat)}, with which its owner cannot ${(stat.mode & OWNER_READS) === 0 ? 'read' : 'write'} it`
+    const why = `${modeOf(stat)}: its owner cannot ${(stat.mode & OWNER_READS) === 0 ? 'read' : 'write'} it`
     return [{ path, why, mode: 0o600 }]
   })
 }
@@ -83,7 +83,7 @@ function judged(root: string, first: Flaw, flaws: readonly Flaw[], uid: number, 
       evidence,
       remedy:
         first.owner === undefined
-          ? `look where it came from: ls -la ${shellWord(first.path)}; then take it away: mv ${shellWord(first.path)} ${shellWord(`${root}.${basename(first.path)}`)}`
+          ? `find out where it came from: ls -la ${shellWord(first.path)}; then move it away: mv ${shellWord(first.path)} ${shellWord(`${root}.${basename(first.path)}`)}`
           : ownerRemedy(first.path, first.owner, uid, first.isDirectory === true),
     }
   }
@@ -114,7 +114,7 @@ function judge(path: string, uid: number, flaws: Flaw[], seen: { count: number }
   else if (!isDirectory && !stat.isFile() && !stat.isSocket()) {
     flaws.push({ path, why: 'neither a file nor a directory', mode: undefined })
   } else if (isDirectory && (stat.mode & OWNER_LOOKS) !== OWNER_LOOKS) {
-    flaws.push({ path, why: `${modeOf(stat)}, with which its owner cannot look into it`, mode: 0o700 })
+    flaws.push({ path, why: `${modeOf(stat)}: its owner cannot list it`, mode: 0o700 })
     return false
   } else if ((stat.mode & OTHERS) !== 0) {
     flaws.push({ path, why: modeOf(stat), mode: isDirectory ? 0o700 : 0o600 })

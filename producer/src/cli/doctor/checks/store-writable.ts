@@ -18,7 +18,7 @@ export const storeWritable: Check = {
       const why = whyClosed(path)
       if (why !== undefined) return closed(path, why)
     }
-    return fine(`${there.length} directories, all of them writable`)
+    return fine(`${there.length} directories, all writable`)
   },
 }
 
@@ -31,7 +31,7 @@ function unmade(root: string): Found {
   const { uid: owner } = stat
   const uid = process.getuid?.()
   if (path === root && uid !== undefined && owner !== uid) {
-    const evidence = `${root} belongs to user ${owner}, not to user ${uid}: no store can be made there`
+    const evidence = `cannot create the store: ${root} belongs to user ${owner}, not to user ${uid}`
     return { status: 'fail', evidence, remedy: ownerRemedy(root, owner, uid, true) }
   }
   const code = whyClosed(path)
@@ -39,19 +39,19 @@ function unmade(root: string): Found {
   if (path === root || code === 'EROFS' || uid === undefined) return closed(path, code)
   return {
     status: 'fail',
-    evidence: `${path} cannot be written, so no store can be made below it: ${code}`,
-    remedy: `name another one with --store DIR, or have it made: sudo install -d -m 700 -o ${uid} ${shellWord(root)}`,
+    evidence: `cannot create the store: ${path} is not writable (${code})`,
+    remedy: `name another store with --store DIR, or create this one: sudo install -d -m 700 -o ${uid} ${shellWord(root)}`,
   }
 }
 
 function closed(path: string, code: string): Found {
-  const evidence = `${path} cannot be written: ${code}`
+  const evidence = `${path} is not writable: ${code}`
   const { mode: bits, uid: owner } = statSync(path)
   const mode = bits & 0o777
   const uid = process.getuid?.()
   if (code === 'EROFS') {
     const remedy =
-      'its file system is read-only: find out why (dmesg), mount it for writing, then start the producer again'
+      'its file system is read-only: find the cause with dmesg, mount it for writing, then start the producer again'
     return { status: 'fail', evidence, remedy }
   }
   if (uid !== undefined && owner !== uid) {
@@ -61,7 +61,7 @@ function closed(path: string, code: string): Found {
     return {
       status: 'fail',
       evidence,
-      remedy: `see who it belongs to, and who you are: ls -ld ${shellWord(path)}; id`,
+      remedy: `compare its owner with your user: ls -ld ${shellWord(path)}; id`,
     }
   }
   return {

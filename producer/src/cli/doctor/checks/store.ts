@@ -15,14 +15,14 @@ export const store: Check = {
       const word = shellWord(path)
       return {
         status: 'fail',
-        evidence: `${path} is no directory, so no store can be made at ${root}`,
-        remedy: `name another one with --store DIR, or take it away: mv ${word} ${shellWord(`${path}.away`)}`,
+        evidence: `cannot create the store ${root}: ${path} is not a directory`,
+        remedy: `name another store with --store DIR, or move the file away: mv ${word} ${shellWord(`${path}.away`)}`,
       }
     }
     return {
       status: 'warn',
       evidence: `there is no store at ${root}`,
-      remedy: `name another one with --store DIR, or let one be made: ${context.starting('kim-producer run')}`,
+      remedy: `name another store with --store DIR, or create this one: ${context.starting('kim-producer run')}`,
     }
   },
 }

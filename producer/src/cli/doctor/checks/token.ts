@@ -5,7 +5,7 @@ import { type Check, type Found, fine } from '../check.js'
 /** The credential, without sending it. */
 export const token: Check = {
   id: 'token',
-  about: 'the token can be used',
+  about: 'the token can be read',
   look: async context => {
     const { tokenFile } = context.options.server
     try {
@@ -13,7 +13,7 @@ export const token: Check = {
       const from = tokenFile ?? (context.env['KIM_TOKEN'] === undefined ? '$KIJITOMON_TOKEN' : '$KIM_TOKEN')
       const has =
         tokenFile !== undefined || (context.env['KIM_TOKEN'] ?? context.env['KIJITOMON_TOKEN']) !== undefined
-      return fine(has ? `read from ${from}` : `none, and ${source.base} needs none`)
+      return fine(has ? `read from ${from}` : `no token; ${source.base} needs none`)
     } catch (error) {
       if (!(error instanceof KimError)) throw error
       return refused(error, tokenFile)
@@ -23,7 +23,7 @@ export const token: Check = {
 
 function refused(error: KimError, tokenFile: string | undefined): Found {
   const isOfToken = error.code === 'token_invalid' || error.code === 'not_permitted'
-  if (!isOfToken) return { status: 'unknown', evidence: `not reached: ${error.message}` }
+  if (!isOfToken) return { status: 'unknown', evidence: `not checked: ${error.message}` }
   const canMend = tokenFile !== undefined && error.code === 'not_permitted' && isOwnFile(tokenFile)
   return {
     status: 'fail',

@@ -13,9 +13,9 @@ export const version: Check = {
     if (running === own) return fine(own)
     return {
       status: 'warn',
-      evidence: `${running} runs, and this is ${own}`,
+      evidence: `the running producer is ${running}, this program is ${own}`,
       remedy:
-        'restart it: systemctl --user restart kim-producer, or kim-producer install-service, with the flags it had',
+        'restart it: systemctl --user restart kim-producer; or run kim-producer install-service again with the same flags',
     }
   },
 }

@@ -1,0 +1,120 @@
+import { basename } from 'node:path'
+import t from 'tap'
+import { grep, report, sources, textOf } from './sources.js'
+
+/** What the one reader and the one fold are made of, by file of `manifest/src`, and who may use it. */
+const PARTS: readonly {
+  readonly of: string
+  readonly names: readonly string[]
+  readonly users: readonly string[]
+}[] = [
+  { of: 'codec', names: ['decodeLine', 'decodeText'], users: ['segment-reader', 'segment-backwards'] },
+  { of: 'lines', names: ['LineFramer'], users: ['checkpoint-reader'] },
+  { of: 'tx', names: ['TxTracker'], users: ['segment-reader'] },
+  { of: 'repeated-lines', names: ['RepeatedLines', 'lineMark'], users: ['segment-reader'] },
+  { of: 'duplicates', names: ['DuplicateFinder'], users: ['fold'] },
+  { of: 'continuity', names: ['Continuity'], users: ['fold'] },
+]
+
+/** Those that still use a part by themselves. The list only gets shorter. */
+const OLD_USERS: readonly string[] = [
+  'producer/src/journal/open.ts imports Continuity',
+  'producer/src/journal/recover.ts imports Continuity',
+  'producer/src/journal/repair.ts imports Continuity',
+]
+
+/** Parts that the door exports for them. */
+const EXPORTED: readonly string[] = ['Continuity']
+
+/** Stages whose state is made by the one fold, as ARCHITECTURE.md says. */
+const FOLDED_IN: readonly string[] = [
+  'producer/src/journal/',
+  'observer-sdk/src/tail/',
+  'observer-sdk/src/verify/',
+  'observer-sdk/src/replay/',
+]
+
+const production = (): string[] =>
+  sources('manifest/src/', 'cli-kit/src/', 'observer-sdk/src/', 'producer/src/')
+
+/** The names in braces after `import` or `export`, each with the module that it comes from. */
+function namesOf(file: string, keyword: 'import' | 'export'): { name: string; target: string }[] {
+  const lists = textOf(file).matchAll(new RegExp(`^${keyword} (?:type )?\\{([^}]*)\\} from '([^']+)'`, 'gm'))
+  return [...lists].flatMap(([, list = '', target = '']) =>
+    list
+      .split(',')
+      .map(name =>
+        name
+          .trim()
+          .replace(/^type /, '')
+          .replace(/ as .*/, ''),
+      )
+      .filter(name => name !== '')
+      .map(name => ({ name, target })),
+  )
+}
+
+const isOurs = (target: string): boolean => target.startsWith('.') || target.startsWith('@kim/')
+
+t.test('reader and fold - their parts are used nowhere else', t => {
+  const uses = production().flatMap(file =>
+    namesOf(file, 'import')
+      .filter(({ target }) => isOurs(target))
+      .flatMap(({ name }) => {
+        const part = PARTS.find(({ names }) => names.includes(name))
+        if (part === undefined) return []
+        const isUser = file.startsWith('manifest/src/') && part.users.includes(basename(file, '.ts'))
+        return [{ use: `${file} imports ${name}`, isUser }]
+      }),
+  )
+  t.same(
+    uses
+      .filter(({ isUser }) => !isUser)
+      .map(({ use }) => use)
+      .sort(),
+    [...OLD_USERS].sort(),
+    'a new user takes the reader or the fold; one that does so now leaves the list',
+  )
+  for (const { names, users } of PARTS) {
+    for (const user of users) {
+      const file = `manifest/src/${user}.ts`
+      t.ok(
+        uses.some(({ use }) => names.some(name => use === `${file} imports ${name}`)),
+        `${user} uses ${names[0]}`,
+      )
+    }
+  }
+  t.end()
+})
+
+t.test('reader and fold - their parts are behind the door of manifest', t => {
+  const exported = namesOf('manifest/src/index.ts', 'export').map(({ name }) => name)
+  t.ok(exported.includes('SegmentReader') && exported.includes('Fold'))
+  const parts = PARTS.flatMap(({ names }) => names)
+  t.same(
+    exported.filter(name => parts.includes(name)),
+    EXPORTED,
+  )
+  t.end()
+})
+
+t.test('reader and fold - each part is where the table says', t => {
+  for (const { of, names } of PARTS)
+    for (const name of names)
+      t.match(textOf(`manifest/src/${of}.ts`), new RegExp(`^export (class|function) ${name}\\b`, 'm'))
+  t.end()
+})
+
+t.test('reader and fold - only the fold makes a table of entities', t => {
+  const made = grep(production(), /\bnew EntityTable\b/, true)
+  t.same([...new Set(made.map(({ file }) => file))], ['manifest/src/fold.ts'], report(made).join('\n'))
+  t.end()
+})
+
+t.test('reader and fold - the stages that ARCHITECTURE names fold with it', t => {
+  for (const stage of FOLDED_IN) {
+    const folds = grep(sources(stage), /\bnew Fold\b/, true)
+    t.ok(folds.length > 0, `${stage}: ${report(folds).join(', ')}`)
+  }
+  t.end()
+})
