@@ -43,7 +43,7 @@ export const TAIL_ROWS: readonly TailRow[] = [
   { label: 'T3', lines: 'records', fragments: torn, actions: ['end_line', 'adjudicate'] },
   { label: 'T4', lines: 'open_run', fragments: ['none'], actions: ['abandon'] },
   { label: 'T5', lines: 'open_run', fragments: ['record'], actions: ['end_line', 'adopt'] },
-  { label: 'T6', lines: 'open_run', fragments: torn, actions: ['end_line', 'adjudicate', 'abandon'] },
+  { label: 'T6', lines: 'open_run', fragments: torn, actions: ['end_line', 'abandon', 'adjudicate'] },
   { label: 'T7', lines: 'barren', fragments: ['none'], actions: ['begin'] },
   { label: 'T8', lines: 'barren', fragments: ['record'], actions: ['end_line', 'adopt'] },
   { label: 'T9', lines: 'barren', fragments: torn, actions: ['end_line', 'adjudicate', 'begin'] },

@@ -10,6 +10,7 @@ const telling: Partial<Record<Safeguard, string>> = {
   skipDirectorySync: 'roll',
   skipLengthCheck: 'commit after somebody else wrote to the segment',
   skipKeyLookup: 'commit',
+  skipLossPins: 'commit of several pages',
 }
 
 for (const safeguard of safeguardsOf('fault')) {

@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib'
 import { encodeRecord, KimError } from '@kim/manifest'
-import { type Journal, type RedactTarget, redactStore } from '@kim/producer/internal'
-import { eventsDir, readNaively, type Site, storeDir } from '../kit/index.js'
+import { type Draft, type Journal, type RedactTarget, redactStore } from '@kim/producer/internal'
+import { eventsDir, LossWitness, readNaively, type Site, storeDir, unsyncedSectors } from '../kit/index.js'
 import type { Scenario } from './enumerate.js'
 
 /** A payload too large to stand in a line. */
@@ -63,6 +63,42 @@ function torn(site: Site, tx: boolean, cut: (bytes: number) => number): void {
   site.fs.failWhen(undefined)
   site.fs.kill()
   site.fs = site.fs.restart()
+}
+
+/** Mail of three inboxes that needs many sectors. */
+function manyMessages(site: Site): Draft[] {
+  const padding = 'x'.repeat(150)
+  return Array.from({ length: 24 }, (_, n) => {
+    const { item_id, ...draft } = site.draft({ payload: { schema_version: 1, padding } })
+    const persona = ['river', 'argus', 'loom'][n % 3] ?? ''
+    return { ...draft, item_id: item_id.replace('river', persona) }
+  })
+}
+
+/** A store whose power went in the middle of a commit, and the disk lost a page of it. */
+function withLostMiddle(site: Site): void {
+  const journal = site.open()
+  site.append(journal, manyMessages(site).slice(0, 6))
+  site.fs.failWhen(({ name }) => (name === 'fdatasync' ? { kind: 'die', when: 'before' } : undefined))
+  try {
+    site.append(journal, manyMessages(site))
+  } catch {
+    // It died before the sync.
+  }
+  const [file] = site.fs.disk.unsyncedFiles()
+  const node = file === undefined ? undefined : site.fs.disk.node(file.ino)
+  if (file === undefined || node?.kind !== 'file') throw new TypeError('nothing is unsynced')
+  const sectors = unsyncedSectors(node)
+  const lost = new Map([[file.ino, new Set(sectors.slice(4, 12))]])
+  const units = new Map([[file.ino, file.units]])
+  site.fs = site.fs.crash({ names: site.fs.disk.names.length, units, lost })
+}
+
+/** Every inbox that may have lost mail is pinned below it, and no other (RC-7). */
+function pinned(site: Site): string[] {
+  const witness = new LossWitness()
+  for (const record of readNaively(site.fs.files(eventsDir))) witness.see(record)
+  return witness.objections()
 }
 
 /** An open, after which one append must go as well. */
@@ -295,6 +331,19 @@ export const scenarios: readonly Scenario[] = [
     prepare: site => confided(site, [secret.repeat(3000), secret]),
     act: site => redact(site, { seq: 3 }),
     inspect: forgotten,
+  },
+  {
+    name: 'commit of several pages',
+    prepare: young,
+    act: (site, journal) => void site.append(given(journal), manyMessages(site)),
+    inspect: pinned,
+  },
+  {
+    name: 'open after a commit that lost its middle',
+    opens: true,
+    prepare: withLostMiddle,
+    act: reopen,
+    inspect: pinned,
   },
   { name: 'open a new store', opens: true, prepare: () => undefined, act: reopen },
   { name: 'open after a clean close', opens: true, prepare: young, act: reopen },

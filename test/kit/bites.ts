@@ -23,6 +23,7 @@ export const bites: Readonly<Record<Safeguard, readonly Suite[]>> = {
   skipDirectorySync: ['fault', 'sim'],
   skipLengthCheck: ['fault', 'sim'],
   skipKeyLookup: ['fault', 'sim', 'kills'],
+  skipLossPins: ['fault', 'sim'],
 }
 
 /** The safeguards whose absence a suite must notice. */

@@ -1,18 +1,21 @@
-import type { CrashChoice } from './sim-disk.js'
+import { type CrashChoice, pageBytes, sectorBytes, unsyncedSectors } from './sim-disk.js'
 import type { SimFs } from './sim-fs.js'
 import type { FileNode } from './sim-node.js'
 
 /** Of more pending bytes than this in one file, not every prefix is taken. */
 const everyPrefixMax = { usual: 1100, thorough: 16_384 }
-/** Bytes at both ends of a write of which every prefix is taken, and the unit a disk writes in. */
+/** Bytes at both ends of a write of which every prefix is taken. */
 const edge = 48
-const sector = 512
+/** Of a file with more sectors than this, not every pair is lost. */
+const everyPairMax = 12
 
 /**
  * The disks that a loss of power at this moment can leave. Every prefix of the pending names, each with none
  * and with all of every file's pending bytes, crossed; and with all names, each file in turn with every
  * prefix of its bytes, the other files having all of theirs. Where more than 1100 bytes are pending in one file,
- * the prefixes are those near both ends of each write and near each sector's end.
+ * the prefixes are those near both ends of each write and near each sector's end. Last, with everything else on the
+ * disk, each file in turn without one of its sectors, without one of its pages, without any two of few sectors, and
+ * without all sectors but one.
  *
  * `thorough` takes the prefixes with every prefix of the names, with every choice of the other files, and
  * of up to 16 KiB.
@@ -29,6 +32,7 @@ export function* crashChoices(fs: SimFs, thorough = false): Generator<CrashChoic
       }
     }
     if (kept < names && !thorough) continue
+    yield* lostMiddles(fs, kept)
     for (const file of files) {
       const others = files.filter(other => other !== file)
       const cuts = prefixes(fs.disk.node(file.ino) as FileNode, file.units, max)
@@ -41,6 +45,28 @@ export function* crashChoices(fs: SimFs, thorough = false): Generator<CrashChoic
       }
     }
   }
+}
+
+/** All bytes of all files, without some of the sectors of one file. */
+function* lostMiddles(fs: SimFs, names: number): Generator<CrashChoice> {
+  const files = fs.disk.unsyncedFiles()
+  const units = new Map(files.map(file => [file.ino, file.units]))
+  for (const { ino } of files) {
+    const sectors = unsyncedSectors(fs.disk.node(ino) as FileNode)
+    if (sectors.length < 2) continue
+    for (const lost of sectorSets(sectors)) yield { names, units, lost: new Map([[ino, new Set(lost)]]) }
+  }
+}
+
+function* sectorSets(sectors: readonly number[]): Generator<readonly number[]> {
+  const pageOf = (sector: number): number => Math.floor((sector * sectorBytes) / pageBytes)
+  for (const [i, sector] of sectors.entries()) {
+    yield [sector]
+    yield sectors.filter(other => other !== sector)
+    if (sectors.length > everyPairMax) continue
+    for (const other of sectors.slice(i + 1)) yield [sector, other]
+  }
+  for (const page of new Set(sectors.map(pageOf))) yield sectors.filter(sector => pageOf(sector) === page)
 }
 
 const all = (files: number): number => (1 << files) - 1
@@ -66,7 +92,7 @@ function prefixes(file: FileNode, units: number, max: number): number[] {
       at += op.kind === 'truncate' ? 1 : op.bytes.length
     }
     near(units, edge)
-    for (let n = sector; n < units; n += sector) near(n, 1)
+    for (let n = sectorBytes; n < units; n += sectorBytes) near(n, 1)
   }
   return [...cuts].sort((a, b) => a - b)
 }

@@ -92,7 +92,8 @@ export class Promises {
 
   /**
    * What is wrong with a journal: a visible record gone, an acknowledged mark missing, any mark twice, marks nobody asked for, an
-   * unacknowledged batch that survived otherwise than as a prefix (a transaction: otherwise than whole),
+   * unacknowledged batch that survived otherwise than as a prefix although no number is missing before what stands
+   * behind the lost part (a transaction: otherwise than whole),
    * or records of one batch out of their order.
    */
   violations(records: readonly NaiveRecord[]): string[] {
@@ -118,7 +119,13 @@ export class Promises {
         const lost = asked.marks.filter(mark => !places.has(mark))
         out.push(`acknowledged and lost: ${lost.map(mark => `#${mark}`).join(' ')}`)
       }
-      if (there.slice(0, survivors.length).includes(undefined)) {
+      const isBehindGap = (place: number): boolean =>
+        (records[place]?.seq ?? 0) > (records[place - 1]?.seq ?? 0) + 1
+      if (
+        there.some(
+          (place, i) => place !== undefined && i > 0 && there[i - 1] === undefined && !isBehindGap(place),
+        )
+      ) {
         out.push(
           `no prefix of [${asked.marks.join(' ')}]: ${there.map(p => (p === undefined ? '-' : '+')).join('')}`,
         )
@@ -126,7 +133,9 @@ export class Promises {
       if (asked.tx && survivors.length > 0 && survivors.length < asked.marks.length) {
         out.push(`half a transaction: ${survivors.length} of [${asked.marks.join(' ')}]`)
       }
-      if (survivors.some((place, i) => i > 0 && place <= (survivors[i - 1] as number))) {
+      // What the disk lost from the middle, and was asked for again, comes behind the rest.
+      const isMended = asked.again && survivors.some(isBehindGap)
+      if (!isMended && survivors.some((place, i) => i > 0 && place <= (survivors[i - 1] as number))) {
         out.push(`out of order: [${asked.marks.join(' ')}]`)
       }
       if (asked.survived !== undefined && asked.survived !== survivors.length) {

@@ -8,7 +8,14 @@ export interface CrashChoice {
   readonly names: number
   /** How many pending units (a byte; a truncation) per inode; absent: none. */
   readonly units: ReadonlyMap<number, number>
+  /** Sectors per inode, by their number in the file, that did not reach the disk although later bytes did. */
+  readonly lost?: ReadonlyMap<number, ReadonlySet<number>>
 }
+
+/** The unit in which a disk keeps or loses bytes. */
+export const sectorBytes = 512
+/** The unit in which a system writes a file back. */
+export const pageBytes = 4096
 
 export const rootIno = 2
 const empty = Buffer.alloc(0)
@@ -129,7 +136,8 @@ export class SimDisk {
         found.nodes.set(ino, { ...node, entries: new Map(node.durable), durable: new Map(node.durable) })
         for (const child of node.durable.values()) walk(child)
       } else if (node.kind === 'file') {
-        const data = survivor(node, choice.units.get(ino) ?? 0)
+        const kept = survivor(node, choice.units.get(ino) ?? 0)
+        const data = withoutSectors(kept, node, choice.lost?.get(ino))
         found.nodes.set(ino, { ...node, data, synced: data, pending: [] })
       } else found.nodes.set(ino, { ...node })
     }
@@ -160,6 +168,28 @@ function survivor(file: FileNode, units: number): Buffer {
     left -= unitsOf(op)
   }
   return data
+}
+
+/** The file without the unsynced bytes of some sectors: where nothing was durable before, there are zeros. */
+function withoutSectors(data: Buffer, file: FileNode, lost: ReadonlySet<number> | undefined): Buffer {
+  if (lost === undefined || lost.size === 0) return data
+  const out = Buffer.from(data)
+  for (const sector of lost) {
+    const from = Math.min(out.length, sector * sectorBytes)
+    const to = Math.min(out.length, from + sectorBytes)
+    out.fill(0, from, to)
+    if (from < file.synced.length) file.synced.copy(out, from, from, to)
+  }
+  return out
+}
+
+/** The numbers of the sectors that hold bytes of an append that is not durable; none for a file that was emptied. */
+export function unsyncedSectors(file: FileNode): number[] {
+  if (file.pending.some(({ kind }) => kind === 'truncate') || file.data.length <= file.synced.length)
+    return []
+  const first = Math.floor(file.synced.length / sectorBytes)
+  const last = Math.floor((file.data.length - 1) / sectorBytes)
+  return Array.from({ length: last - first + 1 }, (_, n) => first + n)
 }
 
 function applied(data: Buffer, op: FileOp, units: number): Buffer {

@@ -67,6 +67,30 @@ t.test('sim-fs - names reach the disk in the order they were made', async t => {
   t.same(seen, ['', 'a', 'ab', 'abc'])
 })
 
+t.test('sim-fs - a lost sector is zeros where nothing was durable, and each is lost once', async t => {
+  const fs = store()
+  fs.fsyncSync(write(fs, '/s/f', 'd'.repeat(500)))
+  syncDir(fs, '/s')
+  write(fs, '/s/f', 'n'.repeat(1100))
+  const seen = new Set<string>()
+  for (const choice of crashChoices(fs)) {
+    const text = String(fs.crash(choice).peek('/s/f'))
+    t.ok(text.startsWith('d'.repeat(500)), 'what was durable is never lost')
+    if (text.length === 1600) {
+      const isWhole = (from: number, to: number): boolean => !text.slice(from, to).includes('\0')
+      seen.add(
+        [isWhole(500, 512), isWhole(512, 1024), isWhole(1024, 1536), isWhole(1536, 1600)]
+          .map(Number)
+          .join(''),
+      )
+    }
+  }
+  t.same([...seen].sort(), [
+    ...['0000', '0001', '0010', '0011', '0100', '0101', '0110', '0111'],
+    ...['1000', '1001', '1010', '1011', '1100', '1101', '1110', '1111'],
+  ])
+})
+
 t.test('sim-fs - a directory sync takes along what its names depend on, and nothing else', async t => {
   const fs = store()
   fs.plantDir('/s/x')

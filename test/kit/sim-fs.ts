@@ -12,7 +12,8 @@ import type { DirNode, FileNode, SimNode } from './sim-node.js'
  * Fault model, whole:
  *  - Bytes. A write is visible at once and durable after an fsync or fdatasync of that inode. What is not
  *    yet durable reaches the disk as any prefix, byte by byte, of the operations in the order they were
- *    made; each file on its own.
+ *    made; each file on its own. Of what is appended, any subset of the sectors of 512 bytes may also be lost,
+ *    and any of the pages of 4 KiB: where nothing was durable before, the file then has zeros.
  *  - Names. create, mkdir, link, unlink and rename are visible at once and atomic. On the disk a rename between two
  *    directories is two changes, the old name first, as on file systems without a journal. They are durable after an
  *    fsync of a directory they changed (which takes along the earlier ones it depends on, by directory),
@@ -23,7 +24,7 @@ import type { DirNode, FileNode, SimNode } from './sim-node.js'
  *    or a read can be short; a failed fsync leaves the bytes not durable, and a later one may make them so.
  *  - A full disk takes the bytes that still fit (a short write) and then says ENOSPC, also to new names.
  *  - A dead process does nothing more: every later call throws SimDeath.
- * Not modelled: reordering of bytes within one file, zero-filled holes, bytes that rot, permission bits
+ * Not modelled: lost sectors of a file that was emptied first, bytes that rot, permission bits
  * (modes and owners are kept, not enforced), counts of hard links, time stamps.
  *
  * It is strict: what only a bug would do (a closed descriptor, a write to a read-only one, a relative path,

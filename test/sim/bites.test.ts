@@ -12,6 +12,7 @@ const enough: Readonly<Record<keyof Switches, number>> = {
   skipDirectorySync: 200,
   skipLengthCheck: 200,
   skipKeyLookup: 20,
+  skipLossPins: 400,
 }
 
 for (const [name, seeds] of Object.entries(enough)) {

@@ -1,6 +1,15 @@
 import { Buffer } from 'node:buffer'
 import { constants } from 'node:fs'
-import { type Fault, type Prng, SimClock, SimFs, SimLock } from '../kit/index.js'
+import {
+  type Fault,
+  type Prng,
+  pageBytes,
+  SimClock,
+  SimFs,
+  SimLock,
+  sectorBytes,
+  unsyncedSectors,
+} from '../kit/index.js'
 import type { Tally } from './tally.js'
 import { expect } from './violation.js'
 
@@ -16,6 +25,7 @@ export class Machine {
   readonly #random: Prng
   readonly #tally: Tally
   #isTroubled = false
+  #isTearing = false
   #latestWallMs: number = this.clock.wallMs()
 
   constructor(random: Prng, tally: Tally) {
@@ -50,7 +60,29 @@ export class Machine {
   }
 
   doom(): void {
+    if (this.#random.chance(0.4)) {
+      this.#tear()
+      return
+    }
     this.#arm({ kind: 'die', when: this.#random.pick(['before', 'after'] as const) })
+  }
+
+  /** The power goes before the next sync of several sectors, and some of them are lost. */
+  #tear(): void {
+    this.note('the power goes before the next sync of several sectors')
+    this.fs.failWhen(({ name }) => {
+      if (name !== 'fdatasync' || !this.#unsynced(this.fs).some(({ sectors }) => sectors.length > 1)) return
+      this.#isTearing = true
+      return { kind: 'die', when: 'before' }
+    })
+  }
+
+  /** Files with appended bytes that are not durable. */
+  #unsynced({ disk }: SimFs): readonly { readonly ino: number; readonly sectors: readonly number[] }[] {
+    return disk.unsyncedFiles().flatMap(({ ino }) => {
+      const node = disk.node(ino)
+      return node.kind === 'file' ? [{ ino, sectors: unsyncedSectors(node) }] : []
+    })
   }
 
   trouble(): void {
@@ -117,12 +149,30 @@ export class Machine {
     this.lock.freeAll()
   }
 
+  /** Any of the sectors, or of the pages, that were not durable. */
+  #lostSectors(): ReadonlyMap<number, ReadonlySet<number>> {
+    const random = this.#random
+    const lost = new Map<number, ReadonlySet<number>>()
+    if (!this.#isTearing && random.chance(0.4)) return lost
+    const unitBytes = random.pick([sectorBytes, pageBytes])
+    const unitOf = (sector: number): number => Math.floor((sector * sectorBytes) / unitBytes)
+    const share = random.pick([0.1, 0.3, 0.7])
+    for (const { ino, sectors } of this.#unsynced(this.fs)) {
+      const missing = new Set([...new Set(sectors.map(unitOf))].filter(() => random.chance(share)))
+      if (missing.size > 0) lost.set(ino, new Set(sectors.filter(sector => missing.has(unitOf(sector)))))
+    }
+    if (lost.size > 0) this.#tally.count('crash: sectors lost')
+    return lost
+  }
+
   /** The process is dead. The machine goes on, or loses power and with it any part of what was not durable. */
   die(): void {
     const random = this.#random
     const before = this.fs
     expect(before.misuse.length === 0, () => before.misuse.join('; '))
-    const how = random.weighted({ restart: 2, nothing: 3, everything: 1, some: 4 })
+    const how = this.#isTearing
+      ? 'everything'
+      : random.weighted({ restart: 2, nothing: 3, everything: 1, some: 4 })
     this.#tally.count(`crash: ${how}`)
     if (how === 'restart') this.fs = before.restart()
     else {
@@ -134,11 +184,12 @@ export class Machine {
         else if (how === 'some' && part === 'some') units.set(file.ino, random.int(file.units + 1))
       }
       const kept = how === 'everything' ? names : how === 'nothing' ? 0 : random.between(0, names)
-      this.fs = before.crash({ names: kept, units })
+      this.fs = before.crash({ names: kept, units, lost: this.#lostSectors() })
     }
     this.fs.freeBytes = before.freeBytes
     this.note(`down (${how})`)
     this.#isTroubled = false
+    this.#isTearing = false
     this.lock.freeAll()
   }
 }

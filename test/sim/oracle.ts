@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { JsonObject } from '@kim/manifest'
 import type { Draft } from '@kim/producer/internal'
-import type { NaiveRecord } from '../kit/index.js'
+import { commitOf, isPinOfAnOpen, LossWitness, type NaiveRecord } from '../kit/index.js'
 import type { Flight } from './flight.js'
 import { type Image, nameOf } from './images.js'
 import { markIn } from './mark.js'
@@ -13,7 +13,7 @@ const upserts = new Set(['create', 'update', 'accept', 'reject', 'assignment_cre
 
 /**
  * What the journal must come to: the acknowledged batches in their order, and at each crash or failure a prefix
- * of what was in flight, and what retention does. It reads records as text and folds them by rules of its own.
+ * of what was in flight, without the sectors that the disk lost, and what retention does. It reads records as text and folds them by rules of its own.
  */
 export class Oracle {
   readonly #retainRead: number
@@ -22,6 +22,11 @@ export class Oracle {
   readonly #keys: Map<string, { seq: number; wallMs: number }> = new Map()
   readonly #stood: NaiveRecord[] = []
   readonly #marks: Set<number> = new Set()
+  readonly #losses: LossWitness = new LossWitness()
+  /** The commits that the disk lost some of; see `commitOf`. */
+  readonly #torn: Set<string> = new Set()
+  /** Records before which numbers are missing. */
+  readonly #behindGap: Set<NaiveRecord> = new Set()
   #flights: Flight[] = []
   #lastSeq = 0
   #visibleSeq = 0
@@ -75,6 +80,11 @@ export class Oracle {
     const fresh = records.slice(this.#stood.length)
     for (const record of fresh) {
       expect(record.seq > this.#lastSeq, () => `${record.seq} stands after ${this.#lastSeq}`)
+      if (record.seq > this.#lastSeq + 1) {
+        this.#behindGap.add(record)
+        this.#torn.add(commitOf(record))
+      }
+      this.#losses.see(record)
       this.#lastSeq = record.seq
       this.#stood.push(record)
     }
@@ -89,8 +99,12 @@ export class Oracle {
       const draft = matched.get(record.seq)
       if (draft !== undefined) this.#apply(record, draft)
       else if (record.raw['agent'] === 'kim') this.#note(record)
+      else if (isPinOfAnOpen(record)) this.#pinned(record)
       else this.#retire(record)
     }
+    const said = this.#losses.objections()
+    expect(said.length === 0, () => said.join('; '))
+    this.#behindGap.clear()
   }
 
   /** Which draft each record that bears a mark came from. Keys are looked up as they become known. */
@@ -112,6 +126,8 @@ export class Oracle {
       let stood = 0
       let wanted = 0
       let whole = true
+      let isMissing = false
+      const head = asked[next]
       for (const [i, draft] of flight.drafts.entries()) {
         const first = this.#knownAt(draft.key, flight.wallMs)
         const record = asked[next]
@@ -122,10 +138,17 @@ export class Oracle {
           continue
         }
         wanted++
-        if (!whole || !isNext) {
+        if (!isNext) {
+          isMissing = true
           whole = false
           continue
         }
+        // A record behind one that the disk lost shows by its number that one is missing.
+        expect(
+          !isMissing || this.#behindGap.has(record),
+          () => `${saw(record)}: no number is missing before it`,
+        )
+        isMissing = false
         this.#judgeRecord(record, draft, flight, i)
         const mark = flight.marks[i] as number
         expect(!this.#marks.has(mark), () => `stands twice: ${saw(record)}`)
@@ -146,11 +169,12 @@ export class Oracle {
         expect(!flight.tx || stood === 0, () => `${stood} of the transaction ${of} stand`)
       }
       expect(
-        stood === 0 || flight.commit !== brokenCommit,
+        stood === 0 || flight.commit !== brokenCommit || (head !== undefined && this.#behindGap.has(head)),
         () => `${of} stands, what came before it does not`,
       )
+      if (stood > 0) brokenCommit = undefined
       // What was asked for again stands from the first time, or is to be derived anew while others go on.
-      if (stood < wanted && flight.before === undefined) brokenCommit = flight.commit
+      if (isMissing && flight.before === undefined) brokenCommit = flight.commit
     }
     this.#flights = []
     if (next < asked.length) throw new Violation(`stands twice, or was never asked for: ${saw(asked[next])}`)
@@ -212,7 +236,7 @@ export class Oracle {
   #apply(record: NaiveRecord, draft: Draft): void {
     const { action, item_type, item_id, payload } = draft
     const name = nameOf(item_type, item_id)
-    const rev = this.#revs.get(name) ?? 0
+    const rev = this.#revisionBefore(record, name)
     if (action === 'delete') this.#live.delete(name)
     else if (upserts.has(action) && payload !== undefined) {
       const inline = record.raw['payload'] !== undefined
@@ -223,6 +247,29 @@ export class Oracle {
     }
     expect(record.raw['entity_rev'] === rev + 1, () => `${saw(record)}: revision after ${rev}`)
     this.#revs.set(name, rev + 1)
+  }
+
+  /** The revision that a change goes on from. In a commit that the disk lost some of, earlier changes may be missing. */
+  #revisionBefore(record: NaiveRecord, name: string): number {
+    const known = this.#revs.get(name) ?? 0
+    if (!this.#torn.has(commitOf(record))) return known
+    const { action, raw } = record
+    const isChange = action === 'delete' || (upserts.has(action) && 'payload' in raw) || 'payload_ref' in raw
+    return Math.max(known, Number(raw['entity_rev']) - (isChange ? 1 : 0))
+  }
+
+  /** A pin that the open set for mail that the disk may have lost; `loss-witness.ts` judges it. */
+  #pinned(record: NaiveRecord): void {
+    const { item_type: type, item_id: id, raw } = record
+    const name = nameOf(type, id)
+    const rev = (this.#revs.get(name) ?? 0) + 1
+    const action = this.#live.has(name) ? 'update' : 'create'
+    expect(
+      record.action === action && raw['entity_rev'] === rev,
+      () => `${saw(record)}: not ${action} ${rev}`,
+    )
+    this.#live.set(name, { type, id, rev, payload: raw['payload'] as JsonObject, inline: true })
+    this.#revs.set(name, rev)
   }
 
   /** The journal's own words; a seal must find retention done. */

@@ -28,6 +28,11 @@ export function pinOf(alerts: Alerts): Pin | undefined {
   }
 }
 
+/** True for a pin that an open set for lost mail (RC-7): no window has said anything about it yet. */
+export function isUnwalked({ holes }: Pin): boolean {
+  return holes.at(-1)?.below === Number.MAX_SAFE_INTEGER
+}
+
 /** The members of a pin's record besides those of every alarm. */
 export function pinMembers({ cursorAt, holes, reconciled, windowFloor, omitted }: Pin): JsonObject {
   return {

@@ -1,5 +1,6 @@
 import type { Page } from '../source/answer.js'
 import type { Persona } from './persona.js'
+import { isUnwalked } from './pin.js'
 import type { Arrival } from './poll.js'
 
 /** How far down one poll goes. */
@@ -42,9 +43,9 @@ function seedFloorOf(persona: Persona, { rows, omitted }: Page, seed: number): n
   return isRaised || isUnfounded(persona) ? floor : undefined
 }
 
-/** True where nothing says yet from which id on the persona is known. */
-function isUnfounded({ image, index, pin }: Persona): boolean {
-  return pin === undefined && index.highest === 0 && (image?.cursor ?? 0) === 0 && (image?.floor ?? 0) === 0
+/** True where nothing says yet from which id on the persona is known. A power loss may take the `floor` alone (RC-7). */
+function isUnfounded({ image, pin, watermark }: Persona): boolean {
+  return watermark === 0 && (pin === undefined || isUnwalked(pin)) && (image?.floor ?? 0) === 0
 }
 
 /** The seed that a poll takes over: one that was just given, or one that stands and had no poll yet (KS-35). */

@@ -6,7 +6,7 @@ import { alertDraft, messageDraft, personaDraft } from './drafts.js'
 import type { Holes } from './hole.js'
 import type { Persona } from './persona.js'
 import { blankImage, owesAnnouncement, owesBaseline, type PersonaImage } from './persona-image.js'
-import { isSamePin, type Pin, pinMembers } from './pin.js'
+import { isSamePin, isUnwalked, type Pin, pinMembers } from './pin.js'
 import type { HealthyPoll, TakenRow } from './poll.js'
 import { rowChanges } from './row-changes.js'
 import type { Rules } from './rules.js'
@@ -74,6 +74,17 @@ class Plan {
 
   get #isFirstContact(): boolean {
     return this.#poll.arrival === 'first-contact'
+  }
+
+  /** A full disk held this pin back until after this window came: the next poll is the first that walks for it. */
+  get #isPinAhead(): boolean {
+    const { pin } = this.#poll
+    return this.#pin !== undefined && isUnwalked(this.#pin) && (pin === undefined || !isUnwalked(pin))
+  }
+
+  /** Messages that a cap or a first contact silences may still be missing. */
+  get #isWalkOpen(): boolean {
+    return this.#poll.holes.length > 0 || this.#isPinAhead
   }
 
   /** The watermark after the drafts made so far. A pin at a seed may hold it above all that stands (KS-37). */
@@ -164,12 +175,13 @@ class Plan {
 
   #pinNow(standing: Pin | undefined): Pin {
     const { holes, pin, recovered, reach, window, rows } = this.#poll
+    const measured = standing === undefined || isUnwalked(standing) ? undefined : standing
     return {
       cursorAt: pin?.cursorAt ?? reach,
       holes,
       reconciled: (pin?.reconciled ?? 0) + recovered,
-      windowFloor: standing?.windowFloor ?? window.rows[0]?.id ?? rows[0]?.row.id ?? 0,
-      omitted: standing?.omitted ?? window.omitted,
+      windowFloor: measured?.windowFloor ?? window.rows[0]?.id ?? rows[0]?.row.id ?? 0,
+      omitted: measured?.omitted ?? window.omitted,
     }
   }
 
@@ -211,7 +223,7 @@ class Plan {
       this.#image = ahead.image
       yield ahead.draft
     }
-    if (this.#poll.holes.length > 0) return
+    if (this.#isWalkOpen) return
     const capped = replayCapped(persona, this.#image, silenced)
     if (capped === undefined) return
     this.#image = capped.image
@@ -244,7 +256,7 @@ class Plan {
   #isBaselineOwed(owing: PersonaImage): boolean {
     const { image, isOnlyCreated } = this.#persona
     const { cursor } = owing
-    if (owesBaseline(owing)) return this.#poll.holes.length === 0
+    if (owesBaseline(owing)) return !this.#isWalkOpen
     if (this.#terms.isArmed || cursor === 0) return false
     return image === undefined ? this.#isFirstContact : isOnlyCreated
   }
@@ -261,7 +273,7 @@ class Plan {
   /** Step 10: a pin is cleared once nothing is left to walk; until then it says how far the walks came. */
   *followPin(): Generator<Draft> {
     const standing = this.#pin
-    if (standing === undefined) return
+    if (standing === undefined || this.#isPinAhead) return
     const reason = this.#pinReason('bounded-window')
     const next = this.#pinNow(standing)
     const members = pinMembers(next)

@@ -43,6 +43,8 @@ export class Appender {
   #nextSeq: number
   /** The record a segment must begin with, until one stands in it. */
   #first: readonly Draft[] = []
+  /** The pins owed for mail that a power loss may have taken, asked for once the end of the file is known. */
+  #pins: () => readonly Draft[] = () => []
   /** Set while nobody knows what stands at the end of the file. */
   #recovery: Recovery | undefined
   /** Records that a failed write had left standing, until somebody who has to know was told. */
@@ -115,9 +117,14 @@ export class Appender {
   }
 
   /** Takes over from an open: what stands at the end is known, what is owed for it is not yet paid. */
-  resume(recovery: Recovery | undefined, first: readonly Draft[]): void {
+  resume(
+    recovery: Recovery | undefined,
+    first: readonly Draft[],
+    pins: () => readonly Draft[] = () => [],
+  ): void {
     this.#recovery = recovery
     this.#first = first
+    this.#pins = pins
   }
 
   /**
@@ -142,10 +149,15 @@ export class Appender {
   #settle(): void {
     const recovery = this.#recovery
     if (recovery !== undefined) this.#lookAt(recovery)
-    this.#pay(recovery?.owed(this.#first) ?? this.#first)
+    // Each has a sync of its own: what comes later must never survive what came before (RC-5).
+    this.#pay(recovery === undefined || recovery.begins ? this.#first : [])
+    const pinned = this.#pay(this.#pins())
+    this.#pay(recovery?.owed() ?? [])
     this.#first = []
+    this.#pins = () => []
     this.#recovery = undefined
-    if (recovery !== undefined) this.#news = [...this.#news, ...recovery.adopted]
+    // After a full disk, callers derived records from a state without the pins.
+    this.#news = [...new Set([...this.#news, ...pinned, ...(recovery?.adopted ?? [])])]
   }
 
   #lookAt(recovery: Recovery): void {
@@ -155,12 +167,15 @@ export class Appender {
     this.#nextSeq = Math.max(this.#nextSeq, this.#segment.highest + 1)
   }
 
-  #pay(drafts: readonly Draft[]): void {
+  /** Returns the seqs of what it appended. */
+  #pay(drafts: readonly Draft[]): readonly number[] {
+    const seqs: number[] = []
     for (let at = 0; at < drafts.length; at += limits.commitRecordsMax) {
       const builder = this.#builder()
-      builder.add(drafts.slice(at, at + limits.commitRecordsMax), {})
+      seqs.push(...builder.add(drafts.slice(at, at + limits.commitRecordsMax), {}).seqs)
       this.#write(builder)
     }
+    return seqs
   }
 
   /**

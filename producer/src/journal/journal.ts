@@ -274,7 +274,8 @@ class OpenJournal implements Journal {
         return action !== 'delete' || state.entities.get(item_type, item_id)?.read === true
       })
       try {
-        for (const outcome of this.#appender.append([{ drafts, options: {} }])) {
+        // Without its `known_from` a deleted message would be taken for one that never came (JF-80).
+        for (const outcome of this.#appender.append([{ drafts, options: { tx: true } }])) {
           if ('refused' in outcome) throw outcome.refused
         }
       } catch (error) {

@@ -17,6 +17,7 @@ import { CheckpointJudge, loadNewest, type Reading } from './checkpoint-file.js'
 import type { Draft } from './draft.js'
 import { damaged, failure, isNoSpace } from './failure.js'
 import { listCheckpoints, listSegments, listTemps, type SegmentSource, segmentChunks } from './listing.js'
+import { LostMail, progressOf } from './lost-mail.js'
 import { nextSeqByMeta, projectInMeta, tellOfEarlier } from './meta.js'
 import { isNote, journalNote } from './notes.js'
 import { Recovery } from './recover.js'
@@ -183,13 +184,23 @@ class Opening {
       passed: 0,
       numbers: new Continuity(base?.headSeq ?? (isWhole ? 0 : from - 1)),
     }
-    this.#fold(state, base?.headSeq ?? 0, before)
+    const lost = new LostMail(before.numbers.highest, () => progressOf(store, state))
+    this.#fold(state, base?.headSeq ?? 0, before, lost)
     const recovery = new Recovery(
       store,
       state,
       segment,
       { wholeFile: true, after: before.numbers.highest },
-      { effective: record => this.#note(record), number: seq => before.numbers.see(seq) },
+      {
+        effective: record => {
+          lost.effective(record)
+          this.#note(record)
+        },
+        number: seq => {
+          lost.see(seq)
+          before.numbers.see(seq)
+        },
+      },
     )
     recovery.read()
     const isBarren = recovery.first === undefined
@@ -202,7 +213,8 @@ class Opening {
     if (isBarren && this.#older.length > 0) this.#judgeNumber(nextSeq)
     const writer = newWriterId(store.host, store.random)
     const appender = new Appender({ store, lock: this.#lock, state, writer, nextSeq, segment })
-    appender.resume(recovery, isBarren ? [this.#firstRecord(projectId)] : [])
+    const first = isBarren ? [this.#firstRecord(projectId)] : []
+    appender.resume(recovery, first, () => lost.owed(store, state))
     settleIfPossible(store, appender)
     appender.told()
     const history = { isWhole, from, holes: before.numbers.openHoles() }
@@ -285,19 +297,24 @@ class Opening {
   }
 
   /** Folds the sealed segments that no checkpoint covers. */
-  #fold(state: JournalState, after: number, before: Before): void {
+  #fold(state: JournalState, after: number, before: Before, lost: LostMail): void {
     for (const source of this.#older) {
       if (source.number <= after) continue
       const file = { path: source.path }
       const scan = new SegmentScan({
-        valid: ({ record }) => before.numbers.see(record.seq),
+        valid: ({ record }) => {
+          lost.see(record.seq)
+          before.numbers.see(record.seq)
+        },
         effective: line => {
+          lost.effective(line.record)
           state.released(line, file)
           this.#note(line.record)
         },
         dropped: line => state.dropped(line),
         future: seq => {
           if (seq === undefined) return
+          lost.see(seq)
           before.numbers.see(seq)
           before.passed = Math.max(before.passed, seq)
         },

@@ -11,6 +11,7 @@ import {
 } from '@kim/manifest'
 import type { ActiveSegment } from './active-segment.js'
 import type { Draft } from './draft.js'
+import { isLossPin } from './lost-mail.js'
 import { seqRepair } from './notes.js'
 import { abandonedNote, tornNote } from './recovery-notes.js'
 import { type AbandonedRun, addRun, type ScannedRange, SegmentScan } from './segment-scan.js'
@@ -50,11 +51,7 @@ export class Recovery {
   #numbers: Continuity
   #malformed: ScannedRange[] = []
   #runs: AbandonedRun[] = []
-  /** Runs that ended at a line which this recovery ended: they are owed if the row of the table says so. */
-  #cut: AbandonedRun[] = []
-  #isAdjudicating = false
-  /** What the row of the table calls for besides what is read. */
-  #abandonsRun = false
+  /** Whether the first record of the segment is owed. */
   #begins = false
   /** The commit that the newest effective record came with, and where that record ends. */
   #commit: string | undefined
@@ -87,7 +84,7 @@ export class Recovery {
         state.dropped(line)
         this.#droppedWith = commitOf(record)
       },
-      abandoned: (run: AbandonedRun) => addRun(this.#isAdjudicating ? this.#cut : this.#runs, run),
+      abandoned: (run: AbandonedRun) => this.#oweRun(run),
       future: (seq: number | undefined) => {
         if (seq === undefined) return
         segment.pass(seq)
@@ -140,7 +137,6 @@ export class Recovery {
   /** Finds the row of table T that applies to the file as it is, and does what it says. The bytes must be durable. */
   judge(): void {
     this.read()
-    this.#abandonsRun = false
     this.#begins = false
     for (const action of classifyTail(this.#tail).actions) this.#carryOut(action)
   }
@@ -162,17 +158,10 @@ export class Recovery {
         this.judge()
         return
       case 'adjudicate':
-        this.#cut = []
-        this.#isAdjudicating = true
-        try {
-          this.read()
-        } finally {
-          this.#isAdjudicating = false
-        }
+        this.read()
         return
       case 'abandon':
-        this.#abandonsRun = true
-        this.#runs.push(...this.#cut)
+        if (this.#scan.openRun !== undefined) this.#oweRun(this.#scan.openRun)
         return
       case 'begin':
         this.#begins = true
@@ -187,21 +176,27 @@ export class Recovery {
     this.#numbers.see(nextSeq)
   }
 
-  /** What the journal owes for its end, in the order of RC-5. `first` is what a segment without a record begins with. */
-  owed(first: readonly Draft[]): Draft[] {
+  /** Whether the segment has no record, so that its first one is still to be written. */
+  get begins(): boolean {
+    return this.#begins
+  }
+
+  /** The notes that the journal owes for its end, in the order of RC-5. */
+  owed(): Draft[] {
     const segment = segmentName(this.#segment.number)
     const repairs = this.#numbers.openHoles().map(({ from, to }) => seqRepair(from, to, 'lost'))
     const torn = this.#malformed
       .toSorted((a, b) => a.from - b.from)
       .map(range => tornNote(segment, range, () => this.#bytesOf(range)))
-    const open = this.#abandonsRun ? this.#scan.openRun : undefined
-    const runs = open === undefined ? this.#runs : [...this.#runs, open]
-    return [
-      ...(this.#begins ? first : []),
-      ...repairs,
-      ...torn,
-      ...runs.map(run => abandonedNote(segment, run)),
-    ]
+    return [...repairs, ...torn, ...this.#runs.map(run => abandonedNote(segment, run))]
+  }
+
+  /** A run that is owed as one that the file ends in is found once more when a line closes it. */
+  #oweRun(run: AbandonedRun): void {
+    const isOwed = this.#runs.some(
+      ({ began, tx_id, first_seq }) => began && tx_id === run.tx_id && first_seq === run.first_seq,
+    )
+    if (!isOwed) addRun(this.#runs, run)
   }
 
   /** The bytes of a range too long to be held. */
@@ -227,7 +222,8 @@ export class Recovery {
     this.#state.released(line, this.#segment.file)
     if (line.effect === 'meta') this.#paid(record)
     else {
-      this.#goOn(record, offset + length)
+      // A pin for lost mail is appended before the notes for what was lost: they are still owed behind it.
+      if (!isLossPin(record)) this.#goOn(record, offset + length)
       this.#adopted.push(record.seq)
     }
     this.#listener.effective?.(record)

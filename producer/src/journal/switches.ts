@@ -13,4 +13,6 @@ export interface Switches {
   readonly skipLengthCheck?: boolean
   /** A repeated key is appended again. */
   readonly skipKeyLookup?: boolean
+  /** Inboxes that may have lost mail to a power loss are not pinned. */
+  readonly skipLossPins?: boolean
 }

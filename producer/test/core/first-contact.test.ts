@@ -1,6 +1,7 @@
 import type { Draft } from '@kim/producer/internal'
 import t, { type Test } from 'tap'
 import { cut, failure, HiveDesk, type RowLike, type Script, whole } from './hive-desk.js'
+import { loseLines } from './lose-lines.js'
 
 const span = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, n) => from + n)
 
@@ -216,5 +217,43 @@ t.test('first contact - retention takes nothing that is still to be counted (KS-
   t.match(saidBy(desk), [{ skipped: 39, id_range: [72, 110] }])
   desk.journal.roll()
   t.equal([...desk.journal.state.outlines('message')].length, 1, 'and then it may')
+  t.end()
+})
+
+/** The first commit of a first contact with 72 to 80 is cut, and a power loss takes 72 and 73 from it. */
+function torn(t: Test, keeps: (draft: Draft, at: number) => boolean): HiveDesk {
+  const desk = new HiveDesk(t, {}, { page: inboxOf(span(1, 80)) })
+  cutCommit(desk, keeps)
+  t.equal(
+    loseLines(desk, line => line.includes('"argus/72"') || line.includes('"argus/73"')),
+    2,
+  )
+  return desk
+}
+
+t.test(
+  'first contact - what a power loss took of it is news, and not counted as skipped (KS-28, KS-31)',
+  t => {
+    const desk = torn(t, ({ event }) => event === undefined)
+      .start()
+      .settle()
+    const back = ['baseline_skipped', 'armed 0', 'new 72', 'new 73', 'cleared bounded-window']
+    t.same(desk.story(), ['alert bounded-window', 'genesis list', ...back])
+    t.match(saidBy(desk), [{ armed_at: 80, skipped: 7, id_range: [74, 80] }])
+    t.same(desk.restart().settle().story().at(-1), 'armed 80')
+    t.end()
+  },
+)
+
+t.test('first contact - cut off by a power loss it is walked down to what is left (KS-94, RC-7)', t => {
+  const desk = torn(t, ({ item_type }) => item_type === 'message')
+  desk.script.page = inboxOf(span(1, 110))
+  desk.start().startOn({ isWhole: true, holes: [] }).settle()
+  t.same(desk.story().slice(0, 2), ['alert bounded-window', 'backfill 81'])
+  t.same(desk.pages(), ['newest', 102, 93, 84], 'no page below it')
+  t.same(idsIn(desk), span(74, 110))
+  t.match(saidBy(desk), [{ armed_at: 110, skipped: 37, id_range: [74, 110] }])
+  t.match(desk.payload('alert', 'argus/bounded-window'), { status: 'cleared', cursor_at: 0 })
+  t.same(desk.restart().settle().story(), ['armed 110'])
   t.end()
 })

@@ -1,6 +1,7 @@
 import type { Page } from '@kim/producer/internal'
 import t, { type Test } from 'tap'
 import { cut, failure, HiveDesk, type RowLike, type Script, whole } from './hive-desk.js'
+import { loseLines } from './lose-lines.js'
 
 const span = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, n) => from + n)
 
@@ -81,7 +82,7 @@ const pinned: Readonly<Record<string, { readonly pages: Pages; readonly found?: 
 
 for (const [name, { pages, found = [] }] of Object.entries(pinned)) {
   t.test(`pin - ${name}: announced once, each message once, the watermark stays (KS-23 to KS-27)`, t => {
-    const desk = at100(t, pages)
+    const desk = at100(t, pages, { maxReplay: 100 })
     const news = [...found, 200].map(id => `new ${id}`)
     t.same(desk.story(), ['armed 100', 'alert bounded-window', ...news])
     t.match(pinOf(desk), {
@@ -299,5 +300,84 @@ t.test('id - what was there before an inbox was watched is no lower id (KS-30, K
   desk.story()
   desk.script.page = () => whole([10, 20, 90, 100])
   t.same(desk.pass(2000).story(), [], 'mail above it was removed, and older mail shows')
+  t.end()
+})
+
+/** An inbox of 100 to 104, armed at 100; the disk lost some of its messages, and the process has ended. */
+function robbed(t: Test, lost: readonly number[]): HiveDesk {
+  const desk = new HiveDesk(t, {}, { page: () => whole([100]) }).settle()
+  desk.script.page = () => whole([100, 101, 102, 103, 104])
+  desk.pass(1000)
+  t.equal(
+    loseLines(desk, line => lost.some(id => line.includes(`"argus/${id}"`))),
+    lost.length,
+  )
+  return desk
+}
+
+t.test('lost mail - what a power loss took comes in again, and no id regressed (KS-28, KS-39, RC-7)', t => {
+  const desk = robbed(t, [102, 103]).start().settle()
+  const back = ['armed 101', 'new 102', 'new 103']
+  t.same(desk.story(), ['alert bounded-window', ...back, 'cleared bounded-window'])
+  t.match(pinOf(desk), { cursor_at: 101, omitted: 0, window_floor: 100 })
+  t.same(desk.restart().settle().story(), ['armed 104'])
+  t.end()
+})
+
+t.test('lost mail - it is walked for below the newest page (KS-22, KS-28, RC-7)', t => {
+  const desk = robbed(t, [102, 103])
+  desk.script.page = scripted({
+    ...{ newest: cut([104, 105]), 104: cut([103]), 103: cut([102]), 102: whole([100, 101]) },
+  })
+  desk.start().settle()
+  t.same(desk.pages().slice(-3), ['newest', 104, 103])
+  const back = ['armed 101', 'new 102', 'new 103', 'new 105']
+  t.same(desk.story(), ['alert bounded-window', ...back, 'cleared bounded-window'])
+  t.match(pinOf(desk), { cursor_at: 101, reconciled: 2, omitted: 1, window_floor: 104 })
+  t.end()
+})
+
+t.test('lost mail - a window from before a pin that a full disk held back does not clear it (RC-8)', t => {
+  const desk = robbed(t, [102, 103])
+  desk.store.fs.break('writeSync', 'seg-', 'ENOSPC')
+  desk.start()
+  t.throws(() => desk.settle(), { code: 'store_full' })
+  desk.core.committed('full', desk.now)
+  desk.store.fs.heal()
+  t.throws(() => desk.journal.append(desk.core.commit(desk.now)?.drafts ?? []), { code: 'journal_moved' })
+  desk.core.committed('moved', desk.now)
+  t.same(desk.settle().story(), ['alert bounded-window', 'armed 101'])
+  t.equal(desk.core.status(desk.now).personas[0]?.pinned, true)
+  t.same(desk.pass(1000).story(), ['new 102', 'new 103', 'cleared bounded-window'])
+  t.end()
+})
+
+t.test('lost mail - a cap whose pin a full disk held back counts all that it silenced (KS-34, RC-8)', t => {
+  const desk = at100(t, {})
+  desk.script.page = () => whole([100, 101, 102, 103, 104, 105])
+  desk.restart({ maxReplay: 1 }).settle()
+  const silenced = [101, 102, 103, 104, 105].map(id => `silent ${id}`)
+  t.same(desk.story().slice(-8), ['persona', ...silenced, 'replay_capped', 'armed 105'])
+  const lost = ['"argus/101"', '"argus/104"', '"argus/105"', '"capped_to":105']
+  loseLines(desk, line => lost.some(text => line.includes(text)))
+  desk.store.fs.break('writeSync', 'seg-', 'ENOSPC')
+  desk.start()
+  t.throws(() => desk.settle(), { code: 'store_full' })
+  desk.core.committed('full', desk.now)
+  desk.store.fs.heal()
+  t.throws(() => desk.journal.append(desk.core.commit(desk.now)?.drafts ?? []), { code: 'journal_moved' })
+  desk.core.committed('moved', desk.now)
+  t.same(desk.settle().story(), ['alert bounded-window', 'silent 104', 'silent 105', 'armed 100'])
+  t.same(desk.pass(1000).story(), ['silent 101', 'replay_capped', 'cleared bounded-window'])
+  t.match(desk.payload('persona', 'argus'), { capped_to: 105, dropped: 5 })
+  t.end()
+})
+
+t.test('walk - one whose last page ends right above the watermark leaves no hole (KS-23, KS-26)', t => {
+  const pages: Record<string, Page> = { newest: cut([151]) }
+  for (const id of span(101, 150)) pages[id + 1] = cut([id])
+  const desk = at100(t, pages, { maxReplay: 100 })
+  t.same(desk.story(), ['armed 100', ...span(101, 151).map(id => `new ${id}`)])
+  t.same(desk.restart().settle().story(), ['armed 151'])
   t.end()
 })

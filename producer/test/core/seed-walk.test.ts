@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { cut, failure, HiveDesk, type Script, whole } from './hive-desk.js'
+import { loseLines } from './lose-lines.js'
 
 const span = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, n) => from + n)
 
@@ -208,3 +209,20 @@ t.test('seed - one below the seed that the record keeps is refused (KS-35)', t =
   t.throws(() => desk.restart({ seedAt: 300 }), { code: 'config_invalid', message: /300 is not above 600/ })
   t.end()
 })
+
+t.test(
+  'import - what a power loss takes of its first poll is walked for above the seed alone (KS-35, RC-7)',
+  t => {
+    const desk = imported(t, 570, inboxOf(span(1, 600))).settle()
+    desk.story()
+    const taken = ['"argus/571"', '"argus/572"', '"argus/573"', '"floor":571']
+    loseLines(desk, line => taken.some(text => line.includes(text)))
+    desk.start().settle()
+    t.match(desk.story(), ['alert bounded-window', 'persona', 'armed 0', 'new 571', 'new 572', 'new 573'])
+    t.same(desk.pages().slice(-4), ['newest', 592, 583, 574], 'no page below the seed')
+    t.match(persona(desk), { floor: 571, seeded: 570 })
+    t.match(desk.payload('alert', 'argus/bounded-window'), { status: 'cleared', cursor_at: 0, reconciled: 3 })
+    t.same(desk.restart().settle().story(), ['armed 600'])
+    t.end()
+  },
+)

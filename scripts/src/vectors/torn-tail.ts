@@ -1,6 +1,6 @@
 import { sha256 } from './canonical.js'
 import { bytes, mail, ours, oursBare } from './lines.js'
-import { genesis, note, producerStarted } from './native.js'
+import { genesis, note, producerStarted, seqRepair } from './native.js'
 import { live, river2, type Vector } from './vector.js'
 
 // What a crash in the middle of a write leaves: an unterminated last line, and what the next writer makes of it.
@@ -72,9 +72,99 @@ const ended = (name: string, shows: string, cites: readonly string[], torn: stri
   },
 })
 
+/** A commit of two messages that lost the first to a power cut: its page is zeros, up to the end of that line. */
+const lostLine = Buffer.alloc(cutLine.length)
+const thirdMail = ours(5, 'create', 'message', 'river/3', 1, { event: 'new', payload: mail(3, 'three') })
+const lossPin = (seq: number, rev: number, status: 'open' | 'cleared'): string =>
+  ours(seq, rev === 1 ? 'create' : 'update', 'alert', 'river/bounded-window', rev, {
+    ...(status === 'open' ? { event: 'alert' } : {}),
+    payload: lossPinPayload(status),
+    writer: river2,
+  })
+const lossPinPayload = (status: 'open' | 'cleared'): Record<string, unknown> => ({
+  cursor_at: 1,
+  kind: 'bounded-window',
+  omitted: 0,
+  persona: 'river',
+  pinned: true,
+  reason: 'bounded-window: numbers 4 to 4 hold no record, mail above 1 is asked for again',
+  reconciled: 0,
+  schema_version: 1,
+  status,
+  window_floor: status === 'open' ? 0 : 1,
+  ...(status === 'open'
+    ? { walk: { next_before_id: Number.MAX_SAFE_INTEGER, proven_down_to: Number.MAX_SAFE_INTEGER } }
+    : {}),
+})
+const tornMiddle = bytes(start, lostLine, '\n', thirdMail)
+/** What the open after it appends: the pin first, then what was lost by name. */
+const recovered = bytes(
+  tornMiddle,
+  lossPin(6, 1, 'open'),
+  seqRepair(7, 4, 4, { writer: river2 }),
+  adjudicated(8, Buffer.byteLength(start), lostLine),
+)
+const mails = (...ids: readonly (readonly [number, string])[]) =>
+  ids.map(([id, text]) => live('message', `river/${id}`, 1, mail(id, text)))
+const withAlert = { ...inbox, alert: ['attention', 'system'] }
+
+const lostMiddles: readonly Vector[] = [
+  {
+    name: 'torn-middle',
+    shows:
+      'a power cut took the middle of a commit: a hole and a malformed line, and what is behind it counts',
+    cites: ['RC-7', 'JF-84', 'JF-47'],
+    files: { [segment]: tornMiddle },
+    facts: {
+      live: mails([1, 'one'], [3, 'three']),
+      head: 5,
+      anomalies: { malformed: 1, seq_hole: 1 },
+      activity: [3, 5],
+      sections: inbox,
+      verify: 6,
+    },
+  },
+  {
+    name: 'torn-middle-pinned',
+    shows: 'the same after the next open: an open pin below the lost mail, then the notes; verify is content',
+    cites: ['RC-5', 'RC-7', 'KS-28'],
+    files: { [segment]: recovered },
+    facts: {
+      live: [
+        ...mails([1, 'one'], [3, 'three']),
+        live('alert', 'river/bounded-window', 1, lossPinPayload('open')),
+      ],
+      head: 8,
+      writer: river2,
+      anomalies: { malformed: 1 },
+      activity: [3, 5, 6],
+      attention: 1,
+      sections: withAlert,
+    },
+  },
+  {
+    name: 'torn-middle-walked',
+    shows: 'the same once the walk brought the lost mail and cleared the pin',
+    cites: ['RC-7', 'KS-26', 'KS-28'],
+    files: { [segment]: bytes(recovered, secondMail(9), lossPin(10, 2, 'cleared')) },
+    facts: {
+      live: [
+        ...mails([1, 'one'], [3, 'three'], [2, 'two \u{1f600}']),
+        live('alert', 'river/bounded-window', 2, lossPinPayload('cleared')),
+      ],
+      head: 10,
+      writer: river2,
+      anomalies: { malformed: 1 },
+      activity: [3, 5, 6, 9],
+      sections: withAlert,
+    },
+  },
+]
+
 const cuts = [0, 1, 2, 3, 4]
 
 export const tornTailVectors: readonly Vector[] = [
+  ...lostMiddles,
   ...cuts.map(taken =>
     waits(
       `torn-after-${taken}-of-4-bytes`,

@@ -1,4 +1,4 @@
-import type { NaiveRecord } from '../../kit/index.js'
+import { isPinOfAnOpen, type NaiveRecord } from '../../kit/index.js'
 import { expect } from '../violation.js'
 import type { Mail } from './server.js'
 
@@ -13,6 +13,9 @@ interface Standing {
 /**
  * What the records of one persona say, one after the other, held against what the server knows: every prefix has to be
  * a true journal. It shares nothing with the core.
+ *
+ * The disk may lose the middle of a commit. What survives behind it in that commit is taken as it is, but for a message
+ * that comes twice; the first record of the persona after that commit has to make the journal true again.
  */
 export class InboxWitness {
   readonly name: string
@@ -28,6 +31,11 @@ export class InboxWitness {
   /** From where on first contact took over what it found. */
   #metFloor = 0
   #top = 0
+  #isTorn = false
+  /** The open pin was set for mail that the disk may have lost. */
+  #isLossPinned = false
+  /** The highest cursor of a record that survived a loss: it may name a message that did not (KS-37). */
+  #lostCursor = 0
 
   constructor(name: string, mail: readonly Mail[], suppressed: ReadonlySet<string>) {
     this.name = name
@@ -36,15 +44,23 @@ export class InboxWitness {
     this.#suppressed = suppressed
   }
 
-  see(record: NaiveRecord): void {
+  /** `isTorn`: records of its commit are lost before it. */
+  see(record: NaiveRecord, isTorn = false): void {
+    this.#isTorn = isTorn
     const payload = (record.raw['payload'] ?? {}) as Payload
     if (record.item_type === 'message') this.#message(record, payload)
     else if (record.item_type === 'persona') this.#persona(record, payload)
     else if (record.item_type === 'alert') this.#alert(record, payload)
   }
 
-  #must(condition: boolean, record: NaiveRecord, what: string): void {
+  /** What holds for every record. */
+  #always(condition: boolean, record: NaiveRecord, what: string): void {
     expect(condition, () => `seq ${record.seq}, ${record.action} ${record.item_id}: ${what}`)
+  }
+
+  /** What holds where nothing is lost before the record. */
+  #must(condition: boolean, record: NaiveRecord, what: string): void {
+    expect(condition || this.#isTorn, () => `seq ${record.seq}, ${record.action} ${record.item_id}: ${what}`)
   }
 
   #message(record: NaiveRecord, payload: Payload): void {
@@ -52,19 +68,19 @@ export class InboxWitness {
     const mail = this.#mail.get(id)
     const event = record.raw['event']
     const before = this.standing.get(id)
-    this.#must(mail !== undefined, record, 'no such mail')
+    this.#always(mail !== undefined, record, 'no such mail')
     if (mail === undefined) return
     if (record.action === 'delete') {
-      this.#must(before?.isLive === true && before.read, record, 'took away what was not read')
+      this.#always(before?.isLive === true && before.read, record, 'took away what was not read')
       if (before !== undefined) before.isLive = false
       return
     }
     if (record.action === 'update') {
-      this.#must(before?.isLive === true, record, 'an update of what is not live')
+      this.#always(before?.isLive === true, record, 'an update of what is not live')
       this.#must(event === undefined, record, 'an update that wakes')
       this.#must(payload['read'] === true || before?.read === false, record, 'unread again')
     } else {
-      this.#must(before === undefined, record, 'a second time')
+      this.#always(before === undefined, record, 'a second time')
       this.#must((record.action === 'backfill') === (this.persona === undefined), record, 'backfill or not')
       const silent =
         record.action === 'backfill' || id <= this.#number('silent_to') || this.#suppressed.has(mail.from)
@@ -106,8 +122,9 @@ export class InboxWitness {
     const event = record.raw['event']
     const before = this.persona
     const silentTo = payload['silent_to']
+    if (this.#isTorn) this.#lostCursor = Math.max(this.#lostCursor, Number(payload['cursor']))
     this.#must(
-      Number(payload['cursor']) <= this.#top,
+      Number(payload['cursor']) <= Math.max(this.#top, this.#lostCursor),
       record,
       `cursor ${String(payload['cursor'])} above ${this.#top}`,
     )
@@ -124,7 +141,7 @@ export class InboxWitness {
     }
     if (before === undefined) this.#metFloor = Number(payload['floor'])
     this.persona = payload
-    if (event === 'baseline_skipped') this.#baseline(record, payload)
+    if (event === 'baseline_skipped') this.#baseline(record, payload, before)
     if (event === 'armed') {
       this.#must(!this.#armedBy.has(record.writer), record, 'armed twice in one life')
       this.#armedBy.add(record.writer)
@@ -156,9 +173,20 @@ export class InboxWitness {
     this.#whole(record)
   }
 
-  /** What a first contact passed over: all mail from its floor on, however often it was cut off (KS-31, KS-94). */
-  #baseline(record: NaiveRecord, { armed_at, skipped, id_range }: Payload): void {
-    const ids = this.#ids.filter(id => id >= this.#metFloor && id <= Number(armed_at))
+  /**
+   * What a first contact passed over: all mail from its floor on, however often it was cut off (KS-31, KS-94). Mail that
+   * the disk lost is news and not counted (KS-28), unless a walk of the first contact was open: it silences that too.
+   */
+  #baseline(
+    record: NaiveRecord,
+    { armed_at, skipped, id_range }: Payload,
+    before: Payload | undefined,
+  ): void {
+    const isWalked = before?.['silent_to'] !== undefined && before['silent_to'] === before['cursor']
+    const holes = this.#isLossPinned && !isWalked ? this.#holes() : []
+    const isLost = (id: number): boolean =>
+      !this.standing.has(id) && holes.some(([from, to]) => id > from && id < to)
+    const ids = this.#ids.filter(id => id >= this.#metFloor && id <= Number(armed_at) && !isLost(id))
     this.#must(
       skipped === ids.length && JSON.stringify(id_range) === JSON.stringify([ids[0], ids.at(-1)]),
       record,
@@ -177,12 +205,15 @@ export class InboxWitness {
     const event = record.raw['event']
     this.#must((record.action === 'create') === (before === undefined), record, 'create or update')
     const wasOpen = before?.['status'] === 'open'
-    const isRepeatable = kind === 'stranded-mail' || kind === 'urgent-unanswered'
+    // A pin for mail that the disk may have lost begins its walk again, and says so.
+    const isRepeatable = kind === 'stranded-mail' || kind === 'urgent-unanswered' || isPinOfAnOpen(record)
     if (payload['status'] === 'open' && !isRepeatable) {
       this.#must((event === 'alert') === !wasOpen, record, wasOpen ? 'announced again' : 'opened unannounced')
     }
     if (payload['status'] === 'cleared') this.#must(wasOpen, record, 'cleared, and it was not open')
     this.#alerts.set(kind, payload)
+    if (kind === 'bounded-window')
+      this.#isLossPinned = payload['status'] === 'open' && (this.#isLossPinned || isPinOfAnOpen(record))
     // A first contact owes nothing before its record.
     if (kind === 'bounded-window' && this.persona !== undefined) this.#whole(record)
   }

@@ -1,6 +1,6 @@
 import { KimError } from '@kim/manifest'
 import { type CoreOptions, type Host, importedFacts, type Journal, openJournal } from '@kim/producer/internal'
-import { objections, Prng, type Scratch, SimDeath } from '../../kit/index.js'
+import { commitOf, LossWitness, objections, Prng, type Scratch, SimDeath } from '../../kit/index.js'
 import { JournalText } from '../journal-text.js'
 import { Machine } from '../machine.js'
 import { outcomeOf } from '../outcome.js'
@@ -326,21 +326,31 @@ export class HiveSimulation {
     if (this.#random.chance(0.2)) this.#options = this.#choose()
   }
 
-  /** Every record that stands, from the first on. */
-  #judge(): Map<string, InboxWitness> {
+  /** Every record that stands, from the first on. `isSettled`: an open has done all that it owed. */
+  #judge(isSettled = false): Map<string, InboxWitness> {
     const witnesses = new Map<string, InboxWitness>()
     const suppressed = new Set(this.#suppressed)
     for (const name of names)
       witnesses.set(name, new InboxWitness(name, this.#server.inbox(name), suppressed))
     const modes: unknown[] = []
     const records = this.#text.read(this.#machine.fs)
+    const losses = new LossWitness()
+    let torn = ''
+    let last = 0
     for (const record of records) {
-      if (record.item_type !== 'journal') witnesses.get(String(record.raw['agent']))?.see(record)
+      const commit = commitOf(record)
+      if (record.seq > last + 1) torn = commit
+      last = record.seq
+      losses.see(record)
+      if (record.item_type !== 'journal')
+        witnesses.get(String(record.raw['agent']))?.see(record, commit === torn)
       else if (record.item_id === 'registry_genesis')
         modes.push((record.raw['payload'] as { mode: unknown }).mode)
     }
     const said = modes.join(' ')
     expect(['', 'all', 'list', 'list all'].includes(said), () => `registry_genesis ${said}`)
+    const unpinned = isSettled ? losses.objections() : []
+    expect(unpinned.length === 0, () => unpinned.join('; '))
     this.tally.add('records judged', records.length)
     return witnesses
   }
@@ -370,7 +380,7 @@ export class HiveSimulation {
   #settled({ core }: Producer): void {
     const { personas, genesis } = core.status({ monoMs: this.#machine.clock.monoMs(), wallMs: 0 })
     expect(personas.length > 0 && genesis, () => 'no genesis at the end')
-    const witnesses = this.#judge()
+    const witnesses = this.#judge(true)
     const { dialect, fastPath, keepContent } = this.#options
     for (const { persona, armed, state, pinned } of personas) {
       expect(
