@@ -1,5 +1,14 @@
 /** Follow a journal without touching it. Everything a host needs; nothing here can write below the store. */
 export { type Cursor, safeJson, safeText } from '@kim/manifest'
+export {
+  type CommandDelivery,
+  type CommandEffects,
+  type CommandPlan,
+  type CommandRefusal,
+  CommandRunner,
+  type DeliveryOptions,
+  deliveryRetryMs,
+} from './announce/command-runner.js'
 export { monitorLine } from './announce/event-line.js'
 export { execEnvironment } from './announce/exec-env.js'
 export { type ExecOptions, type ExecOutcome, runExec } from './announce/exec-runner.js'

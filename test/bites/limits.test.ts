@@ -41,6 +41,7 @@ const SHOWN_BY: Readonly<Record<string, string>> = {
   monitor_content_code_points_max: 'observer-sdk/dist-test/cli/plan.test.js',
   agent_line_characters_max: 'observer-sdk/dist-test/cli/plan.test.js',
   exec_timeout_ms_max: 'observer-sdk/dist-test/cli/exec-time.test.js',
+  exec_commands_max: 'observer-sdk/dist-test/announce/command-runner.test.js',
   exec_event_bytes_max: 'observer-sdk/dist-test/cli/exec.test.js',
   consumer_lock_stale_ms_max: 'observer-sdk/dist-test/cli/board.test.js',
 }

@@ -68,7 +68,37 @@ t.test('kim-tail --exec - CL-32 poison is passed after so many tries, loudly', t
   const done = tail(root, [...args, '--on-poison', 'skip-after', '2'])
   t.equal(done.code, 0)
   t.same(said(out), ['1', '2', '2', '3'])
-  t.match(done.stderr, /skipped river:new:2 after 2 tries: the command exited with 1/)
+  t.match(done.stderr, /skipped river:new:2 after 2 tries: the command exited with 1; skipped so far: 1/)
+  t.end()
+})
+
+t.test('kim-tail --exec - CL-32 --max-attempts is the same policy', t => {
+  const root = t.testdir()
+  const { out, store } = setUp(root)
+  const command = `echo $KIJITOMON_ID >> ${out}; test $KIJITOMON_ID = 2`
+  const args = ['--store', store, '--consumer', 'x', '--start', 'earliest', '--exec', command]
+  const done = tail(root, [...args, '--max-attempts', '1'])
+  t.equal(done.code, 0)
+  t.same(said(out), ['1', '2', '3'])
+  t.match(done.stderr, /skipped river:new:1 after one try: the command exited with 1; skipped so far: 1/)
+  t.match(done.stderr, /skipped river:new:3 after one try: the command exited with 1; skipped so far: 2/)
+  t.equal(tail(root, args).code, 0)
+  t.equal(said(out).length, 3, 'what was skipped is passed')
+  t.end()
+})
+
+t.test('kim-tail --exec - CL-32 a sign of life that the command refuses holds no mail', t => {
+  const root = t.testdir()
+  const { out, segment, store } = setUp(root)
+  appendFileSync(
+    segment,
+    line(4, { event: 'armed', item_type: 'persona', item_id: 'river', payload: { cursor: 3 } }) + line(5),
+  )
+  const command = `test "$KIJITOMON_EVENT" = new && echo $KIJITOMON_ID >> ${out}`
+  const done = tail(root, ['--store', store, '--consumer', 'x', '--start', 'earliest', '--exec', command])
+  t.equal(done.code, 0)
+  t.same(said(out), ['1', '2', '3', '5'])
+  t.match(done.stderr, /skipped river:armed:\S+ after one try: the command exited with 1/)
   t.end()
 })
 

@@ -106,7 +106,7 @@ row(
     const producer = scene.start([...NF, ...flags])
     await scene.tells('armed(4)')
     await scene.until('it is refused', () => producer.stderr.includes('sink_failing'))
-    const held = { state: 'held', held: 1, lanes: [{ lane: '', why: /exited with 7/, tries: Number }] }
+    const held = { state: 'held', held: 1, lanes: [{ lane: 'argus', why: /exited with 7/, tries: Number }] }
     const running = await status(t, scene)
     const [exec, file] = running.sinks
     t.match(exec, { sink: 'exec-per-event', identity: 'exec-per-event', ...held })
@@ -115,7 +115,7 @@ row(
     t.match(file, { sink: 'events-file', identity: `file:${lines}`, state: 'working', behind: 0, held: 0 })
     t.match(
       await words(t, scene),
-      /\nsink {6}exec-per-event: [\d,]+ records? behind; skipped: 1 event; blocked.*: .*exited with 7\n/,
+      /\nsink {6}exec-per-event: [\d,]+ records? behind; skipped: 1 event; argus is blocked.*: .*exited with 7\n/,
     )
     t.equal(await producer.stop(), 0, producer.stderr)
     const left = await status(t, scene)
@@ -125,7 +125,7 @@ row(
     t.match(second, { sink: 'exec-per-event', ...held, state: 'idle' })
     t.match(
       await words(t, scene),
-      /\nsink {6}exec-per-event: [\d,]+ records? behind, no producer runs it; blocked: /,
+      /\nsink {6}exec-per-event: [\d,]+ records? behind, no producer runs it; argus is blocked: /,
     )
   },
 )
@@ -178,7 +178,7 @@ row(
     await scene.until('it is refused', () => producer.stderr.includes('sink_failing'))
     const doctor = scene.run(['doctor', '--only', 'sinks', '--store', scene.store])
     t.equal(await scene.endOf(doctor), 0, doctor.stderr)
-    t.match(doctor.stdout, /^warn +sinks +exec-per-event is blocked: .*exited with 7\n/)
+    t.match(doctor.stdout, /^warn +sinks +exec-per-event of argus is blocked: .*exited with 7\n/)
     await producer.stop()
   },
 )

@@ -6,12 +6,13 @@ const USUAL = `
   missing moment moved name no not of on only open out outcome parent pass path permitted place play prefix print private progress query
   quiet rate read reason rediscover repair resync retain safe seconds self sensitive set show shutdown since source speed start
   status summary suppress target text time timeout timeline title to too type uninstall until up urgent usage view wait weight with
+  attempts command delivery effects plan refusal runner
 `
 
 /** Words that people who use a terminal, or write programs, know from elsewhere. */
 const OF_THE_FIELD = `
   ack auth bisect completion config commit diff doctor dry emit emitted exec export fenced file gc grep gzip header host
-  json linger logs loopback ls memento options output pager permitted poke retry rm run schema service stats template test token
+  json linger logs loopback ls memento ms options output pager permitted poke retry rm run schema service stats template test token
   url utc caught held
 `
 

@@ -25,7 +25,9 @@ import type { Assert, Equal } from './equal.js'
 
 /** The values of the door. A verb that writes has no place among them. */
 type Values =
+  | 'CommandRunner'
   | 'consumersOf'
+  | 'deliveryRetryMs'
   | 'execEnvironment'
   | 'fileCursors'
   | 'heartbeatEvent'

@@ -56,6 +56,8 @@ export const limitValues = {
   agentLineCharactersMax: 480,
   /** ms: a command that hangs holds back every event behind it. */
   execTimeoutMsMax: 10000,
+  /** commands at once: inboxes do not wait for each other's commands, and a burst of mail starts no hundred processes. */
+  execCommandsMax: 8,
   /** bytes: a system that is given longer variables starts no command, and one message would hold back all after it. */
   execEventBytesMax: 128000,
   /** ms: a consumer's name is free again this long after its holder died; proper-lockfile allows no less than 2000. */

@@ -57,14 +57,12 @@ export function runExec(
     }
     const timer = Number.isFinite(timeoutMs) ? setTimeout(expire, timeoutMs) : undefined
     signal.addEventListener('abort', end, { once: true })
-    // A second signal ends this process within the grace.
-    const onExit = (): void => signalGroup(child.pid, 'SIGKILL')
-    process.once('exit', onExit)
+    runs(child)
     const settle = (outcome: ExecOutcome): void => {
       clearTimeout(timer)
       clearTimeout(kill)
       signal.removeEventListener('abort', end)
-      process.removeListener('exit', onExit)
+      isOver(child)
       // The shell is gone; what it started may not be. Only what was acknowledged may go on by itself.
       if (outcome.kind !== 'acknowledged') signalGroup(child.pid, 'SIGKILL')
       resolve(outcome)
@@ -84,6 +82,24 @@ export function runExec(
     // A command need not read what it is given.
     child.stdin?.on('error', () => undefined).end(input)
   })
+}
+
+/** Commands that run; one listener for all, as Node warns of a leak when there are more than ten. */
+const running: Set<ChildProcess> = new Set()
+
+/** A second signal ends this process within the grace. */
+function killAll(): void {
+  for (const { pid } of running) signalGroup(pid, 'SIGKILL')
+}
+
+function runs(child: ChildProcess): void {
+  if (running.size === 0) process.once('exit', killAll)
+  running.add(child)
+}
+
+function isOver(child: ChildProcess): void {
+  running.delete(child)
+  if (running.size === 0) process.removeListener('exit', killAll)
 }
 
 /** What a shell means by an exit of its own. */

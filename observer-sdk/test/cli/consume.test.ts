@@ -18,7 +18,6 @@ import {
   writeConsumer,
 } from '../../dist/cli/tail/consume/consumer-file.js'
 import { lockConsumer } from '../../dist/cli/tail/consume/consumer-lock.js'
-import { afterFailure, parsePolicy } from '../../dist/cli/tail/consume/poison.js'
 
 const never = new AbortController().signal
 const place = { projectId: 'p', seq: 7, writer: 'w_1-aa', checkpointSeq: 3 }
@@ -148,28 +147,5 @@ t.test('consumer file - CL-6 one that cannot be written is an error of ours, and
   t.throws(() => writeConsumer(join(directory, 'c.json'), place), { code: 'store_failed', exitCode: 1 })
   t.same(readdirSync(directory), ['c.json', 'file'])
   t.throws(() => writeConsumer(join(directory, 'file/c.json'), place), { code: 'store_failed' })
-  t.end()
-})
-
-t.test('poison - CL-31 CL-32 waits double to a minute; skip passes after so many tries', t => {
-  const hold = parsePolicy('hold')
-  const delays = [1, 2, 3, 4, 5, 6, 7, 8, 100].map(failures => afterFailure(hold, failures))
-  t.same(
-    delays.map(after => (after.step === 'retry' ? after.delayMs / 1000 : 'skip')),
-    [1, 2, 4, 8, 16, 32, 60, 60, 60],
-  )
-  t.same(
-    delays.map(after => after.step === 'retry' && after.say),
-    [true, false, false, false, false, false, true, true, true],
-  )
-  for (const text of ['skip-after 3', 'skip-after=3', 'skip-after:3']) {
-    t.same(
-      [1, 2, 3].map(failures => afterFailure(parsePolicy(text), failures).step),
-      ['retry', 'retry', 'skip'],
-    )
-  }
-  for (const text of ['', 'skip', 'skip-after', 'skip-after 0', 'skip-after x', 'holds']) {
-    t.throws(() => parsePolicy(text), { code: 'usage' }, text)
-  }
   t.end()
 })

@@ -90,10 +90,20 @@ t.test('defaults - of agents, monitors and waits', t => {
   t.equal(plan([]).maxLine, 480)
   t.match(plan(['--wait']), { follow: true, count: 1 })
   t.equal(plan(['-F']).follow, true)
-  t.match(plan(['--exec', 'x', '--consumer', 'c']), { exec: { command: 'x', policy: { kind: 'hold' } } })
-  t.match(plan(['--exec', 'x', '--consumer', 'c', '--on-poison', 'skip-after', '3']), {
-    exec: { policy: { after: 3 } },
-  })
+  t.end()
+})
+
+t.test('plan - CL-32 how often an event is tried', t => {
+  const attempts = (...argv: string[]): unknown => plan(['--exec', 'x', '--consumer', 'c', ...argv]).exec
+  t.same(attempts(), { command: 'x', maxAttempts: undefined })
+  t.same(attempts('--max-attempts', '3'), { command: 'x', maxAttempts: 3 })
+  t.same(attempts('--on-poison', 'hold'), { command: 'x', maxAttempts: undefined })
+  for (const policy of [['skip-after', '3'], ['skip-after 3'], ['skip-after=3'], ['skip-after:3']]) {
+    t.same(attempts('--on-poison', ...policy), { command: 'x', maxAttempts: 3 }, policy.join(' '))
+  }
+  for (const policy of ['', 'skip', 'skip-after', 'skip-after 0', 'skip-after x', 'holds']) {
+    t.throws(() => attempts('--on-poison', policy), { code: 'usage' }, policy)
+  }
   t.end()
 })
 
@@ -127,6 +137,9 @@ t.test('usage - what can never work is refused, with the way out', t => {
     ['--on-poison', 'drop'],
     ['status'],
     ['--on-poison', 'hold', '3'],
+    ['--max-attempts', '3'],
+    ['--exec', 'x', '--consumer', 'c', '--max-attempts', '0'],
+    ['--exec', 'x', '--consumer', 'c', '--max-attempts', '3', '--on-poison', 'hold'],
   ]
   for (const argv of refused)
     t.throws(() => plan(argv), { code: 'usage', exitCode: 2, hint: /./ }, argv.join(' '))

@@ -1,62 +1,92 @@
 import { StringDecoder } from 'node:string_decoder'
-import { execEnvironment, type MonitorEvent, runExec } from '@kim/observer-sdk'
+import {
+  type CommandEffects,
+  type CommandPlan,
+  type CommandRefusal,
+  CommandRunner,
+  type MonitorEvent,
+} from '@kim/observer-sdk'
+import type { Progress } from './ledger.js'
 import type { SinkLog } from './log.js'
 import type { Delivery, Sink } from './sink.js'
 
-type Environment = Readonly<Record<string, string | undefined>>
-
-/** So much of what a run prints is said in the log; the rest is read and forgotten. */
+/** So much of what a run prints is logged; the rest is read and forgotten. */
 const OUTPUT_BYTES_MAX = 2000
 
-/** A command for each event, one at a time; that it exits 0 is the receipt (KS-74). */
+/** The lane of records that name no inbox; '' is what an earlier version called its one lane of all inboxes. */
+const NO_INBOX = 'kim'
+
+/** A command for each event, one at a time for each inbox; that it exits 0 is the receipt (KS-74). */
 export class ExecSink implements Sink {
   readonly name = 'exec-per-event'
   readonly batchMax = 1
-  readonly judgesEvents = true
+  readonly areLanesSlow = true
   readonly names: undefined = undefined
-  readonly #command: string
-  readonly #env: Environment
+  readonly #runner: CommandRunner
   readonly #log: SinkLog
-  /** What the last run printed, and about which event: each try of one prints the same again. */
-  #said = ''
+  /** What the last run for each lane printed, and about which event: each try of one prints the same again. */
+  readonly #printed: Map<string, string> = new Map()
 
-  constructor(command: string, env: Environment, log: SinkLog) {
-    this.#command = command
-    this.#env = env
+  constructor(plan: CommandPlan, log: SinkLog, effects?: Partial<CommandEffects>) {
+    this.#runner = new CommandRunner(plan, effects)
     this.#log = log
   }
 
-  laneOf(): string {
-    return ''
+  get skipped(): Readonly<Record<string, number>> {
+    return this.#runner.skipped
   }
 
-  async deliver(_lane: string, events: readonly MonitorEvent[], signal: AbortSignal): Promise<Delivery> {
-    let taken = 0
-    for (const event of events) {
-      const output = new Output()
-      const env = execEnvironment(event, this.#env)
-      const outcome = await runExec(this.#command, env, signal, { onOutput: chunk => output.take(chunk) })
-      this.#say(event, output)
-      if (outcome.kind === 'interrupted') return { taken }
-      if (outcome.kind === 'refused') return { taken, failure: `the command ${outcome.why}` }
-      taken++
+  laneOf(persona: string): string {
+    return persona === '' ? NO_INBOX : persona
+  }
+
+  async deliver(
+    lane: string,
+    events: readonly MonitorEvent[],
+    signal: AbortSignal,
+    onRefused?: (refusal: CommandRefusal) => void,
+  ): Promise<Delivery> {
+    const [event] = events
+    if (event === undefined) return { taken: 0 }
+    let output = new Output()
+    /** At the end of a try: each one is logged by itself. */
+    const endTry = (): void => {
+      this.#logOutput(lane, event, output)
+      output = new Output()
     }
-    return { taken }
+    const delivery = await this.#runner.deliver(event, {
+      signal,
+      onOutput: chunk => output.take(chunk),
+      onRefused: refusal => {
+        endTry()
+        onRefused?.({ ...refusal, why: `the command ${refusal.why}` })
+      },
+    })
+    endTry()
+    if (delivery.kind === 'interrupted') return { taken: 0 }
+    if (delivery.kind === 'acknowledged') return { taken: 1 }
+    const { tries, why } = delivery
+    return { taken: 1, skipped: { event, tries, why: `the command ${why}` } }
   }
 
   close(): void {
     // Nothing is kept between two runs.
   }
 
-  #say(event: MonitorEvent, output: Output): void {
+  #logOutput(lane: string, { event_id }: MonitorEvent, output: Output): void {
     if (output.bytes === 0) return
-    const { event_id } = event
-    const said = `${event_id}\n${output.text}`
-    if (said === this.#said) return
-    this.#said = said
+    const printed = `${event_id}\n${output.text}`
+    if (printed === this.#printed.get(lane)) return
+    this.#printed.set(lane, printed)
     const fields = { event_id, output: output.text, bytes: output.bytes }
     this.#log({ level: 'info', code: 'exec_output', message: 'the command printed output', fields })
   }
+}
+
+/** An earlier version kept one place for all inboxes, in the lane '': each inbox goes on from there (KS-72). */
+export function progressByInbox(progress: Progress): Progress {
+  const single = progress.held.find(([lane]) => lane === '')
+  return single === undefined ? progress : { ...progress, passed: single[1], held: [] }
 }
 
 /** The beginning of what a command prints, and how much it was. */

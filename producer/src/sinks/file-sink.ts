@@ -14,7 +14,8 @@ const OPEN_MAX = 64
 export class FileSink implements Sink {
   readonly name: string
   readonly batchMax: number = BATCH_MAX
-  readonly judgesEvents = false
+  readonly areLanesSlow = false
+  readonly skipped: Sink['skipped'] = {}
   readonly names: FileNames | undefined
   readonly #path: string
   readonly #parts: EventFileParts

@@ -1,6 +1,5 @@
 import type { Watermark } from '@kim/manifest'
 import type { MonitorEvent } from '@kim/observer-sdk'
-import { retryDelayMs } from '../journal/journal.js'
 
 /** An event on its way to a lane. */
 export interface Parcel {
@@ -8,29 +7,81 @@ export interface Parcel {
   readonly place: Watermark
 }
 
-/** A lane in whose way something stands. */
+/** Why a lane does not come further. */
 export interface Block {
-  /** The event that was refused: it is what the lane is tried with. */
-  readonly parcel: Parcel
   readonly tries: number
-  readonly retryAtMs: number
   readonly sinceMs: number
-  /** What was said the last time. */
+  /** Why the event was refused the last time. */
   readonly why: string
 }
 
+/** A lane takes no more events into its queue than this from the batches before the current one. */
+const QUEUED_MAX = 100
+/** The queues of all lanes hold so many events before lanes that wait already take no more. */
+const ALL_QUEUED_MAX = 1000
+
+/** One lane: how far it has come, and which events wait for it. */
+export class Lane {
+  readonly name: string
+  /** It has dealt with everything up to here. */
+  place: Watermark
+  /** Events that wait for it, in order; the first may be under way. */
+  readonly queue: Parcel[] = []
+  /** The last event that was queued. */
+  queuedTo: number
+  /** Since when events were read that it could not queue: it has to read again from its place. Undefined if there are none. */
+  missedSinceMs: number | undefined
+  /** It reads again what it missed, and has not come to where the sink is. */
+  isCatchingUp = false
+  /** Since when its first event waits. */
+  waitsSinceMs = 0
+  block: Block | undefined
+  /** A worker is at its queue, or waits to try again. */
+  hasWorker = false
+  /** The sink has an event of it, or a sign of life. */
+  isUnderWay = false
+  /** Signs of life by persona, which it is given once its queue is empty. */
+  readonly beats: Map<string, MonitorEvent> = new Map()
+  /** Ends what is under way; another one after a rewind. */
+  stop: AbortController = new AbortController()
+
+  constructor(name: string, place: Watermark) {
+    this.name = name
+    this.place = place
+    this.queuedTo = place.seq
+  }
+
+  /** It has dealt with everything that was read for it. */
+  get isDone(): boolean {
+    return !this.isUnderWay && this.queue.length === 0 && this.beats.size === 0
+  }
+
+  /** It took so many events from its queue. */
+  took(count: number, nowMs: number): void {
+    const last = this.queue.splice(0, count).at(-1)
+    if (last !== undefined) this.place = last.place
+    this.waitsSinceMs = nowMs
+  }
+}
+
 /**
- * How far each lane of a sink has come. Most stand where the sink stands; those in whose way something is, or was,
- * have a place of their own further back.
+ * How far the lanes of a sink have come. A lane without events that wait is where the sink is; the others have a
+ * place of their own. A queue is bounded: a lane that is too far behind misses events, and they are read again from
+ * its place once its queue is empty.
  */
 export class Lanes {
   #passed: Watermark
-  readonly #held: Map<string, Watermark>
-  readonly #blocks: Map<string, Block> = new Map()
+  readonly #lanes: Map<string, Lane> = new Map()
+  #readFrom: Watermark
 
   constructor(passed: Watermark, held: Iterable<readonly [string, Watermark, ...unknown[]]> = []) {
     this.#passed = passed
-    this.#held = new Map([...held].map(([lane, place]) => [lane, place]))
+    this.#readFrom = passed
+    for (const [name, place] of held) {
+      const lane = new Lane(name, place)
+      lane.missedSinceMs = 0
+      this.#lanes.set(name, lane)
+    }
   }
 
   /** Every lane without a place of its own has dealt with everything up to here. */
@@ -38,84 +89,127 @@ export class Lanes {
     return this.#passed
   }
 
-  get held(): readonly (readonly [lane: string, place: Watermark])[] {
-    return [...this.#held]
+  /** Where the journal was opened last. */
+  get readFrom(): Watermark {
+    return this.#readFrom
+  }
+
+  /** Lanes with a place of their own. */
+  get all(): readonly Lane[] {
+    return [...this.#lanes.values()]
   }
 
   get areBlocked(): boolean {
-    return this.#blocks.size > 0
+    return this.all.some(({ block }) => block !== undefined)
   }
 
-  /** Where reading has to begin, so that no lane that can be delivered to misses anything. */
-  get start(): Watermark {
+  /** True while a lane delivers that nothing is in the way of. */
+  get areWorking(): boolean {
+    return this.all.some(({ block, isDone }) => !isDone && block === undefined)
+  }
+
+  /** True if a lane is ready to read again what it missed, and the journal is not being read for another one. */
+  get mustReopen(): boolean {
+    return this.all.some(mustRead) && !this.all.some(({ isCatchingUp }) => isCatchingUp)
+  }
+
+  /** For how long the event that has waited longest waits. */
+  waitMs(nowMs: number): number {
+    const waits = this.all.flatMap(({ missedSinceMs, queue, waitsSinceMs }) => [
+      ...(queue.length > 0 ? [nowMs - waitsSinceMs] : []),
+      ...(missedSinceMs !== undefined && missedSinceMs > 0 ? [nowMs - missedSinceMs] : []),
+    ])
+    return Math.max(0, ...waits)
+  }
+
+  /** Begins to read the journal; the answer is where, so that no lane that is ready misses anything. */
+  open(): Watermark {
+    // The last reading ended before these had everything.
+    for (const lane of this.all) if (lane.isCatchingUp) lane.missedSinceMs ??= 0
     let start = this.#passed
-    for (const [lane, place] of this.#held)
-      if (!this.#blocks.has(lane) && place.seq < start.seq) start = place
+    for (const lane of this.all) {
+      if (!mustRead(lane)) continue
+      lane.missedSinceMs = undefined
+      lane.isCatchingUp = lane.place.seq < this.#passed.seq
+      if (lane.place.seq < start.seq) start = lane.place
+      this.settle(lane)
+    }
+    this.#readFrom = start
     return start
   }
 
-  /** When the next lane is due for another try. */
-  get retryAtMs(): number | undefined {
-    const times = [...this.#blocks.values()].map(({ retryAtMs }) => retryAtMs)
-    return times.length === 0 ? undefined : Math.min(...times)
+  /** True for an event that a lane does not have yet. */
+  wants(name: string, seq: number): boolean {
+    const lane = this.#lanes.get(name)
+    if (lane === undefined) return seq > this.#passed.seq
+    return lane.missedSinceMs === undefined && seq > lane.queuedTo
   }
 
-  /** True for what a lane is still to be given now. */
-  wants(lane: string, seq: number): boolean {
-    return !this.#blocks.has(lane) && seq > (this.#held.get(lane) ?? this.#passed).seq
+  /** Queues what was read for a lane; undefined if the lane is too far behind, so that it misses them. */
+  add(name: string, parcels: readonly Parcel[], nowMs: number): Lane | undefined {
+    const lane = this.of(name)
+    const isBehind = lane.queue.length > 0
+    const isFull = lane.queue.length >= QUEUED_MAX || (isBehind && this.#queued >= ALL_QUEUED_MAX)
+    if (isFull) {
+      lane.missedSinceMs ??= nowMs
+      lane.isCatchingUp = false
+      return undefined
+    }
+    if (!isBehind) lane.waitsSinceMs = nowMs
+    for (const parcel of parcels) lane.queue.push(parcel)
+    lane.queuedTo = parcels.at(-1)?.place.seq ?? lane.queuedTo
+    return lane
   }
 
-  /** What stands in a lane's way; undefined for one that only has to catch up. */
-  blockOf(lane: string): Block | undefined {
-    return this.#blocks.get(lane)
+  /** A lane, which has a place of its own from now on. */
+  of(name: string): Lane {
+    const known = this.#lanes.get(name)
+    if (known !== undefined) return known
+    const lane = new Lane(name, this.#passed)
+    this.#lanes.set(name, lane)
+    return lane
   }
 
-  isBlocked(lane: string): boolean {
-    return this.#blocks.has(lane)
-  }
-
-  /** Lanes whose time for another try has come. */
-  due(nowMs: number): readonly (readonly [lane: string, block: Block])[] {
-    return [...this.#blocks].filter(([, { retryAtMs }]) => retryAtMs <= nowMs)
-  }
-
-  /** A lane took everything up to a place. */
-  took(lane: string, place: Watermark): void {
-    const isOwn = this.#held.has(lane) || place.seq > this.#passed.seq
-    if (isOwn) this.#held.set(lane, place)
-  }
-
-  /** A lane refused an event; says whether that is news. */
-  refused(lane: string, parcel: Parcel, nowMs: number, why: string): boolean {
-    const before = this.#blocks.get(lane)
-    const tries = (before?.tries ?? 0) + 1
-    const sinceMs = before?.sinceMs ?? nowMs
-    this.#blocks.set(lane, { parcel, tries, retryAtMs: nowMs + retryDelayMs(tries), sinceMs, why })
-    if (!this.#held.has(lane)) this.#held.set(lane, this.#passed)
-    return before === undefined
-  }
-
-  /** What stood in a lane's way is gone: it took the event that it had refused. */
-  freed(lane: string): void {
-    const block = this.#blocks.get(lane)
-    if (block === undefined) return
-    this.#blocks.delete(lane)
-    this.#held.set(lane, block.parcel.place)
-  }
-
-  /** Everything up to a place was given to every lane that is not blocked; true if that is further than before. */
-  pass(place: Watermark): boolean {
-    if (place.seq < this.#passed.seq) return false
-    const isFurther = place.seq > this.#passed.seq
+  /** Everything up to a place was read and queued. */
+  pass(place: Watermark): void {
+    if (place.seq < this.#passed.seq) return
     this.#passed = place
-    for (const lane of this.#held.keys()) if (!this.#blocks.has(lane)) this.#held.delete(lane)
-    return isFurther
+    for (const lane of this.all) {
+      lane.isCatchingUp = false
+      this.settle(lane)
+    }
+  }
+
+  /** A lane that has dealt with all that was read is where the sink is. */
+  settle(lane: Lane): void {
+    if (!lane.isDone || lane.missedSinceMs !== undefined || lane.isCatchingUp) return
+    if (lane.place.seq > this.#passed.seq) return
+    if (this.#lanes.get(lane.name) === lane) this.#lanes.delete(lane.name)
   }
 
   /** Numbers of before mean nothing any more: everything after this place is new to every lane. */
   rewind(place: Watermark): void {
     this.#passed = place
-    this.#held.clear()
-    this.#blocks.clear()
+    this.#readFrom = place
+    for (const lane of this.all) {
+      // What is under way belongs to a journal that is no more; what is queued from now on comes after its end.
+      lane.stop.abort()
+      lane.stop = new AbortController()
+      lane.queue.length = 0
+      lane.block = undefined
+      lane.missedSinceMs = undefined
+      lane.isCatchingUp = false
+      lane.place = place
+      lane.queuedTo = place.seq
+      this.settle(lane)
+    }
   }
+
+  get #queued(): number {
+    return this.all.reduce((sum, { queue }) => sum + queue.length, 0)
+  }
+}
+
+function mustRead({ isDone, missedSinceMs }: Lane): boolean {
+  return missedSinceMs !== undefined && isDone
 }

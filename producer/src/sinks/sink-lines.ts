@@ -1,6 +1,6 @@
 import type { SinkEntry } from './log.js'
 
-/** Which event of which sink a line is about; `lane` is '' for a sink with a single place. */
+/** Which lane of which sink a line is about; `lane` is '' for a sink with a single place. */
 interface About {
   readonly sink: string
   readonly lane: string

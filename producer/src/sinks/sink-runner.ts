@@ -1,4 +1,4 @@
-import { deliveryTriesOf, isNews, type ReadRecord, Signal, type Watermark } from '@kim/manifest'
+import { isNews, type ReadRecord, Signal, type Watermark } from '@kim/manifest'
 import {
   type Change,
   type JournalFacts,
@@ -10,13 +10,13 @@ import {
 import type { Clock } from '../effects/clock.js'
 import type { Timers } from '../effects/timers.js'
 import { gapLine } from './gap-line.js'
+import { LaneWorkers } from './lane-workers.js'
 import { Lanes, type Parcel } from './lanes.js'
 import type { Ledger, Progress } from './ledger.js'
 import type { SinkLog } from './log.js'
-import type { Delivery, Sink } from './sink.js'
-import { failingLine, startedLine, workingLine } from './sink-lines.js'
+import type { Sink } from './sink.js'
+import { startedLine } from './sink-lines.js'
 import { progressOf, type SinkStatus } from './sink-status.js'
-import { Skips } from './skips.js'
 import { Troubles } from './troubles.js'
 
 /** What the sinks of one process share. */
@@ -40,9 +40,8 @@ const SAVE_RECORDS = 1000
 const AGAIN_MS = 1000
 
 /**
- * Follows the journal for one sink, at that sink's pace. What stands in the way of a lane is said once, tried again
- * with back-off and caught up with in order, while the journal, other sinks and other lanes go on. An event that is
- * no mail is skipped after its tries, so that it cannot hold mail for good (KS-72).
+ * Follows the journal for one sink and queues its events by lane, while workers deliver them. What is in the way of a
+ * lane holds neither the journal nor other sinks nor other lanes (KS-72).
  */
 export class SinkRunner {
   readonly #sink: Sink
@@ -57,13 +56,13 @@ export class SinkRunner {
   #passedOver: number | undefined
   readonly #beginSeq: number
   #savedSeq: number
+  #savedLanes: number
   #isUnsaved = false
   #arrived: Arrived | undefined
   #mustReopen = false
-  #beatEvents: readonly MonitorEvent[] = []
   readonly #gaps: Record<string, number> = {}
-  readonly #skips: Skips
-  /** When nothing was waiting for this sink, as far as anybody looked. */
+  readonly #workers: LaneWorkers
+  /** When the whole journal had been read for this sink. */
   #idleMs: number
 
   /** `isNew`: this sink takes `progress.passed` for its beginning and says what it passed over. */
@@ -81,32 +80,41 @@ export class SinkRunner {
     this.#ledger = ledger
     this.#lanes = new Lanes(progress.passed, progress.held)
     this.#troubles = new Troubles(sink.name, around.log)
-    this.#skips = new Skips(sink.name, around.clock, around.log)
+    this.#workers = new LaneWorkers({
+      sink,
+      lanes: this.#lanes,
+      clock: around.clock,
+      timers: around.timers,
+      log: around.log,
+      save: () => this.#save(),
+      changed: () => this.#signal.raise(),
+    })
     this.#passedOver = isNew ? 0 : undefined
     this.#beginSeq = progress.passed.seq
     this.#savedSeq = progress.passed.seq
+    this.#savedLanes = progress.held.length
     this.#idleMs = around.clock.monoMs()
     if (isNew) this.#save()
   }
 
-  /** Where every lane has come to that nothing is in the way of. */
-  get passedSeq(): number {
-    return this.#lanes.passed.seq
+  /** True if every lane has dealt with the records up to here, but for those that are held. */
+  isThrough(seq: number): boolean {
+    return this.#lanes.passed.seq >= seq && !this.#lanes.areWorking
   }
 
   /** How it is; `identity` is what its watermark is kept under. */
   status(identity: string): SinkStatus {
     const nowMs = this.#around.clock.monoMs()
     const progress = progressOf(this.#lanes, this.#around.durableSeq(), nowMs)
-    if (progress.behind === 0) this.#idleMs = nowMs
-    const { name } = this.#sink
+    if (this.#lanes.passed.seq >= (this.#around.durableSeq() ?? 0)) this.#idleMs = nowMs
+    const { name, skipped } = this.#sink
     return {
       sink: name,
       identity,
       why: this.#troubles.why,
-      lag_ms: nowMs - this.#idleMs,
+      lag_ms: Math.max(nowMs - this.#idleMs, this.#lanes.waitMs(nowMs)),
       gaps: { ...this.#gaps },
-      skipped: this.#skips.counts,
+      skipped,
       ...progress,
     }
   }
@@ -117,17 +125,22 @@ export class SinkRunner {
 
   /** Hands signs of life over when there is time for them; those before it that still wait are past. */
   beat(events: readonly MonitorEvent[]): void {
-    this.#beatEvents = events
-    this.#signal.raise()
+    this.#workers.beat(events)
   }
 
   /** Ends what is under way. What was not acknowledged comes again in the next life. */
   async close(): Promise<void> {
-    this.#end.abort()
-    this.#signal.raise()
+    this.#endAll()
+    await this.#workers.close()
     await this.#running
     if (this.#isUnsaved || this.#isUnnoted) this.#save()
     this.#sink.close()
+  }
+
+  #endAll(): void {
+    this.#end.abort()
+    this.#workers.end()
+    this.#signal.raise()
   }
 
   get #isEnded(): boolean {
@@ -170,9 +183,9 @@ export class SinkRunner {
         await this.#signal.sleep(this.#sleepMs(), this.#around.timers)
         if (this.#isEnded) return
         // Where nothing follows, what was passed is noted too: it is asked for when nothing runs any more.
-        if (this.#isUnsaved || (this.#isUnnoted && this.#arrived === undefined)) this.#save()
-        await this.#retry()
-        await this.#deliverBeat()
+        const isQuiet = this.#arrived === undefined && !this.#lanes.areWorking
+        if (this.#isUnsaved || (this.#isUnnoted && isQuiet)) this.#save()
+        this.#mustReopen ||= this.#lanes.mustReopen
         const arrived = this.#mustReopen ? undefined : this.#receive()
         if (arrived === undefined) continue
         if ('error' in arrived) throw arrived.error
@@ -188,7 +201,8 @@ export class SinkRunner {
 
   async #open(): Promise<RecordTail> {
     if (this.#passedOver !== undefined) this.#passedOver = 0
-    const start = this.#passedOver === undefined ? this.#lanes.start : undefined
+    const from = this.#lanes.open()
+    const start = this.#passedOver === undefined ? from : undefined
     const cursor = start === undefined ? undefined : { ...start, checkpoint_seq: 0 }
     const tail = await openTail({
       eventsDir: this.#around.eventsDir,
@@ -208,14 +222,12 @@ export class SinkRunner {
   }
 
   #sleepMs(): number | undefined {
-    const at = this.#lanes.retryAtMs
-    if (at !== undefined) return Math.max(0, at - this.#around.clock.monoMs())
     return this.#isUnsaved || this.#isUnnoted ? AGAIN_MS : undefined
   }
 
-  /** The lanes have come further than the watermark that was made durable last. */
+  /** The sink is further than the watermark says that was made durable last. */
   get #isUnnoted(): boolean {
-    return this.#lanes.passed.seq > this.#savedSeq
+    return this.#lanes.passed.seq > this.#savedSeq || this.#lanes.all.length < this.#savedLanes
   }
 
   async #take({ records, gap, cursor }: Change): Promise<void> {
@@ -226,15 +238,24 @@ export class SinkRunner {
       else this.#gaps[reason] = (this.#gaps[reason] ?? 0) + 1
     }
     await this.#untilDurable(records)
-    for (const [lane, parcels] of this.#sorted(records)) {
-      if (this.#isEnded) return
-      await this.#deliver(lane, parcels)
-    }
-    if (this.#isEnded || this.#mustReopen) return
+    if (this.#isEnded) return
+    for (const [lane, parcels] of this.#sorted(records)) this.#queue(lane, parcels)
+    if (this.#mustReopen) return
     this.#lanes.pass({ seq: cursor.seq, writer: cursor.writer })
-    if (!this.#lanes.areBlocked) this.#idleMs = this.#around.clock.monoMs()
+    this.#idleMs = this.#around.clock.monoMs()
+    if (!this.#sink.areLanesSlow) await this.#untilDelivered()
     if (this.#lanes.passed.seq - this.#savedSeq >= SAVE_RECORDS) this.#save()
     if (cursor.seq >= this.#beginSeq) this.#sayPassedOver()
+  }
+
+  #queue(name: string, parcels: readonly Parcel[]): void {
+    const lane = this.#lanes.add(name, parcels, this.#around.clock.monoMs())
+    if (lane !== undefined) this.#workers.start(lane)
+  }
+
+  /** Waits for the lanes that nothing is in the way of. */
+  async #untilDelivered(): Promise<void> {
+    while (this.#lanes.areWorking && !this.#isEnded) await this.#signal.sleep(undefined, this.#around.timers)
   }
 
   /**
@@ -245,7 +266,7 @@ export class SinkRunner {
     const newest = records.reduce((highest, { seq }) => Math.max(highest, seq), 0)
     while (!this.#isEnded) {
       const durable = this.#around.durableSeq()
-      if (durable === undefined) this.#end.abort()
+      if (durable === undefined) this.#endAll()
       else if (newest <= durable) return
       else await this.#signal.sleep(AGAIN_MS, this.#around.timers)
     }
@@ -259,7 +280,7 @@ export class SinkRunner {
     for (const record of records) {
       const { seq, writer = null, agent = '' } = record
       if (this.#isOtherThan(passed, record)) {
-        this.#lanes.rewind(this.#lanes.start)
+        this.#lanes.rewind(this.#lanes.readFrom)
         this.#mustReopen = true
         return new Map()
       }
@@ -278,104 +299,16 @@ export class SinkRunner {
 
   /** True for the record of the watermark's number where somebody else has written it. */
   #isOtherThan({ seq, writer }: Watermark, record: ReadRecord): boolean {
-    return record.seq === seq && writer !== null && record.writer !== writer && this.#lanes.start.seq < seq
-  }
-
-  async #deliver(lane: string, parcels: readonly Parcel[]): Promise<void> {
-    const { batchMax } = this.#sink
-    for (let from = 0; from < parcels.length && !this.#isEnded; ) {
-      const batch = parcels.slice(from, from + batchMax)
-      const { taken, failure } = await this.#hand(lane, batch)
-      const last = batch[taken - 1]
-      if (last !== undefined) this.#lanes.took(lane, last.place)
-      const next = batch[taken]
-      const isSkipped = failure !== undefined && next !== undefined && this.#refused(lane, next, failure)
-      if (isSkipped) this.#lanes.took(lane, next.place)
-      if (taken > 0 || isSkipped) this.#save()
-      if (next !== undefined && !isSkipped && (taken === 0 || failure !== undefined)) return
-      from += taken + (isSkipped ? 1 : 0)
-    }
-  }
-
-  #hand(lane: string, parcels: readonly Parcel[]): Promise<Delivery> {
-    return this.#tell(
-      lane,
-      parcels.map(({ event }) => event),
-    )
-  }
-
-  async #tell(lane: string, events: readonly MonitorEvent[]): Promise<Delivery> {
-    try {
-      return await this.#sink.deliver(lane, events, this.#end.signal)
-    } catch (error) {
-      return { taken: 0, failure: error instanceof Error ? error.message : String(error) }
-    }
-  }
-
-  /** Holds a lane at an event that it refused; true if that was the event's last try, so that it is skipped. */
-  #refused(lane: string, parcel: Parcel, failure: string): boolean {
-    const { name, judgesEvents } = this.#sink
-    const { event } = parcel
-    const triesMax = judgesEvents ? deliveryTriesOf(event.event) : Number.POSITIVE_INFINITY
-    const tries = (this.#lanes.blockOf(lane)?.tries ?? 0) + 1
-    if (tries >= triesMax) {
-      this.#skips.add({ event, lane, tries, why: failure })
-      return true
-    }
-    const isNewTrouble = this.#lanes.refused(lane, parcel, this.#around.clock.monoMs(), failure)
-    if (!isNewTrouble) return false
-    // With why: it is asked for when nothing runs any more.
-    this.#save()
-    this.#around.log(failingLine({ sink: name, lane }, event.event_id, failure, triesMax))
-    return false
-  }
-
-  /** Tries the lanes whose time has come; one that takes its event again catches up from there. */
-  async #retry(): Promise<void> {
-    for (const [lane, { parcel, tries, sinceMs }] of this.#lanes.due(this.#around.clock.monoMs())) {
-      const { taken, failure } = await this.#hand(lane, [parcel])
-      if (this.#isEnded && taken === 0) return
-      if (taken === 0 && !this.#refused(lane, parcel, failure ?? '')) continue
-      this.#lanes.freed(lane)
-      this.#save()
-      this.#mustReopen = true
-      if (taken === 0) continue
-      const seconds = Math.round((this.#around.clock.monoMs() - sinceMs) / 1000)
-      this.#around.log(workingLine({ sink: this.#sink.name, lane }, seconds, tries))
-    }
-  }
-
-  /** Signs of life wait for nothing and are not tried twice. */
-  async #deliverBeat(): Promise<void> {
-    const events = this.#beatEvents
-    this.#beatEvents = []
-    const byLane = new Map<string, MonitorEvent[]>()
-    for (const event of events) {
-      const lane = this.#sink.laneOf(String(event['persona'] ?? ''))
-      if (this.#lanes.isBlocked(lane)) continue
-      const one = byLane.get(lane)
-      if (one === undefined) byLane.set(lane, [event])
-      else one.push(event)
-    }
-    for (const [lane, beats] of byLane) {
-      for (let from = 0; from < beats.length && !this.#isEnded; ) {
-        const batch = beats.slice(from, from + this.#sink.batchMax)
-        const { taken, failure } = await this.#tell(lane, batch)
-        const event = batch[taken]
-        const isSkipped = this.#sink.judgesEvents && failure !== undefined && event !== undefined
-        if (isSkipped) this.#skips.add({ event, lane, tries: 1, why: failure })
-        else if (taken === 0) break
-        from += taken + (isSkipped ? 1 : 0)
-      }
-    }
+    return record.seq === seq && writer !== null && record.writer !== writer && this.#lanes.readFrom.seq < seq
   }
 
   #save(): void {
-    const { passed, held: places } = this.#lanes
-    const held = places.map(([lane, place]) => [lane, place, this.#lanes.blockOf(lane)?.why] as const)
+    const { all, passed } = this.#lanes
+    const held = all.map(({ block, name, place }) => [name, place, block?.why] as const)
     try {
       this.#ledger.save({ passed, held, names: this.#sink.names?.given ?? [] })
       this.#savedSeq = passed.seq
+      this.#savedLanes = held.length
       this.#isUnsaved = false
       this.#troubles.over('watermark')
     } catch (error) {

@@ -54,15 +54,15 @@ export function progressOf(
   durableSeq: number | undefined,
   nowMs: number,
 ): Pick<SinkStatus, 'state' | 'seq' | 'behind' | 'held' | 'lanes'> {
-  const { passed, held } = sink
-  const lanes = held
-    .map(([lane, { seq }]): HeldLane => {
-      const block = sink.blockOf(lane)
+  const { all, passed } = sink
+  const lanes = all
+    .filter(({ block, isCatchingUp, missedSinceMs }) => block || isCatchingUp || missedSinceMs !== undefined)
+    .map(({ block, name: lane, place: { seq } }): HeldLane => {
       if (block === undefined) return { lane, seq, why: null, tries: 0, for_ms: 0 }
       return { lane, seq, why: block.why, tries: block.tries, for_ms: nowMs - block.sinceMs }
     })
     .sort((a, b) => a.seq - b.seq)
-  const lowest = Math.min(passed.seq, lanes[0]?.seq ?? passed.seq)
+  const lowest = Math.min(passed.seq, ...all.map(({ place }) => place.seq))
   return {
     state: sink.areBlocked ? 'held' : 'working',
     seq: passed.seq,

@@ -3,7 +3,7 @@ import type { MonitorEvent } from '@kim/observer-sdk'
 import { everyEnd } from '../effects/every-step.js'
 import type { Disk } from '../journal/file-ops.js'
 import { Heartbeats, type Watched } from './heartbeats.js'
-import { Ledger } from './ledger.js'
+import { Ledger, type Progress } from './ledger.js'
 import type { Sink } from './sink.js'
 import { SinkRunner, type SinkSurroundings } from './sink-runner.js'
 import { type SinkStatus, sinkKind } from './sink-status.js'
@@ -12,6 +12,8 @@ import { type SinkStatus, sinkKind } from './sink-status.js'
 export interface SinkPlan {
   /** What its watermark is kept under, besides the journal: the same words, the same sink. */
   readonly identity: string
+  /** Turns what an earlier version noted into what this one goes on from. */
+  adopt?(progress: Progress): Progress
   /** `refused`: lanes in whose way something stood when its last process ended. */
   make(names: readonly (readonly [persona: string, name: string])[], refused: ReadonlySet<string>): Sink
 }
@@ -71,7 +73,7 @@ export class Sinks {
     const { around } = this.#parts
     const untilMs = around.clock.monoMs() + LAST_MS
     const isOnItsWay = (): boolean =>
-      this.#runners.some(({ passedSeq }) => passedSeq < (around.durableSeq() ?? 0))
+      this.#runners.some(runner => !runner.isThrough(around.durableSeq() ?? 0))
     while (isOnItsWay() && around.clock.monoMs() < untilMs) {
       await new Promise<void>(resolve => void around.timers.after(LOOK_MS, resolve))
     }
@@ -83,12 +85,12 @@ export class Sinks {
   }
 
   /** A sink whose watermark cannot be read delivers nothing: beginning at the head would pass over mail. */
-  #open({ identity, make }: SinkPlan): readonly SinkRunner[] {
+  #open({ adopt = progress => progress, identity, make }: SinkPlan): readonly SinkRunner[] {
     const { around, disk, head, ledgerDir, projectId } = this.#parts
     const ledger = new Ledger(ledgerDir, projectId, identity, disk)
     try {
       const known = ledger.load()
-      const progress = known ?? { passed: head, held: [], names: [] }
+      const progress = adopt(known ?? { passed: head, held: [], names: [] })
       const refused = new Set(progress.held.flatMap(([lane, , why]) => (why === undefined ? [] : [lane])))
       const runner = new SinkRunner(make(progress.names, refused), around, {
         ledger,

@@ -15,7 +15,8 @@ const STDOUT = 1
 export class StdoutSink implements Sink {
   readonly name = 'stdout-jsonl'
   readonly batchMax: number = BATCH_MAX
-  readonly judgesEvents = false
+  readonly areLanesSlow = false
+  readonly skipped: Sink['skipped'] = {}
   readonly names: undefined = undefined
   readonly #stream: NodeJS.WritableStream
   readonly #file: StdoutFile | undefined

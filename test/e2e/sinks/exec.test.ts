@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { complete, cut, FP, NF, page, row, type Scene } from '../../kit/kijito/index.js'
+import { ALL, complete, cut, directory, FP, NF, page, row, type Scene } from '../../kit/kijito/index.js'
 import { logOf, said } from './lines.js'
 
 /** Runs a command for each event. */
@@ -254,6 +254,52 @@ row(
     t.ok((health.sinks[0]?.skipped.liveness ?? 0) >= 2)
     const metrics = readFileSync(join(scene.store, 'run', 'metrics.prom'), 'utf8')
     t.match(metrics, /^kim_sink_skipped_total\{sink="exec-per-event",wake_class="liveness"\} [1-9]/m)
+  },
+)
+
+row('KS-72 lanes', 'what a command refuses for one inbox holds no other inbox', {}, async (t, scene) => {
+  const out = join(scene.home, 'out')
+  const gate = join(scene.home, 'gate')
+  scene.rule({ on: { endpoint: 'personas' }, effect: [directory('argus', 'loom', 'river')] })
+  // One inbox's mail is refused, and another one's command hangs.
+  const command = `echo "$KIJITOMON_PERSONA $KIJITOMON_EVENT $KIJITOMON_ID" >> ${out}
+    test "$KIJITOMON_EVENT" != new || test -e ${gate} || { test "$KIJITOMON_PERSONA" != argus || exit 1
+    test "$KIJITOMON_PERSONA" != loom || sleep 5; }`
+  const producer = scene.start([...ALL, '--exec', command])
+  for (const persona of ['argus', 'loom', 'river']) await notes(scene, out, `${persona} armed `)
+  const sent = ['argus', 'loom', 'argus', 'river', 'river'].map(
+    persona => [persona, scene.send(persona)] as const,
+  )
+  const [first, , second, third, fourth] = sent.map(([persona, id]) => `${persona} new ${id}`)
+  await notes(scene, out, `${fourth}`)
+  await notes(scene, out, `${first}`, 3)
+  const early = noted(out)
+  t.same([early.includes(`${third}`), early.includes(`${second}`)], [true, false])
+  t.match(said(producer.stderr, 'sink_failing'), [{ persona: 'argus', msg: /the command exited with 1/ }])
+  writeFileSync(gate, '')
+  await notes(scene, out, `${second}`)
+  await scene.until('it is said', () => said(producer.stderr, 'sink_working').length > 0)
+  t.equal(noted(out).filter(line => line === third || line === fourth).length, 2, 'once each')
+  t.equal(await producer.stop(), 0, producer.stderr)
+})
+
+row(
+  'KS-72 limit',
+  '--exec alone is the sink, and --max-attempts skips mail that a command refuses',
+  { standing: { cursor: 4 } },
+  async (t, scene) => {
+    const out = join(scene.home, 'out')
+    scene.newest(complete(4, 5, 6))
+    const command = `${NOTE} >> ${out}; test "$KIJITOMON_ID" != 5`
+    const producer = scene.start([...NF, '--exec', command, '--max-attempts', '2'])
+    await notes(scene, out, 'new 6')
+    t.same(noted(out), ['armed 4', 'new 5', 'new 5', 'new 6'])
+    t.match(said(producer.stderr, 'sink_skipped'), [
+      { level: 'error', event_id: 'argus:new:5', persona: 'argus', tries: 2, skipped: 1 },
+    ])
+    t.equal(await producer.stop(), 0)
+    const metrics = readFileSync(join(scene.store, 'run', 'metrics.prom'), 'utf8')
+    t.match(metrics, /^kim_sink_skipped_total\{sink="exec-per-event",wake_class="mail"\} 1/m)
   },
 )
 

@@ -15,6 +15,8 @@ row(
     const wrong = [
       ['--emit', 'exec-per-event'],
       ['--emit', 'exec-per-event', '--exec', ' '],
+      ['--exec', ''],
+      ['--exec', 'true', '--max-attempts', '0'],
       ['--events-file', file, '--events-file-template', `${file}.{persona}`],
       ['--events-file-template', file],
       ['--events-file', `${file}.{persona}`],
@@ -55,14 +57,21 @@ row(
   },
 )
 
-row('A11', 'a command that nothing runs is a word in the log (CL-12)', {}, async (t, scene) => {
+row('A11', 'a command beside stdout gets the events too (KS-72)', {}, async (t, scene) => {
   const file = join(scene.home, 'ran')
   scene.newest(complete(5))
   const producer = scene.start([...NF, ...STDOUT, '--exec', `touch ${file}`])
+  await scene.until('stdout', () => producer.stdout.includes('"armed"'))
+  await scene.until('the command', () => existsSync(file))
+  t.same(said(producer.stderr, 'flag_ignored'), [])
+  t.equal(await producer.stop(), 0, producer.stderr)
+})
+
+row('CL-12 idle', 'a limit of tries without a command is a warning', {}, async (t, scene) => {
+  scene.newest(complete(5))
+  const producer = scene.start([...NF, '--max-attempts', '3'])
   await scene.tells('armed(5)')
-  await scene.polls(1)
-  t.match(said(producer.stderr, 'flag_ignored'), [{ msg: /--exec/ }])
-  t.notOk(existsSync(file))
+  t.match(said(producer.stderr, 'flag_ignored'), [{ msg: /--max-attempts has no effect without --exec/ }])
 })
 
 row(

@@ -130,7 +130,7 @@ t.test(
     t.match(err, `installing would fail now: ${words}; this login session has no systemd`)
     t.match(out, `the unit has no sandbox, because it could not be tested: ${words}\n`)
     t.match(out, `make    ${user.store}\nwrite   ${user.unit}\n`)
-    const exec = ['--emit', 'exec-per-event', '--exec', 'true']
+    const exec = ['--exec', 'true']
     t.match(
       user.install('--dry-run', '--store', user.store, ...exec).out,
       /no sandbox, because the command of --exec/,
@@ -213,7 +213,7 @@ t.test('install-service - CL-56 refuses what run refuses, and warns in the same 
     t.same([install.code, install.err], [run.code, run.err])
   }
   t.same(user.everything(), [])
-  const idle = ['--exec', 'x', '--heartbeat', '5', '--wait', '3', '--no-fast-path']
+  const idle = ['--max-attempts', '3', '--heartbeat', '5', '--wait', '3', '--no-fast-path']
   const refusing = [...idle, '--url', 'nonsense']
   const said = user.run('run', '--store', user.store, ...refusing).err
   const warned = [...said.matchAll(/"code":"flag_ignored","msg":"([^"]*)"/g)].map(([, words = '']) => words)

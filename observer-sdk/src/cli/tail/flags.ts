@@ -217,11 +217,18 @@ const ACT: readonly Flag[] = [
     about: 'run CMD for each event; exit 0 acknowledges (needs --consumer)',
   },
   {
+    name: 'max-attempts',
+    kind: 'integer',
+    min: 1,
+    value: 'N',
+    about: 'skip an event after N failed tries (default: try mail until CMD takes it)',
+  },
+  {
     name: 'on-poison',
     kind: 'string',
     default: 'hold',
     value: 'POLICY',
-    about: 'choose what to do with an event whose command keeps failing: hold, or "skip-after N"',
+    about: 'do the same as --max-attempts: hold, or "skip-after N"',
   },
 ]
 

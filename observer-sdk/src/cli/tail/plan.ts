@@ -1,7 +1,6 @@
 import type { Input } from '@kim/cli-kit'
 import { didYouMean, usageError } from '@kim/cli-kit'
 import { limits } from '@kim/manifest'
-import { type PoisonPolicy, parsePolicy } from './consume/poison.js'
 import { parseRate, type Rate } from './flow/rate.js'
 import type { Mode } from './render/choose.js'
 import type { Selection } from './select/filter.js'
@@ -38,7 +37,8 @@ export interface Plan {
   readonly prefix: boolean
   readonly utc: boolean
   readonly color: string | undefined
-  readonly exec: { readonly command: string; readonly policy: PoisonPolicy } | undefined
+  /** `maxAttempts`: tries of any event; undefined for those of its class. */
+  readonly exec: { readonly command: string; readonly maxAttempts: number | undefined } | undefined
 }
 
 /** What the process brings to the decision. */
@@ -50,7 +50,7 @@ export interface Surroundings {
 
 /** Reads a plan from the flags; a command line that can never work is refused here. */
 export function planOf(input: Input, verbs: readonly string[], around: Surroundings): Plan {
-  const policy = policyOf(input, verbs)
+  const maxAttempts = maxAttemptsOf(input, verbs)
   const mode = modeOf(input, around)
   const follow = input.bool('follow') || input.bool('retry') || input.bool('wait')
   const personas = input.bool('all-personas') ? [] : [...new Set(input.list('persona'))]
@@ -110,15 +110,15 @@ export function planOf(input: Input, verbs: readonly string[], around: Surroundi
     prefix: input.bool('prefix'),
     utc: input.bool('utc'),
     color: input.bool('no-color') ? 'never' : input.text('color'),
-    exec: exec === undefined ? undefined : { command: exec, policy },
+    exec: exec === undefined ? undefined : { command: exec, maxAttempts },
   }
 }
 
-function policyOf(input: Input, verbs: readonly string[]): PoisonPolicy {
+/** How often an event is tried at most: `--max-attempts`, or the N of `--on-poison skip-after N`. */
+function maxAttemptsOf(input: Input, verbs: readonly string[]): number | undefined {
   const policy = input.text('on-poison') ?? 'hold'
   const tries = input.positional('tries')
-  if (tries === undefined) return parsePolicy(policy)
-  if (policy !== 'skip-after') {
+  if (tries !== undefined && policy !== 'skip-after') {
     const group = verbs.filter(verb => verb.startsWith(`${tries} `))
     if (group.length > 0)
       throw usageError(`kim-tail ${tries} needs a subcommand`, `the subcommands are: ${group.join(', ')}`)
@@ -127,7 +127,23 @@ function policyOf(input: Input, verbs: readonly string[]): PoisonPolicy {
       `the commands are: ${verbs.join(', ')}`,
     )
   }
-  return parsePolicy(`skip-after ${tries}`)
+  const skipAfter = skipAfterOf(tries === undefined ? policy : `skip-after ${tries}`)
+  if (!input.given('max-attempts')) return skipAfter
+  if (input.given('on-poison')) {
+    throw usageError('--max-attempts and --on-poison exclude each other', 'give one of them')
+  }
+  if (!input.given('exec')) {
+    throw usageError('--max-attempts needs --exec', 'add --exec CMD: the flag limits how often CMD is tried for an event')
+  }
+  return input.number('max-attempts')
+}
+
+/** Reads `hold`, `skip-after N`, `skip-after=N` or `skip-after:N`. */
+function skipAfterOf(policy: string): number | undefined {
+  if (policy === 'hold') return undefined
+  const after = Number(/^skip-after[ =:](\d{1,6})$/.exec(policy)?.[1])
+  if (after >= 1) return after
+  throw usageError(`--on-poison cannot be "${policy}"`, 'hold, or skip-after N with N of at least 1')
 }
 
 /** The mode that was asked for, or the one that goes without saying. */

@@ -12,7 +12,7 @@ import type { Journal } from '../../journal/journal.js'
 import type { RunLog } from '../../run/run-log.js'
 import { ActivityReport } from '../../sinks/activity-report.js'
 import { EventFile, type EventFileParts } from '../../sinks/event-file.js'
-import { ExecSink } from '../../sinks/exec-sink.js'
+import { ExecSink, progressByInbox } from '../../sinks/exec-sink.js'
 import { FileSink } from '../../sinks/file-sink.js'
 import type { Watched } from '../../sinks/heartbeats.js'
 import type { SinkStatus } from '../../sinks/sink-status.js'
@@ -101,7 +101,7 @@ function activityOf({ activityFile }: SinkOptions, { storeDir, log }: SinkHost):
 function sinksOf(options: SinkOptions, { storeDir, journal, watched, log, io }: SinkHost): Sinks {
   const { events } = storePaths(storeDir)
   const contentChars =
-    options.contentChars === undefined || options.emit !== 'exec-per-event'
+    options.contentChars === undefined || options.command === undefined
       ? options.contentChars
       : Math.min(options.contentChars, EXEC_CHARS_MAX)
   return new Sinks({
@@ -126,11 +126,16 @@ function sinksOf(options: SinkOptions, { storeDir, journal, watched, log, io }: 
 
 /** The sinks that the flags name, unopened. */
 export function sinkPlans(options: SinkOptions, storeDir: string, log: RunLog, io: Io): SinkPlan[] {
-  const { command, emit, eventsFile } = options
+  const { command, eventsFile, maxAttempts, printsEvents } = options
   const plans: SinkPlan[] = []
-  if (emit === 'stdout-jsonl') plans.push({ identity: emit, make: () => new StdoutSink(io.stdout) })
-  if (emit === 'exec-per-event' && command !== undefined) {
-    plans.push({ identity: emit, make: () => new ExecSink(command, io.env, log) })
+  if (printsEvents) plans.push({ identity: 'stdout-jsonl', make: () => new StdoutSink(io.stdout) })
+  if (command !== undefined) {
+    const effects = { monoMs: systemClock.monoMs, after: loopTimers.after }
+    plans.push({
+      identity: 'exec-per-event',
+      adopt: progressByInbox,
+      make: () => new ExecSink({ command, env: io.env, maxAttempts }, log, effects),
+    })
   }
   if (eventsFile !== undefined) {
     const parts = fileParts(options, storeDir, log)

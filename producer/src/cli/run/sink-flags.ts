@@ -15,7 +15,14 @@ export const sinkFlags: readonly Flag[] = [
     name: 'exec',
     kind: 'string',
     value: 'CMD',
-    about: 'run CMD for each event, for at most 10 s (with --emit exec-per-event)',
+    about: 'run CMD for each event, for at most 10 s (implies --emit exec-per-event)',
+  },
+  {
+    name: 'max-attempts',
+    kind: 'integer',
+    min: 1,
+    value: 'N',
+    about: 'skip an event after N failed tries of CMD (default: try mail until CMD takes it)',
   },
   { name: 'events-file', kind: 'path', value: 'F', about: 'append an event line to F for each event' },
   {

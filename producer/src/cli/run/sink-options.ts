@@ -7,8 +7,12 @@ import { isInside } from '../../sinks/output-path.js'
 
 /** Where events are to be told besides the journal, checked as far as it can be without opening a file. */
 export interface SinkOptions {
-  readonly emit: 'stdout-jsonl' | 'exec-per-event' | undefined
+  /** Event lines go to stdout. */
+  readonly printsEvents: boolean
+  /** What runs for each event. */
   readonly command: string | undefined
+  /** Tries of any event by the command; undefined for those of its class. */
+  readonly maxAttempts: number | undefined
   /** Absolute; holds `{persona}` for a file per persona. */
   readonly eventsFile: string | undefined
   readonly bytesMax: number
@@ -28,7 +32,8 @@ const PLACEHOLDER = '{persona}'
 export function sinkOptions(input: Input, io: Io, storeDir: string): SinkOptions {
   const emit = input.text('emit')
   const command = input.text('exec')
-  if (emit === 'exec-per-event' && (command === undefined || command.trim() === '')) {
+  if (command?.trim() === '') throw usageError('--exec names no command', 'give a command, such as --exec ./on-mail.sh')
+  if (emit === 'exec-per-event' && command === undefined) {
     throw usageError('--emit exec-per-event needs a command', 'give it with --exec CMD')
   }
   const ledgerDir = `${clientState(io.env, homedir(), 'kim-producer')}/sinks`
@@ -40,8 +45,9 @@ export function sinkOptions(input: Input, io: Io, storeDir: string): SinkOptions
     throw usageError(`--activity-file is also an event file: ${activityFile}`, 'name another file')
   }
   return {
-    emit: emit === 'stdout-jsonl' || emit === 'exec-per-event' ? emit : undefined,
-    command: emit === 'exec-per-event' ? command : undefined,
+    printsEvents: emit === 'stdout-jsonl',
+    command,
+    maxAttempts: input.number('max-attempts'),
     eventsFile: events,
     bytesMax: input.number('max-bytes') ?? 0,
     keep: input.number('keep-logs') ?? 1,
@@ -54,14 +60,15 @@ export function sinkOptions(input: Input, io: Io, storeDir: string): SinkOptions
 
 /** Flags of sinks that say something which has no effect beside the others. */
 export function sinkWarnings(input: Input): string[] {
-  const isIdle = input.given('exec') && input.text('emit') !== 'exec-per-event'
+  const isIdle = input.given('max-attempts') && !input.given('exec')
   const isBeatless =
     input.given('heartbeat') &&
     !input.given('emit') &&
+    !input.given('exec') &&
     !input.given('events-file') &&
     !input.given('events-file-template')
   return [
-    ...(isIdle ? ['--exec has no effect without --emit exec-per-event'] : []),
+    ...(isIdle ? ['--max-attempts has no effect without --exec'] : []),
     ...(isBeatless ? ['--heartbeat has no effect without a sink that writes it'] : []),
   ]
 }

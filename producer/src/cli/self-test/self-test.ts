@@ -25,8 +25,7 @@ export async function run(input: Input, io: Io): Promise<number> {
     for (const outcome of await tryJournal(source.base)) tell(outcome)
     // What is printed on stdout needs no test: whoever reads this sees it.
     const options = sinkOptions(input, io, storeDir)
-    const emit = options.emit === 'stdout-jsonl' ? undefined : options.emit
-    const plans = sinkPlans({ ...options, emit }, storeDir, logTo(io), io)
+    const plans = sinkPlans({ ...options, printsEvents: false }, storeDir, logTo(io), io)
     for await (const outcome of trySinks(plans, core.personas?.[0] ?? 'self-test', io.signal)) tell(outcome)
   } finally {
     source.close()

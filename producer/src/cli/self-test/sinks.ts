@@ -15,7 +15,8 @@ export async function* trySinks(
     try {
       const id = `${persona}:heartbeat:${randomBytes(8).toString('hex')}-1`
       const beat = heartbeatEvent(persona, undefined, id, hostMoment(1), process.platform)
-      const { failure } = await sink.deliver(sink.laneOf(persona), [beat], signal)
+      const { failure: refusal, skipped } = await sink.deliver(sink.laneOf(persona), [beat], signal)
+      const failure = refusal ?? skipped?.why
       const ms = performance.now() - began
       const detail = failure ?? 'accepted a heartbeat'
       yield { part: 'sink', name: sink.name, ok: failure === undefined, detail, ms }

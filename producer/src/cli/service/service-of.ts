@@ -75,10 +75,17 @@ export function ownScript(path: string): string {
  * Where the service writes besides its store: the directories of its sinks' files, up to one that a persona names,
  * and that of their watermarks.
  */
-function writtenDirectories({ emit, eventsFile, activityFile, ledgerDir }: SinkOptions): string[] {
+function writtenDirectories({
+  activityFile,
+  command,
+  eventsFile,
+  ledgerDir,
+  printsEvents,
+}: SinkOptions): string[] {
   const files = [eventsFile, activityFile].filter(file => file !== undefined)
   const directories = files.map(file => dirname(`${file.split('{persona}', 1)[0]}x`))
-  const ledgers = emit === undefined && eventsFile === undefined ? [] : [ledgerDir]
+  const hasSink = printsEvents || command !== undefined || eventsFile !== undefined
+  const ledgers = hasSink ? [ledgerDir] : []
   return [...new Set([...directories, ...ledgers])]
 }
 

@@ -65,7 +65,7 @@ function ledgerLine(path: string, headSeq: number): SinkLine {
   const identity = ledger.sink ?? path
   const sink = ledger.sink === undefined ? 'unknown' : sinkKind(ledger.sink)
   // A sink with a single place is where that place is, noted with each delivery; `passed` is noted less often.
-  const isSingle = sink !== 'events-file-template' && lanes.length === 1
+  const isSingle = sink !== 'events-file-template' && lanes.length === 1 && lanes[0]?.lane === ''
   const seq = isSingle ? Math.max(passed.seq, lanes[0]?.seq ?? 0) : passed.seq
   return {
     sink,

@@ -1,30 +1,59 @@
-import type { Io } from '@kim/cli-kit'
-import { execEnvironment } from '../../../announce/exec-env.js'
-import { runExec } from '../../../announce/exec-runner.js'
+import { type Io, safeText } from '@kim/cli-kit'
+import { KimError } from '@kim/manifest'
+import { type CommandRefusal, CommandRunner } from '../../../announce/command-runner.js'
 import { monitorEvent } from '../../../announce/monitor-event.js'
-import { type Delivery, deliver } from '../consume/deliver.js'
 import type { Entry, JournalFacts } from '../entry.js'
 import type { Plan } from '../plan.js'
 
-/** What handing an event to the command needs. */
+/** What handing events to the command needs. */
 export interface ExecParts {
   readonly plan: Plan
   readonly facts: JournalFacts
   readonly io: Io
-  /** Aborted when the event is to be waited for no longer. What runs then has its time. */
+  /** Aborted when no event is to be waited for any longer. A command that runs then has its time. */
   readonly ended: AbortSignal
   readonly warn: (text: string) => void
 }
 
-/** Runs the command of `--exec` for a record; `none` if the record announces nothing. */
-export async function deliverEntry(
-  entry: Entry,
-  { ended, facts, io, plan, warn }: ExecParts,
-): Promise<Delivery | 'none'> {
-  const { bodyChars, exec, follow } = plan
-  const event = monitorEvent(entry.record, { facts, contentChars: bodyChars, platform: process.platform })
-  if (exec === undefined || event === undefined) return 'none'
-  const run = (): ReturnType<typeof runExec> =>
-    runExec(exec.command, execEnvironment(event, io.env), io.signal)
-  return await deliver(event, { run, policy: exec.policy, follow, signal: ended, warn })
+/** An event that is held is reported once in so many milliseconds. */
+const REPORT_MS = 60_000
+
+/** The command of `--exec`, and what became of the events that it was given. */
+export class ExecDelivery {
+  readonly #parts: ExecParts
+  readonly #runner: CommandRunner
+
+  constructor(command: string, maxAttempts: number | undefined, parts: ExecParts) {
+    this.#parts = parts
+    this.#runner = new CommandRunner({ command, env: parts.io.env, maxAttempts })
+  }
+
+  /** Delivers what a record announces; `none` if it announces nothing. */
+  async deliver(entry: Entry): Promise<'acknowledged' | 'skipped' | 'interrupted' | 'none'> {
+    const { ended, facts, io, plan, warn } = this.#parts
+    const look = { facts, contentChars: plan.bodyChars, platform: process.platform }
+    const event = monitorEvent(entry.record, look)
+    if (event === undefined) return 'none'
+    let reportMs = 0
+    const onRefused = (refusal: CommandRefusal): void => {
+      this.#failUnlessWaited(refusal)
+      if (refusal.forMs < reportMs) return
+      reportMs = refusal.forMs + REPORT_MS
+      warn(`retrying ${event.event_id}: the command ${refusal.why}; tries: ${refusal.tries}`)
+    }
+    const delivery = await this.#runner.deliver(event, { signal: io.signal, waiting: ended, onRefused })
+    if (delivery.kind === 'skipped') {
+      const { tries, why } = delivery
+      const count = Object.values(this.#runner.skipped).reduce((sum, one) => sum + one, 0)
+      const after = tries === 1 ? 'one try' : `${tries} tries`
+      warn(`skipped ${event.event_id} after ${after}: the command ${why}; skipped so far: ${count}`)
+    }
+    return delivery.kind
+  }
+
+  /** A command line that prints and is done does not wait for ever (CL-31). */
+  #failUnlessWaited({ event, triesMax, why }: CommandRefusal): void {
+    if (this.#parts.plan.follow || Number.isFinite(triesMax)) return
+    throw new KimError('exec_failed', `cannot deliver ${safeText(event.event_id)}: the command ${why}`)
+  }
 }

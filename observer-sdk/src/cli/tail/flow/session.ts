@@ -13,6 +13,7 @@ import { type Claim, claimCursor } from './claim.js'
 import { Committer } from './commit.js'
 import { sleepUntilDue } from './due.js'
 import { type End, endOf, exitCodeOf } from './end.js'
+import type { ExecDelivery } from './exec.js'
 import type { Feed, FeedBatch } from './feed.js'
 import { lookEnd } from './look-end.js'
 import { openFeed } from './observer-feed.js'
@@ -87,6 +88,7 @@ class Session {
   #isCut = false
   /** Whose journal what was passed stands in. */
   #project: string | undefined
+  #exec: ExecDelivery | undefined
   /** Stores the place a consumer begins at, once. */
   #begins: (() => void) | undefined
 
@@ -294,17 +296,10 @@ class Session {
 
   /** Hands an event to the command; false if it must come again. */
   async #deliver(entry: Entry): Promise<boolean> {
-    const { facts, io, plan, printer } = this.#parts
-    const { deliverEntry } = await import('./exec.js')
-    const ended = this.#ended.signal
+    const { printer } = this.#parts
+    this.#exec ??= await this.#openExec()
     let isOver = false
-    const delivering = deliverEntry(entry, {
-      plan,
-      facts,
-      io,
-      ended,
-      warn: text => printer.report.warn(text),
-    }).finally(() => {
+    const delivering = this.#exec.deliver(entry).finally(() => {
       isOver = true
       this.#wake.raise()
     })
@@ -324,6 +319,15 @@ class Session {
       await this.#flush()
     }
     return true
+  }
+
+  /** Loaded where it is asked for only. */
+  async #openExec(): Promise<ExecDelivery> {
+    const { facts, io, plan, printer } = this.#parts
+    const { ExecDelivery } = await import('./exec.js')
+    const warn = (text: string): void => printer.report.warn(text)
+    const { command = '', maxAttempts } = plan.exec ?? {}
+    return new ExecDelivery(command, maxAttempts, { plan, facts, io, ended: this.#ended.signal, warn })
   }
 
   /** Everything that stood there was given out. */
