@@ -1,7 +1,7 @@
 import { compareUtf8, isCount, type ReadRecord, repairedBy, type SeqRange } from '@kim/manifest'
 import type { Draft } from './draft.js'
+import { EntityReader } from './entity-reader.js'
 import { parseMessageId } from './message-id.js'
-import { ReadBack } from './read-back.js'
 import type { JournalState } from './state.js'
 import type { Store } from './store.js'
 
@@ -219,8 +219,8 @@ function pinState(payload: ReadRecord['payload']): PinState {
 const countOf = (value: unknown): number => (isCount(value) ? value : 0)
 
 /** What the state says about its inboxes; payloads are read from the disk. */
-export function progressOf(store: Store, state: JournalState): ProgressByInbox {
-  const readBack = new ReadBack(store)
+export function inboxProgressOf(store: Store, state: JournalState): ProgressByInbox {
+  const readBack = new EntityReader(store)
   const progress = new Map<string, InboxProgress>()
   const at = (name: string): InboxProgress => progress.get(name) ?? blank
   const raise = (name: string, highest: number): void => {
