@@ -133,7 +133,10 @@ function maxAttemptsOf(input: Input, verbs: readonly string[]): number | undefin
     throw usageError('--max-attempts and --on-poison exclude each other', 'give one of them')
   }
   if (!input.given('exec')) {
-    throw usageError('--max-attempts needs --exec', 'add --exec CMD: the flag limits how often CMD is tried for an event')
+    throw usageError(
+      '--max-attempts needs --exec',
+      'add --exec CMD: the flag limits how often CMD is tried for an event',
+    )
   }
   return input.number('max-attempts')
 }

@@ -32,7 +32,8 @@ const PLACEHOLDER = '{persona}'
 export function sinkOptions(input: Input, io: Io, storeDir: string): SinkOptions {
   const emit = input.text('emit')
   const command = input.text('exec')
-  if (command?.trim() === '') throw usageError('--exec names no command', 'give a command, such as --exec ./on-mail.sh')
+  if (command?.trim() === '')
+    throw usageError('--exec names no command', 'give a command, such as --exec ./on-mail.sh')
   if (emit === 'exec-per-event' && command === undefined) {
     throw usageError('--emit exec-per-event needs a command', 'give it with --exec CMD')
   }
