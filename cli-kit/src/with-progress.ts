@@ -1,5 +1,5 @@
 import type { Io } from './flag-table.js'
-import { startProgress } from './progress.js'
+import { startProgress } from './progress-bar.js'
 
 /** What a long pass over bytes takes: where to say how far it is, and when to end. */
 interface PassControl {

@@ -22,7 +22,7 @@ export interface Tx {
 }
 
 /** Clocks read with `ts` in one instant; what the platform cannot give is absent. */
-export interface Clock {
+export interface RecordClocks {
   readonly mono_ms?: number
   readonly boot_ms?: number
   readonly wait_ms?: number
@@ -51,7 +51,7 @@ export interface EventRecord {
   readonly event?: string
   readonly key?: string
   readonly actor?: Actor
-  readonly clock?: Clock
+  readonly clock?: RecordClocks
   readonly tx?: Tx
 }
 
@@ -76,7 +76,7 @@ export interface ReadRecord {
   /** `malformed` if there is a `tx` that no transaction could have. */
   readonly tx?: Tx | 'malformed' | undefined
   readonly key?: string | undefined
-  readonly clock?: Clock | undefined
+  readonly clock?: RecordClocks | undefined
   readonly actor?: Actor | undefined
   /** The whole object as parsed, unknown fields included. */
   readonly raw: JsonObject
@@ -152,7 +152,7 @@ const isClockReading = (value: unknown): boolean =>
   value === undefined || (typeof value === 'number' && value >= 0)
 
 /** True if a value can be the clocks of a record. */
-export function isClock(value: unknown): value is Clock & JsonObject {
+export function isClock(value: unknown): value is RecordClocks & JsonObject {
   return (
     isJsonObject(value) &&
     isClockReading(value['mono_ms']) &&

@@ -1,10 +1,10 @@
 import stringify from 'fast-json-stable-stringify'
-import type { Clock, EventRecord } from './envelope.js'
+import type { EventRecord, RecordClocks } from './envelope.js'
 
 const text = (value: string): string => JSON.stringify(value)
 
 /** Its members are numbers, and every record has one. */
-function clockText({ boot_ms, mono_ms, wait_ms }: Clock): string {
+function clockText({ boot_ms, mono_ms, wait_ms }: RecordClocks): string {
   let json = ''
   if (boot_ms !== undefined) json += `,"boot_ms":${boot_ms}`
   if (mono_ms !== undefined) json += `,"mono_ms":${mono_ms}`

@@ -67,12 +67,12 @@ export type { KeyBytes, TableEntry } from './entity-table.js'
 export { EntityTable } from './entity-table.js'
 export type {
   Actor,
-  Clock,
   EventRecord,
   JsonObject,
   JsonValue,
   PayloadRef,
   ReadRecord,
+  RecordClocks,
   Tx,
 } from './envelope.js'
 export { asRead, entityKey, isCount, isJsonObject, isPayloadRef, isSeq, isSha256 } from './envelope.js'
@@ -144,7 +144,7 @@ export type { Meta } from './meta.js'
 export { announcedLoss, encodeMeta, parseMeta } from './meta.js'
 export type { AsyncReplaceDisk, ReplaceDisk, Replacement } from './replace-file.js'
 export { replaceFile, replaceFileAsync } from './replace-file.js'
-export { Ring } from './ring.js'
+export { RingBuffer } from './ring-buffer.js'
 export { safeJson } from './safe-json.js'
 export { safeText } from './safe-text.js'
 export type { BackwardSource } from './segment-backwards.js'

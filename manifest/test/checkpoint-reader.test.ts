@@ -65,7 +65,7 @@ t.test('checkpoint reader - wants the announced number of entities, JF-63', asyn
 
 t.test('checkpoint reader - wants the footer at the very end, JF-63', async t => {
   const text = textOf()
-  const wrong = 'it does not end as a checkpoint does'
+  const wrong = 'it does not end like a checkpoint'
   t.equal(faultOf(text.slice(0, -1)), wrong)
   t.equal(faultOf(text.slice(0, -4)), wrong)
   t.equal(faultOf(`${text}more`), wrong, 'an unterminated line')

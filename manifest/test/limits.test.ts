@@ -12,7 +12,7 @@ import {
   KimError,
   limits,
   parseMeta,
-  Ring,
+  RingBuffer,
   seqRoom,
 } from '@kim/manifest'
 import t from 'tap'
@@ -89,7 +89,7 @@ t.test('meta - is read if it states a project and a number, JF-87', async t => {
 })
 
 t.test('ring - keeps the newest, oldest first', async t => {
-  const ring = new Ring<number>(3)
+  const ring = new RingBuffer<number>(3)
   t.same(ring.toArray(), [])
   for (const [n, expected] of [
     [1, [1]],

@@ -8,13 +8,13 @@ import { ACTIVITY_MAX } from './deliver/follower-options.js'
 import { Invalidations } from './deliver/invalidations.js'
 import { Pulls } from './deliver/pulls.js'
 import { SeqWaiters } from './deliver/waiters.js'
-import type { Board, Seed } from './project/board.js'
+import type { Board, BoardSeed } from './project/board.js'
 import type { Impact } from './project/impact.js'
 import type { PersonaView } from './project/persona.js'
 import type { StateView } from './project/state.js'
 import { JournalSource } from './tail/journal-source.js'
 import type { RecordSource } from './tail/source.js'
-import type { Pace } from './watch/watch.js'
+import type { WatchIntervals } from './watch/watch.js'
 
 /** What to observe, and for whom. */
 export interface ObserverOptions {
@@ -27,7 +27,7 @@ export interface ObserverOptions {
   /** What a consumer without a cursor is handed: what comes from now on (`head`), or everything there is (`start`). */
   readonly from?: 'head' | 'start'
   /** Numbers for the families the journal does not cover yet. */
-  readonly seed?: Seed
+  readonly seed?: BoardSeed
   /** How many activity records are kept. */
   readonly activityLimit?: number
   /** Closes the observer when it is aborted. */
@@ -35,14 +35,14 @@ export interface ObserverOptions {
 }
 
 /** How an observer is doing. Reasons are sorted: `future`, `history`, `unreadable`. */
-export interface Status {
+export interface ObserverStatus {
   readonly kind: 'live' | 'no_store' | 'degraded' | 'incomplete' | 'closed'
   readonly reasons: readonly string[]
 }
 
 /** An observer of one journal. Whatever is in the directory, it does not throw. */
 export interface Observer extends AsyncDisposable {
-  readonly status: Status
+  readonly status: ObserverStatus
   /** The highest seq applied, and the head of the newest verified checkpoint. */
   readonly head: { readonly seq: number; readonly checkpoint_seq: number; readonly writer: string | null }
   readonly state: StateView
@@ -70,7 +70,7 @@ export interface Observer extends AsyncDisposable {
 
 /** Seams for tests, and for commands of this package that are done when nothing more is at hand. */
 export interface ObserverSeams {
-  readonly pace?: Pace
+  readonly pace?: WatchIntervals
   readonly source?: RecordSource
   readonly now?: () => number
   /** Called whenever everything at hand was handed over and a pull waits for more. */
@@ -150,7 +150,7 @@ class JournalObserver implements Observer {
     this.#follower.onNews(this.#follower.source.look())
   }
 
-  get status(): Status {
+  get status(): ObserverStatus {
     if (this.#pulls.isClosed) return { kind: 'closed', reasons: [] }
     if (!this.#follower.exists) return { kind: 'no_store', reasons: [] }
     const { reasons } = this.#follower

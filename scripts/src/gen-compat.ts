@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { RunningProgram, repositoryRoot, runToEnd } from './compat/running-program.js'
+import { RunningProgram, repositoryRoot, runProgramToEnd } from './compat/running-program.js'
 
 // Writes spec/compat/<version>: what a release leaves on disk, made by running its own commands (CO-14).
 //   node scripts/dist/gen-compat.js VERSION
@@ -55,7 +55,7 @@ function holds(item: string, event?: string): boolean {
 }
 
 function tail(...args: readonly string[]): { readonly stdout: string; readonly stderr: string } {
-  return runToEnd(home, kimTail, ['--store', store, ...args])
+  return runProgramToEnd(home, kimTail, ['--store', store, ...args])
 }
 
 async function makeStore(): Promise<unknown> {
@@ -123,7 +123,7 @@ async function makeStore(): Promise<unknown> {
   const redacted = linesOf(events).findLast(
     ({ agent, item_type }) => agent === 'loom' && item_type === 'message',
   )?.seq
-  runToEnd(home, producer, [
+  runProgramToEnd(home, producer, [
     'journal',
     'redact',
     '--store',
@@ -153,13 +153,13 @@ async function makeStore(): Promise<unknown> {
   const third = start('--no-gc', ...exec)
   await round(22, 34, third)
   await third.stop()
-  runToEnd(home, producer, ['journal', 'gc', '--gzip', '--store', store])
-  runToEnd(home, producer, ['journal', 'checkpoint', '--store', store])
+  runProgramToEnd(home, producer, ['journal', 'gc', '--gzip', '--store', store])
+  runProgramToEnd(home, producer, ['journal', 'checkpoint', '--store', store])
   await embed()
   const fourth = start(...exec)
   await round(34, 38, fourth)
   await fourth.stop()
-  runToEnd(home, producer, ['journal', 'verify', '--store', store])
+  runProgramToEnd(home, producer, ['journal', 'verify', '--store', store])
   const inboxes: [string, unknown][] = []
   for (const persona of personas) inboxes.push([persona, await tell({ do: 'inbox', persona })])
   await kijito.stop()
@@ -208,9 +208,9 @@ async function makePlaces(): Promise<unknown> {
     tail('--consumer', name, '--start', 'earliest', '--all-records', '-o', 'json', '-c', String(count))
   }
   tail('--consumer', 'acked', '--start', 'earliest', '--commit', 'ack', '-o', 'json')
-  runToEnd(home, kimTail, ['ack', '--store', store, '--consumer', 'acked', '--seq', String(head - 20)])
+  runProgramToEnd(home, kimTail, ['ack', '--store', store, '--consumer', 'acked', '--seq', String(head - 20)])
   tail('--consumer', 'head', '--start', 'new')
-  runToEnd(
+  runProgramToEnd(
     home,
     kimTail,
     [
@@ -259,7 +259,7 @@ try {
   writeFileSync(join(out, 'announced.json'), listed(announcedEvents))
   const cursor = readdirSync(client).find(name => name.endsWith('.json')) as string
   cpSync(join(client, cursor), join(out, 'cursor.json'))
-  const expect = runToEnd(home, 'observer-sdk/bin/kim-replay.js', [
+  const expect = runProgramToEnd(home, 'observer-sdk/bin/kim-replay.js', [
     ...['digest', '--full', '--events', events, '--cursor', join(out, 'cursor.json')],
   ])
   writeFileSync(join(out, 'expect.json'), expect.stdout)

@@ -1,5 +1,5 @@
 /** A hive to be woken by, in a process of its own: told by its parent to send, it answers with when it let go of the poll. */
-import { instant, Kijito, perform, serve, settingsOf } from '@kim/example-kijito-sim'
+import { Kijito, performCommand, readClocks, serve, settingsOf } from '@kim/example-kijito-sim'
 
 /** What the parent says. */
 export type Told =
@@ -29,13 +29,13 @@ const serving = await serve(kijito)
 const say = (said: Said): void => void process.send?.(said)
 
 function deliver(to: string, count = 1): number[] {
-  return perform(kijito, { do: 'send', to, from: 'kestrel', content, count }, instant()) as number[]
+  return performCommand(kijito, { do: 'send', to, from: 'kestrel', content, count }, readClocks()) as number[]
 }
 
 process.on('message', (told: Told) => {
   switch (told.do) {
     case 'load':
-      for (const persona of told.personas) perform(kijito, { do: 'persona', persona }, instant())
+      for (const persona of told.personas) performCommand(kijito, { do: 'persona', persona }, readClocks())
       // In turns, so that ids are spread over the inboxes as they are in a hive.
       for (let n = 0; n < told.each; n++) for (const persona of told.personas) deliver(persona)
       say({ ids: [kijito.mail.lastId] })

@@ -178,8 +178,8 @@ const PLANTS: readonly Plant[] = [
   {
     title: 'the fold ignores a removal that is not parsed',
     file: FOLD,
-    from: 'this.#remove(slot, frame.revision);',
-    to: ';',
+    from: 'this.#remove(slot, revision);\n        else',
+    to: ';\n        else',
     test: lazyTest,
     named: lazyFold,
   },
@@ -235,7 +235,7 @@ const PLANTS: readonly Plant[] = [
   {
     title: 'the checkpoint reader ignores text behind the footer',
     file: CHECKPOINT,
-    from: "if (this.#isFooted)\n            this.#fault ??= 'it does not end as a checkpoint does';\n        else if",
+    from: "if (this.#isFooted)\n            this.#fault ??= 'it does not end like a checkpoint';\n        else if",
     to: 'if',
     test: checkpointTest,
     named: 'checkpoint reader - wants the footer at the very end',

@@ -11,7 +11,7 @@ import {
   limits,
   parseSegmentName,
   projectionDigest,
-  Ring,
+  RingBuffer,
   SegmentReader,
   upsertedEntity,
 } from '@kim/manifest'
@@ -48,7 +48,7 @@ function unpacked(bytes: Buffer, isZipped: boolean): Buffer | undefined {
 }
 
 function fold(segments: readonly [number, Buffer][]): { state: Fold<Entity>; activity: number[] } {
-  const activity = new Ring<number>(limits.activityRecordsMax)
+  const activity = new RingBuffer<number>(limits.activityRecordsMax)
   const state = new Fold<Entity>(
     { of: ({ record }) => upsertedEntity(record) },
     { after: (segments[0]?.[0] ?? 1) - 1 },

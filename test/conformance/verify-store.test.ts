@@ -19,7 +19,7 @@ import {
   sha256Hex,
   storePaths,
 } from '@kim/manifest'
-import { type FindingKind, type Verdict, verifyJournal } from '@kim/observer-sdk'
+import { type FindingKind, type JournalVerdict, verifyJournal } from '@kim/observer-sdk'
 import { redactStore, repairStore } from '@kim/producer/internal'
 import t from 'tap'
 import { fastTmpdir } from '../kit/scratch.js'
@@ -32,7 +32,7 @@ const pristine = makeRealStore(join(root, 'store'))
 /** What a healthy store with a past of crashes shows. */
 const allowed: readonly FindingKind[] = ['adjudicated', 'tx_abandoned', 'hole_repaired']
 
-const kindsOf = ({ findings }: Verdict): string[] => Object.keys(findings).sort()
+const kindsOf = ({ findings }: JournalVerdict): string[] => Object.keys(findings).sort()
 const linesOf = (text: string): string[] => text.split('\n').slice(0, -1)
 const joined = (lines: readonly string[]): string => lines.map(line => `${line}\n`).join('')
 
@@ -105,7 +105,7 @@ const middle = (list: readonly string[]): string => list[Math.floor(list.length 
 
 interface Damage {
   readonly title: string
-  readonly exit: Verdict['exit']
+  readonly exit: JournalVerdict['exit']
   /** Kinds that must be among the findings. */
   readonly kinds: readonly FindingKind[]
   readonly do: (events: string) => void

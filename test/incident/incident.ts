@@ -1,4 +1,4 @@
-import { Kijito, perform, settingsOf } from '@kim/example-kijito-sim'
+import { Kijito, performCommand, settingsOf } from '@kim/example-kijito-sim'
 import { Prng, SimClock } from '../kit/index.js'
 import { ProducerLife } from './producer-life.js'
 import { SimLoop } from './sim-loop.js'
@@ -37,7 +37,7 @@ export async function recreateIncident(storeDir: string, seed: number, control: 
   const act = async (happening: Happening): Promise<void> => {
     switch (happening.do) {
       case 'server':
-        perform(kijito, happening.command, source.now)
+        performCommand(kijito, happening.command, source.now)
         source.changed()
         break
       case 'start':

@@ -1,33 +1,33 @@
 import {
   bodyBytes,
-  type Held,
+  type HeldPoll,
   type Instant,
   type Kijito,
-  type Request,
-  type Answer as Served,
+  type SimResponse as Served,
+  type SimRequest,
 } from '@kim/example-kijito-sim'
 import {
   type Answer,
-  type Counts,
+  type BodyResult,
   type CountsQuery,
   type Dialect,
-  type Directory,
-  type Failure,
-  type Judged,
   judgeCounts,
   judgeDirectory,
-  judgePage,
   type Page,
   type PageQuery,
+  type PersonaDirectory,
   parseBody,
+  type RequestFailure,
   type Source,
+  type UnreadCounts,
+  validatePage,
 } from '@kim/producer/internal'
 import type { Prng } from '../kit/index.js'
 import type { SimLoop } from './sim-loop.js'
 
 /** A long poll that the server holds. */
 interface Waiting {
-  readonly held: Held
+  readonly held: HeldPoll
   readonly answer: (served: Served | undefined) => void
 }
 
@@ -69,16 +69,16 @@ export class SimulatedSource implements Source {
       ...(unreadOnly === true ? { unread_only: 'true' } : {}),
     }
     return this.#ask('/api/inbox', query, signal, value =>
-      judgePage(value, this.dialect, beforeId === undefined),
+      validatePage(value, this.dialect, beforeId === undefined),
     )
   }
 
-  counts({ waitSeconds, cursor }: CountsQuery, signal: AbortSignal): Promise<Answer<Counts>> {
+  counts({ waitSeconds, cursor }: CountsQuery, signal: AbortSignal): Promise<Answer<UnreadCounts>> {
     const query = { wait: String(waitSeconds), ...(cursor === undefined ? {} : { cursor }) }
     return this.#ask('/api/notify/pending', query, signal, judgeCounts)
   }
 
-  directory(signal: AbortSignal): Promise<Answer<Directory>> {
+  directory(signal: AbortSignal): Promise<Answer<PersonaDirectory>> {
     return this.#ask('/api/personas', {}, signal, judgeDirectory)
   }
 
@@ -102,9 +102,9 @@ export class SimulatedSource implements Source {
 
   #ask<T>(
     path: string,
-    query: Request['query'],
+    query: SimRequest['query'],
     signal: AbortSignal,
-    judge: (value: unknown) => Judged<T>,
+    judge: (value: unknown) => BodyResult<T>,
   ): Promise<Answer<T>> {
     const sentMs = this.#loop.clock.monoMs()
     return new Promise(resolve => {
@@ -130,7 +130,7 @@ export class SimulatedSource implements Source {
 }
 
 /** What becomes of an answer, as over a network. */
-function judgedOf<T>(served: Served | undefined, judge: (value: unknown) => Judged<T>): Judged<T> {
+function judgedOf<T>(served: Served | undefined, judge: (value: unknown) => BodyResult<T>): BodyResult<T> {
   if (served === undefined)
     return { ok: false, failure: { token: 'unreachable', status: undefined, reason: CUT_OFF } }
   const { status, body } = served
@@ -139,6 +139,6 @@ function judgedOf<T>(served: Served | undefined, judge: (value: unknown) => Judg
   return parsed.ok ? judge(parsed.value) : parsed
 }
 
-function badStatus(status: number): Failure {
+function badStatus(status: number): RequestFailure {
   return { token: `http ${status}`, status, reason: `http ${status}` }
 }

@@ -1,9 +1,9 @@
-import type { Command } from '@kim/example-kijito-sim'
+import type { ScriptCommand } from '@kim/example-kijito-sim'
 import { Prng } from '../kit/index.js'
 
 /** One thing that happens, at a time of the wall clock. */
 export type Happening = { readonly atMs: number } & (
-  | { readonly do: 'server'; readonly command: Command }
+  | { readonly do: 'server'; readonly command: ScriptCommand }
   | { readonly do: 'start' }
   | { readonly do: 'stop'; readonly reason: string }
   /** The host of the producer is suspended, or wakes. */
@@ -101,7 +101,7 @@ export function story(seed: number): Happening[] {
   return all.sort((a, b) => a.atMs - b.atMs)
 }
 
-function server(atMs: number, command: Command): Happening {
+function server(atMs: number, command: ScriptCommand): Happening {
   return { atMs, do: 'server', command }
 }
 

@@ -1,4 +1,4 @@
-import type { Draft, StateView } from '@kim/producer/internal'
+import type { Draft, StoredState } from '@kim/producer/internal'
 import type { Prng } from '../kit/index.js'
 import type { Drafts } from './drafts.js'
 import type { Flight } from './flight.js'
@@ -47,7 +47,7 @@ export class Callers {
   }
 
   /** What was refused is asked for once more as it was, but for messages that retention took meanwhile (JF-81). */
-  again(wallMs: number, state: StateView): Flight[] {
+  again(wallMs: number, state: StoredState): Flight[] {
     const all = this.#refused.splice(0)
     const refused = all.filter(flight => !isMoot(flight, all, state))
     if (refused.length === 0) return []
@@ -84,7 +84,7 @@ export class Callers {
 }
 
 /** Whether a batch changes a message that was live when it was drafted, and is not now; asks nothing of the disk. */
-function isMoot({ drafts }: Flight, refused: readonly Flight[], state: StateView): boolean {
+function isMoot({ drafts }: Flight, refused: readonly Flight[], state: StoredState): boolean {
   const creates = (name: string): boolean =>
     refused.some(flight =>
       flight.drafts.some(({ action, item_id }) => action === 'create' && item_id === name),

@@ -27,7 +27,9 @@ const PROGRAMS = [
 /** The tables of our programs, from which their help is printed. */
 export async function programs(): Promise<Program[]> {
   const modules = PROGRAMS.map(path => import(pathToFileURL(join(root, path)).href))
-  return (await Promise.all(modules)).map((module: { program: Program }) => module.program)
+  return (await Promise.all(modules)).flatMap((module: Readonly<Record<string, Program>>) =>
+    Object.values(module),
+  )
 }
 
 /** Everything that help prints in words. */

@@ -17,7 +17,14 @@ const STAGES: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['replay'],
     ['cli'],
   ],
-  producer: [['effects'], ['source', 'journal'], ['core'], ['sinks', 'control', 'service'], ['run'], ['cli']],
+  producer: [
+    ['effects'],
+    ['source', 'journal'],
+    ['core'],
+    ['sinks', 'control', 'os-service'],
+    ['run'],
+    ['cli'],
+  ],
 }
 
 /** Which package may import which, by name. */

@@ -18,7 +18,6 @@ const PARTS: readonly {
 
 /** Those that still use a part by themselves. The list only gets shorter. */
 const OLD_USERS: readonly string[] = [
-  'producer/src/journal/lost-mail.ts imports Continuity',
   'producer/src/journal/open.ts imports Continuity',
   'producer/src/journal/recover.ts imports Continuity',
   'producer/src/journal/repair.ts imports Continuity',

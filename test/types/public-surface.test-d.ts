@@ -16,10 +16,10 @@ import type {
   memoryCursors,
   Observer,
   ObserverOptions,
+  ObserverStatus,
   openObserver,
   PersonaView,
   StateView,
-  Status,
 } from '@kim/observer-sdk'
 import type { Assert, Equal } from './equal.js'
 
@@ -31,7 +31,6 @@ type Values =
   | 'execEnvironment'
   | 'fileCursors'
   | 'heartbeatEvent'
-  | 'hostMoment'
   | 'mementoCursors'
   | 'memoryCursors'
   | 'monitorEvent'
@@ -40,6 +39,7 @@ type Values =
   | 'openObserver'
   | 'openTail'
   | 'payloadOf'
+  | 'readHostClocks'
   | 'runExec'
   | 'safeJson'
   | 'safeText'
@@ -80,7 +80,7 @@ export type Assertions = [
       | typeof Symbol.asyncDispose
     >
   >,
-  Assert<Equal<Pick<Observer, 'status'>, { readonly status: Status }>>,
+  Assert<Equal<Pick<Observer, 'status'>, { readonly status: ObserverStatus }>>,
   Assert<
     Equal<
       Pick<Observer, 'head'>,
@@ -117,7 +117,7 @@ export type Assertions = [
   >,
   Assert<
     Equal<
-      Status,
+      ObserverStatus,
       {
         readonly kind: 'live' | 'no_store' | 'degraded' | 'incomplete' | 'closed'
         readonly reasons: readonly string[]

@@ -1,10 +1,10 @@
 import {
+  type AskResult,
   bodyText,
-  type Effect,
   Kijito,
-  type Outcome,
-  perform,
+  performCommand,
   type Rule,
+  type RuleEffect,
   settingsOf,
 } from '@kim/example-kijito-sim'
 import t from 'tap'
@@ -16,12 +16,12 @@ const at = (monoMs: number): { monoMs: number; wallMs: number } => ({
 
 function account(...rules: Rule[]): Kijito {
   const kijito = new Kijito(settingsOf('hosted', { pageRows: 3 }))
-  perform(kijito, { do: 'send', to: 'river', from: 'argus', content: 'hello', count: 5 }, at(0))
-  for (const rule of rules) perform(kijito, { do: 'rule', ...rule }, at(0))
+  performCommand(kijito, { do: 'send', to: 'river', from: 'argus', content: 'hello', count: 5 }, at(0))
+  for (const rule of rules) performCommand(kijito, { do: 'rule', ...rule }, at(0))
   return kijito
 }
 
-function ask(kijito: Kijito, query: Record<string, string> = {}, path = '/api/inbox', monoMs = 0): Outcome {
+function ask(kijito: Kijito, query: Record<string, string> = {}, path = '/api/inbox', monoMs = 0): AskResult {
   const headers = { 'user-agent': 'test/1' }
   return kijito.ask(
     { method: 'GET', path, query: { persona: 'river', mark_read: 'false', ...query }, headers },
@@ -29,12 +29,12 @@ function ask(kijito: Kijito, query: Record<string, string> = {}, path = '/api/in
   )
 }
 
-function body(outcome: Outcome): Record<string, unknown> {
+function body(outcome: AskResult): Record<string, unknown> {
   if (outcome.kind === 'held') throw new Error('it is held')
   return JSON.parse(bodyText(outcome.answer.body)) as Record<string, unknown>
 }
 
-const status = (outcome: Outcome): number => (outcome.kind === 'answer' ? outcome.answer.status : 0)
+const status = (outcome: AskResult): number => (outcome.kind === 'answer' ? outcome.answer.status : 0)
 
 t.test('rules - the nth request gets the nth effect, and the last goes on', t => {
   const kijito = account({
@@ -58,7 +58,7 @@ t.test('rules - end after their times, are named, and the newest decides', t => 
   t.equal(status(ask(kijito, { before_id: '3' })), 404)
   t.equal(status(ask(kijito, { before_id: '3' })), 500)
   t.equal(status(ask(kijito, { persona: 'loom', before_id: '9' })), 500)
-  perform(kijito, { do: 'drop_rules', name: 'walks' }, at(0))
+  performCommand(kijito, { do: 'drop_rules', name: 'walks' }, at(0))
   t.equal(status(ask(kijito, { before_id: '3' })), 200)
   t.end()
 })
@@ -78,9 +78,9 @@ t.test('rules - set and leave out members of a body and of its rows', t => {
 })
 
 t.test('rules - make pages that no server should give', t => {
-  const page = (distort: Effect['distort']): Record<string, unknown> & { result: { id: number }[] } =>
-    body(ask(account({ on: {}, effect: { distort } as Effect }), { before_id: '3' })) as never
-  const ids = (distort: Effect['distort']): number[] => page(distort).result.map(({ id }) => id)
+  const page = (distort: RuleEffect['distort']): Record<string, unknown> & { result: { id: number }[] } =>
+    body(ask(account({ on: {}, effect: { distort } as RuleEffect }), { before_id: '3' })) as never
+  const ids = (distort: RuleEffect['distort']): number[] => page(distort).result.map(({ id }) => id)
   t.same(ids('ignore-before-id'), [5, 4, 3])
   t.same(ids('repeat-row'), [2, 1, 1])
   t.same(ids('empty-page'), [])
@@ -91,7 +91,7 @@ t.test('rules - make pages that no server should give', t => {
 })
 
 t.test('rules - put a whole body in the place of the real one', t => {
-  const said = (effect: Effect): string => {
+  const said = (effect: RuleEffect): string => {
     const outcome = ask(account({ on: {}, effect }))
     return outcome.kind === 'answer' ? bodyText(outcome.answer.body) : ''
   }
@@ -103,7 +103,7 @@ t.test('rules - put a whole body in the place of the real one', t => {
 
 t.test('long poll - is held until there is mail, or until it is due', t => {
   const kijito = account()
-  const pending = (query: Record<string, string>, monoMs: number): Outcome =>
+  const pending = (query: Record<string, string>, monoMs: number): AskResult =>
     ask(kijito, query, '/api/notify/pending', monoMs)
   t.equal(pending({ wait: '50' }, 0).kind, 'answer', 'the first is not held')
   t.equal(pending({ wait: '50', cursor: 'm4' }, 0).kind, 'answer', 'an old token is not')
@@ -112,9 +112,9 @@ t.test('long poll - is held until there is mail, or until it is due', t => {
   if (outcome.kind !== 'held') throw new Error('it is not held')
   t.equal(outcome.held.dueMs, 61_000, 'the server has a maximum of its own')
   t.equal(outcome.held.settle(at(2000)), undefined)
-  perform(kijito, { do: 'read', persona: 'river' }, at(2000))
+  performCommand(kijito, { do: 'read', persona: 'river' }, at(2000))
   t.equal(outcome.held.settle(at(2000)), undefined)
-  perform(kijito, { do: 'send', to: 'loom', from: 'argus', content: 'hello' }, at(2500))
+  performCommand(kijito, { do: 'send', to: 'loom', from: 'argus', content: 'hello' }, at(2500))
   t.match(outcome.held.settle(at(2500)), { status: 200, body: { json: { cursor: 'm6' } } })
   t.match(outcome.entry, { atMs: 1000, endedMs: 2500, status: 200, wentAway: false })
 
@@ -143,19 +143,22 @@ t.test('log - keeps what was asked, and finds it again', t => {
   ask(kijito, { before_id: '3' })
   ask(kijito, { persona: 'loom' })
   const log = (on: object, since?: number): unknown =>
-    perform(kijito, { do: 'log', on, ...(since === undefined ? {} : { since }) }, at(9))
+    performCommand(kijito, { do: 'log', on, ...(since === undefined ? {} : { since }) }, at(9))
   t.match(log({ page: 'walk' }), [{ n: 2, query: { before_id: '3', mark_read: 'false' } }])
   t.match(log({}, 3), [{ n: 3, status: 500, headers: { 'user-agent': 'test/1' } }])
-  t.equal(perform(kijito, { do: 'count' }, at(9)), 3)
+  t.equal(performCommand(kijito, { do: 'count' }, at(9)), 3)
   t.end()
 })
 
 t.test('ids - can be left out, and start again', t => {
   const kijito = account()
-  perform(kijito, { do: 'ids', skip: 10 }, at(0))
-  t.same(perform(kijito, { do: 'send', to: 'river', from: 'argus', content: 'a' }, at(0)), [16])
-  perform(kijito, { do: 'remove', persona: 'river' }, at(0))
-  perform(kijito, { do: 'ids', next: 1 }, at(0))
-  t.same(perform(kijito, { do: 'send', to: 'river', from: 'argus', content: 'a', count: 2 }, at(0)), [1, 2])
+  performCommand(kijito, { do: 'ids', skip: 10 }, at(0))
+  t.same(performCommand(kijito, { do: 'send', to: 'river', from: 'argus', content: 'a' }, at(0)), [16])
+  performCommand(kijito, { do: 'remove', persona: 'river' }, at(0))
+  performCommand(kijito, { do: 'ids', next: 1 }, at(0))
+  t.same(
+    performCommand(kijito, { do: 'send', to: 'river', from: 'argus', content: 'a', count: 2 }, at(0)),
+    [1, 2],
+  )
   t.end()
 })

@@ -2,12 +2,12 @@ import { once } from 'node:events'
 import { Agent, get, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import {
-  type Effect,
-  instant,
   Kijito,
   obey,
-  openControl,
-  perform,
+  openScriptServer,
+  performCommand,
+  type RuleEffect,
+  readClocks,
   type Serving,
   serve,
   settingsOf,
@@ -15,7 +15,7 @@ import {
 import t from 'tap'
 
 const kijito = new Kijito(settingsOf('hosted', { namedAgentsOnly: false }))
-perform(kijito, { do: 'send', to: 'river', from: 'argus', content: 'hello' }, instant())
+performCommand(kijito, { do: 'send', to: 'river', from: 'argus', content: 'hello' }, readClocks())
 const serving: Serving = await serve(kijito)
 const agent = new Agent({ keepAlive: true, maxSockets: 1 })
 t.teardown(async () => {
@@ -41,7 +41,7 @@ async function fetchText(
   }
 }
 
-async function onceWith(effect: Effect, path = INBOX, through?: Agent): ReturnType<typeof fetchText> {
+async function onceWith(effect: RuleEffect, path = INBOX, through?: Agent): ReturnType<typeof fetchText> {
   await obey(kijito, serving, { do: 'rule', on: {}, effect, times: 1 })
   return fetchText(path, through)
 }
@@ -70,7 +70,7 @@ t.test('wire - a dripping body comes whole in the end', async t => {
 })
 
 t.test('wire - a reset of a connection that was used before spares a new one', async t => {
-  const effect: Effect = { wire: { kind: 'reset-reused' } }
+  const effect: RuleEffect = { wire: { kind: 'reset-reused' } }
   t.match(await onceWith(effect, INBOX, agent), { status: 200 })
   t.match(await onceWith(effect, INBOX, agent), { error: 'ECONNRESET' })
   t.match(await onceWith(effect, INBOX, agent), { status: 200 })
@@ -119,7 +119,7 @@ t.test('send - mail can be sent as consumers do', async t => {
 })
 
 t.test('control - takes a command a request, as JSON alone', async t => {
-  const control = await openControl(kijito, serving)
+  const control = await openScriptServer(kijito, serving)
   t.teardown(() => control.close())
   const post = async (body: string, type = 'application/json'): Promise<unknown> =>
     (await fetch(control.url, { method: 'POST', body, headers: { 'content-type': type } })).json()

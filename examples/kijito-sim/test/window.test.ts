@@ -1,9 +1,9 @@
 import {
+  type AskResult,
   bodyText,
-  type Command,
   Kijito,
-  type Outcome,
-  perform,
+  performCommand,
+  type ScriptCommand,
   type Settings,
   settingsOf,
 } from '@kim/example-kijito-sim'
@@ -11,17 +11,17 @@ import t from 'tap'
 
 const now = { monoMs: 1000, wallMs: Date.parse('2026-06-10T14:03:22Z') }
 
-function account(settings: Partial<Settings> = {}, commands: readonly Command[] = []): Kijito {
+function account(settings: Partial<Settings> = {}, commands: readonly ScriptCommand[] = []): Kijito {
   const kijito = new Kijito(settingsOf('hosted', settings))
-  for (const command of commands) perform(kijito, command, now)
+  for (const command of commands) performCommand(kijito, command, now)
   return kijito
 }
 
-function ask(kijito: Kijito, path: string, query: Record<string, string> = {}): Outcome {
+function ask(kijito: Kijito, path: string, query: Record<string, string> = {}): AskResult {
   return kijito.ask({ method: 'GET', path, query, headers: { 'user-agent': 'test/1' } }, now)
 }
 
-function read(outcome: Outcome): Record<string, unknown> {
+function read(outcome: AskResult): Record<string, unknown> {
   if (outcome.kind === 'held') throw new Error('it is held')
   return JSON.parse(bodyText(outcome.answer.body)) as Record<string, unknown>
 }
@@ -34,7 +34,7 @@ function page(
   return { ...body, ids: (body['result'] as { id: number }[]).map(({ id }) => id) }
 }
 
-const mail = (count: number, content = 'hello'): Command => ({
+const mail = (count: number, content = 'hello'): ScriptCommand => ({
   do: 'send',
   to: 'river',
   from: 'argus',
@@ -69,7 +69,7 @@ t.test('window - the budget drops the oldest rows, and never the newest', t => {
     size_truncated: true,
     next_before_id: 3,
   })
-  perform(kijito, mail(1, 'far too long a text'), now)
+  performCommand(kijito, mail(1, 'far too long a text'), now)
   const clipped = page(kijito, { limit: '1' })
   t.match(clipped, { ids: [5], size_dropped: 0, size_truncated: true })
   t.match(clipped['result'], [{ content: 'far too lo' }])
@@ -110,7 +110,7 @@ t.test('window - marks as read what it returns, unless told not to', t => {
 
 t.test('window - the local dialect shows everything and says nothing', t => {
   const kijito = new Kijito(settingsOf('local'))
-  perform(kijito, mail(600), now)
+  performCommand(kijito, mail(600), now)
   const body = read(
     kijito.ask({ method: 'GET', path: '/api/inbox', query: { persona: 'river' }, headers: {} }, now),
   )
@@ -137,7 +137,7 @@ t.test('counts - a row only for unread mail, and none for what one sends oneself
   ])
   const pending = (): unknown => read(ask(kijito, '/api/notify/pending'))
   t.same(pending(), { result: [{ persona: 'river', unread: 3, unread_urgent: 1 }], cursor: 'm4' })
-  perform(kijito, { do: 'read', persona: 'river' }, now)
+  performCommand(kijito, { do: 'read', persona: 'river' }, now)
   t.same(pending(), { result: [], cursor: 'm4' }, 'reading does not move the token')
   t.end()
 })

@@ -7,7 +7,7 @@ import {
   type FoldStart,
   limits,
   type Revision,
-  Ring,
+  RingBuffer,
   upsertedEntity,
 } from '@kim/manifest'
 
@@ -19,10 +19,10 @@ export interface EntityFoldStart extends FoldStart {
 
 /** A fold of whole entities that counts repeated records and remembers the newest activity. */
 export class EntityFold extends Fold<Entity> {
-  readonly #activity: Ring<FoldedRecord>
+  readonly #activity: RingBuffer<FoldedRecord>
 
   constructor(start: EntityFoldStart = {}, { onRecord, ...options }: FoldOptions = {}) {
-    const activity = new Ring<FoldedRecord>(limits.activityRecordsMax)
+    const activity = new RingBuffer<FoldedRecord>(limits.activityRecordsMax)
     super({ of: ({ record }) => upsertedEntity(record) }, start, {
       countsDuplicates: true,
       ...options,

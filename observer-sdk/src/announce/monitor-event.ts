@@ -1,7 +1,7 @@
 import { isNews, type JsonObject, type JsonValue, nonceOf, type ReadRecord, wakeClassOf } from '@kim/manifest'
+import { type ClockReadings, clockReadingsOf, type MonitorClocks, monitorClocksOf } from './clock-readings.js'
 import { firstCodePoints } from './cut-text.js'
 import { idOf, type JournalFacts } from './journal-facts.js'
-import { type Emitted, emittedOf, type Moment, momentOf } from './moment.js'
 
 /** The `source` of every event line. */
 const SOURCE = 'kijito-inbox'
@@ -11,10 +11,10 @@ export interface MonitorEvent {
   readonly event: string
   readonly source: string
   readonly ts: string
-  readonly [member: string]: JsonValue | Emitted | undefined
+  readonly [member: string]: JsonValue | MonitorClocks | undefined
   readonly event_id: string
   readonly nonce: string
-  readonly emitted: Emitted
+  readonly emitted: MonitorClocks
   readonly wake_class: string
 }
 
@@ -63,7 +63,13 @@ export function monitorEvent(record: ReadRecord, look: MonitorLook): MonitorEven
   if (record.event === undefined || !isNews(record)) return undefined
   const payload = look.facts.payloadOf(record) ?? {}
   const id = idOf(record, look.facts)
-  return stamp(record.event, members(record, payload, look.contentChars), id, momentOf(record), look.platform)
+  return stamp(
+    record.event,
+    members(record, payload, look.contentChars),
+    id,
+    clockReadingsOf(record),
+    look.platform,
+  )
 }
 
 /** A heartbeat: the one event that the printing process makes itself. */
@@ -71,27 +77,27 @@ export function heartbeatEvent(
   persona: string,
   cursor: number | undefined,
   id: string,
-  moment: Moment,
+  clocks: ClockReadings,
   platform: NodeJS.Platform,
 ): MonitorEvent {
-  return stamp('heartbeat', { cursor: cursor ?? null, persona }, id, moment, platform)
+  return stamp('heartbeat', { cursor: cursor ?? null, persona }, id, clocks, platform)
 }
 
 function stamp(
   event: string,
   own: Readonly<Record<string, JsonValue | undefined>>,
   id: string,
-  moment: Moment,
+  clocks: ClockReadings,
   platform: NodeJS.Platform,
 ): MonitorEvent {
   return {
     event,
     source: SOURCE,
-    ts: moment.ts,
+    ts: clocks.ts,
     ...own,
     event_id: id,
     nonce: nonceOf(id),
-    emitted: emittedOf(moment, platform),
+    emitted: monitorClocksOf(clocks, platform),
     wake_class: wakeClassOf(event),
   }
 }

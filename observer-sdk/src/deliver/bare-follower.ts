@@ -1,5 +1,5 @@
 import { KimError } from '@kim/manifest'
-import { isSamePlace, type Position } from '../tail/position.js'
+import { type BytePosition, isSamePlace } from '../tail/byte-position.js'
 import type { Batch, Ground, News, RecordSource } from '../tail/source.js'
 import type { Followed } from './hand-over.js'
 import { inSlices } from './slices.js'
@@ -52,11 +52,11 @@ export class BareFollower implements Followed {
   /** Nothing is read here, so nobody is ever level with it, or ahead. */
   readonly isReading = false
 
-  isLevelAt(_position: Position): boolean {
+  isLevelAt(_position: BytePosition): boolean {
     return false
   }
 
-  reach(_to: Position): boolean {
+  reach(_to: BytePosition): boolean {
     return true
   }
 

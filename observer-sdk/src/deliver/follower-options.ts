@@ -1,12 +1,12 @@
 import { limits } from '@kim/manifest'
-import type { Seed } from '../project/board.js'
+import type { BoardSeed } from '../project/board.js'
 import type { Impact } from '../project/impact.js'
 import type { RecordSource } from '../tail/source.js'
 
 /** What a follower is told at its making. */
 export interface FollowerOptions {
   readonly source: RecordSource
-  readonly seed: Seed | undefined
+  readonly seed: BoardSeed | undefined
   readonly activityMax: number
   readonly now: () => number
   /** State changed: by the doing of records that were read, or by being derived anew. */

@@ -7,7 +7,7 @@ import {
   isRegistryGenesis,
   nextTurn,
   type ReadRecord,
-  Ring,
+  RingBuffer,
   runAtOnce,
 } from '@kim/manifest'
 import { BoardMaker } from '../project/board.js'
@@ -16,7 +16,7 @@ import { Roster } from '../project/persona.js'
 import { RecentRecords } from '../project/recent-records.js'
 import { State } from '../project/state.js'
 import { failedCloses } from '../store/read-only-fs.js'
-import { isBefore, isSamePlace, type Position } from '../tail/position.js'
+import { type BytePosition, isBefore, isSamePlace } from '../tail/byte-position.js'
 import { isRedaction } from '../tail/redaction.js'
 import type { Batch, News, RecordReader, RecordSource, Snapshot } from '../tail/source.js'
 import type { Flaw } from '../tail/stored-image.js'
@@ -37,7 +37,7 @@ export class Follower {
   #roster!: Roster
   #board!: BoardMaker
   /** Made when it is first asked for, or added to. */
-  #activity: Ring<ReadRecord> | undefined
+  #activity: RingBuffer<ReadRecord> | undefined
   #reader!: RecordReader
   #head!: Head
   #registryAuthoritative = false
@@ -183,12 +183,12 @@ export class Follower {
   }
 
   /** Whether nothing behind this place was read yet. */
-  isLevelAt(position: Position): boolean {
+  isLevelAt(position: BytePosition): boolean {
     return isSamePlace(this.#reader.position, position)
   }
 
   /** Reads on until the state has come to this place; false if everything is to be derived anew instead. */
-  reach(to: Position): boolean {
+  reach(to: BytePosition): boolean {
     this.#guard(() => {
       let more = false
       while (!this.isMoving && isBefore(this.#reader.position, to)) {
@@ -355,8 +355,8 @@ export class Follower {
     this.#options.onChange(changed, 'records')
   }
 
-  #firstActivity(): Ring<ReadRecord> {
-    const ring = new Ring<ReadRecord>(this.#options.activityMax)
+  #firstActivity(): RingBuffer<ReadRecord> {
+    const ring = new RingBuffer<ReadRecord>(this.#options.activityMax)
     for (const record of this.#snapshot.activity()) ring.push(record)
     return ring
   }

@@ -10,8 +10,8 @@ import {
 } from '@kim/manifest'
 import type { CursorStore } from '../cursors/cursor.js'
 import { type Impact, ImpactSet, impactOf } from '../project/impact.js'
+import { type BytePosition, isSamePlace, ORIGIN } from '../tail/byte-position.js'
 import { missingBetween } from '../tail/locate.js'
-import { isSamePlace, ORIGIN, type Position } from '../tail/position.js'
 import type { Batch, Gap, Ground, RecordReader, RecordSource, Start } from '../tail/source.js'
 import type { Change } from './change.js'
 import { PART_BYTES } from './part-bytes.js'
@@ -31,9 +31,9 @@ export interface Followed {
   /** It goes on reading by itself. */
   readonly isReading: boolean
   /** Whether it has read nothing behind this place: whatever comes is read for it first, and told. */
-  isLevelAt(position: Position): boolean
+  isLevelAt(position: BytePosition): boolean
   /** Comes to this place, so that nobody is handed what it does not know; false if places came to mean nothing. */
-  reach(to: Position): boolean
+  reach(to: BytePosition): boolean
   /** What it read last, if it reads. */
   readonly latest: Batch | undefined
   onLost(reason: NonNullable<Batch['lost']>): void
@@ -60,7 +60,7 @@ export interface HandOverOptions {
 
 /** A place to come back to, and what was still to be told there. */
 interface Mark {
-  readonly position: Position
+  readonly position: BytePosition
   readonly reached: Cursor
   readonly gap: Gap | undefined
   readonly skippedFrom: number | undefined
@@ -386,7 +386,7 @@ function isPromise(answer: unknown): answer is PromiseLike<unknown> {
 const NOTHING = { entries: [], counts: new Map(), idle: [], passed: undefined, skipped: false } as const
 
 /** What reading at the end gives. */
-function nothingAt(position: Position, more: boolean): Batch {
+function nothingAt(position: BytePosition, more: boolean): Batch {
   const { entries, counts, idle, passed, skipped } = NOTHING
   return { from: position, to: position, entries, counts, idle, passed, more, skipped }
 }

@@ -3,13 +3,13 @@ import { type AttentionEntity, actionClasses, attentionOf, isRegistryFamily, sec
 import type { State } from './state.js'
 
 /** Numbers that the host got from elsewhere, for the families the journal does not cover yet. */
-export interface Seed {
+export interface BoardSeed {
   /** How many, by item type. */
   readonly counts: Readonly<Record<string, number>>
 }
 
 /** How many entities of a type there are, and who says so. */
-export interface Count {
+export interface BoardCount {
   readonly count: number
   readonly source: 'journal' | 'seed'
   /** True while the journal is not the authority for this type. */
@@ -25,7 +25,7 @@ export interface SectionSummary {
 /** The whole board. */
 export interface Board {
   readonly sections: readonly SectionSummary[]
-  readonly counts: Readonly<Record<string, Count>>
+  readonly counts: Readonly<Record<string, BoardCount>>
   /** How many things wait for a person. */
   readonly attention_required: number
   readonly registryAuthoritative: boolean
@@ -39,10 +39,10 @@ const ATTENTION_TYPES: ReadonlySet<string> = attentionTypes()
 /** Computes boards; what waits for a person is counted again only when it may have changed. */
 export class BoardMaker {
   readonly #state: State
-  readonly #seed: Seed | undefined
+  readonly #seed: BoardSeed | undefined
   #attention: number | undefined
 
-  constructor(state: State, seed: Seed | undefined) {
+  constructor(state: State, seed: BoardSeed | undefined) {
     this.#state = state
     this.#seed = seed
   }
@@ -70,8 +70,8 @@ export class BoardMaker {
     }
   }
 
-  #counts(registryAuthoritative: boolean): Map<string, Count> {
-    const counts = new Map<string, Count>()
+  #counts(registryAuthoritative: boolean): Map<string, BoardCount> {
+    const counts = new Map<string, BoardCount>()
     for (const [type, count] of this.#state.counts) {
       if (count === 0) continue
       const degraded = !registryAuthoritative && isRegistryFamily(type)

@@ -1,5 +1,5 @@
 import type { Entity, EntityTable, JsonObject, PayloadRef } from '@kim/manifest'
-import { entityOf, type Image, payloadOf } from '../tail/stored-image.js'
+import { entityOf, type Image, payloadInLine } from '../tail/stored-image.js'
 
 /** A live entity. Reading `payload` is what parses it; a large one is read from its blob then. */
 export interface EntityView {
@@ -71,7 +71,7 @@ export class ImageView implements EntityView {
   }
 
   get payload(): JsonObject | undefined {
-    if (this.#entity === undefined) this.#payload ??= payloadOf(this.#image)
+    if (this.#entity === undefined) this.#payload ??= payloadInLine(this.#image)
     if (this.#payload !== undefined) return this.#payload
     const entity = this.#read()
     if (entity?.payload_ref === undefined) return entity?.payload

@@ -1,8 +1,8 @@
 /** A journal that is asked about: its files as of one look, and the id that its event ids are made with. */
 import { readCheckpoint } from '../tail/checkpoint-document.js'
 import { JournalDirectory } from '../tail/directory.js'
-import { History } from '../tail/history.js'
 import { directoryProjectId, statedProjectId } from '../tail/project-id.js'
+import { SegmentSet } from '../tail/segment-set.js'
 import { namesProject, readMeta } from '../verify/meta-file.js'
 import { isOfRedactedBundle } from './bundle/unpacked.js'
 import { requireJournal } from './require-journal.js'
@@ -10,7 +10,7 @@ import { requireJournal } from './require-journal.js'
 /** What every question begins with. */
 export interface CopiedJournal {
   readonly eventsDir: string
-  readonly history: History
+  readonly history: SegmentSet
   /** The id that the journal states, if it states one. */
   readonly statedId: string | undefined
   readonly projectId: string
@@ -26,8 +26,8 @@ export interface CopiedJournal {
 export function openCopy(eventsDir: string): CopiedJournal {
   requireJournal(eventsDir)
   const directory = new JournalDirectory(eventsDir)
-  directory.look()
-  const history = new History(directory)
+  directory.scan()
+  const history = new SegmentSet(directory)
   const statedId = statedProjectId(history)
   return {
     eventsDir,
@@ -44,6 +44,6 @@ export function openCopy(eventsDir: string): CopiedJournal {
   }
 }
 
-function hasCheckpoint({ eventsDir, listing }: History): boolean {
+function hasCheckpoint({ eventsDir, listing }: SegmentSet): boolean {
   return listing.checkpoints.some(entry => readCheckpoint(eventsDir, entry) !== undefined)
 }

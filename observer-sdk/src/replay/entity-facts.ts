@@ -16,7 +16,7 @@ export interface EntityFacts {
 }
 
 /** What an entity with this payload contributes. */
-export function factsOf(entity: Entity, payload: JsonObject | undefined): EntityFacts {
+export function entityFactsOf(entity: Entity, payload: JsonObject | undefined): EntityFacts {
   const { item_type, item_id } = entity
   const kind =
     item_type === 'message' || item_type === 'alert' || item_type === 'persona' ? item_type : 'other'

@@ -10,12 +10,12 @@ import { notFound } from './not-found.js'
 import { Payloads } from './payloads.js'
 import { isNamed } from './point.js'
 import { Reading } from './reading.js'
-import { stampMs } from './stamp.js'
 import { paceFrom } from './state-at.js'
 import { type Alarm, Alarms } from './story/alarms.js'
 import { type HostEvent, HostTime } from './story/host-time.js'
-import { Life, type Step } from './story/life.js'
+import { Life, type LifeStep } from './story/life.js'
 import { liesWithin, ProducerRuns } from './story/producer-runs.js'
+import { timestampMs } from './timestamp.js'
 
 /** A time at which no producer ran. */
 interface ProducerGap {
@@ -54,7 +54,7 @@ export interface Explanation {
   readonly item_type: string
   readonly item_id: string
   readonly persona: string | null
-  readonly steps: readonly Step[]
+  readonly steps: readonly LifeStep[]
   /** Between creation and append. */
   readonly host: readonly HostEvent[]
   readonly producer_gaps: readonly ProducerGap[]
@@ -88,7 +88,7 @@ export async function explain(
   const stated = payload?.['persona']
   const persona = item_type === 'journal' ? null : typeof stated === 'string' ? stated : (agent ?? null)
   const created = payload?.['created']
-  const createdMs = item_type === 'message' ? stampMs(created) : Number.NaN
+  const createdMs = item_type === 'message' ? timestampMs(created) : Number.NaN
 
   const life = new Life()
   const runs = new ProducerRuns()
@@ -130,8 +130,8 @@ export async function explain(
   await walkLines(journal, reading, paceFrom(journal, undefined, options))
   if (journal.first > 1) reading.damage.startsAt(journal.first)
   const host = life.appended === undefined ? new HostTime(createdMs) : watched
-  const appendedMs = stampMs(life.appended?.ts)
-  const lastMs = stampMs(life.last?.ts)
+  const appendedMs = timestampMs(life.appended?.ts)
+  const lastMs = timestampMs(life.last?.ts)
   const since = Number.isNaN(createdMs) ? appendedMs : createdMs - host.disagreementMs
   const missing = reading.damage.close(journal, payloads.faults)
   return {
@@ -152,7 +152,7 @@ export async function explain(
     commit_wait: life.appended === undefined ? null : commitWait,
     alarms: alarms.within(since, lastMs, life.span),
     liveness: liveness.slice(-LIVENESS_MAX),
-    unknown: unknownOf(life, host, createdMs, stampMs(runs.all[0]?.from_ts)),
+    unknown: unknownOf(life, host, createdMs, timestampMs(runs.all[0]?.from_ts)),
     missing,
   }
 }
@@ -164,7 +164,7 @@ function longer(
   createdMs: number,
 ): CommitWait | null {
   const ms = clock?.wait_ms ?? 0
-  if (ms < COMMIT_WAIT_MS || !(stampMs(ts) >= createdMs) || ms <= (known?.ms ?? 0)) return known
+  if (ms < COMMIT_WAIT_MS || !(timestampMs(ts) >= createdMs) || ms <= (known?.ms ?? 0)) return known
   return { seq, ts: ts ?? null, ms }
 }
 

@@ -1,6 +1,7 @@
 /** Where a question about the state begins to be answered with yes. */
 import { segmentName } from '@kim/manifest'
 import type { PassOptions } from '../verify/pace.js'
+import { CheckpointResync, type Rescue } from './checkpoint-resync.js'
 import type { CopiedJournal } from './copied-journal.js'
 import type { Missing } from './damage.js'
 import { type Mark, walkLines } from './line-walk.js'
@@ -8,14 +9,13 @@ import { nearestCheckpoint, startFrom } from './nearest-checkpoint.js'
 import { Payloads } from './payloads.js'
 import { PersonaLedger } from './persona-ledger.js'
 import type { Predicate } from './predicate/predicate.js'
-import { Unseen } from './predicate/unseen.js'
-import type { World } from './predicate/world.js'
+import type { PredicateScope } from './predicate/predicate-scope.js'
+import { UnknownNames } from './predicate/unknown-names.js'
 import { type Applied, Reading } from './reading.js'
-import { Recovery, type Rescue } from './recovery.js'
 import { paceFrom } from './state-at.js'
 
 /** A record, as far as an answer names it. */
-export interface Turn {
+export interface TurningPoint {
   readonly seq: number
   readonly ts: string | null
   readonly segment: string
@@ -30,9 +30,9 @@ export interface Turn {
 /** A stretch of records after which it held. */
 export interface Stretch {
   /** With this record it turned true; null if it held before the first one that was read. */
-  readonly from: Turn | null
+  readonly from: TurningPoint | null
   /** With this record it turned false; null if it did not, or nobody asked how long it held. */
-  readonly until: Turn | null
+  readonly until: TurningPoint | null
 }
 
 /** What a search found. */
@@ -69,7 +69,7 @@ export async function findTurns(
   const start = startFrom(base, journal)
   const payloads = new Payloads(journal.eventsDir)
   const search = new Search(predicate, all)
-  const recovery = new Recovery(journal, options.signal)
+  const recovery = new CheckpointResync(journal, options.signal)
   let haltedAt: number | undefined
   let isAnswered = false
   /** While a checkpoint is asked: the last record that it covers. */
@@ -91,7 +91,7 @@ export async function findTurns(
     settled: last => search.take(world, () => turnOf(last)),
   })
   let ledger = new PersonaLedger(payloads, reading.entities.images())
-  const world: World = {
+  const world: PredicateScope = {
     get entities() {
       return reading.entities
     },
@@ -145,7 +145,7 @@ export async function findTurns(
 
 class Search {
   readonly found: Stretch[] = []
-  readonly unseen: Unseen
+  readonly unseen: UnknownNames
   times = 0
   readonly #predicate: Predicate
   readonly #all: boolean
@@ -154,11 +154,11 @@ class Search {
   constructor(predicate: Predicate, all: boolean) {
     this.#predicate = predicate
     this.#all = all
-    this.unseen = new Unseen(predicate.asked)
+    this.unseen = new UnknownNames(predicate.asked)
   }
 
   /** Asks before the first record; false if that is the answer. */
-  begin(world: World): boolean {
+  begin(world: PredicateScope): boolean {
     this.unseen.begin(world)
     this.#holds = this.#predicate.holds(world)
     if (this.#holds) this.#open(null)
@@ -166,7 +166,7 @@ class Search {
   }
 
   /** Asks again; false if that is the answer. */
-  take(world: World, turn: () => Turn): boolean {
+  take(world: PredicateScope, turn: () => TurningPoint): boolean {
     this.unseen.look(world)
     const holds = this.#predicate.holds(world)
     if (holds === this.#holds) return true
@@ -176,19 +176,19 @@ class Search {
     return !holds || this.#all
   }
 
-  #open(from: Turn | null): void {
+  #open(from: TurningPoint | null): void {
     this.times += 1
     if (this.found.length < LISTED_MAX) this.found.push({ from, until: null })
   }
 
-  #close(until: Turn): void {
+  #close(until: TurningPoint): void {
     const open = this.found.pop()
     if (open !== undefined) this.found.push({ from: open.from, until })
   }
 }
 
 /** A record as an answer names it. */
-function turnOf({ record, place }: Pick<Applied, 'record' | 'place'>): Turn {
+function turnOf({ record, place }: Pick<Applied, 'record' | 'place'>): TurningPoint {
   const { seq, ts, action, item_type, item_id } = record
   const { segment, offset } = place
   return {
@@ -204,7 +204,7 @@ function turnOf({ record, place }: Pick<Applied, 'record' | 'place'>): Turn {
 }
 
 /** What a checkpoint shows, as an answer names it: by the last record that it covers. */
-function rescueTurn({ base, afterSeq }: Rescue, { segment, offset }: Mark): Turn {
+function rescueTurn({ base, afterSeq }: Rescue, { segment, offset }: Mark): TurningPoint {
   const { name, header } = base.document
   return {
     ...{ seq: header.head_seq, ts: null, segment: segmentName(segment), offset },

@@ -15,7 +15,7 @@ import {
   parseCursor,
   parsePayload,
   projectionDigest,
-  Ring,
+  RingBuffer,
   readSegment,
   registryCapability,
   type SegmentLine,
@@ -27,11 +27,11 @@ import type { FileContent } from '../store/file-content.js'
 import { type CheckpointDocument, checkpointEntities } from '../tail/checkpoint-document.js'
 import { searchCheckpoint } from '../tail/checkpoint-search.js'
 import { JournalDirectory } from '../tail/directory.js'
-import { History } from '../tail/history.js'
 import { statedProjectId } from '../tail/project-id.js'
 import { SegmentScanner } from '../tail/segment-scan.js'
+import { SegmentSet } from '../tail/segment-set.js'
 import type { Gap } from '../tail/source.js'
-import { Pace, type PassOptions } from '../verify/pace.js'
+import { type PassOptions, PassPacer } from '../verify/pace.js'
 import { segmentBytes } from '../verify/stored-bytes.js'
 import { verifyJournal } from '../verify/verify.js'
 import { HandedOver } from './handed-over.js'
@@ -62,15 +62,15 @@ export async function fullScan(
 ): Promise<FullResult> {
   const options = { eventsDir, ...control }
   const directory = new JournalDirectory(eventsDir)
-  const { identity } = directory.look()
-  const history = new History(directory)
+  const { identity } = directory.scan()
+  const history = new SegmentSet(directory)
   const cursor = parseCursor(storedCursor)
   const { document, rejected } = await search(history, control.signal)
   const first = history.first() ?? 1
   const covered = document !== undefined && document.header.head_seq >= first - 1
   const base = covered && first > 1 ? document : undefined
   const all = new HandedOver()
-  const activity = new Ring<number>(limits.activityRecordsMax)
+  const activity = new RingBuffer<number>(limits.activityRecordsMax)
   const fold = foldFrom(base, first, record => {
     all.take(record)
     if (entersActivity(record)) activity.push(record.seq)
@@ -119,7 +119,7 @@ function statusOf(exists: boolean, reasons: readonly string[]): string {
 }
 
 async function search(
-  history: History,
+  history: SegmentSet,
   signal: AbortSignal | undefined,
 ): Promise<{ document: CheckpointDocument | undefined; rejected: number }> {
   const work = searchCheckpoint(history, new SegmentScanner(), statedProjectId(history), new Set())
@@ -149,12 +149,12 @@ function foldFrom(
 }
 
 async function foldSegments(
-  history: History,
+  history: SegmentSet,
   base: CheckpointDocument | undefined,
   fold: Fold<Entity>,
   options: PassOptions,
 ): Promise<void> {
-  const pace = new Pace(options)
+  const pace = new PassPacer(options)
   pace.expect(segmentBytes(history.eventsDir, history.listing))
   const begin = base === undefined ? { segment: 0, offset: 0 } : tailStart(history, base)
   for (const { number } of history.segments) {
@@ -174,7 +174,7 @@ async function foldSegments(
 }
 
 /** The place after the last line with a checkpoint's head; if there is none, the first segment above it. */
-function tailStart(history: History, document: CheckpointDocument): { segment: number; offset: number } {
+function tailStart(history: SegmentSet, document: CheckpointDocument): { segment: number; offset: number } {
   const { head_seq } = document.header
   const boundary = history.holding(head_seq) ?? 0
   for (const { number } of history.segments.toReversed()) {

@@ -1,9 +1,9 @@
 /** Which records a consumer is handed, decided by reading all of them: the long way that a cursor's search shortens. */
 import { type Cursor, type FoldedRecord, isNews, sectionsOf, wakeClassOf } from '@kim/manifest'
+import { ORIGIN } from '../tail/byte-position.js'
 import type { JournalDirectory } from '../tail/directory.js'
 import { JournalReader } from '../tail/journal-reader.js'
 import { missingBetween } from '../tail/locate.js'
-import { ORIGIN } from '../tail/position.js'
 import type { Entry, Gap } from '../tail/source.js'
 
 const BATCH_BYTES = 1024 * 1024

@@ -1,7 +1,7 @@
 /** Whether a state holds what was recorded later, by the clock, than the time that was asked for. */
 import type { Point } from './point.js'
-import { stampMs } from './stamp.js'
 import type { StateDocument } from './state-document.js'
+import { timestampMs } from './timestamp.js'
 
 /** A record that is later by its clock and earlier in the journal. */
 export interface LaterRecord {
@@ -18,7 +18,7 @@ export function laterThanAsked({ entities }: StateDocument, point: Point): Later
   let first: LaterRecord | undefined
   for (const ofType of Object.values(entities)) {
     for (const { seq, ts } of Object.values(ofType)) {
-      if (typeof seq !== 'number' || typeof ts !== 'string' || !(stampMs(ts) > point.ms)) continue
+      if (typeof seq !== 'number' || typeof ts !== 'string' || !(timestampMs(ts) > point.ms)) continue
       if (first === undefined || seq < first.seq) first = { seq, ts }
     }
   }

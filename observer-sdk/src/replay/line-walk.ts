@@ -1,5 +1,5 @@
 /** The lines of a copied journal in file order, from any place on, until the walker has had enough. */
-import type { Pace } from '../verify/pace.js'
+import type { PassPacer } from '../verify/pace.js'
 import { type JournalPoint, type SegmentWalker, walkSegments } from '../verify/walk-segments.js'
 import type { CopiedJournal } from './copied-journal.js'
 
@@ -9,7 +9,7 @@ export type { JournalPoint as Mark, SegmentWalker } from '../verify/walk-segment
 export async function walkLines(
   { eventsDir, history }: CopiedJournal,
   walker: SegmentWalker,
-  pace: Pace,
+  pace: PassPacer,
   from?: JournalPoint,
 ): Promise<boolean> {
   const { segments, listing } = history

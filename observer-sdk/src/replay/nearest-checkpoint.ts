@@ -2,8 +2,8 @@
 import { type LineFrame, nextTurn, readSegment, registryCapability, type SegmentLine } from '@kim/manifest'
 import { type CheckpointDocument, checkpointEntities } from '../tail/checkpoint-document.js'
 import { CheckpointVerifier } from '../tail/checkpoint-search.js'
-import type { History } from '../tail/history.js'
 import { SegmentScanner } from '../tail/segment-scan.js'
+import type { SegmentSet } from '../tail/segment-set.js'
 import type { CopiedJournal } from './copied-journal.js'
 import type { Mark } from './line-walk.js'
 import type { ReadingStart } from './reading.js'
@@ -58,7 +58,7 @@ export function startFrom(base: Base | undefined, { first }: CopiedJournal): Rea
 }
 
 /** After the last line with this seq in the segment that is to hold it; else that segment's end. */
-function tailOf(history: History, headSeq: number): Mark {
+function tailOf(history: SegmentSet, headSeq: number): Mark {
   const home = history.holding(headSeq)
   if (home === undefined) return { segment: headSeq + 1, offset: 0 }
   const offset = history.read(home, content => {

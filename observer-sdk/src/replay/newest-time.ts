@@ -1,6 +1,6 @@
 import { readSegment, type SegmentLine } from '@kim/manifest'
 import type { CopiedJournal } from './copied-journal.js'
-import { stampMs } from './stamp.js'
+import { timestampMs } from './timestamp.js'
 
 /** The time of the last record that states one, in milliseconds: what an old copy calls now. */
 export function newestTime({ history }: CopiedJournal): number | undefined {
@@ -8,7 +8,7 @@ export function newestTime({ history }: CopiedJournal): number | undefined {
     const found = history.read(number, content => {
       let newest: number | undefined
       const valid = ({ record }: SegmentLine): true => {
-        const ms = stampMs(record.ts)
+        const ms = timestampMs(record.ts)
         if (!Number.isNaN(ms)) newest = ms
         return true
       }

@@ -2,7 +2,7 @@
 import { type Entity, type JsonObject, type PayloadRef, parsePayload } from '@kim/manifest'
 import { readBlob } from '../store/blob-file.js'
 import type { FindingKind } from '../verify/findings.js'
-import { type EntityFacts, factsOf } from './entity-facts.js'
+import { type EntityFacts, entityFactsOf } from './entity-facts.js'
 
 /** A payload that an answer needed and that could not be had. */
 export interface PayloadFault {
@@ -52,8 +52,8 @@ export class Payloads {
 
   /** What an entity contributes. */
   facts(entity: Entity): EntityFacts {
-    if (entity.payload_ref === undefined) return factsOf(entity, entity.payload)
-    const known = this.#facts.get(entity) ?? factsOf(entity, this.of(entity))
+    if (entity.payload_ref === undefined) return entityFactsOf(entity, entity.payload)
+    const known = this.#facts.get(entity) ?? entityFactsOf(entity, this.of(entity))
     this.#facts.set(entity, known)
     return known
   }

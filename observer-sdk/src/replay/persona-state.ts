@@ -2,7 +2,7 @@
 import { type Entity, isCount, type JsonObject, type JsonValue } from '@kim/manifest'
 import { STALE_MS } from '../project/persona.js'
 import type { Payloads } from './payloads.js'
-import { stampMs } from './stamp.js'
+import { timestampMs } from './timestamp.js'
 
 /** An alert that is open. */
 interface OpenAlert {
@@ -101,7 +101,7 @@ function livenessOf({ own, unreachable, evidence }: Gathering, nowMs: number): P
   if (evidence === null) return 'unknown'
   const state = own?.['state']
   if (unreachable || state === 'down') return 'down'
-  const age = nowMs - stampMs(evidence.ts)
+  const age = nowMs - timestampMs(evidence.ts)
   if (Number.isNaN(age)) return 'unknown'
   if (age > STALE_MS) return 'stale'
   return state === 'up' ? 'up' : 'unknown'

@@ -5,8 +5,8 @@ import type { Missing } from './damage.js'
 import { walkLines } from './line-walk.js'
 import { unknownPersona } from './not-found.js'
 import { Reading } from './reading.js'
-import { stampMs } from './stamp.js'
 import { paceFrom } from './state-at.js'
+import { timestampMs } from './timestamp.js'
 
 /** A stored line that is due. */
 export interface DueLine {
@@ -49,7 +49,7 @@ export async function play(
         if (record.agent !== undefined && record.item_type !== 'journal') known.add(record.agent)
         if (record.seq < fromSeq) return
         if (personas.length > 0 && (record.agent === undefined || !personas.includes(record.agent))) return
-        const at = stampMs(record.ts)
+        const at = timestampMs(record.ts)
         if (at > before) afterMs += at - before
         if (!Number.isNaN(at)) before = at
         due.push({ bytes, seq: record.seq, afterMs })

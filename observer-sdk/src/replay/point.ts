@@ -8,14 +8,14 @@ import {
   SegmentReader,
 } from '@kim/manifest'
 import type { SegmentEntry } from '../store/listing.js'
-import { Pace, type PassOptions } from '../verify/pace.js'
+import { type PassOptions, PassPacer } from '../verify/pace.js'
 import type { CopiedJournal } from './copied-journal.js'
 import { type EventName, nearer } from './event-name.js'
-import { lackOf } from './lack.js'
 import { type Mark, type SegmentWalker, walkLines } from './line-walk.js'
+import { findMissingRecords } from './missing-records.js'
 import { notFound, tooOld } from './not-found.js'
 import type { Listener } from './reading.js'
-import { stampMs } from './stamp.js'
+import { timestampMs } from './timestamp.js'
 
 /** A moment. */
 export type Point =
@@ -78,7 +78,7 @@ async function lastNotAfter(
     const offset = history.read(number, content => {
       let last: number | undefined
       const valid = ({ record: { ts }, offset }: SegmentLine): true => {
-        const at = stampMs(ts)
+        const at = timestampMs(ts)
         if (ts === undefined || Number.isNaN(at)) return true
         earliest = earliest === undefined || ts < earliest ? ts : earliest
         if (at <= ms) last = offset
@@ -89,7 +89,7 @@ async function lastNotAfter(
     })
     if (offset !== undefined) return { segment: number, offset }
   }
-  throw tooOld(text, earliest, await lackOf(journal, options))
+  throw tooOld(text, earliest, await findMissingRecords(journal, options))
 }
 
 interface Found {
@@ -101,9 +101,9 @@ interface Found {
 /** The line with which the named record had its effect, the newest if there are several. */
 async function placeOf(journal: CopiedJournal, name: EventName, options: PassOptions): Promise<Found> {
   const seeker = new Seeker(journal, name)
-  const pace = new Pace(options)
+  const pace = new PassPacer(options)
   await walkLines(journal, seeker, pace)
-  if (seeker.found === undefined) throw notFound(name, seeker, await lackOf(journal, options))
+  if (seeker.found === undefined) throw notFound(name, seeker, await findMissingRecords(journal, options))
   return seeker.found
 }
 

@@ -12,7 +12,7 @@ import {
   upsertedEntity,
 } from '@kim/manifest'
 import type { SegmentEntry } from '../store/listing.js'
-import type { Failure } from '../store/outcome.js'
+import type { ReadFailure } from '../store/read-result.js'
 import type { LinePlace, RecordEntry } from '../verify/entry.js'
 import { entryOf } from '../verify/walk.js'
 import { Damage } from './damage.js'
@@ -165,7 +165,7 @@ export class Reading implements SegmentWalker {
     return this.#listener.pause?.()
   }
 
-  endSegment({ name }: SegmentEntry, failure: Failure | undefined): void {
+  endSegment({ name }: SegmentEntry, failure: ReadFailure | undefined): void {
     if (this.#isOver) {
       if (this.#segmentsLeft !== undefined) this.#segmentsLeft -= 1
       return
@@ -174,7 +174,7 @@ export class Reading implements SegmentWalker {
     if (failure !== undefined) this.damage.unreadable(name, failure.code)
   }
 
-  unreadable({ name, number }: SegmentEntry, { code }: Failure): void {
+  unreadable({ name, number }: SegmentEntry, { code }: ReadFailure): void {
     // Of a segment that goes on it was told, if the passage before reached it.
     if (this.#resumesIn !== undefined && number <= this.#told) return
     if (!this.#isOver && number <= this.#reach) this.damage.unreadable(name, code)

@@ -1,7 +1,6 @@
 /** Takes out of records what people wrote, and leaves what is needed to see what happened. */
 import {
   actionClasses,
-  type Clock,
   isJsonObject,
   type JsonObject,
   type JsonValue,
@@ -11,8 +10,9 @@ import {
   parseArchivedSegmentName,
   parseCheckpointName,
   type ReadRecord,
+  type RecordClocks,
 } from '@kim/manifest'
-import { ALERT_KINDS, PAYLOAD_MEMBERS } from './own-words.js'
+import { ALERT_KINDS, PAYLOAD_MEMBERS } from './known-strings.js'
 
 /** What a line holds, as far as a redaction must know it. */
 export type LineContent =
@@ -203,7 +203,7 @@ export class Redactor {
 }
 
 /** The clocks, and nothing that stands beside them. */
-function clocksOf({ mono_ms, boot_ms, wait_ms }: Clock): JsonObject {
+function clocksOf({ mono_ms, boot_ms, wait_ms }: RecordClocks): JsonObject {
   return {
     ...(mono_ms === undefined ? {} : { mono_ms }),
     ...(boot_ms === undefined ? {} : { boot_ms }),

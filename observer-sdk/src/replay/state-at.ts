@@ -1,7 +1,7 @@
 /** The state at a moment: from the nearest checkpoint, and the lines from there on. */
 import { safeText } from '@kim/cli-kit'
 import { KimError } from '@kim/manifest'
-import { Pace, type PassOptions } from '../verify/pace.js'
+import { type PassOptions, PassPacer } from '../verify/pace.js'
 import { segmentBytes } from '../verify/stored-bytes.js'
 import type { CopiedJournal } from './copied-journal.js'
 import type { Missing } from './damage.js'
@@ -52,8 +52,8 @@ export async function stateAtStop(
 }
 
 /** Counts the work of a walk that begins at a mark. */
-export function paceFrom(journal: CopiedJournal, from: Mark | undefined, options: PassOptions): Pace {
-  const pace = new Pace(options)
+export function paceFrom(journal: CopiedJournal, from: Mark | undefined, options: PassOptions): PassPacer {
+  const pace = new PassPacer(options)
   const { listing } = journal.history
   const segments = listing.segments.filter(({ number }) => number >= (from?.segment ?? 0))
   pace.expect(segmentBytes(journal.eventsDir, { ...listing, segments }))

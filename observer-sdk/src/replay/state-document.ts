@@ -2,8 +2,8 @@
 import { type Entity, entityHash, type JsonObject, type JsonValue, projectionDigest } from '@kim/manifest'
 import { unknownPersona } from './not-found.js'
 import { type PersonaState, personaStates } from './persona-state.js'
-import { stampMs } from './stamp.js'
 import type { StateAt } from './state-at.js'
+import { timestampMs } from './timestamp.js'
 
 /** What `at -o json` prints. Objects in it have no prototype: a name is a name. */
 export interface StateDocument {
@@ -42,7 +42,7 @@ export function describeState(
 ): { readonly document: StateDocument; readonly known: ReadonlySet<string> } {
   const { reading, base, missing, payloads, point } = state
   const { last, entities: table } = reading
-  const nowMs = point.kind === 'time' ? point.ms : stampMs(last?.ts)
+  const nowMs = point.kind === 'time' ? point.ms : timestampMs(last?.ts)
   const all = personaStates(table.images(), payloads, nowMs)
   const isAsked = (owner: string | undefined): boolean =>
     personas.length === 0 || (owner !== undefined && personas.includes(owner))

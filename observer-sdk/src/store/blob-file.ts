@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type PayloadRef, sha256Hex } from '@kim/manifest'
-import { type Failure, found, type Outcome } from './outcome.js'
+import { found, type ReadFailure, type ReadResult } from './read-result.js'
 import { openBlob } from './store-files.js'
 
 /** A blob that is there but is not what its name and the reference say. */
@@ -12,7 +12,7 @@ export interface BlobMismatch {
 }
 
 /** Reads the payload that a reference names, whole, and only if it is exactly that. */
-export function readBlob(eventsDir: string, ref: PayloadRef): Outcome<Buffer> | BlobMismatch {
+export function readBlob(eventsDir: string, ref: PayloadRef): ReadResult<Buffer> | BlobMismatch {
   const opened = openBlob(eventsDir, ref.sha256)
   if (!opened.ok) return opened
   const content = opened.value
@@ -31,7 +31,7 @@ export function readBlob(eventsDir: string, ref: PayloadRef): Outcome<Buffer> | 
 }
 
 /** Says whether a blob is what a reference says, in bounded memory. */
-export function checkBlob(eventsDir: string, ref: PayloadRef): Failure | BlobMismatch | undefined {
+export function checkBlob(eventsDir: string, ref: PayloadRef): ReadFailure | BlobMismatch | undefined {
   const opened = openBlob(eventsDir, ref.sha256)
   if (!opened.ok) return opened
   const content = opened.value

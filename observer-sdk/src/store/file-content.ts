@@ -1,6 +1,6 @@
 import { gunzipStream, gunzipWhole } from './gzip.js'
-import { type Failure, failureOf, found, type Outcome, unreadable } from './outcome.js'
 import { closeFile, type OpenFile, openRegularFile, readAt, readOnce } from './read-only-fs.js'
+import { found, type ReadFailure, type ReadResult, readFailureOf, unreadable } from './read-result.js'
 
 /** Bytes read at a time: large enough to amortise the call, small enough to stay in cache. */
 export const chunkBytes: number = 256 * 1024
@@ -29,12 +29,12 @@ export class FileContent {
   /** Bytes on disk when it was opened (compressed bytes, if it is compressed). */
   readonly storedBytes: number
   /** What stands in an earlier place and could not be read: this is the copy behind it. */
-  readonly passedOver: Failure | undefined
+  readonly passedOver: ReadFailure | undefined
   readonly #file: OpenFile
   #inflated: Buffer | undefined
-  #failure: Failure | undefined
+  #failure: ReadFailure | undefined
 
-  constructor(candidate: Candidate, file: OpenFile, passedOver?: Failure) {
+  constructor(candidate: Candidate, file: OpenFile, passedOver?: ReadFailure) {
     this.candidate = candidate
     this.passedOver = passedOver
     this.identity = file.identity
@@ -43,7 +43,7 @@ export class FileContent {
   }
 
   /** Why reading stopped before the end, if it did. */
-  get failure(): Failure | undefined {
+  get failure(): ReadFailure | undefined {
     return this.#failure
   }
 
@@ -95,7 +95,7 @@ export class FileContent {
     try {
       return readAt(this.#file, target, offset, length, position)
     } catch (error) {
-      this.#failure ??= failureOf(this.candidate.path, error)
+      this.#failure ??= readFailureOf(this.candidate.path, error)
       return 0
     }
   }
@@ -115,7 +115,7 @@ export class FileContent {
     try {
       return readOnce(this.#file, target, position)
     } catch (error) {
-      this.#failure ??= failureOf(this.candidate.path, error)
+      this.#failure ??= readFailureOf(this.candidate.path, error)
       return 0
     }
   }
@@ -142,7 +142,7 @@ export class FileContent {
     try {
       return target.subarray(0, readAt(this.#file, target, 0, length, position))
     } catch (error) {
-      this.#failure ??= failureOf(this.candidate.path, error)
+      this.#failure ??= readFailureOf(this.candidate.path, error)
       return target.subarray(0, 0)
     }
   }
@@ -164,8 +164,8 @@ export class FileContent {
  * Opens the first candidate that exists. The order matters: a file that gc moves while we look is missing from
  * the earlier place only when it already stands in the later one.
  */
-export function openFirst(candidates: readonly Candidate[]): Outcome<FileContent> {
-  let outcome: Failure | undefined
+export function openFirst(candidates: readonly Candidate[]): ReadResult<FileContent> {
+  let outcome: ReadFailure | undefined
   for (const candidate of candidates) {
     const opened = openRegularFile(candidate.path)
     if (opened.ok) return found(new FileContent(candidate, opened.value))
@@ -176,9 +176,9 @@ export function openFirst(candidates: readonly Candidate[]): Outcome<FileContent
 }
 
 /** The same, but what cannot be read hides nothing: the copies behind it are tried, and it is told. */
-export function openReadable(candidates: readonly Candidate[]): Outcome<FileContent> {
-  let absent: Failure | undefined
-  let passedOver: Failure | undefined
+export function openReadable(candidates: readonly Candidate[]): ReadResult<FileContent> {
+  let absent: ReadFailure | undefined
+  let passedOver: ReadFailure | undefined
   for (const candidate of candidates) {
     const opened = openRegularFile(candidate.path)
     if (opened.ok) return found(new FileContent(candidate, opened.value, passedOver))
@@ -188,7 +188,7 @@ export function openReadable(candidates: readonly Candidate[]): Outcome<FileCont
   return passedOver ?? absent ?? unreadable('', 'EUNKNOWN')
 }
 
-function inflateFailure(path: string, error: unknown): Failure {
+function inflateFailure(path: string, error: unknown): ReadFailure {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   return unreadable(path, code === 'ERR_BUFFER_TOO_LARGE' ? 'too_large' : 'bad_gzip')
 }

@@ -7,8 +7,8 @@ import {
   parseSegmentName,
   segmentName,
 } from '@kim/manifest'
-import { type Failure, found, type Outcome, unreadable } from './outcome.js'
 import { listEntries, type NamedEntry } from './read-only-fs.js'
+import { found, type ReadFailure, type ReadResult, unreadable } from './read-result.js'
 
 /** A segment that exists somewhere. */
 export interface SegmentEntry {
@@ -37,14 +37,14 @@ export interface StoreListing {
   /** Files beside the live segments that look like one but have no legal name. */
   readonly misnamed: readonly string[]
   /** Subdirectories that cannot be listed, and what stands under a segment's name and is no regular file. */
-  readonly failures: readonly Failure[]
+  readonly failures: readonly ReadFailure[]
 }
 
 /**
  * Lists a journal directory. Safe beside a running writer: checkpoints are taken first, so none is listed ahead
  * of the segments it covers, and the archive last, so a segment that gc moves meanwhile is in one list or both.
  */
-export function listStore(eventsDir: string): Outcome<StoreListing> {
+export function listStore(eventsDir: string): ReadResult<StoreListing> {
   const paths = eventsPaths(eventsDir)
   const checkpointEntries = listEntries(paths.checkpoints)
   const liveEntries = listEntries(eventsDir)
@@ -91,10 +91,10 @@ export function listStore(eventsDir: string): Outcome<StoreListing> {
   })
 }
 
-function entriesIn(outcome: Outcome<readonly NamedEntry[]>): readonly NamedEntry[] {
+function entriesIn(outcome: ReadResult<readonly NamedEntry[]>): readonly NamedEntry[] {
   return outcome.ok ? outcome.value : []
 }
 
-function isDamage(outcome: Outcome<readonly NamedEntry[]>): outcome is Failure {
+function isDamage(outcome: ReadResult<readonly NamedEntry[]>): outcome is ReadFailure {
   return !outcome.ok && outcome.reason === 'unreadable'
 }

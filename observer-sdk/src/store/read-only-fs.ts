@@ -1,5 +1,5 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readSync } from 'node:fs'
-import { failureOf, found, type Outcome, unreadable } from './outcome.js'
+import { found, type ReadResult, readFailureOf, unreadable } from './read-result.js'
 
 // The only flags this package ever opens a store file with. O_NONBLOCK: should a FIFO take the place of
 // a file between the look and the open, the open returns at once instead of waiting for a writer.
@@ -16,7 +16,7 @@ export interface OpenFile {
 }
 
 /** Opens a regular file for reading; a link, a FIFO, a device or a directory is `unreadable`, and never blocks. */
-export function openRegularFile(path: string): Outcome<OpenFile> {
+export function openRegularFile(path: string): ReadResult<OpenFile> {
   let fd: number
   try {
     const before = lstatSync(path)
@@ -24,7 +24,7 @@ export function openRegularFile(path: string): Outcome<OpenFile> {
     if (!before.isFile()) return unreadable(path, 'not_regular')
     fd = openSync(path, openFlags)
   } catch (error) {
-    return failureOf(path, error)
+    return readFailureOf(path, error)
   }
   try {
     const stat = fstatSync(fd, { bigint: true })
@@ -36,7 +36,7 @@ export function openRegularFile(path: string): Outcome<OpenFile> {
     return unreadable(path, 'not_regular')
   } catch (error) {
     closeRead(fd)
-    return failureOf(path, error)
+    return readFailureOf(path, error)
   }
 }
 
@@ -98,7 +98,7 @@ export interface NamedEntry {
 }
 
 /** The entries of a directory, by name in byte order. */
-export function listEntries(path: string): Outcome<readonly NamedEntry[]> {
+export function listEntries(path: string): ReadResult<readonly NamedEntry[]> {
   try {
     const entries = readdirSync(path, { withFileTypes: true }).map(
       (entry): NamedEntry => ({
@@ -108,6 +108,6 @@ export function listEntries(path: string): Outcome<readonly NamedEntry[]> {
     )
     return found(entries.sort((a, b) => (a.name < b.name ? -1 : 1)))
   } catch (error) {
-    return failureOf(path, error)
+    return readFailureOf(path, error)
   }
 }

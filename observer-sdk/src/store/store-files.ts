@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import { archivedSegmentName, blobPath, checkpointName, eventsPaths, segmentName } from '@kim/manifest'
 import { type Candidate, type FileContent, openFirst, openReadable } from './file-content.js'
-import type { Outcome } from './outcome.js'
+import type { ReadResult } from './read-result.js'
 
 /** Opens a segment wherever it can be read: live, else archived plain, else archived compressed. */
-export function openSegment(eventsDir: string, number: number): Outcome<FileContent> {
+export function openSegment(eventsDir: string, number: number): ReadResult<FileContent> {
   const { archive } = eventsPaths(eventsDir)
   const archived = (gzipped: boolean): string =>
     join(archive, archivedSegmentName({ first: number, gzipped }))
@@ -16,7 +16,11 @@ export function openSegment(eventsDir: string, number: number): Outcome<FileCont
 }
 
 /** Opens a checkpoint wherever it stands: live, else archived; or only the archived one. */
-export function openCheckpoint(eventsDir: string, headSeq: number, place?: 'archive'): Outcome<FileContent> {
+export function openCheckpoint(
+  eventsDir: string,
+  headSeq: number,
+  place?: 'archive',
+): ReadResult<FileContent> {
   const { archive, checkpoints } = eventsPaths(eventsDir)
   const name = checkpointName(headSeq)
   const archived = candidate(join(archive, name), 'archive')
@@ -24,7 +28,7 @@ export function openCheckpoint(eventsDir: string, headSeq: number, place?: 'arch
 }
 
 /** Opens the blob with this hash. */
-export function openBlob(eventsDir: string, sha256: string): Outcome<FileContent> {
+export function openBlob(eventsDir: string, sha256: string): ReadResult<FileContent> {
   return openFirst([candidate(join(eventsPaths(eventsDir).blobs, blobPath(sha256)), 'live')])
 }
 

@@ -10,8 +10,8 @@ import {
 } from '@kim/manifest'
 import type { CheckpointEntry, StoreListing } from '../store/listing.js'
 import { type CheckpointDocument, readCheckpoint, vouches } from './checkpoint-document.js'
-import type { History } from './history.js'
 import type { SegmentScanner } from './segment-scan.js'
+import type { SegmentSet } from './segment-set.js'
 
 /** The outcome of a search. */
 export interface CheckpointSearch {
@@ -28,7 +28,7 @@ interface FoundRef {
 
 /** Looks for the newest verified checkpoint; those with a refused head count as rejected. Yields between segments. */
 export function* searchCheckpoint(
-  history: History,
+  history: SegmentSet,
   scanner: SegmentScanner,
   projectId: string | undefined,
   refused: ReadonlySet<number>,
@@ -52,12 +52,12 @@ function newestFirst({ checkpoints, shadowed }: StoreListing): CheckpointEntry[]
 
 /** Verifies one candidate after the other: a ref in the journal must vouch for it. Reads each segment once. */
 export class CheckpointVerifier {
-  readonly #history: History
+  readonly #history: SegmentSet
   readonly #scanner: SegmentScanner
   readonly #projectId: string | undefined
   readonly #refs = new Map<number, readonly FoundRef[]>()
 
-  constructor(history: History, scanner: SegmentScanner, projectId: string | undefined) {
+  constructor(history: SegmentSet, scanner: SegmentScanner, projectId: string | undefined) {
     this.#history = history
     this.#scanner = scanner
     this.#projectId = projectId

@@ -1,14 +1,14 @@
 /** A cold start: what the journal holds now, folded forward from the newest verified checkpoint, most lines unparsed. */
 import type { AnomalyKind, Fold, Head, ReadRecord } from '@kim/manifest'
 import { EntityLineMatcher, registryCapability } from '@kim/manifest'
+import { type BytePosition, ORIGIN } from './byte-position.js'
 import { type CheckpointDocument, entityLines } from './checkpoint-document.js'
 import { type CheckpointSearch, searchCheckpoint } from './checkpoint-search.js'
 import { ColdScan } from './cold-scan.js'
-import type { History } from './history.js'
 import { loadLines, type Scanned } from './load-lines.js'
-import { ORIGIN, type Position } from './position.js'
 import { statedProjectId } from './project-id.js'
 import { SegmentScanner } from './segment-scan.js'
+import type { SegmentSet } from './segment-set.js'
 import { type Flaw, type Image, StoredLine } from './stored-image.js'
 
 /** The journal at one place. */
@@ -37,7 +37,7 @@ export interface Snapshot {
   /** The newest activity of the part that was read, oldest first; parsed when asked for. */
   readonly activity: () => readonly ReadRecord[]
   /** Where reading goes on. */
-  readonly end: Position
+  readonly end: BytePosition
   /** The highest seq of each segment that was read. */
   readonly peaks: ReadonlyMap<number, number>
 }
@@ -46,7 +46,7 @@ export interface Snapshot {
 export interface DeriveLimits {
   readonly flaws?: readonly Flaw[]
   /** Nothing at or after this place is taken. */
-  readonly until?: Position | undefined
+  readonly until?: BytePosition | undefined
 }
 
 /** Why an attempt has to be made again. */
@@ -66,7 +66,7 @@ const DOUBTS_MAX = 4
 
 /** Derives a snapshot; yields between segments, so that a host can breathe. */
 export function* derive(
-  history: History,
+  history: SegmentSet,
   { flaws = [], until }: DeriveLimits = {},
 ): Generator<void, Snapshot> {
   const doubted = new Set<number>()
@@ -78,7 +78,7 @@ export function* derive(
   const scanner = new SegmentScanner()
   const projectId = statedProjectId(history)
   let mayShorten = true
-  let tailFrom: Position | undefined
+  let tailFrom: BytePosition | undefined
   for (let doubts = 0; ; ) {
     const search: CheckpointSearch = yield* searchCheckpoint(history, scanner, projectId, refused)
     const attempt = new Attempt(history, scanner, search, { doubted, until, mayShorten, tailFrom })
@@ -108,17 +108,17 @@ export function* derive(
 /** What one attempt knows from those before it. */
 interface Known {
   readonly doubted: ReadonlySet<number>
-  readonly until: Position | undefined
+  readonly until: BytePosition | undefined
   readonly mayShorten: boolean
   /** Where the line that ends the checkpoint begins, if it is there more than once. */
-  readonly tailFrom: Position | undefined
+  readonly tailFrom: BytePosition | undefined
 }
 
 /** One way through the segments, with no line of a doubted one taken unparsed. */
 class Attempt {
   /** The segment that was read last. */
   segment = 0
-  readonly #history: History
+  readonly #history: SegmentSet
   readonly #scanner: SegmentScanner
   readonly #search: CheckpointSearch
   readonly #known: Known
@@ -128,9 +128,9 @@ class Attempt {
   readonly #peaks = new Map<number, number>()
   readonly #identities = new Map<number, string>()
   #last = 0
-  #end: Position
+  #end: BytePosition
 
-  constructor(history: History, scanner: SegmentScanner, search: CheckpointSearch, known: Known) {
+  constructor(history: SegmentSet, scanner: SegmentScanner, search: CheckpointSearch, known: Known) {
     this.#history = history
     this.#scanner = scanner
     this.#search = search
@@ -175,7 +175,7 @@ class Attempt {
   }
 
   /** Where the last line begins that the checkpoint ends with. */
-  *lastHead(): Generator<void, Position | undefined> {
+  *lastHead(): Generator<void, BytePosition | undefined> {
     const header = this.#base?.header
     for (const { number } of this.#history.segments.toReversed()) {
       if (header === undefined) break
@@ -265,7 +265,7 @@ class Attempt {
  * The number of the first segment as far as it matters: where a checkpoint covers everything before the live
  * segments, the archived ones need not be opened to see whether they can be read.
  */
-function firstToMatter(history: History, document: CheckpointDocument | undefined): number {
+function firstToMatter(history: SegmentSet, document: CheckpointDocument | undefined): number {
   const live = history.segments.find(({ place }) => place === 'live')?.number
   if (live !== undefined && document !== undefined && document.header.head_seq >= live - 1) return live
   return history.first() ?? 1

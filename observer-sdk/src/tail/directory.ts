@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { eventsPaths, segmentName } from '@kim/manifest'
 import type { FileContent } from '../store/file-content.js'
 import { listStore, type StoreListing } from '../store/listing.js'
-import { type Failure, found, type Outcome } from '../store/outcome.js'
 import { listEntries } from '../store/read-only-fs.js'
+import { found, type ReadFailure, type ReadResult } from '../store/read-result.js'
 import { openSegment } from '../store/store-files.js'
 import { notifies } from '../watch/pace.js'
-import type { Glimpse } from '../watch/watch.js'
-import { ActiveSegment } from './active-segment.js'
-import { type FileNow, identityOf } from './file-identity.js'
+import type { ReadAheadResult } from '../watch/watch.js'
+import { ActiveSegmentReader } from './active-segment-reader.js'
+import { type FileNow, fileIdentityOf } from './file-identity.js'
 import { PassedOver } from './passed-over.js'
 
 /**
@@ -30,7 +30,7 @@ const INNER_MS = 30_000
 
 const NOTHING: StoreListing = { segments: [], checkpoints: [], shadowed: [], misnamed: [], failures: [] }
 
-const NOTHING_NEW: Glance = {
+const NOTHING_NEW: DirectoryScan = {
   identity: undefined,
   readable: false,
   changed: false,
@@ -42,12 +42,12 @@ const NOTHING_NEW: Glance = {
 /** The newest segment as a look found it. */
 interface Tip extends FileNow {
   readonly number: number
-  /** It may be longer: a glimpse did not come to its end. */
+  /** It may be longer: a read-ahead did not come to its end. */
   readonly isLonger?: boolean
 }
 
-/** What a glimpse read. */
-export interface Glimpsed {
+/** What a read-ahead read. */
+export interface BytesAhead {
   readonly bytes: Buffer
   /** Identity of the file. */
   readonly identity: string
@@ -56,7 +56,7 @@ export interface Glimpsed {
 }
 
 /** What a look found out. */
-export interface Glance {
+export interface DirectoryScan {
   /** Identity of the directory; absent if there is none. */
   readonly identity: string | undefined
   /** Whether the directory is there and can be listed. */
@@ -95,7 +95,7 @@ export class JournalDirectory {
   #tip: Tip | undefined
   /** True while what the look found is being dealt with: the tip need not be looked at again. */
   #isTipFresh = false
-  readonly #active = new ActiveSegment()
+  readonly #active = new ActiveSegmentReader()
   #isHolding = false
   /** Whether it is on a file system of this machine, of Linux, as far as is known; asked once of each directory. */
   #isNear: boolean | undefined
@@ -138,11 +138,11 @@ export class JournalDirectory {
   /** A live segment as it is now; undefined if none can be seen. */
   segmentNow(number: number): FileNow | undefined {
     if (this.#isTipFresh && this.#tip?.number === number && this.#tip.isLonger !== true) return this.#tip
-    return identityOf(join(this.path, segmentName(number)))
+    return fileIdentityOf(join(this.path, segmentName(number)))
   }
 
-  /** What a glimpse read of a segment from here on, if it is the file that was read before. Valid in this turn. */
-  glimpsed(number: number, offset: number): Glimpsed | undefined {
+  /** What a read-ahead read of a segment from here on, if it is the file that was read before. Valid in this turn. */
+  bytesAhead(number: number, offset: number): BytesAhead | undefined {
     const tip = this.#tip
     if (!this.#isTipFresh || tip?.number !== number || this.known.get(number) !== tip.identity)
       return undefined
@@ -151,7 +151,7 @@ export class JournalDirectory {
   }
 
   /** Opens a segment wherever it can be read, or lends the one that is held. For `closeSegment`, soon. */
-  openSegment(number: number): Outcome<FileContent> {
+  openSegment(number: number): ReadResult<FileContent> {
     const lent = this.#active.isOf(number) ? this.#active.lend(this.segmentNow(number)) : undefined
     if (lent !== undefined) return found(lent)
     const opened = openSegment(this.path, number)
@@ -160,7 +160,7 @@ export class JournalDirectory {
   }
 
   /** Notes that what follows this segment is read without it, or by a copy of it. */
-  passOver(number: number, { reason }: Failure): void {
+  passOver(number: number, { reason }: ReadFailure): void {
     if (reason === 'unreadable') this.passedOver.unreadable(number)
     else this.passedOver.gone(number)
   }
@@ -197,7 +197,7 @@ export class JournalDirectory {
   }
 
   /** Whether the held segment has grown, by one call that reads what came. A look has to follow. */
-  glimpse(): Glimpse {
+  readAhead(): ReadAheadResult {
     const tip = this.#tip
     if (tip === undefined || tip.isLonger === true) return 'blind'
     const { number, identity, size } = tip
@@ -209,10 +209,10 @@ export class JournalDirectory {
   }
 
   /** Looks: a call or two while nothing happens, a listing when the directory changed. */
-  look(): Glance {
-    const glance = this.#look()
+  scan(): DirectoryScan {
+    const scan = this.#scan()
     this.#active.check(this.#tip)
-    return glance
+    return scan
   }
 
   #mayHold(number: number, { candidate, failure, identity }: FileContent): boolean {
@@ -234,7 +234,7 @@ export class JournalDirectory {
     return sinceMs >= SETTLED_SOON_MS && mtimeNs % COARSE_NS !== 0n && this.#isHere()
   }
 
-  #look(): Glance {
+  #scan(): DirectoryScan {
     let stat: BigIntStats | undefined
     try {
       stat = statSync(this.path, { bigint: true, throwIfNoEntry: false })
@@ -298,7 +298,7 @@ export class JournalDirectory {
     return this.#failures > 0 || changedNs(eventsPaths(this.path).archive) !== this.#archivedNs
   }
 
-  #absent(): Glance {
+  #absent(): DirectoryScan {
     const changed = this.#identity !== undefined
     this.#identity = undefined
     this.#readable = false
@@ -337,7 +337,7 @@ export class JournalDirectory {
     for (const { number, place } of this.#listing.segments) {
       const identity = this.known.get(number)
       if (identity === undefined || place !== 'live') continue
-      const now = identityOf(join(this.path, segmentName(number)))
+      const now = fileIdentityOf(join(this.path, segmentName(number)))
       if (now !== undefined && now.identity !== identity) return true
     }
     return false
@@ -346,7 +346,7 @@ export class JournalDirectory {
   #lookAtTip(): Tip | undefined {
     const newest = this.#listing.segments.at(-1)
     if (newest === undefined || newest.place !== 'live') return undefined
-    const now = identityOf(join(this.path, newest.name))
+    const now = fileIdentityOf(join(this.path, newest.name))
     return now === undefined ? undefined : { number: newest.number, ...now }
   }
 }

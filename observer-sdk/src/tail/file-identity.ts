@@ -7,7 +7,7 @@ export interface FileNow {
 }
 
 /** Which file stands under a path, and how long it is; undefined if none can be seen. */
-export function identityOf(path: string): FileNow | undefined {
+export function fileIdentityOf(path: string): FileNow | undefined {
   try {
     const stat = lstatSync(path, { bigint: true, throwIfNoEntry: false })
     if (stat === undefined) return undefined

@@ -9,8 +9,8 @@ import {
 } from '@kim/manifest'
 import type { FileContent } from '../store/file-content.js'
 import { openSegment } from '../store/store-files.js'
+import { type BytePosition, isSamePlace } from './byte-position.js'
 import type { JournalDirectory } from './directory.js'
-import { isSamePlace, type Position } from './position.js'
 import { shareBatch, sharedBatch } from './shared-batches.js'
 import type { Batch, Entry, RecordReader } from './source.js'
 
@@ -58,9 +58,9 @@ class Gathering {
 export class JournalReader implements RecordReader {
   readonly #directory: JournalDirectory
   readonly #keep: KeepLine | undefined
-  #position: Position
+  #position: BytePosition
   /** Where to read on, if that is elsewhere. */
-  #sought: Position | undefined
+  #sought: BytePosition | undefined
   /** The next byte to read; before it, behind the last line, stands at most one that is not terminated. */
   #at: number
   #lines: SegmentReader
@@ -81,7 +81,7 @@ export class JournalReader implements RecordReader {
   /** The segment that could not be read at the last attempt: an occasion is counted once. */
   #unreadable: number | undefined
 
-  constructor(directory: JournalDirectory, position: Position, keep?: KeepLine) {
+  constructor(directory: JournalDirectory, position: BytePosition, keep?: KeepLine) {
     this.#directory = directory
     this.#keep = keep
     this.#position = position
@@ -90,11 +90,11 @@ export class JournalReader implements RecordReader {
     this.#copy = directory.copies.get(position.segment)
   }
 
-  get position(): Position {
+  get position(): BytePosition {
     return this.#sought ?? this.#position
   }
 
-  seek(position: Position): void {
+  seek(position: BytePosition): void {
     const from = this.position
     if (isSamePlace(position, from)) return
     this.#inflated = position.segment === this.#inflated?.segment ? this.#inflated : undefined
@@ -108,7 +108,7 @@ export class JournalReader implements RecordReader {
     this.#sought = undefined
   }
 
-  #goTo(position: Position): void {
+  #goTo(position: BytePosition): void {
     this.#position = position
     this.#at = position.offset
     this.#lines = this.#linesFrom(position)
@@ -177,12 +177,12 @@ export class JournalReader implements RecordReader {
       return part.length
     }
     this.#atEnd = true
-    const glimpsed = this.#directory.glimpsed(segment, this.#at)
-    if (glimpsed !== undefined) {
-      this.#source = glimpsed.identity
-      this.#take(glimpsed.bytes, found)
-      this.#atEnd = glimpsed.isAll
-      return glimpsed.bytes.length
+    const ahead = this.#directory.bytesAhead(segment, this.#at)
+    if (ahead !== undefined) {
+      this.#source = ahead.identity
+      this.#take(ahead.bytes, found)
+      this.#atEnd = ahead.isAll
+      return ahead.bytes.length
     }
     const opened = this.#directory.openSegment(segment)
     if (!opened.ok) {
@@ -261,7 +261,7 @@ export class JournalReader implements RecordReader {
     this.#position = { segment, offset: this.#lines.resumeAt, peak: this.#lines.peak }
   }
 
-  #linesFrom({ segment, offset, peak }: Position): SegmentReader {
+  #linesFrom({ segment, offset, peak }: BytePosition): SegmentReader {
     const listener = {
       released: (line: SegmentLine) => this.#release(line),
       dropped: (lines: readonly SegmentLine[]) => this.#drop(lines),

@@ -1,29 +1,29 @@
 import { resolve } from 'node:path'
 import { readBlob } from '../store/blob-file.js'
-import { openWatch, type Pace } from '../watch/watch.js'
+import { openWatch, type WatchIntervals } from '../watch/watch.js'
+import type { BytePosition } from './byte-position.js'
 import { type DeriveLimits, derive, type Snapshot } from './derive.js'
-import { type Glance, JournalDirectory } from './directory.js'
-import { History } from './history.js'
+import { type DirectoryScan, JournalDirectory } from './directory.js'
 import { JournalReader, type KeepLine } from './journal-reader.js'
 import { type Ground, groundOf, locate, type Start } from './locate.js'
-import type { Position } from './position.js'
 import { directoryProjectId, statedProjectId } from './project-id.js'
+import { SegmentSet } from './segment-set.js'
 import { forgetBatches } from './shared-batches.js'
 import type { CursorLike, News, RecordReader, RecordSource } from './source.js'
 
 /** A journal directory as a source of records. */
 export class JournalSource implements RecordSource {
   readonly #directory: JournalDirectory
-  readonly #pace: Pace
+  readonly #pace: WatchIntervals
   readonly #keep: KeepLine | undefined
   /** Identity of the directory that was derived from. */
   #derived: string | undefined
   #pending: News['lost']
-  /** What the last look told, whoever took it: a glimpse tells nothing else. */
+  /** What the last look told, whoever took it: a read-ahead tells nothing else. */
   #news: News | undefined
 
   /** `keep` is told the stored bytes of every record that is read, for those who pass them on. */
-  constructor(eventsDir: string, pace: Pace = {}, keep?: KeepLine) {
+  constructor(eventsDir: string, pace: WatchIntervals = {}, keep?: KeepLine) {
     this.#directory = new JournalDirectory(resolve(eventsDir), pace.innerMs)
     this.#pace = pace
     this.#keep = keep
@@ -55,7 +55,7 @@ export class JournalSource implements RecordSource {
     this.#pending = undefined
   }
 
-  reader(position: Position): RecordReader {
+  reader(position: BytePosition): RecordReader {
     return new JournalReader(this.#directory, position, this.#keep)
   }
 
@@ -70,7 +70,7 @@ export class JournalSource implements RecordSource {
   }
 
   look(): News {
-    this.#news = this.#newsOf(this.#directory.look())
+    this.#news = this.#newsOf(this.#directory.scan())
     return this.#news
   }
 
@@ -79,20 +79,20 @@ export class JournalSource implements RecordSource {
     const tell = (): void => {
       if (this.#news !== undefined) onNews(this.#news)
     }
-    const eyes = {
-      look: () => {
-        const glance = directory.look()
-        this.#news = this.#newsOf(glance)
-        if (glance.changed) directory.whileFresh(tell)
-        return { identity: glance.identity, grown: glance.changed }
+    const scanner = {
+      scan: () => {
+        const scan = directory.scan()
+        this.#news = this.#newsOf(scan)
+        if (scan.changed) directory.whileFresh(tell)
+        return { identity: scan.identity, grown: scan.changed }
       },
-      glimpse() {
-        const glimpse = directory.glimpse()
-        if (glimpse === 'took') directory.whileFresh(tell)
-        return glimpse
+      readAhead() {
+        const ahead = directory.readAhead()
+        if (ahead === 'took') directory.whileFresh(tell)
+        return ahead
       },
     }
-    const watch = openWatch(directory.path, eyes, this.#pace)
+    const watch = openWatch(directory.path, scanner, this.#pace)
     directory.hold(true)
     return {
       ring: () => watch.ring(),
@@ -103,14 +103,14 @@ export class JournalSource implements RecordSource {
     }
   }
 
-  #newsOf({ identity, readable, replaced, healed, failures }: Glance): News {
+  #newsOf({ identity, readable, replaced, healed, failures }: DirectoryScan): News {
     if (identity !== this.#derived) this.#pending = 'store_replaced'
     else if (replaced) this.#pending ??= 'segment_replaced'
     else if (healed) this.#pending ??= 'segment_healed'
     return { exists: identity !== undefined, readable, failures, lost: this.#pending }
   }
 
-  #history(): History {
-    return new History(this.#directory)
+  #history(): SegmentSet {
+    return new SegmentSet(this.#directory)
   }
 }

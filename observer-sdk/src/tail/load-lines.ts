@@ -2,7 +2,7 @@
 import { Buffer } from 'node:buffer'
 import type { EntityTable } from '@kim/manifest'
 import type { FileContent } from '../store/file-content.js'
-import type { History } from './history.js'
+import type { SegmentSet } from './segment-set.js'
 import { type Image, StoredLine } from './stored-image.js'
 
 /** What is known of the segments that were scanned. */
@@ -20,7 +20,7 @@ const SPARSE = 16
 /** Loads all lines without bytes, one segment after the other; false if a file is not there any more as it was scanned. */
 export function* loadLines(
   entities: EntityTable<Image>,
-  history: History,
+  history: SegmentSet,
   { identities, last, inMemory }: Scanned,
 ): Generator<void, boolean> {
   const wanted = new Map<number, StoredLine[]>()

@@ -6,10 +6,10 @@ import {
   recordOf,
   type SegmentLine,
 } from '@kim/manifest'
+import { type BytePosition, ORIGIN } from './byte-position.js'
 import type { Snapshot } from './derive.js'
-import type { History } from './history.js'
-import { ORIGIN, type Position } from './position.js'
 import { SegmentScanner } from './segment-scan.js'
+import type { SegmentSet } from './segment-set.js'
 import type { CursorLike } from './source.js'
 
 /** Records that a consumer was to be handed and that are gone, or whose place in the journal is lost. */
@@ -23,7 +23,7 @@ export interface Gap {
 /** Where hand-over begins. */
 export interface Start {
   /** Where reading begins: at `since`, or before it at the first line of the transaction it stands in. */
-  readonly position: Position
+  readonly position: BytePosition
   /** Only records at or after this offset of that segment are handed over. */
   readonly since: number
   readonly gap: Gap | undefined
@@ -38,10 +38,10 @@ export type Ground = Pick<Snapshot, 'head' | 'end' | 'peaks' | 'isEndHidden'>
  * What is known of a journal without deriving its state: its newest segment is read, and older ones only as long as
  * nothing as high as `seq` was met.
  */
-export function* groundOf(history: History, seq: number): Generator<void, Ground> {
+export function* groundOf(history: SegmentSet, seq: number): Generator<void, Ground> {
   const search = new Search(history)
   let head: Ground['head'] = { seq: 0, writer: null }
-  let end: Position | undefined
+  let end: BytePosition | undefined
   for (const { number } of history.segments.toReversed()) {
     const last = search.last(number)
     end ??= last?.after.position ?? { segment: number, offset: 0, peak: 0 }
@@ -57,7 +57,7 @@ export function* groundOf(history: History, seq: number): Generator<void, Ground
 
 /** Finds the start; yields between segments. */
 export function* locate(
-  history: History,
+  history: SegmentSet,
   cursor: CursorLike,
   { head, end, peaks, isEndHidden }: Ground,
 ): Generator<void, Start> {
@@ -103,10 +103,10 @@ interface Found {
 class Search {
   /** Whether the segment that was looked through last could be read to its end. */
   isRead = false
-  readonly #history: History
+  readonly #history: SegmentSet
   readonly #scanner = new SegmentScanner()
 
-  constructor(history: History) {
+  constructor(history: SegmentSet) {
     this.#history = history
   }
 
@@ -204,7 +204,7 @@ class RecordFinder implements RestartListener {
   readonly #query: Query
   #peak = 0
   /** Where the transaction of the present line begins, or the line itself. */
-  #run: Position = ORIGIN
+  #run: BytePosition = ORIGIN
 
   constructor(segment: number, which: 'first' | 'last', query: Query) {
     this.#segment = segment

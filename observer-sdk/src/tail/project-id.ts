@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 import { realpathSync } from 'node:fs'
 import { type ReadRecord, SegmentReader } from '@kim/manifest'
 import type { FileContent } from '../store/file-content.js'
-import type { History } from './history.js'
+import type { SegmentSet } from './segment-set.js'
 
 /** The id that the journal states: in the first valid record of a live segment, if that is a note that has one. */
-export function statedProjectId(history: History): string | undefined {
+export function statedProjectId(history: SegmentSet): string | undefined {
   for (const { number, place } of history.segments) {
     if (place !== 'live') continue
     const record = history.read(number, firstRecord)

@@ -1,12 +1,12 @@
+import type { BytePosition } from './byte-position.js'
 import type { JournalDirectory } from './directory.js'
-import type { Position } from './position.js'
 import type { Batch } from './source.js'
 
 /** What is known of a batch that some observer of this process read. */
 interface Shared {
   /** Identity of the directory. */
   readonly directory: string
-  readonly from: Position
+  readonly from: BytePosition
   /** Identity of the one live segment that it was read from, and how far. */
   readonly file: string
   readonly readTo: number
@@ -52,7 +52,7 @@ export function shareBatch(
  */
 export function sharedBatch(
   directory: JournalDirectory,
-  from: Position,
+  from: BytePosition,
   bytesMax: number,
 ): Batch | undefined {
   const found = shared.get(from.offset)

@@ -3,16 +3,16 @@
  * that carries the same records in the same order leaves everything after this page as it is.
  */
 import type { AnomalyKind, Head, ReadRecord } from '@kim/manifest'
+import type { BytePosition } from './byte-position.js'
 import type { DeriveLimits, Snapshot } from './derive.js'
 import type { Gap, Ground, Start } from './locate.js'
-import type { Position } from './position.js'
 
 export type { Gap, Ground, Snapshot, Start }
 
 /** Records that follow one another, and the places they stand between. */
 export interface Batch {
-  readonly from: Position
-  readonly to: Position
+  readonly from: BytePosition
+  readonly to: BytePosition
   /** The records that apply, in order; those of one transaction never stand in two batches. */
   readonly entries: readonly Entry[]
   /** What was met besides, by anomaly kind. */
@@ -39,11 +39,11 @@ export interface Entry {
 /** Reads on from a place, at the caller's pace. Holds no file open by itself. */
 export interface RecordReader {
   /** Where the next batch begins. */
-  readonly position: Position
+  readonly position: BytePosition
   /** What is at hand, up to about so many bytes; an empty batch if there is nothing. Never throws. */
   read(bytesMax: number): Batch
   /** Goes on from another place. */
-  seek(position: Position): void
+  seek(position: BytePosition): void
 }
 
 /** What a source says when something may have changed. */
@@ -67,7 +67,7 @@ export interface RecordSource {
   /** Finds where a cursor's hand-over begins. */
   locate(cursor: CursorLike, ground: Ground): Generator<void, Start>
   /** A reader that begins at a place. */
-  reader(position: Position): RecordReader
+  reader(position: BytePosition): RecordReader
   /** The payload that a reference names, as its bytes, or what is wrong with it. */
   blob(ref: { readonly sha256: string; readonly bytes: number }): Uint8Array | 'missing' | 'mismatch'
   /** An id for a journal that states none. */

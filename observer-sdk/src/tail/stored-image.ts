@@ -91,7 +91,7 @@ export function entityOf(image: Image, itemType: string, itemId: string): Entity
  * The payload of an image alone; undefined if only `entityOf` can tell. The rest of a framed line was checked when it
  * was matched, so the line is what it seemed if its payload is JSON.
  */
-export function payloadOf(image: Image): JsonObject | undefined {
+export function payloadInLine(image: Image): JsonObject | undefined {
   if (image instanceof ParsedImage) return image.entity.payload
   const { bytes, at, payloadAt, payloadLength } = image
   if (bytes === undefined || payloadLength === 0) return undefined

@@ -1,25 +1,25 @@
 import type { PayloadRef } from '@kim/manifest'
 import { checkBlob } from '../store/blob-file.js'
-import type { FindingLog, Place } from './findings.js'
-import type { Pace } from './pace.js'
+import type { FindingLocation, FindingLog } from './findings.js'
+import type { PassPacer } from './pace.js'
 
 /** Blob closure: every payload that a retained record keeps in a blob is there, whole and unchanged. */
 export class BlobCheck {
   readonly #log: FindingLog
-  readonly #refs = new Map<string, { readonly ref: PayloadRef; readonly place: Place }>()
+  readonly #refs = new Map<string, { readonly ref: PayloadRef; readonly place: FindingLocation }>()
 
   constructor(log: FindingLog) {
     this.#log = log
   }
 
   /** A record or a checkpoint line that keeps its payload in a blob. */
-  ref(ref: PayloadRef, place: Place): void {
+  ref(ref: PayloadRef, place: FindingLocation): void {
     const key = `${ref.sha256} ${ref.bytes}`
     if (!this.#refs.has(key)) this.#refs.set(key, { ref, place })
   }
 
   /** Reads every blob once. */
-  async end(eventsDir: string, pace: Pace): Promise<void> {
+  async end(eventsDir: string, pace: PassPacer): Promise<void> {
     for (const { ref, place } of this.#refs.values()) {
       const fault = checkBlob(eventsDir, ref)
       if (fault !== undefined) {

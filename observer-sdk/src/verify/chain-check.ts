@@ -2,7 +2,7 @@ import { isSeq, type JsonObject, parseSegmentName } from '@kim/manifest'
 import type { ContinuityCheck } from './continuity-check.js'
 import type { RecordEntry } from './entry.js'
 import { digestIn, type FileDigest } from './file-digest.js'
-import type { FindingLog, Place } from './findings.js'
+import type { FindingLocation, FindingLog } from './findings.js'
 import { noteKindOf, notePayload } from './note.js'
 import type { RedactionCheck } from './redaction-check.js'
 
@@ -24,7 +24,7 @@ export class ChainCheck {
   readonly #redactions: RedactionCheck
   readonly #continuity: ContinuityCheck
   readonly #facts = new Map<string, SegmentFacts>()
-  readonly #seals = new Map<string, { readonly digest: FileDigest; readonly place: Place }>()
+  readonly #seals = new Map<string, { readonly digest: FileDigest; readonly place: FindingLocation }>()
   #before: SegmentFacts | undefined
   #number = 0
   #awaitsFirst = true
@@ -130,6 +130,6 @@ export class ChainCheck {
   }
 }
 
-function place({ segment, offset, seq }: RecordEntry): Place {
+function place({ segment, offset, seq }: RecordEntry): FindingLocation {
   return { segment, offset, seq }
 }

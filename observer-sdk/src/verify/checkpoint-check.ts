@@ -15,9 +15,9 @@ import type { CheckpointFile } from './checkpoint-file.js'
 import type { ContinuityCheck } from './continuity-check.js'
 import type { RecordEntry } from './entry.js'
 import { isSameDigest } from './file-digest.js'
-import type { FindingLog, Place } from './findings.js'
+import type { FindingLocation, FindingLog } from './findings.js'
 import type { HashedState } from './hashed-state.js'
-import type { Pace } from './pace.js'
+import type { PassPacer } from './pace.js'
 import type { ProjectIdentity } from './project-identity.js'
 import type { RedactionCheck } from './redaction-check.js'
 import { type MissingKey, RememberedKeys, wasDue } from './remembered-keys.js'
@@ -26,7 +26,7 @@ interface StatedRef extends CheckpointRef {
   readonly seq: number
   /** The time the journal had come to with it. */
   readonly atMs: number
-  readonly place: Place
+  readonly place: FindingLocation
 }
 
 /** What came of comparing a checkpoint with the journal at its head. */
@@ -92,14 +92,14 @@ export class CheckpointCheck {
   }
 
   /** Compares what is due with the state so far. */
-  async compareDue(pace: Pace): Promise<void> {
+  async compareDue(pace: PassPacer): Promise<void> {
     const file = this.#due
     this.#due = undefined
     if (file !== undefined && !this.#judged.has(file.headSeq)) await this.compare(file, pace)
   }
 
   /** Compares a checkpoint with the state so far, and takes over what only it still knows. */
-  async compare(file: CheckpointFile, pace: Pace): Promise<void> {
+  async compare(file: CheckpointFile, pace: PassPacer): Promise<void> {
     const { header } = file
     if (header === undefined) return
     const { baseline, continuity } = this.#context

@@ -11,7 +11,7 @@ import {
 import { openCheckpoint } from '../store/store-files.js'
 import type { ContinuityCheck } from './continuity-check.js'
 import { HashedImage, type HashedState } from './hashed-state.js'
-import type { Pace } from './pace.js'
+import type { PassPacer } from './pace.js'
 
 /** An entity whose content the journal no longer has, while the checkpoint still does. */
 export interface StaleContent {
@@ -68,7 +68,7 @@ export class CheckpointComparison {
   }
 
   /** Reads the checkpoint once and leaves the state as it is at its head. */
-  async run(pace: Pace): Promise<void> {
+  async run(pace: PassPacer): Promise<void> {
     const opened = openCheckpoint(this.#history.eventsDir, this.#header.head_seq)
     if (!opened.ok) return
     const reader = new CheckpointReader(line => this.#line(line))

@@ -1,10 +1,10 @@
 import { type CheckpointHeader, CheckpointReader } from '@kim/manifest'
 import type { CheckpointEntry } from '../store/listing.js'
-import type { Outcome } from '../store/outcome.js'
-import { found } from '../store/outcome.js'
+import type { ReadResult } from '../store/read-result.js'
+import { found } from '../store/read-result.js'
 import { openCheckpoint } from '../store/store-files.js'
 import type { FileDigest } from './file-digest.js'
-import type { Pace } from './pace.js'
+import type { PassPacer } from './pace.js'
 
 /** What a checkpoint file says and whether it hangs together; its entities are not parsed. */
 export interface CheckpointFile extends FileDigest {
@@ -20,8 +20,8 @@ export interface CheckpointFile extends FileDigest {
 export async function surveyCheckpoint(
   eventsDir: string,
   { headSeq, name }: CheckpointEntry,
-  pace: Pace,
-): Promise<Outcome<CheckpointFile>> {
+  pace: PassPacer,
+): Promise<ReadResult<CheckpointFile>> {
   const opened = openCheckpoint(eventsDir, headSeq)
   if (!opened.ok) return opened
   const content = opened.value

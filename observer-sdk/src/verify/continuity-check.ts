@@ -1,12 +1,12 @@
 import { type ReadRecord, repairedBy, type SeqRange } from '@kim/manifest'
 import type { RecordEntry } from './entry.js'
-import type { FindingLog, Place } from './findings.js'
+import type { FindingLocation, FindingLog } from './findings.js'
 import { SeqSet } from './seq-set.js'
 
 interface Hole {
   readonly range: SeqRange
   /** The line after the hole; of it nothing but the place is kept. */
-  readonly place: Place
+  readonly place: FindingLocation
 }
 
 /** Holes kept to be explained by a later repair; beyond them a journal is simply full of holes. */
@@ -72,12 +72,12 @@ export class ContinuityCheck {
   }
 
   /** A line of a later version. */
-  future(seq: number, place: Place): void {
+  future(seq: number, place: FindingLocation): void {
     if (seq > this.#highest) this.#advance(seq, place)
   }
 
   /** Numbers that no line before this place holds. */
-  hole(range: SeqRange, { segment, offset, seq }: Place): void {
+  hole(range: SeqRange, { segment, offset, seq }: FindingLocation): void {
     if (range.from > range.to) return
     const place = { segment, offset, seq }
     this.#holes += 1
@@ -98,7 +98,7 @@ export class ContinuityCheck {
     return missing
   }
 
-  #advance(seq: number, place: Place): void {
+  #advance(seq: number, place: FindingLocation): void {
     this.hole({ from: this.#highest + 1, to: seq - 1 }, place)
     this.#highest = seq
   }

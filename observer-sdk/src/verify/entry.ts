@@ -1,8 +1,8 @@
 import type { Effect, MalformedReason, ReadRecord } from '@kim/manifest'
-import type { Place } from './findings.js'
+import type { FindingLocation } from './findings.js'
 
 /** A line of a segment. */
-export interface LinePlace extends Place {
+export interface LinePlace extends FindingLocation {
   readonly segment: string
   readonly offset: number
   /** Bytes without the `\n`. */

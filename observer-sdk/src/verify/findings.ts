@@ -65,7 +65,7 @@ export const findingWeights: Readonly<Record<FindingKind, FindingWeight>> = {
 }
 
 /** Where a finding stands, as exactly as its check knows. */
-export interface Place {
+export interface FindingLocation {
   /** File name of the segment. */
   readonly segment?: string | undefined
   /** Byte offset of the line in the segment's content. */
@@ -74,7 +74,7 @@ export interface Place {
 }
 
 /** One occurrence of a finding. */
-export interface Example extends Place {
+export interface FindingExample extends FindingLocation {
   readonly detail: string
 }
 
@@ -82,7 +82,7 @@ export interface Example extends Place {
 export interface Finding {
   readonly count: number
   readonly weight: FindingWeight
-  readonly examples: readonly Example[]
+  readonly examples: readonly FindingExample[]
 }
 
 /** Findings by kind; a kind that did not occur is absent. */
@@ -93,15 +93,15 @@ const detailCharsMax = 300
 
 /** Collects what the checks report. */
 export class FindingLog {
-  readonly #kinds = new Map<FindingKind, { count: number; examples: Example[] }>()
+  readonly #kinds = new Map<FindingKind, { count: number; examples: FindingExample[] }>()
 
   /** Counts one occurrence and keeps it as an example while there are few. */
-  report(kind: FindingKind, place: Place, detail: string): void {
+  report(kind: FindingKind, place: FindingLocation, detail: string): void {
     const entry = this.#kinds.get(kind) ?? { count: 0, examples: [] }
     this.#kinds.set(kind, entry)
     entry.count += 1
     if (entry.examples.length >= examplesMax) return
-    const example: { -readonly [K in keyof Example]: Example[K] } = { detail: clip(detail) }
+    const example: { -readonly [K in keyof FindingExample]: FindingExample[K] } = { detail: clip(detail) }
     if (place.segment !== undefined) example.segment = place.segment
     if (place.offset !== undefined) example.offset = place.offset
     if (place.seq !== undefined) example.seq = place.seq

@@ -1,6 +1,6 @@
 import type { Effect, ReadRecord } from '@kim/manifest'
 import type { SegmentEntry } from '../store/listing.js'
-import type { Failure } from '../store/outcome.js'
+import type { ReadFailure } from '../store/read-result.js'
 import type { BlobCheck } from './blob-check.js'
 import type { ChainCheck } from './chain-check.js'
 import type { CheckpointCheck } from './checkpoint-check.js'
@@ -10,7 +10,7 @@ import type { FindingLog } from './findings.js'
 import type { FramingCheck } from './framing-check.js'
 import type { HashedState } from './hashed-state.js'
 import { noteKindOf, notePayload } from './note.js'
-import type { Pace } from './pace.js'
+import type { PassPacer } from './pace.js'
 import type { ProjectIdentity } from './project-identity.js'
 import type { RedactionCheck } from './redaction-check.js'
 import type { RevisionCheck } from './revision-check.js'
@@ -37,7 +37,7 @@ export interface Checks {
 /** Hands each event of a walk to the checks it concerns, in the order they depend on each other. */
 export class JournalJudge implements JournalSink {
   readonly #checks: Checks
-  readonly #pace: Pace
+  readonly #pace: PassPacer
   readonly #newest: number
   readonly #isNativeFromOutside: boolean
   #segments = 0
@@ -48,7 +48,7 @@ export class JournalJudge implements JournalSink {
   #lastSeq: number | undefined
 
   /** `newest` is the number of the newest segment; `isNative` is true if something outside the records says so. */
-  constructor(checks: Checks, newest: number, isNative: boolean, pace: Pace) {
+  constructor(checks: Checks, newest: number, isNative: boolean, pace: PassPacer) {
     this.#checks = checks
     this.#newest = newest
     this.#isNativeFromOutside = isNative
@@ -144,7 +144,7 @@ export class JournalJudge implements JournalSink {
     })
   }
 
-  unreadable({ name }: SegmentEntry, failure: Failure): void {
+  unreadable({ name }: SegmentEntry, failure: ReadFailure): void {
     this.#checks.log.report('unreadable', { segment: name }, `${name}: ${failure.code}`)
   }
 

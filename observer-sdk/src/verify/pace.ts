@@ -1,7 +1,7 @@
 import { nextTurn } from '@kim/manifest'
 
 /** How far a pass has come. */
-export interface Progress {
+export interface PassProgress {
   /** Bytes of files read so far. */
   readonly done: number
   /** Bytes of files to be read in all. */
@@ -13,7 +13,7 @@ export interface PassOptions {
   /** The journal directory: `<store>/events`, or a copy of it. */
   readonly eventsDir: string
   /** Called after each slice of work. */
-  readonly onProgress?: ((progress: Progress) => void) | undefined
+  readonly onProgress?: ((progress: PassProgress) => void) | undefined
   /** Ends the pass early; its promise then rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
 }
@@ -22,7 +22,7 @@ export interface PassOptions {
 const sliceBytes = 256 * 1024
 
 /** Cuts a long pass into slices, so that the process stays responsive, and says how far it is. */
-export class Pace {
+export class PassPacer {
   readonly #options: PassOptions
   #done = 0
   #total = 0

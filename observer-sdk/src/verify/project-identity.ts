@@ -1,5 +1,5 @@
 import type { ReadRecord } from '@kim/manifest'
-import type { FindingLog, Place } from './findings.js'
+import type { FindingLocation, FindingLog } from './findings.js'
 
 /** Which project a journal says it is; every genesis note, seal and checkpoint must say the same. */
 export class ProjectIdentity {
@@ -16,7 +16,7 @@ export class ProjectIdentity {
   }
 
   /** A record: a genesis note or a seal names a project. */
-  record(record: ReadRecord, place: Place): void {
+  record(record: ReadRecord, place: FindingLocation): void {
     if (record.action !== 'journal_note') return
     const kind = record.payload?.['kind']
     const id = record.payload?.['project_id']

@@ -1,11 +1,11 @@
 import { entityKey, isJsonObject, type JsonObject } from '@kim/manifest'
 import { digestIn, type FileDigest, isSameDigest } from './file-digest.js'
-import type { FindingLog, Place } from './findings.js'
+import type { FindingLocation, FindingLog } from './findings.js'
 
 interface Rewrite {
   readonly before: FileDigest
   readonly after: FileDigest
-  readonly place: Place
+  readonly place: FindingLocation
 }
 
 /** What redactions say they made of the segments. */
@@ -19,7 +19,7 @@ export class RedactionCheck {
   }
 
   /** A redaction note. */
-  note(payload: JsonObject, place: Place & { readonly seq: number }): void {
+  note(payload: JsonObject, place: FindingLocation & { readonly seq: number }): void {
     const { item_type: type, item_id: id, files } = payload
     if (typeof type === 'string' && typeof id === 'string') this.#entities.set(entityKey(type, id), place.seq)
     if (!Array.isArray(files)) return
@@ -58,7 +58,7 @@ export class RedactionCheck {
   }
 
   /** Judges one sealed segment: its bytes are those of its seal, or redactions lead from one to the other. */
-  segment(name: string, sealed: FileDigest | undefined, actual: FileDigest, place: Place): void {
+  segment(name: string, sealed: FileDigest | undefined, actual: FileDigest, place: FindingLocation): void {
     const path = this.digestsOf(name, sealed)
     if (path.length === 0) return
     const at = path.findLastIndex(digest => isSameDigest(digest, actual))

@@ -3,7 +3,7 @@ import type { SegmentEntry } from '../store/listing.js'
 import { openSegment } from '../store/store-files.js'
 import type { CheckpointFile } from './checkpoint-file.js'
 import { isSameDigest } from './file-digest.js'
-import type { Pace } from './pace.js'
+import type { PassPacer } from './pace.js'
 
 /**
  * Looks ahead for the ref that makes a checkpoint a verified one. Needed only where records are missing, because
@@ -13,7 +13,7 @@ export async function isReferenced(
   eventsDir: string,
   segments: readonly SegmentEntry[],
   file: CheckpointFile,
-  pace: Pace,
+  pace: PassPacer,
 ): Promise<boolean> {
   // A segment that is followed by one numbered at or below the head holds nothing above the head.
   const from = segments.findLastIndex(segment => segment.number <= file.headSeq)

@@ -1,5 +1,5 @@
 import { safeText } from '@kim/manifest'
-import type { Counts, JournalStats } from './stats.js'
+import type { JournalStats, RecordCounts } from './stats.js'
 
 /** The rows of a table that a person reads at once. */
 const ROWS_MAX = 12
@@ -28,7 +28,7 @@ export function statsText(stats: JournalStats, eventsDir: string): string {
     .join('\n')
 }
 
-function table(title: string, counts: Counts): string[] {
+function table(title: string, counts: RecordCounts): string[] {
   const rows = Object.entries(counts).sort(([, a], [, b]) => b - a)
   const rest = rows.slice(ROWS_MAX)
   const more = rest.length === 0 ? [] : [`    and ${rest.length} more`]

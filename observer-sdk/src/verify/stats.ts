@@ -2,15 +2,15 @@ import { basename } from 'node:path'
 import { classOf, type Effect, type ReadRecord } from '@kim/manifest'
 import { listStore, type SegmentEntry } from '../store/listing.js'
 import { noJournalAt } from '../store/no-journal.js'
-import { type Failure, found, type Outcome } from '../store/outcome.js'
+import { found, type ReadFailure, type ReadResult } from '../store/read-result.js'
 import { openCheckpoint } from '../store/store-files.js'
 import type { LinePlace, RecordEntry } from './entry.js'
-import { Pace, type PassOptions } from './pace.js'
+import { type PassOptions, PassPacer } from './pace.js'
 import { segmentBytes } from './stored-bytes.js'
 import { type JournalSink, type RecordFate, type SegmentEnd, walkJournal } from './walk.js'
 
 /** Records counted by one of their properties. */
-export type Counts = Readonly<Record<string, number>>
+export type RecordCounts = Readonly<Record<string, number>>
 
 /** A checkpoint file. */
 export interface CheckpointStats {
@@ -29,12 +29,12 @@ export interface RecordStats {
   /** Earliest and latest `ts` of a record, whatever their order. */
   readonly first_ts: string | null
   readonly last_ts: string | null
-  readonly by_item_type: Counts
-  readonly by_action: Counts
+  readonly by_item_type: RecordCounts
+  readonly by_action: RecordCounts
   /** By class of the action; `unknown` for verbs that have none. */
-  readonly by_class: Counts
+  readonly by_class: RecordCounts
   /** By persona; journal notes are nobody's. */
-  readonly by_persona: Counts
+  readonly by_persona: RecordCounts
   /** Of content, unpacked. */
   readonly bytes: number
   readonly largest_record: { readonly seq: number; readonly segment: string; readonly bytes: number } | null
@@ -56,14 +56,14 @@ export interface JournalStats extends RecordStats {
 }
 
 /** Counts what a journal directory holds, archive included. Rejects only with the reason of an aborted signal. */
-export async function statsJournal(options: PassOptions): Promise<Outcome<JournalStats>> {
+export async function statsJournal(options: PassOptions): Promise<ReadResult<JournalStats>> {
   const { eventsDir } = options
   if (noJournalAt(eventsDir) !== undefined)
     return { ok: false, reason: 'absent', path: eventsDir, code: 'no_journal' }
   const listed = listStore(eventsDir)
   if (!listed.ok) return listed
   const { segments, checkpoints, failures } = listed.value
-  const pace = new Pace(options)
+  const pace = new PassPacer(options)
   const storedBytes = segmentBytes(eventsDir, listed.value)
   pace.expect(storedBytes)
   const counter = new RecordCounter()
@@ -146,7 +146,7 @@ class RecordCounter implements JournalSink {
     if (failure !== undefined) this.#unreadable.push(name)
   }
 
-  unreadable({ name }: SegmentEntry, _failure: Failure): void {
+  unreadable({ name }: SegmentEntry, _failure: ReadFailure): void {
     this.#unreadable.push(name)
   }
 
@@ -183,7 +183,7 @@ class Tally {
   }
 
   /** Largest first, then by name. */
-  counts(): Counts {
+  counts(): RecordCounts {
     const entries = [...this.#counts].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1))
     return Object.fromEntries(entries)
   }

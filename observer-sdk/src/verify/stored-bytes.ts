@@ -1,6 +1,6 @@
 import type { FileContent } from '../store/file-content.js'
 import type { StoreListing } from '../store/listing.js'
-import type { Outcome } from '../store/outcome.js'
+import type { ReadResult } from '../store/read-result.js'
 import { openCheckpoint, openSegment } from '../store/store-files.js'
 
 /** Bytes on disk of all segments. */
@@ -13,7 +13,7 @@ export function checkpointBytes(eventsDir: string, { checkpoints }: StoreListing
   return checkpoints.reduce((sum, { headSeq }) => sum + bytesOf(openCheckpoint(eventsDir, headSeq)), 0)
 }
 
-function bytesOf(opened: Outcome<FileContent>): number {
+function bytesOf(opened: ReadResult<FileContent>): number {
   if (!opened.ok) return 0
   const { storedBytes } = opened.value
   opened.value.close()

@@ -1,8 +1,8 @@
 import { formatCount, safeText } from '@kim/manifest'
 import type { Finding, FindingKind } from './findings.js'
-import type { Verdict } from './verdict.js'
+import type { JournalVerdict } from './verdict.js'
 
-const meaning: Readonly<Record<Verdict['exit'], string>> = {
+const meaning: Readonly<Record<JournalVerdict['exit'], string>> = {
   0: 'clean',
   4: 'no journal there',
   5: 'records are missing',
@@ -10,7 +10,7 @@ const meaning: Readonly<Record<Verdict['exit'], string>> = {
 }
 
 /** A verdict for a person: what it is, how much was read, and each finding with where it stands. No text in it begins a line. */
-export function verdictText(verdict: Verdict, eventsDir: string): string {
+export function verdictText(verdict: JournalVerdict, eventsDir: string): string {
   const { exit, findings, hint, verified_from, records, segments, bytes, head_seq } = verdict
   const lines = [`${meaning[exit]}: ${eventsDir}`]
   if (hint !== undefined) lines.push(`  ${hint}`)

@@ -1,7 +1,7 @@
 import type { Findings } from './findings.js'
 
 /** What `verifyJournal` says of a journal directory. */
-export interface Verdict {
+export interface JournalVerdict {
   /** 0 clean, 4 no journal there, 5 records are missing, 6 corrupt. */
   readonly exit: 0 | 4 | 5 | 6
   readonly findings: Findings
@@ -23,7 +23,7 @@ export interface Verdict {
 }
 
 /** The verdict on a directory that is not there. */
-export const noJournal: Verdict = {
+export const noJournal: JournalVerdict = {
   exit: 4,
   findings: {},
   verified_from: 1,

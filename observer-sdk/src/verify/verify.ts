@@ -12,7 +12,7 @@ import { FramingCheck } from './framing-check.js'
 import { HashedState } from './hashed-state.js'
 import { type Checks, JournalJudge } from './journal-judge.js'
 import { namesProject, readMeta } from './meta-file.js'
-import { Pace, type PassOptions } from './pace.js'
+import { type PassOptions, PassPacer } from './pace.js'
 import { ProjectIdentity } from './project-identity.js'
 import { RedactionCheck } from './redaction-check.js'
 import { isReferenced } from './reference-search.js'
@@ -20,7 +20,7 @@ import { RevisionCheck } from './revision-check.js'
 import { SchemaCheck } from './schema-check.js'
 import { checkpointBytes, segmentBytes } from './stored-bytes.js'
 import { TxCheck } from './tx-check.js'
-import { noJournal, type Verdict } from './verdict.js'
+import { type JournalVerdict, noJournal } from './verdict.js'
 import { walkJournal } from './walk.js'
 
 /** What hashing one payload counts for, in bytes read. */
@@ -30,7 +30,7 @@ const hashCost = 1024
  * Judges a journal directory, archive included, from its bytes alone. Reads only, in bounded memory, and never
  * repairs. Rejects only with the reason of an aborted signal: whatever the directory holds is a finding.
  */
-export async function verifyJournal(options: PassOptions): Promise<Verdict> {
+export async function verifyJournal(options: PassOptions): Promise<JournalVerdict> {
   const { eventsDir } = options
   const log = new FindingLog()
   const missing = noJournalAt(eventsDir)
@@ -46,7 +46,7 @@ export async function verifyJournal(options: PassOptions): Promise<Verdict> {
 
   // Before anything else: a writer at work may only be ahead of it afterwards.
   const meta = readMeta(eventsDir)
-  const pace = new Pace(options)
+  const pace = new PassPacer(options)
   // A checkpoint is read for its hash, and again where it is compared.
   pace.expect(segmentBytes(eventsDir, listing) + 2 * checkpointBytes(eventsDir, listing))
   const files = await surveyCheckpoints(eventsDir, listing, log, pace)
@@ -108,7 +108,7 @@ function reportLoss(
   )
 }
 
-async function digestOf(state: HashedState, pace: Pace): Promise<string> {
+async function digestOf(state: HashedState, pace: PassPacer): Promise<string> {
   for (const { image } of state.entities()) {
     void image.hash
     await pace.turn(hashCost)
@@ -125,7 +125,7 @@ async function surveyCheckpoints(
   eventsDir: string,
   { checkpoints }: StoreListing,
   log: FindingLog,
-  pace: Pace,
+  pace: PassPacer,
 ): Promise<CheckpointFile[]> {
   const files: CheckpointFile[] = []
   for (const entry of checkpoints) {
@@ -142,7 +142,7 @@ function createChecks(
   files: readonly CheckpointFile[],
   after: number,
   log: FindingLog,
-  pace: Pace,
+  pace: PassPacer,
 ): Checks {
   const baseline: Baseline = { seq: 0 }
   const state = new HashedState()

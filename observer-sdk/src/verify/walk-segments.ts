@@ -3,9 +3,9 @@ import { basename } from 'node:path'
 import { parseArchivedSegmentName, parseSegmentName, type SegmentReader } from '@kim/manifest'
 import type { FileContent } from '../store/file-content.js'
 import type { SegmentEntry } from '../store/listing.js'
-import type { Failure } from '../store/outcome.js'
+import type { ReadFailure } from '../store/read-result.js'
 import { openSegment } from '../store/store-files.js'
-import type { Pace } from './pace.js'
+import type { PassPacer } from './pace.js'
 
 /** A place between two lines. */
 export interface JournalPoint {
@@ -26,9 +26,9 @@ export interface SegmentWalker {
   /** Something that must be awaited before the next line, if anything must. */
   pause?(): Promise<void> | undefined
   /** `failure` says why the segment could not be read to its end, if it could not. */
-  endSegment(segment: SegmentEntry, failure: Failure | undefined): void
+  endSegment(segment: SegmentEntry, failure: ReadFailure | undefined): void
   /** A segment that could not be opened. */
-  unreadable(segment: SegmentEntry, failure: Failure): void
+  unreadable(segment: SegmentEntry, failure: ReadFailure): void
 }
 
 /** Which segments a walk goes through, and from where. */
@@ -36,7 +36,7 @@ export interface WalkRange {
   readonly segments: readonly SegmentEntry[]
   readonly from?: JournalPoint | undefined
   /** Failures of the listing, to be reported where the segment would be. */
-  readonly failures?: readonly Failure[]
+  readonly failures?: readonly ReadFailure[]
 }
 
 /** Leads a walker through the lines of a journal; true if the walker ended the walk. */
@@ -44,7 +44,7 @@ export async function walkSegments(
   eventsDir: string,
   { segments, from = { segment: 0, offset: 0 }, failures = [] }: WalkRange,
   walker: SegmentWalker,
-  pace: Pace,
+  pace: PassPacer,
 ): Promise<boolean> {
   const blocked = blockedFrom(failures, from)
   for (const segment of segments) {
@@ -77,11 +77,11 @@ export async function walkSegments(
 /** What is in the place of a segment, or of a folder of them, and cannot be looked into. */
 interface BlockedSegment {
   readonly segment: SegmentEntry
-  readonly failure: Failure
+  readonly failure: ReadFailure
 }
 
 /** Those that may hide lines from a place on, in file order. A folder hides them only from the beginning. */
-function blockedFrom(failures: readonly Failure[], from: JournalPoint): BlockedSegment[] {
+function blockedFrom(failures: readonly ReadFailure[], from: JournalPoint): BlockedSegment[] {
   return failures
     .map(failure => {
       const name = basename(failure.path)
@@ -101,7 +101,7 @@ function reportBlocked(blocked: BlockedSegment[], upTo: number, walker: SegmentW
 }
 
 /** A compressed segment that cannot be unpacked to its end counts as missing: none of its lines may be read. */
-async function damageOf(content: FileContent, pace: Pace): Promise<Failure | undefined> {
+async function damageOf(content: FileContent, pace: PassPacer): Promise<ReadFailure | undefined> {
   if (!content.candidate.gzip) return undefined
   for await (const chunk of content.stream()) await pace.turn(chunk.length)
   return content.failure
@@ -112,7 +112,7 @@ async function walkSegment(
   content: FileContent,
   offset: number,
   walker: SegmentWalker,
-  pace: Pace,
+  pace: PassPacer,
 ): Promise<boolean> {
   let reader = walker.beginSegment(segment, offset)
   let at = 0

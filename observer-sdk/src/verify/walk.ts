@@ -8,10 +8,10 @@ import {
   type UnterminatedLine,
 } from '@kim/manifest'
 import type { SegmentEntry } from '../store/listing.js'
-import type { Failure } from '../store/outcome.js'
+import type { ReadFailure } from '../store/read-result.js'
 import type { LinePlace, MalformedEntry, RecordEntry } from './entry.js'
 import type { FileDigest } from './file-digest.js'
-import type { Pace } from './pace.js'
+import type { PassPacer } from './pace.js'
 import { type SegmentWalker, walkSegments } from './walk-segments.js'
 
 /** How reading a segment ended. */
@@ -21,7 +21,7 @@ export interface SegmentEnd extends FileDigest {
   /** Records of a run that the newest segment ends inside. */
   readonly openRun: readonly RecordEntry[]
   /** Why it could not be read to its end, if it could not. */
-  readonly failure: Failure | undefined
+  readonly failure: ReadFailure | undefined
 }
 
 /** What becomes of a valid record: it has its effect, it repeats a line, or its run can no longer become complete. */
@@ -42,7 +42,7 @@ export interface JournalSink {
   pause(): Promise<void> | undefined
   endSegment(segment: SegmentEntry, end: SegmentEnd): void
   /** A segment that could not be opened. */
-  unreadable(segment: SegmentEntry, failure: Failure): void
+  unreadable(segment: SegmentEntry, failure: ReadFailure): void
 }
 
 /** Leads a sink through the lines of a journal, in bounded memory. */
@@ -50,7 +50,7 @@ export async function walkJournal(
   eventsDir: string,
   segments: readonly SegmentEntry[],
   sink: JournalSink,
-  pace: Pace,
+  pace: PassPacer,
 ): Promise<void> {
   await walkSegments(eventsDir, { segments }, new JournalWalk(sink, segments.at(-1)), pace)
 }
@@ -107,7 +107,7 @@ class JournalWalk implements SegmentWalker {
     return this.#sink.pause()
   }
 
-  endSegment(segment: SegmentEntry, failure: Failure | undefined): void {
+  endSegment(segment: SegmentEntry, failure: ReadFailure | undefined): void {
     const reader = this.#reader
     if (segment !== this.#newest) reader.finish()
     this.#sink.endSegment(segment, {
@@ -119,7 +119,7 @@ class JournalWalk implements SegmentWalker {
     })
   }
 
-  unreadable(segment: SegmentEntry, failure: Failure): void {
+  unreadable(segment: SegmentEntry, failure: ReadFailure): void {
     this.#sink.unreadable(segment, failure)
   }
 }

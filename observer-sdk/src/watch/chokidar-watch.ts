@@ -1,11 +1,11 @@
 import { type FSWatcher, watch } from 'chokidar'
-import type { Listener, SystemWatch } from './system-watch.js'
+import type { SystemWatch, WatchListener } from './system-watch.js'
 
 /**
  * A watch through chokidar, which knows what each system leaves out. Its `change` loses the last append of a burst
  * (it throttles with no trailing event), so only its un-throttled `raw` event is used.
  */
-export function openChokidarWatch(directory: string, listener: Listener): SystemWatch {
+export function openChokidarWatch(directory: string, listener: WatchListener): SystemWatch {
   const depth = directory.length
   const watcher = watch(directory, {
     depth: 0,
@@ -15,7 +15,7 @@ export function openChokidarWatch(directory: string, listener: Listener): System
     ignored: path => path.length > depth,
   })
   let closed = false
-  const tell = (what: keyof Listener): void => {
+  const tell = (what: keyof WatchListener): void => {
     if (!closed) listener[what]()
   }
   watcher.on('raw', () => tell('heard'))

@@ -6,7 +6,7 @@
  */
 import { resolve } from 'node:path'
 import { openPlainWatch } from './plain-watch.js'
-import type { Listener, SystemWatch } from './system-watch.js'
+import type { SystemWatch, WatchListener } from './system-watch.js'
 
 /** A subscription to the changes of one directory. */
 export interface Doorbell {
@@ -79,7 +79,7 @@ class Bell {
     if (aimed === this.#aimed) this.#watch = openChokidarWatch(this.#directory, this.#listener())
   }
 
-  #listener(): Listener {
+  #listener(): WatchListener {
     return {
       heard: () => this.#ring('heard'),
       armed: () => {

@@ -1,13 +1,13 @@
 import { watch } from 'node:fs'
-import type { Listener, SystemWatch } from './system-watch.js'
+import type { SystemWatch, WatchListener } from './system-watch.js'
 
 /**
  * The system's own watch, one call and one handle: on Linux it reports every append to every file of the directory,
  * and nothing stands between the report and the bell.
  */
-export function openPlainWatch(directory: string, listener: Listener): SystemWatch {
+export function openPlainWatch(directory: string, listener: WatchListener): SystemWatch {
   let closed = false
-  const tell = (what: keyof Listener): void => {
+  const tell = (what: keyof WatchListener): void => {
     if (!closed) listener[what]()
   }
   try {

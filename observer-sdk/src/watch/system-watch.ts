@@ -1,7 +1,7 @@
 /** What the watch of one directory tells, and how it is let go: the same for every kind of watch. */
 
 /** Who is told. Nothing is told any more once the watch is closed. */
-export interface Listener {
+export interface WatchListener {
   /** Something in the directory may have changed. */
   heard(): void
   /** From now on the system reports; what happened before it did not. */

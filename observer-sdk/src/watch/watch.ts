@@ -1,13 +1,13 @@
 /**
  * Says "look now" and nothing else. Rings are coalesced into one look per turn of the event loop; a
- * slow timer looks in any case, so that a lost notification costs seconds, never a record. Where a glimpse is enough to
+ * slow timer looks in any case, so that a lost notification costs seconds, never a record. Where a read-ahead is enough to
  * see what came, it is taken at once, and one look for all that came with it follows soon.
  */
 import { openDoorbell } from './doorbell.js'
 import { FAST_MS, notifies, SLOW_MS } from './pace.js'
 
 /** What a look found, told to the watch so that it can judge itself. */
-export interface Sighting {
+export interface ScanResult {
   /** Identity of the directory looked at; `undefined` when there is none. */
   readonly identity: string | undefined
   /** True when the look found something new. */
@@ -15,15 +15,15 @@ export interface Sighting {
 }
 
 /** Whoever sees; all of it synchronous, and none of it throws. */
-export interface Eyes {
+export interface DirectoryScanner {
   /** Looks at everything there is to see. */
-  look(): Sighting
+  scan(): ScanResult
   /** Takes what lies in plain view, as fast as can be; a look follows. */
-  glimpse?(): Glimpse
+  readAhead?(): ReadAheadResult
 }
 
-/** What a glimpse came to; `blind` if only a look can tell. */
-export type Glimpse = 'took' | 'nothing' | 'blind'
+/** What a read-ahead came to; `blind` if only a look can tell. */
+export type ReadAheadResult = 'took' | 'nothing' | 'blind'
 
 /** An armed watch. */
 export interface Watch {
@@ -34,20 +34,24 @@ export interface Watch {
 }
 
 /** Intervals, replaceable by tests. */
-export interface Pace {
+export interface WatchIntervals {
   readonly slowMs?: number
   readonly fastMs?: number
   /** How long what shows only inside a subdirectory is left alone. */
   readonly innerMs?: number
 }
 
-/** How soon a look follows a glimpse. Looking takes longer than glimpsing, and what a burst brings waits behind it. */
+/** How soon a look follows a read-ahead. Looking takes longer than reading ahead, and what a burst brings waits behind it. */
 const SOON_MS = 2
 
 /** Looks in a later turn, and then whenever the directory may have changed. */
-export function openWatch(directory: string, eyes: Eyes, pace: Pace = {}): Watch {
-  const slowMs = pace.slowMs ?? SLOW_MS
-  const fastMs = pace.fastMs ?? FAST_MS
+export function openWatch(
+  directory: string,
+  scanner: DirectoryScanner,
+  intervals: WatchIntervals = {},
+): Watch {
+  const slowMs = intervals.slowMs ?? SLOW_MS
+  const fastMs = intervals.fastMs ?? FAST_MS
   let identity: string | undefined
   let notified = false
   let heard = 0
@@ -55,7 +59,7 @@ export function openWatch(directory: string, eyes: Eyes, pace: Pace = {}): Watch
   let foundAt: number | undefined
   let deaf = false
   let due: NodeJS.Immediate | undefined
-  /** Calls off the look that is to follow a glimpse. */
+  /** Calls off the look that is to follow a read-ahead. */
   let callOff: (() => void) | undefined
   let timer: NodeJS.Timeout | undefined
   let closed = false
@@ -64,7 +68,7 @@ export function openWatch(directory: string, eyes: Eyes, pace: Pace = {}): Watch
     if (why === 'heard') {
       heard += 1
       deaf = false
-      if (due === undefined && glimpsed()) return
+      if (due === undefined && hasReadAhead()) return
     }
     ring()
   })
@@ -79,10 +83,10 @@ export function openWatch(directory: string, eyes: Eyes, pace: Pace = {}): Watch
     due = undefined
     callOff?.()
     callOff = undefined
-    settle(eyes.look())
+    settle(scanner.scan())
   }
 
-  /** Begun in a turn of its own: what was glimpsed is on its way to somebody who waits. What is returned calls it off. */
+  /** Begun in a turn of its own: what was read ahead is on its way to somebody who waits. What is returned calls it off. */
   function lookSoon(): () => void {
     let timeout: NodeJS.Timeout | undefined
     const begun = setImmediate(() => {
@@ -95,10 +99,10 @@ export function openWatch(directory: string, eyes: Eyes, pace: Pace = {}): Watch
   }
 
   /** Whether nothing more has to be looked at now. */
-  function glimpsed(): boolean {
+  function hasReadAhead(): boolean {
     if (closed) return true
-    const glimpse = eyes.glimpse?.() ?? 'blind'
-    if (glimpse === 'blind' || (glimpse === 'nothing' && callOff === undefined)) return false
+    const ahead = scanner.readAhead?.() ?? 'blind'
+    if (ahead === 'blind' || (ahead === 'nothing' && callOff === undefined)) return false
     if (!closed) callOff ??= lookSoon()
     return true
   }
@@ -107,17 +111,17 @@ export function openWatch(directory: string, eyes: Eyes, pace: Pace = {}): Watch
     timer = undefined
     // A change the timer found and no ring has followed until now: this watch will never say anything.
     const nowDeaf = foundAt === heard
-    const sighting = eyes.look()
-    foundAt = sighting.grown ? heard : undefined
+    const result = scanner.scan()
+    foundAt = result.grown ? heard : undefined
     if (nowDeaf && !deaf) bell.renew()
     deaf = nowDeaf || deaf
-    settle(sighting)
+    settle(result)
   }
 
-  function settle(sighting: Sighting): void {
+  function settle(result: ScanResult): void {
     if (closed) return
-    if (sighting.identity !== identity) {
-      identity = sighting.identity
+    if (result.identity !== identity) {
+      identity = result.identity
       notified = identity !== undefined && notifies(directory)
       deaf = false
       bell.aim(identity)

@@ -1,14 +1,14 @@
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { backlogOf, pastEntries } from '../../dist/cli/tail/flow/backlog.js'
+import { countBacklog, pastEntries } from '../../dist/cli/tail/flow/backlog.js'
 import type { FeedStart } from '../../dist/cli/tail/flow/feed.js'
 import { openFeed } from '../../dist/cli/tail/flow/observer-feed.js'
-import { Progress } from '../../dist/cli/tail/flow/progress.js'
+import { ReadCursor } from '../../dist/cli/tail/flow/read-cursor.js'
 import { beginningOf } from '../../dist/cli/tail/flow/start.js'
 import type { Plan } from '../../dist/cli/tail/plan.js'
-import { PastRecords } from '../../dist/cli/tail/read/history.js'
-import { Acquaintance } from '../../dist/cli/tail/read/last.js'
+import { SeenPersonas } from '../../dist/cli/tail/read/query-records.js'
+import { RecordLog } from '../../dist/cli/tail/read/record-log.js'
 import { facts, message, record } from './records.js'
 
 const line = (seq: number): string => {
@@ -80,12 +80,12 @@ t.test('beginning - CL-23 --after-id of the newest message goes on after what wa
     position: { kind: 'after-message', id: 2 },
     selection: { personas: ['river'] },
   } as unknown as Plan
-  const past = PastRecords.open(eventsDir)
+  const past = RecordLog.open(eventsDir)
   const { start } = beginningOf(plan, undefined, past, facts)
   append(3)
   t.match(start, { kind: 'after', seq: 2, writer: 'w_1-aa' }, 'not at a head that may lie above by then')
   t.match(beginningOf(plan, undefined, undefined, facts).start, { kind: 'after', seq: 0 })
-  t.match(beginningOf(plan, undefined, PastRecords.open(eventsDir), facts).start, {
+  t.match(beginningOf(plan, undefined, RecordLog.open(eventsDir), facts).start, {
     kind: 'after',
     seq: 2,
     writer: null,
@@ -94,7 +94,7 @@ t.test('beginning - CL-23 --after-id of the newest message goes on after what wa
 })
 
 t.test('progress - a batch that gave nothing never moves back what was told', t => {
-  const progress = new Progress(100, 'w_1-aa', 0)
+  const progress = new ReadCursor(100, 'w_1-aa', 0)
   progress.stand(90)
   progress.reach({ seq: 0, writer: null })
   progress.flushed()
@@ -114,11 +114,11 @@ t.test('backlog - CL-21 all existing records are counted and printed without bei
     looked += 1
     return true
   }
-  const past = PastRecords.open(eventsDir) as PastRecords
+  const past = RecordLog.open(eventsDir) as RecordLog
   const { signal } = new AbortController()
-  const entries = await pastEntries(past, plan, selects, new Acquaintance([]), signal, 40)
+  const entries = await pastEntries(past, plan, selects, new SeenPersonas([]), signal, 40)
   t.equal(looked, 0, 'nothing is read before it is gone through')
-  t.equal((await backlogOf(entries, Date.now())).backlog, 40)
+  t.equal((await countBacklog(entries, Date.now())).backlog, 40)
   looked = 0
   for await (const { record } of entries) {
     t.equal(record.seq, 1, 'from the beginning again')

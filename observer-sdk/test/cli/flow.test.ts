@@ -9,7 +9,7 @@ import { judgeHealth, producerState } from '../../dist/cli/tail/flow/health.js'
 import { LineOutput } from '../../dist/cli/tail/flow/output.js'
 import { parseRate, RateGate } from '../../dist/cli/tail/flow/rate.js'
 import { StopWatch } from '../../dist/cli/tail/flow/stop.js'
-import { program } from '../../dist/cli/tail/program.js'
+import { tailProgram } from '../../dist/cli/tail/program.js'
 import { message } from './records.js'
 
 const none = { count: undefined, matches: undefined, timeoutMs: undefined, deadlineMs: undefined }
@@ -157,7 +157,7 @@ t.test('look - a terminal of unknown size is taken for one of 80 columns', async
   const shown = async (columns: number): Promise<string> => {
     const stdout = Object.assign(new PassThrough(), { isTTY: true, columns })
     const io = { stdout, stderr: new PassThrough(), env: {}, signal: new AbortController().signal }
-    t.equal(await runProgram(program, ['--events', events, '--no-color'], io), 0)
+    t.equal(await runProgram(tailProgram, ['--events', events, '--no-color'], io), 0)
     return String(stdout.read())
   }
   t.equal(await shown(0), await shown(80))
@@ -168,7 +168,7 @@ t.test('look - an empty selection is reported on a terminal only', async t => {
   const said = async (isTTY: boolean, ...args: string[]): Promise<string> => {
     const stderr = Object.assign(new PassThrough(), { isTTY })
     const io = { stdout: new PassThrough(), stderr, env: {}, signal: new AbortController().signal }
-    t.equal(await runProgram(program, ['--events', events, ...args], io), 0)
+    t.equal(await runProgram(tailProgram, ['--events', events, ...args], io), 0)
     return String(stderr.read() ?? '')
   }
   t.equal(await said(true), 'kim-tail: no existing record is selected\n')

@@ -1,7 +1,7 @@
 import type { JsonObject, ReadRecord } from '@kim/manifest'
 import t from 'tap'
+import { microsecondTime, monitorClocksOf } from '../../dist/announce/clock-readings.js'
 import { monitorLine } from '../../dist/announce/event-line.js'
-import { emittedOf, microsecondTime } from '../../dist/announce/moment.js'
 import { heartbeatEvent, type MonitorEvent, monitorEvent } from '../../dist/announce/monitor-event.js'
 import { PythonFloat, pythonJson } from '../../dist/announce/python-json.js'
 import { createMonitor } from '../../dist/cli/tail/render/monitor.js'
@@ -189,7 +189,7 @@ t.test('clocks - what the platform cannot give is left out, an inverted pair is 
     monotonicMs: number | undefined,
     boottimeMs: number | undefined,
     platform: NodeJS.Platform = 'linux',
-  ): string => pythonJson({ ...emittedOf({ ts: 'w', monotonicMs, boottimeMs }, platform) })
+  ): string => pythonJson({ ...monitorClocksOf({ ts: 'w', monotonicMs, boottimeMs }, platform) })
   t.equal(at(undefined, undefined), '{"wall": "w", "src": {}}')
   t.equal(at(12_000, undefined), '{"wall": "w", "monotonic": 12.0, "src": {"monotonic": "CLOCK_MONOTONIC"}}')
   t.equal(

@@ -5,17 +5,17 @@ import { formatCursorToken } from '@kim/manifest'
 import t from 'tap'
 import { noPersona, noStore } from '../../dist/cli/tail/missing.js'
 import { type Plan, planOf } from '../../dist/cli/tail/plan.js'
-import { program } from '../../dist/cli/tail/program.js'
+import { tailProgram } from '../../dist/cli/tail/program.js'
 import { locateStore, refuseInside } from '../../dist/cli/tail/store-location.js'
 import { VERB_NAMES } from '../../dist/cli/tail/verb-names.js'
 import { VERSION } from '../../dist/cli/version.js'
 
 const nowMs = Date.parse('2026-06-10T14:03:22Z')
-const [tail] = program.commands
+const [tail] = tailProgram.commands
 
 function input(argv: readonly string[], env: Record<string, string> = {}): Input {
   if (tail === undefined) throw new Error('no command')
-  return parseInput(program, tail, argv, env)
+  return parseInput(tailProgram, tail, argv, env)
 }
 
 function plan(argv: readonly string[], env: Record<string, string> = {}, isTerminal = false): Plan {
@@ -23,7 +23,7 @@ function plan(argv: readonly string[], env: Record<string, string> = {}, isTermi
 }
 
 t.test('program - the words of its commands and its version are what the rest believes', t => {
-  t.same(program.commands.map(({ name }) => name).filter(Boolean), VERB_NAMES)
+  t.same(tailProgram.commands.map(({ name }) => name).filter(Boolean), VERB_NAMES)
   const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
     version: string
   }

@@ -5,18 +5,18 @@ import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { createFacts } from '../../dist/cli/tail/read/facts.js'
 import { findRecord } from '../../dist/cli/tail/read/find-record.js'
-import { PastRecords } from '../../dist/cli/tail/read/history.js'
-import { Acquaintance, allEntries, lastEntries } from '../../dist/cli/tail/read/last.js'
-import { type Step, unhurried } from '../../dist/cli/tail/read/unhurried.js'
-import { lineWanted } from '../../dist/cli/tail/read/wanted.js'
+import { lineFilter } from '../../dist/cli/tail/read/line-filter.js'
+import { allEntries, lastEntries, SeenPersonas } from '../../dist/cli/tail/read/query-records.js'
+import { RecordLog } from '../../dist/cli/tail/read/record-log.js'
+import { type ScanStep, withTurns } from '../../dist/cli/tail/read/with-turns.js'
 import { record } from './records.js'
 
 const line = (seq: number, more: object = {}): string =>
   `${JSON.stringify({ v: 2, seq, action: 'create', item_type: 'message', item_id: `river/${seq}`, agent: 'river', writer: 'w_1-aa', event: 'new', payload: { id: seq }, ...more })}\n`
 
 /** The records of a journal that is there. */
-function open(events: string): PastRecords {
-  const past = PastRecords.open(events)
+function open(events: string): RecordLog {
+  const past = RecordLog.open(events)
   if (past === undefined) throw new Error('no journal')
   return past
 }
@@ -60,7 +60,7 @@ t.test('history - is the same from both ends, archive included', t => {
   t.equal(past.newest()?.record.seq, 16)
   t.equal(past.segmentOf(4)?.number, 3)
   t.equal(past.segmentOf(0), undefined)
-  t.equal(PastRecords.open(join(events, 'nothing')), undefined)
+  t.equal(RecordLog.open(join(events, 'nothing')), undefined)
   t.end()
 })
 
@@ -68,7 +68,7 @@ t.test('history - a line that repeats one of its segment is passed over', t => {
   const events = journal(t.testdir(), {
     'seg-00000001.jsonl': line(1) + line(2) + line(1) + line(1, { x: 1 }),
   })
-  t.same(seqs(PastRecords.open(events)?.forwards() ?? []), [1, 2, 1])
+  t.same(seqs(RecordLog.open(events)?.forwards() ?? []), [1, 2, 1])
   t.end()
 })
 
@@ -85,13 +85,13 @@ t.test('last - the newest that are wanted, and no more than is needed is read', 
     sinceMs: undefined,
     selects: (one: { record: { agent?: string | undefined } }) => one.record.agent === 'river',
   }
-  const met = new Acquaintance(['river'])
+  const met = new SeenPersonas(['river'])
   t.same(seqs(lastEntries(past, wanted, met)), [16, 18, 20])
-  t.same(met.unmet, [])
+  t.same(met.unseen, [])
   t.same(seqs(allEntries(past, { ...wanted, lines: Number.POSITIVE_INFINITY }, met)).length, 10)
-  const strange = new Acquaintance(['nobody', 'loom'])
+  const strange = new SeenPersonas(['nobody', 'loom'])
   t.same(seqs(lastEntries(past, { ...wanted, personas: ['nobody', 'loom'], lines: 0 }, strange)), [])
-  t.same(strange.unmet, ['nobody'])
+  t.same(strange.unseen, ['nobody'])
   t.end()
 })
 
@@ -110,21 +110,21 @@ t.test('last - with a time, nothing before two segments that are old is looked i
     sinceMs: Date.parse('2026-06-10T09:30:00Z'),
     lines: 100,
   }
-  t.same(seqs(lastEntries(past, wanted, new Acquaintance([]))), [3, 4, 5, 6], 'two in a row are old')
-  t.same(seqs(allEntries(past, wanted, new Acquaintance([]))), [3, 4, 5, 6])
+  t.same(seqs(lastEntries(past, wanted, new SeenPersonas([]))), [3, 4, 5, 6], 'two in a row are old')
+  t.same(seqs(allEntries(past, wanted, new SeenPersonas([]))), [3, 4, 5, 6])
   t.end()
 })
 
 t.test('wanted - says no only of lines that cannot matter', t => {
-  const wanted = lineWanted(['river'])
+  const wanted = lineFilter(['river'])
   const of = (text: string): boolean | undefined => wanted?.(Buffer.from(text))
   t.ok(of('{"agent":"river"}'))
   t.ok(of('{"agent" : "river"}'))
   t.ok(of('{"agent":"r\\u0069ver"}'), 'an escape may spell it')
   t.ok(of('{"agent":"loom","tx":{}}'), 'a run is judged whole')
   t.notOk(of('{"agent":"loom","summary":"for river"}'))
-  t.equal(lineWanted([]), undefined)
-  t.equal(lineWanted(['ri"ver']), undefined, 'a name that JSON can spell in several ways')
+  t.equal(lineFilter([]), undefined)
+  t.equal(lineFilter(['ri"ver']), undefined, 'a name that JSON can spell in several ways')
   t.end()
 })
 
@@ -148,7 +148,7 @@ t.test('facts - the project by the first live segment that names one, payloads f
   const facts = createFacts(events)
   t.equal(facts.projectId(), 'ours')
   t.equal(createFacts(events, () => 'known').projectId(), 'known')
-  const [, whole, wrong] = [...(PastRecords.open(events)?.forwards() ?? [])]
+  const [, whole, wrong] = [...(RecordLog.open(events)?.forwards() ?? [])]
   t.same(whole && facts.payloadOf(whole.record), { content: 'big', id: 1 })
   t.equal(wrong && facts.payloadOf(wrong.record), undefined)
   const foreign = journal(join(events, 'foreign'), { 'seg-00000001.jsonl': line(1) })
@@ -191,16 +191,16 @@ t.test('find - by seq, by message, by event id, and what is damaged', t => {
 })
 
 t.test(
-  'unhurried - CL-39 a look without an end is left where it stands, and others have their turns',
+  'with turns - CL-39 a look without an end is left where it stands, and others have their turns',
   async t => {
-    function* endless(): Generator<Step> {
+    function* endless(): Generator<ScanStep> {
       for (let seq = 1; ; seq++) yield seq === 1 ? entry : undefined
     }
     const entry = { record: record(1), line: Buffer.from('') }
     const ended = new AbortController()
     setTimeout(() => ended.abort('SIGINT'), 1)
-    const found: Step[] = []
-    for await (const one of unhurried(endless(), ended.signal)) found.push(one)
+    const found: ScanStep[] = []
+    for await (const one of withTurns(endless(), ended.signal)) found.push(one)
     t.same(found, [entry])
   },
 )

@@ -1,5 +1,5 @@
 import type { JsonObject, ReadRecord } from '@kim/manifest'
-import type { Entry, JournalFacts } from '../../dist/cli/tail/entry.js'
+import type { JournalFacts, RecordLine } from '../../dist/cli/tail/record-line.js'
 
 /** Facts of a journal in which nothing stands in blobs. */
 export const facts: JournalFacts = {
@@ -56,6 +56,6 @@ export function note(seq: number): ReadRecord {
 }
 
 /** A record with its line, as a command handles it. */
-export function entry(of: ReadRecord): Entry {
+export function entry(of: ReadRecord): RecordLine {
   return { record: of, line: Buffer.from(JSON.stringify(of.raw)) }
 }

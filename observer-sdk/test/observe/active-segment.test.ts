@@ -61,7 +61,7 @@ function heldDirectory(t: Test): { journal: GrowingJournal; directory: JournalDi
   const directory = new JournalDirectory(journal.eventsDir)
   directory.hold(true)
   t.teardown(() => directory.hold(false))
-  directory.look()
+  directory.scan()
   return { journal, directory }
 }
 
@@ -176,22 +176,22 @@ t.test('active segment - grown between a look and its opening is not taken for c
   t.end()
 })
 
-t.test('active segment - a glimpse that may not have seen all says so, until a look has', { skip }, t => {
+t.test('active segment - a read-ahead that may not have seen all says so, until a look has', { skip }, t => {
   const { journal, directory } = heldDirectory(t)
   const reader = new JournalReader(directory, { segment: 1, offset: 0, peak: 0 })
   t.equal(reader.read(1024 * 1024).entries.length, 1)
   journal.grow(20, { payload: { schema_version: 1, content: 'x'.repeat(30_000) } })
-  t.equal(directory.glimpse(), 'took')
-  // All of it in this turn, though the glimpse read the first two records only.
+  t.equal(directory.readAhead(), 'took')
+  // All of it in this turn, though the read-ahead read the first two records only.
   directory.whileFresh(() => t.equal(reader.read(1024 * 1024).entries.length, 20))
   journal.grow(1)
-  t.equal(directory.glimpse(), 'blind')
-  directory.look()
+  t.equal(directory.readAhead(), 'blind')
+  directory.scan()
   directory.whileFresh(() => t.equal(reader.read(1024 * 1024).entries.length, 1))
   journal.grow(1)
-  t.equal(directory.glimpse(), 'took')
+  t.equal(directory.readAhead(), 'took')
   directory.whileFresh(() => t.equal(reader.read(1024 * 1024).entries.length, 1))
-  t.equal(directory.glimpse(), 'nothing')
+  t.equal(directory.readAhead(), 'nothing')
   t.end()
 })
 

@@ -20,12 +20,12 @@ function readOn(
   const directory = new JournalDirectory(journal.eventsDir)
   const reader = new JournalReader(directory, { segment: 1, offset: 0, peak: 0 })
   grow(journal)
-  directory.look()
+  directory.scan()
   reader.read(1024 * 1024)
   journal.grow(2)
   journal.roll()
   journal.archive(1, Buffer.from(alter(readFileSync(path, 'utf8'))))
-  directory.look()
+  directory.scan()
   return reader.read(1024 * 1024)
 }
 

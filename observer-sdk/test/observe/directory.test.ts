@@ -13,10 +13,10 @@ function foundWithoutTrace(t: Test, changed: number): readonly number[] {
   writeFileSync(join(eventsDir, segmentName(1)), '')
   utimesSync(eventsDir, changed, changed)
   const directory = new JournalDirectory(eventsDir)
-  directory.look()
+  directory.scan()
   writeFileSync(join(eventsDir, segmentName(7)), '')
   utimesSync(eventsDir, changed, changed)
-  directory.look()
+  directory.scan()
   return directory.listing.segments.map(({ number }) => number)
 }
 
@@ -31,9 +31,9 @@ t.test('directory - OB-21 an archive of any size is not listed for what a tick m
     mkdirSync(archive, { recursive: true })
     utimesSync(archive, 1, 1)
     const directory = new JournalDirectory(eventsDir, innerMs)
-    directory.look()
+    directory.scan()
     writeFileSync(join(archive, segmentName(1)), '')
-    directory.look()
+    directory.scan()
     t.same(
       directory.listing.segments.map(({ number }) => number),
       found,
@@ -70,16 +70,16 @@ t.test('directory - OB-18 a segment that was replaced is reported, within one ti
   const changed = now() + 60.0123
   utimesSync(eventsDir, changed, changed)
   const directory = new JournalDirectory(eventsDir)
-  directory.look()
+  directory.scan()
   for (const number of [1, 2]) {
     const opened = directory.openSegment(number)
     if (!opened.ok) throw new Error('it exists')
     directory.known.set(number, opened.value.identity)
     directory.closeSegment(number, opened.value)
   }
-  t.equal(directory.look().replaced, false)
+  t.equal(directory.scan().replaced, false)
   renameSync(join(eventsDir, 'new'), join(eventsDir, segmentName(1)))
   utimesSync(eventsDir, changed, changed)
-  t.equal(directory.look().replaced, true)
+  t.equal(directory.scan().replaced, true)
   t.end()
 })

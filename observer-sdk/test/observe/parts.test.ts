@@ -4,8 +4,8 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { type Change, memoryCursors, type Observer, openTail } from '@kim/observer-sdk'
 import { openObserverWith } from '@kim/observer-sdk/internal'
 import t, { type Test } from 'tap'
+import type { BytePosition } from '../../dist/tail/byte-position.js'
 import { JournalSource } from '../../dist/tail/journal-source.js'
-import type { Position } from '../../dist/tail/position.js'
 import type { Batch, RecordReader } from '../../dist/tail/source.js'
 import { GrowingJournal } from './growing-journal.js'
 
@@ -28,7 +28,7 @@ class WatchedSource extends JournalSource {
     this.#bytesMax = bytesMax
   }
 
-  override reader(position: Position): RecordReader {
+  override reader(position: BytePosition): RecordReader {
     const reader = super.reader(position)
     if (!this.#isState) return reader
     this.#isState = false
@@ -190,7 +190,7 @@ t.test('parts - a transaction of several parts is handed over in one piece (OB-1
   t.same(observer.anomalies, {})
 })
 
-t.test('parts - writes of every length around what a glimpse takes are read once each', async t => {
+t.test('parts - writes of every length around what a read-ahead takes are read once each', async t => {
   const { journal, observer, changes, until } = await following(t)
   const first = journal.seq + 1
   for (const length of [PART - 1, PART, PART + 1, 2 * PART - 1, 2 * PART, 2 * PART + 1, 9 * PART]) {

@@ -1,5 +1,5 @@
 import { type Entity, EntityTable } from '@kim/manifest'
-import { Payloads, PersonaLedger, parsePredicate, type World } from '@kim/observer-sdk/internal'
+import { Payloads, PersonaLedger, type PredicateScope, parsePredicate } from '@kim/observer-sdk/internal'
 import t from 'tap'
 
 const payloads = new Payloads('nowhere')
@@ -25,7 +25,7 @@ const odd = {
   payload: { unread_urgent: 2, state: 'up' },
 }
 
-function worldOf(): World {
+function worldOf(): PredicateScope {
   const entities = new EntityTable<Entity>()
   for (const entity of [message, alert, odd])
     entities.put(entities.take(entity.item_type, entity.item_id), entity, undefined)

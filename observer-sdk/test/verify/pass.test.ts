@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { encodeRecord, segmentName } from '@kim/manifest'
-import { type PassOptions, type Progress, statsJournal, verifyJournal } from '@kim/observer-sdk'
+import { type PassOptions, type PassProgress, statsJournal, verifyJournal } from '@kim/observer-sdk'
 import t from 'tap'
 import { JournalMaker } from './journal-maker.js'
 
@@ -34,7 +34,7 @@ function writeLong(dir: string, megabytes: number): string {
 const events = writeLong(t.testdir(), 20)
 
 t.test('verify - tells how far it is, to the end', async t => {
-  const steps: Progress[] = []
+  const steps: PassProgress[] = []
   const verdict = await verifyJournal({ eventsDir: events, onProgress: step => steps.push(step) })
   t.equal(verdict.exit, 0)
   t.ok(steps.length > 50, `${steps.length} steps`)

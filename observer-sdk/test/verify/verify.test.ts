@@ -1,13 +1,13 @@
 import { mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { checkpointName, type Entity, encodeRecord, segmentName, sha256Hex } from '@kim/manifest'
-import { type FindingKind, type Verdict, verifyJournal } from '@kim/observer-sdk'
+import { type FindingKind, type JournalVerdict, verifyJournal } from '@kim/observer-sdk'
 import { findingWeights } from '@kim/observer-sdk/internal'
 import t from 'tap'
 import { type CheckpointDraft, JournalMaker, projectId, type Tampering } from './journal-maker.js'
 
 /** Findings as `kind: count`. */
-const counts = ({ findings }: Verdict): Partial<Record<FindingKind, number>> =>
+const counts = ({ findings }: JournalVerdict): Partial<Record<FindingKind, number>> =>
   Object.fromEntries(Object.entries(findings).map(([kind, { count }]) => [kind, count]))
 
 /** Every kind that some case of this file brought about. */
@@ -15,7 +15,7 @@ const seen = new Set<string>()
 
 interface Case {
   readonly title: string
-  readonly exit: Verdict['exit']
+  readonly exit: JournalVerdict['exit']
   readonly finds: Partial<Record<FindingKind, number>>
   readonly make: (journal: JournalMaker) => void
   /** Changes the directory after it was written. */

@@ -2,7 +2,7 @@ import { appendFileSync, mkdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { type Glimpse, openWatch, type Sighting } from '../../dist/watch/watch.js'
+import { openWatch, type ReadAheadResult, type ScanResult } from '../../dist/watch/watch.js'
 
 // Only where the system's word is trusted is there a slow interval to be sat out.
 const skip = process.platform !== 'linux'
@@ -16,18 +16,18 @@ function watching(
   const seen: (string | undefined)[] = []
   const done: string[] = []
   let left = glimpses
-  const look = (): Sighting => {
+  const look = (): ScanResult => {
     const stat = statSync(directory, { throwIfNoEntry: false })
     const identity = stat === undefined ? undefined : `${stat.ino}:${stat.birthtimeMs}`
     seen.push(identity)
     done.push('look')
     return { identity, grown: false }
   }
-  const glimpse = (): Glimpse => {
-    done.push('glimpse')
+  const glimpse = (): ReadAheadResult => {
+    done.push('read-ahead')
     return left-- > 0 ? 'took' : 'blind'
   }
-  const watch = openWatch(directory, { look, glimpse }, { slowMs: 3_600_000, fastMs: 5 })
+  const watch = openWatch(directory, { scan: look, readAhead: glimpse }, { slowMs: 3_600_000, fastMs: 5 })
   t.teardown(() => watch.close())
   return { seen, done }
 }
@@ -66,21 +66,21 @@ t.test('watch - OB-72 a look follows the glimpses of a burst, however long it la
       appendFileSync(join(directory, `a${glimpses}`), 'x')
       await sleep(1)
     } while (!done.includes('look'))
-    t.equal(done[0], 'glimpse')
+    t.equal(done[0], 'read-ahead')
     done.length = 0
     await sleep(20)
     t.notMatch(done, ['look', 'look', 'look'], 'one for all of it')
   }
 })
 
-t.test('watch - OB-72 a glimpse that finds nothing is followed by a look', { skip }, async t => {
+t.test('watch - OB-72 a read-ahead that finds nothing is followed by a look', { skip }, async t => {
   const directory = t.testdir({})
   let looks = 0
-  const look = (): Sighting => {
+  const look = (): ScanResult => {
     looks += 1
     return { identity: 'the same', grown: false }
   }
-  const watch = openWatch(directory, { look, glimpse: () => 'nothing' }, { slowMs: 3_600_000 })
+  const watch = openWatch(directory, { scan: look, readAhead: () => 'nothing' }, { slowMs: 3_600_000 })
   t.teardown(() => watch.close())
   await until(() => looks > 0)
   await sleep(20)

@@ -1,4 +1,4 @@
 import { runProcess } from '@kim/cli-kit'
-import { program } from './program.js'
+import { producerProgram } from './program.js'
 
-await runProcess(program)
+await runProcess(producerProgram)

@@ -8,7 +8,7 @@ import { serviceCommands } from './service/commands.js'
 import { version } from './version.js'
 
 /** `kim-producer`: the writer of a store, and the care of one. */
-export const program: Program = {
+export const producerProgram: Program = {
   name: 'kim-producer',
   version,
   about: 'Write the journal of Kijito inboxes, and maintain its store.',
@@ -19,7 +19,7 @@ export const program: Program = {
     ...selfTestCommands,
     ...importCommands,
     ...journalCommands,
-    completionCommand(() => program),
+    completionCommand(() => producerProgram),
   ],
   exitCodes: [
     [0, 'ok'],

@@ -39,7 +39,7 @@ export function storeCommand(words: string, storeDir: string, env: Environment):
 }
 
 /** The events directory a command reads. */
-export function eventsOf(input: Input, io: Io): string {
+export function eventsDirOf(input: Input, io: Io): string {
   const events = input.text('events')
   if (events === undefined) return storePaths(storeOf(input, io)).events
   if (input.given('store')) throw usageError('--store and --events exclude each other', 'give one of them')

@@ -3,8 +3,8 @@ import { connect } from 'node:net'
 import { isCount, isJsonObject, type JsonObject, KimError, type StorePaths } from '@kim/manifest'
 import { currentHost } from '../effects/host.js'
 import { LineSplitter } from './line-splitter.js'
-import { checkSocket, type PlaceOptions, placeToAsk } from './place.js'
 import type { Principal } from './request.js'
+import { checkSocket, placeToAsk, type SocketPathOptions } from './socket-path.js'
 
 /** What a client asks. */
 export interface ControlRequest {
@@ -20,7 +20,7 @@ export type ControlReply =
   | { readonly ok: false; readonly code: string; readonly message: string }
 
 /** How a producer is asked. */
-export interface AskOptions extends Partial<PlaceOptions> {
+export interface AskOptions extends Partial<SocketPathOptions> {
   /** Gives up waiting; the request may be done all the same. */
   readonly signal?: AbortSignal | undefined
   /** So many milliseconds an answer is waited for; without end if it is not given. */

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type { Timers } from '../effects/timers.js'
-import type { Answer } from './desk.js'
+import type { ControlAnswer } from './control-dispatcher.js'
 import { LineSplitter } from './line-splitter.js'
 import { encodeReply, type Reply, refusal } from './reply.js'
 import { REQUEST_BYTES_MAX } from './request.js'
@@ -11,7 +11,7 @@ const UNREAD_MS_MAX = 5000
 const UNREAD_BYTES_MAX = 1 << 20
 
 /** Answers a line. */
-export type Take = (line: Buffer) => Promise<Answer>
+export type Take = (line: Buffer) => Promise<ControlAnswer>
 
 /** One client's connection. Nothing it does can make anybody else wait: it is closed instead (CP-14, CP-15). */
 export class Connection {
@@ -69,7 +69,7 @@ export class Connection {
     this.#rest()
   }
 
-  #answer({ reply, after }: Answer): void {
+  #answer({ reply, after }: ControlAnswer): void {
     this.#unanswered--
     this.#write(reply, after)
     if (this.#isEnding) this.#end()

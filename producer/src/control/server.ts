@@ -6,15 +6,21 @@ import { currentHost } from '../effects/host.js'
 import { loopTimers, type Timers } from '../effects/timers.js'
 import { loopTurn, type Turn } from '../effects/turn.js'
 import { Connection } from './connection.js'
-import { Desk } from './desk.js'
-import { type ControlPlace, controlPlace, leavePlace, type PlaceOptions, preparePlace } from './place.js'
+import { ControlDispatcher } from './control-dispatcher.js'
 import { refusal } from './reply.js'
+import {
+  prepareSocketPath,
+  removeSocketPath,
+  type SocketPath,
+  type SocketPathOptions,
+  socketPathOf,
+} from './socket-path.js'
 import type { ControlVerbs } from './verbs.js'
 
 const CONNECTIONS_MAX = 32
 
 /** What a control server needs. */
-export interface ControlOptions extends Partial<PlaceOptions> {
+export interface ControlOptions extends Partial<SocketPathOptions> {
   readonly paths: StorePaths
   readonly verbs: ControlVerbs
   readonly timers?: Timers | undefined
@@ -33,11 +39,11 @@ export interface ControlServer {
 export async function openControl(options: ControlOptions): Promise<ControlServer> {
   const { paths, verbs } = options
   const timers = options.timers ?? loopTimers
-  const place = controlPlace(paths, {
+  const place = socketPathOf(paths, {
     platform: options.platform ?? process.platform,
     env: options.env ?? process.env,
   })
-  const desk = new Desk(verbs, options.turn ?? loopTurn)
+  const dispatcher = new ControlDispatcher(verbs, options.turn ?? loopTurn)
   const open = new Set<Connection>()
   const server = createServer({ allowHalfOpen: true }, socket => {
     if (open.size >= CONNECTIONS_MAX * 2) {
@@ -45,7 +51,7 @@ export async function openControl(options: ControlOptions): Promise<ControlServe
       return
     }
     const isTooMany = open.size >= CONNECTIONS_MAX
-    const connection = new Connection(socket, timers, line => desk.take(line))
+    const connection = new Connection(socket, timers, line => dispatcher.take(line))
     open.add(connection)
     socket.on('close', () => open.delete(connection))
     if (isTooMany) connection.refuse(refusal(null, 'busy', `${CONNECTIONS_MAX} connections are already open`))
@@ -55,18 +61,18 @@ export async function openControl(options: ControlOptions): Promise<ControlServe
     path: place.path,
     close: () => {
       everyStep(
-        () => desk.stop(),
+        () => dispatcher.stop(),
         () => void server.close(),
         ...[...open].map(connection => () => connection.close()),
-        () => leavePlace(place, paths),
+        () => removeSocketPath(place, paths),
       )
     },
   }
 }
 
-async function bind(server: Server, place: ControlPlace, paths: StorePaths): Promise<void> {
+async function bind(server: Server, place: SocketPath, paths: StorePaths): Promise<void> {
   try {
-    preparePlace(place, paths, currentHost().uid)
+    prepareSocketPath(place, paths, currentHost().uid)
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject)
       server.listen(place.path, () => {

@@ -2,19 +2,19 @@ import type { JsonObject } from '@kim/manifest'
 import type { Draft } from '../journal/draft.js'
 import { personaDraft } from './drafts.js'
 import type { Persona } from './persona.js'
-import { blankImage, owesAnnouncement, owesBaseline, type PersonaImage } from './persona-image.js'
+import { blankPersonaRecord, owesAnnouncement, owesBaseline, type PersonaRecord } from './persona-record.js'
 import type { HealthyPoll, TakenRow } from './poll.js'
 
 /** An announcement, and the persona's record as it stands with it. */
 export interface Announcement {
   readonly draft: Draft
-  readonly image: PersonaImage
+  readonly image: PersonaRecord
 }
 
 /** KS-38: damage proves that a cursor existed, so what is visible is news, and somebody must know. */
 export function stateCorrupt(name: string, poll: HealthyPoll): Announcement {
   const lowest = poll.rows[0]?.row.id
-  const image: PersonaImage = { ...blankImage, floor: lowest ?? 0 }
+  const image: PersonaRecord = { ...blankPersonaRecord, floor: lowest ?? 0 }
   const armedAt = Math.max(0, (lowest ?? 1) - 1)
   const reason =
     'state_corrupt: records are missing from the journal, so what this inbox had read is not known'
@@ -29,7 +29,7 @@ export function stateCorrupt(name: string, poll: HealthyPoll): Announcement {
 /** KS-31: an inbox that was not empty was taken over, and what it held wakes nobody. */
 export function baselineSkipped(
   persona: Persona,
-  image: PersonaImage,
+  image: PersonaRecord,
   skipped: { readonly count: number; readonly range: readonly [number, number] },
   unreadHeld: number | 'unknown',
 ): Draft | undefined {
@@ -47,11 +47,11 @@ export function baselineSkipped(
 }
 
 /** KS-35: the seed lies above everything visible. Said once: its number stays in the record. */
-export function seedAhead(name: string, before: PersonaImage, poll: HealthyPoll): Announcement | undefined {
+export function seedAhead(name: string, before: PersonaRecord, poll: HealthyPoll): Announcement | undefined {
   const { seeded, currentMax } = before
   const visible = poll.rows.at(-1)?.row.id ?? 0
   if (seeded === undefined || currentMax !== undefined || poll.wasArmed || seeded <= visible) return undefined
-  const image: PersonaImage = { ...before, currentMax: visible }
+  const image: PersonaRecord = { ...before, currentMax: visible }
   const summary = `${name}: the seed ${seeded} lies above everything visible, ${visible}`
   return { image, draft: personaDraft(name, image, { isNew: false, event: 'seed_ahead', summary }) }
 }
@@ -59,7 +59,7 @@ export function seedAhead(name: string, before: PersonaImage, poll: HealthyPoll)
 /** KS-34: how many messages a cap silenced, exact; the count is complete once no walk is open. */
 export function replayCapped(
   persona: Persona,
-  before: PersonaImage,
+  before: PersonaRecord,
   silenced: readonly TakenRow[],
 ): Announcement | undefined {
   const { silentTo, seeded, cursor } = before
@@ -67,7 +67,7 @@ export function replayCapped(
   const above = Math.max(cursor, seeded ?? 0)
   const now = silenced.filter(({ row }) => row.id > above && row.id <= silentTo).length
   const dropped = persona.index.countWithin(above, silentTo) + now
-  const image: PersonaImage = { ...before, cappedTo: silentTo, dropped }
+  const image: PersonaRecord = { ...before, cappedTo: silentTo, dropped }
   const summary = `${persona.name}: ${dropped} messages up to ${silentTo} wake nobody`
   return {
     image,

@@ -1,16 +1,16 @@
 import { compareUtf8 } from '@kim/manifest'
 import type { Draft } from '../journal/draft.js'
-import type { AccountDesk } from './account-desk.js'
+import type { AccountAlerts } from './account-alerts.js'
 import type { Authorship } from './authorship.js'
 import { CommitRoom } from './commit-room.js'
 import type { CommitOutcome } from './core.js'
+import type { CoreState } from './core-state.js'
 import { factsPlan, hasFacts } from './facts-plan.js'
 import { failedPlan } from './failed-plan.js'
-import { genesisDrafts, isGenesisOwed } from './genesis.js'
-import type { Hive } from './hive.js'
+import { genesisDrafts, needsGenesis } from './genesis.js'
 import type { Inbox } from './inbox.js'
-import type { PollDesk } from './poll-desk.js'
 import { pollPlan } from './poll-plan.js'
+import type { Poller } from './poller.js'
 
 /** A commit that was handed out, and what is over with once it is durable. */
 interface Handed {
@@ -24,9 +24,9 @@ interface Handed {
 
 /** Makes commits of what was decided, and takes them over once they are durable. */
 export class Committer {
-  readonly #hive: Hive
-  readonly #polls: PollDesk
-  readonly #account: AccountDesk
+  readonly #core: CoreState
+  readonly #polls: Poller
+  readonly #account: AccountAlerts
   readonly #authorship: Authorship
   readonly #onNewRow: (nowMs: number) => void
   #handed: Handed | undefined
@@ -34,13 +34,13 @@ export class Committer {
   #refused: Handed | undefined
 
   constructor(parts: {
-    readonly hive: Hive
-    readonly polls: PollDesk
-    readonly account: AccountDesk
+    readonly core: CoreState
+    readonly polls: Poller
+    readonly account: AccountAlerts
     readonly authorship: Authorship
     readonly onNewRow: (nowMs: number) => void
   }) {
-    this.#hive = parts.hive
+    this.#core = parts.core
     this.#polls = parts.polls
     this.#account = parts.account
     this.#authorship = parts.authorship
@@ -54,7 +54,7 @@ export class Committer {
   }
 
   #build(nowMs: number): Handed | undefined {
-    const hive = this.#hive
+    const core = this.#core
     const room = new CommitRoom()
     const drafts: Draft[] = []
     const finished: Inbox[] = []
@@ -68,11 +68,11 @@ export class Committer {
       }
       return true
     }
-    for (const name of [...hive.dirty].sort(compareUtf8)) {
-      const persona = hive.personas.take(name)
+    for (const name of [...core.dirty].sort(compareUtf8)) {
+      const persona = core.personas.take(name)
       // Another one's commit may have been followed by retention. After a refusal what stands is told by `moved`.
-      if (this.#refused === undefined) hive.personas.follow(persona)
-      const inbox = hive.inboxes.get(name)
+      if (this.#refused === undefined) core.personas.follow(persona)
+      const inbox = core.inboxes.get(name)
       if (inbox?.result !== undefined && this.#polls.isWaiting(inbox, nowMs)) continue
       revisions.set(name, persona.revision)
       const before = drafts.length
@@ -84,85 +84,85 @@ export class Committer {
       } else if (inbox?.result !== undefined) this.#polls.finish(inbox, nowMs)
       else this.#settle(name)
     }
-    if (hive.areAlarmsDirty) take(this.#account.plan(nowMs))
+    if (core.areAlarmsDirty) take(this.#account.plan(nowMs))
     take(this.#genesis())
     return drafts.length === 0 ? undefined : { drafts, finished, settled, revisions }
   }
 
   /** The records of a poll first; what else is known of its persona goes into a commit of its own. */
   #planOf(name: string, nowMs: number): Iterable<Draft> {
-    const hive = this.#hive
-    const persona = hive.personas.take(name)
-    const inbox = hive.inboxes.get(name)
+    const core = this.#core
+    const persona = core.personas.take(name)
+    const inbox = core.inboxes.get(name)
     const result = inbox?.result
-    if (inbox === undefined || result === undefined) return factsPlan(persona, inbox, hive.table, hive)
+    if (inbox === undefined || result === undefined) return factsPlan(persona, inbox, core.table, core)
     if (result.kind === 'failed') {
-      return failedPlan(persona, result, inbox.liveness, { alertAfter: hive.options.alertAfter, nowMs })
+      return failedPlan(persona, result, inbox.liveness, { alertAfter: core.options.alertAfter, nowMs })
     }
-    return pollPlan(persona, result, { rules: hive, isArmed: inbox.isArmed, nowMs })
+    return pollPlan(persona, result, { context: core, isArmed: inbox.isArmed, nowMs })
   }
 
   /** KS-40: once every selected persona is in, or has failed long enough to be called missing. */
   #genesis(): readonly Draft[] {
-    const hive = this.#hive
-    if (!hive.isGenesisDirty) return []
-    hive.isGenesisDirty = false
-    if (!isGenesisOwed(hive.view.capabilities, hive.mode)) return []
-    if (hive.inboxes.size === 0 || (hive.mode === 'all' && hive.directory?.entries === undefined)) return []
+    const core = this.#core
+    if (!core.isGenesisDirty) return []
+    core.isGenesisDirty = false
+    if (!needsGenesis(core.view.capabilities, core.mode)) return []
+    if (core.inboxes.size === 0 || (core.mode === 'all' && core.directory?.entries === undefined)) return []
     const missing: string[] = []
     const present: string[] = []
-    for (const { name } of hive.inboxes.values()) {
-      const { image, isDown } = hive.personas.take(name)
+    for (const { name } of core.inboxes.values()) {
+      const { image, isDown } = core.personas.take(name)
       if (image === undefined && !isDown) return []
       if (image === undefined) missing.push(name)
       else present.push(name)
     }
-    return genesisDrafts(hive.mode, present.sort(compareUtf8), missing.sort(compareUtf8))
+    return genesisDrafts(core.mode, present.sort(compareUtf8), missing.sort(compareUtf8))
   }
 
   #settle(name: string): void {
-    const hive = this.#hive
-    const inbox = hive.inboxes.get(name)
+    const core = this.#core
+    const inbox = core.inboxes.get(name)
     if (inbox !== undefined) inbox.reads = []
-    hive.dirty.delete(name)
+    core.dirty.delete(name)
     // Counts that came in meanwhile may say something else by now.
-    if (hasFacts(hive.personas.take(name), inbox, hive.table)) hive.dirty.add(name)
+    if (hasFacts(core.personas.take(name), inbox, core.table)) core.dirty.add(name)
   }
 
   /** What became of the commit that was handed out. */
   committed(outcome: CommitOutcome, nowMs: number): void {
     const handed = this.#handed
     this.#handed = undefined
-    this.#hive.isGenesisDirty = true
-    this.#hive.areAlarmsDirty = true
+    this.#core.isGenesisDirty = true
+    this.#core.areAlarmsDirty = true
     if (outcome === 'moved') this.#moved(nowMs)
     else if (outcome === 'full') this.#refused = handed
     else if (handed !== undefined) this.#durable(handed, nowMs)
   }
 
   #durable({ drafts, finished, settled }: Handed, nowMs: number): void {
-    const hive = this.#hive
+    const core = this.#core
     this.#refused = undefined
     const touched = new Set<string>()
     let hasNewRow = false
     for (const draft of drafts) {
       if (draft.item_type === 'journal') continue
       touched.add(draft.agent)
-      hive.personas.take(draft.agent).apply(draft, nowMs)
+      core.personas.take(draft.agent).apply(draft, nowMs)
       if (draft.item_type === 'message' && draft.action === 'create') hasNewRow = true
       if (draft.item_type === 'message') this.#sawAuthor(draft)
       if (draft.event === 'armed') this.#armed(draft.agent)
     }
-    for (const name of touched) hive.personas.follow(hive.personas.take(name))
+    for (const name of touched) core.personas.follow(core.personas.take(name))
     for (const inbox of finished) this.#polls.finish(inbox, nowMs)
     for (const name of settled) this.#settle(name)
     if (hasNewRow) this.#onNewRow(nowMs)
   }
 
   #armed(name: string): void {
-    const inbox = this.#hive.inboxes.get(name)
+    const inbox = this.#core.inboxes.get(name)
     if (inbox !== undefined) inbox.isArmed = true
-    this.#hive.hasArmed = true
+    this.#core.hasArmed = true
   }
 
   #sawAuthor({ payload }: Draft): void {
@@ -175,14 +175,14 @@ export class Committer {
   #moved(nowMs: number): void {
     const refused = this.#refused
     this.#refused = undefined
-    this.#hive.personas.derive(nowMs)
+    this.#core.personas.derive(nowMs)
     if (refused === undefined) return
     const seen = new Map<string, number>()
     for (const { item_type, agent, event } of refused.drafts) {
       if (item_type !== 'persona') continue
       const n = (seen.get(agent) ?? 0) + 1
       seen.set(agent, n)
-      const standing = this.#hive.personas.take(agent).revision - (refused.revisions.get(agent) ?? 0)
+      const standing = this.#core.personas.take(agent).revision - (refused.revisions.get(agent) ?? 0)
       if (event === 'armed' && n <= standing) this.#armed(agent)
     }
   }

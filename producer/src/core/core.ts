@@ -1,5 +1,5 @@
 import type { Draft } from '../journal/draft.js'
-import type { Answer, Counts, Dialect, Directory, Page } from '../source/answer.js'
+import type { Answer, Dialect, Page, PersonaDirectory, UnreadCounts } from '../source/answer.js'
 import type { CountsQuery, PageQuery } from '../source/source.js'
 
 /** The two readings of time that decisions rest on. Schedules use `monoMs` alone. */
@@ -17,8 +17,8 @@ export type Ask =
 /** An answer with the request it belongs to. */
 export type Answered =
   | { readonly kind: 'page'; readonly id: number; readonly answer: Answer<Page> }
-  | { readonly kind: 'counts'; readonly id: number; readonly answer: Answer<Counts> }
-  | { readonly kind: 'directory'; readonly id: number; readonly answer: Answer<Directory> }
+  | { readonly kind: 'counts'; readonly id: number; readonly answer: Answer<UnreadCounts> }
+  | { readonly kind: 'directory'; readonly id: number; readonly answer: Answer<PersonaDirectory> }
 
 /** What is to be appended now: at most one commit's worth, in order. */
 export interface Commit {

@@ -1,4 +1,4 @@
-import type { Answer, Counts } from '../source/answer.js'
+import type { Answer, UnreadCounts } from '../source/answer.js'
 import type { Inbox } from './inbox.js'
 
 /** Notices a local daemon that counts 0 whatever is unread (KS-15). Its counts would hide mail until the resync. */
@@ -9,7 +9,7 @@ export class CountlessServer {
 
   /** True where this answer counts nothing for a server that does not count. */
   shows(
-    { value, sentMs, receivedMs }: Extract<Answer<Counts>, { ok: true }>,
+    { value, sentMs, receivedMs }: Extract<Answer<UnreadCounts>, { ok: true }>,
     inboxes: Iterable<Inbox>,
   ): boolean {
     const isEmpty = [...value.byPersona.values()].every(({ unread }) => unread === 0)

@@ -1,4 +1,4 @@
-import type { Answer, Counts } from '../source/answer.js'
+import type { Answer, UnreadCounts } from '../source/answer.js'
 
 /** An answer counts as held from here on (KS-53). */
 const HELD_MS = 250
@@ -46,7 +46,7 @@ export function askedCounts(poll: CountsPoll, nowMs: number): CountsPoll {
 /** After its answer. `--wait 0` asks at a fixed pace, whatever came of the last one (KS-56). */
 export function answeredCounts(
   poll: CountsPoll,
-  answer: Answer<Counts>,
+  answer: Answer<UnreadCounts>,
   terms: CountsTerms,
 ): { readonly poll: CountsPoll; readonly wasHeld: boolean; readonly isTokenNew: boolean } {
   const base = { ...poll, isHeld: false }

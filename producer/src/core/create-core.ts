@@ -1,5 +1,6 @@
 import { limits } from '@kim/manifest'
-import { AccountDesk } from './account-desk.js'
+import { AccountAlerts } from './account-alerts.js'
+import { AuthorIndexer } from './author-indexer.js'
 import { Authorship } from './authorship.js'
 import { Committer } from './committer.js'
 import type {
@@ -13,11 +14,10 @@ import type {
   CoreStatus,
   Now,
 } from './core.js'
-import { CountsDesk } from './counts-desk.js'
-import { type CoreJournal, Hive } from './hive.js'
+import { type CoreJournal, CoreState } from './core-state.js'
+import { CountsPoller } from './counts-poller.js'
 import { NameCheck } from './name-check.js'
-import { PollDesk } from './poll-desk.js'
-import { ReadIn } from './read-in.js'
+import { Poller } from './poller.js'
 import { statusOf } from './status.js'
 import { verdictOf } from './verdict.js'
 
@@ -27,12 +27,12 @@ export function createCore(options: CoreOptions, journal: CoreJournal): Core {
 }
 
 class HiveCore implements Core {
-  readonly #hive: Hive
-  readonly #polls: PollDesk
-  readonly #counts: CountsDesk
+  readonly #core: CoreState
+  readonly #polls: Poller
+  readonly #counts: CountsPoller
   readonly #committer: Committer
-  readonly #account: AccountDesk
-  readonly #readIn: ReadIn
+  readonly #account: AccountAlerts
+  readonly #readIn: AuthorIndexer
   readonly #names: NameCheck
   readonly #asked: Record<Ask['kind'], number> = { page: 0, counts: 0, directory: 0 }
   #verdict: Core['verdict']
@@ -40,16 +40,16 @@ class HiveCore implements Core {
   #hasDirectory = false
 
   constructor(options: CoreOptions, journal: CoreJournal) {
-    const hive = new Hive(options, journal)
+    const core = new CoreState(options, journal)
     const authorship = new Authorship()
-    this.#hive = hive
-    this.#polls = new PollDesk(hive)
-    this.#counts = new CountsDesk(hive)
-    this.#names = new NameCheck(hive)
-    this.#readIn = new ReadIn(hive.view, hive.personas, authorship)
-    this.#account = new AccountDesk(hive, authorship, this.#counts.firstSeenMs)
+    this.#core = core
+    this.#polls = new Poller(core)
+    this.#counts = new CountsPoller(core)
+    this.#names = new NameCheck(core)
+    this.#readIn = new AuthorIndexer(core.view, core.personas, authorship)
+    this.#account = new AccountAlerts(core, authorship, this.#counts.firstSeenMs)
     this.#committer = new Committer({
-      hive,
+      core,
       polls: this.#polls,
       account: this.#account,
       authorship,
@@ -58,32 +58,32 @@ class HiveCore implements Core {
   }
 
   next({ monoMs }: Now): { readonly asks: readonly Ask[]; readonly wakeAtMs: number | undefined } {
-    this.#hive.start(monoMs)
+    this.#core.start(monoMs)
     const wakes = [this.#startDirectory(monoMs), this.#counts.start(monoMs), this.#polls.start(monoMs)]
     // One that has passed had its commit in this turn; where the disk took none, it waits for the disk.
     if (this.#account.wakeAtMs > monoMs) wakes.push(this.#account.wakeAtMs)
     if (!this.#readIn.isDone) {
-      if (this.#readIn.step()) this.#hive.areAlarmsDirty = true
+      if (this.#readIn.step()) this.#core.areAlarmsDirty = true
       wakes.push(monoMs)
     }
-    const asks = this.#hive.takeAsks()
+    const asks = this.#core.takeAsks()
     for (const { kind } of asks) this.#asked[kind]++
     const wakeAtMs = Math.min(...wakes)
     return { asks, wakeAtMs: wakeAtMs === Number.POSITIVE_INFINITY ? undefined : wakeAtMs }
   }
 
   #startDirectory(monoMs: number): number {
-    const { directory } = this.#hive
+    const { directory } = this.#core
     if (directory === undefined) return this.#names.start(monoMs)
     if (directory.dueMs > monoMs) return directory.dueMs
     directory.isAsked = true
     this.#directorySentMs = monoMs
-    this.#hive.ask({ kind: 'directory' })
+    this.#core.ask({ kind: 'directory' })
     return Number.POSITIVE_INFINITY
   }
 
   answered(answered: Answered, { monoMs }: Now): void {
-    this.#hive.start(monoMs)
+    this.#core.start(monoMs)
     switch (answered.kind) {
       case 'page':
         this.#polls.answered(answered.id, answered.answer, monoMs)
@@ -93,22 +93,22 @@ class HiveCore implements Core {
         break
       case 'directory':
         // Where this ends it, there is nothing to say about going on.
-        this.#verdict ??= verdictOf(this.#hive, answered)
+        this.#verdict ??= verdictOf(this.#core, answered)
         if (this.#verdict === undefined) this.#directory(answered.answer, monoMs)
         break
     }
-    this.#verdict ??= verdictOf(this.#hive, answered)
+    this.#verdict ??= verdictOf(this.#core, answered)
   }
 
   #directory(answer: Extract<Answered, { kind: 'directory' }>['answer'], monoMs: number): void {
-    const hive = this.#hive
-    const { directory } = hive
+    const core = this.#core
+    const { directory } = core
     if (directory === undefined) {
       this.#names.answered(answer, monoMs)
       return
     }
     const reason = answer.ok ? '' : answer.failure.reason
-    hive.noteChange(
+    core.noteChange(
       'directory_unavailable',
       !answer.ok,
       {
@@ -128,19 +128,19 @@ class HiveCore implements Core {
       return
     }
     directory.fetched(answer.value, this.#directorySentMs, monoMs)
-    for (const name of answer.value.refused) hive.refuse(name)
+    for (const name of answer.value.refused) core.refuse(name)
     for (const { persona } of answer.value.entries) {
-      if (hive.inboxes.has(persona)) continue
-      if (hive.inboxes.size < limits.personasMax) hive.watch(persona, monoMs, !this.#hasDirectory)
+      if (core.inboxes.has(persona)) continue
+      if (core.inboxes.size < limits.personasMax) core.watch(persona, monoMs, !this.#hasDirectory)
       else this.#sayFull()
     }
     this.#hasDirectory = true
-    hive.areAlarmsDirty = true
-    hive.isGenesisDirty = true
+    core.areAlarmsDirty = true
+    core.isGenesisDirty = true
   }
 
   #watchedMeanwhile(): string {
-    const { size } = this.#hive.inboxes
+    const { size } = this.#core.inboxes
     if (size === 0) return 'no inbox is watched until then; the producer retries by itself'
     return size === 1 ? 'the one known inbox is still watched' : `the ${size} known inboxes are still watched`
   }
@@ -152,11 +152,11 @@ class HiveCore implements Core {
       code: 'personas_full',
       message: `${limits.personasMax} inboxes are watched, which is the maximum: other inboxes are ignored`,
     } as const
-    this.#hive.noteChange('personas_full', true, note, note)
+    this.#core.noteChange('personas_full', true, note, note)
   }
 
   commit({ monoMs }: Now): Commit | undefined {
-    this.#hive.start(monoMs)
+    this.#core.start(monoMs)
     const drafts = this.#committer.next(monoMs)
     return drafts === undefined ? undefined : { drafts }
   }
@@ -167,9 +167,9 @@ class HiveCore implements Core {
   }
 
   poke({ monoMs }: Now, persona?: string): number {
-    this.#hive.start(monoMs)
+    this.#core.start(monoMs)
     let due = 0
-    for (const inbox of this.#hive.inboxes.values()) {
+    for (const inbox of this.#core.inboxes.values()) {
       if (persona !== undefined && inbox.name !== persona) continue
       inbox.want(monoMs)
       due++
@@ -178,7 +178,7 @@ class HiveCore implements Core {
   }
 
   notes(): readonly CoreNote[] {
-    return this.#hive.takeNotes()
+    return this.#core.takeNotes()
   }
 
   get verdict(): Core['verdict'] {
@@ -186,7 +186,7 @@ class HiveCore implements Core {
   }
 
   status(): CoreStatus {
-    return statusOf(this.#hive, {
+    return statusOf(this.#core, {
       polls: this.#polls.polls,
       failures: this.#polls.failures,
       asked: this.#asked,

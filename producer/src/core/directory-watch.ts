@@ -1,4 +1,4 @@
-import type { Directory, DirectoryEntry } from '../source/answer.js'
+import type { DirectoryEntry, PersonaDirectory } from '../source/answer.js'
 
 const RETRY_MIN_MS = 1000
 const RETRY_MAX_MS = 30_000
@@ -39,7 +39,7 @@ export class DirectoryWatch {
     if (this.#failures === 0) this.#dueMs = Math.min(this.#dueMs, nowMs)
   }
 
-  fetched(directory: Directory, sentMs: number, nowMs: number): void {
+  fetched(directory: PersonaDirectory, sentMs: number, nowMs: number): void {
     this.isAsked = false
     this.#failures = 0
     this.#entries = new Map(directory.entries.map(entry => [entry.persona, entry]))

@@ -3,7 +3,7 @@ import type { Draft } from '../journal/draft.js'
 import { messageItemId } from '../journal/message-id.js'
 import type { Row } from '../source/answer.js'
 import type { AlertKind } from './alert-kind.js'
-import { type PersonaImage, personaPayload } from './persona-image.js'
+import { type PersonaRecord, personaPayload } from './persona-record.js'
 
 /** What the record of a message needs to know besides its row. */
 export interface MessageContext {
@@ -69,7 +69,7 @@ export function messageUpdate(persona: string, id: number, payload: JsonObject, 
 /** The record of a persona, with the event it announces, if any. */
 export function personaDraft(
   persona: string,
-  image: PersonaImage,
+  image: PersonaRecord,
   how: {
     readonly isNew: boolean
     readonly event?: string

@@ -3,9 +3,9 @@ import type { PersonaCount } from '../source/answer.js'
 import { personaDraft } from './drafts.js'
 import type { Inbox } from './inbox.js'
 import type { Persona } from './persona.js'
-import { blankImage, type PersonaImage } from './persona-image.js'
+import { blankPersonaRecord, type PersonaRecord } from './persona-record.js'
+import type { PlanContext } from './plan-context.js'
 import { readMarks } from './row-changes.js'
-import type { Rules } from './rules.js'
 
 /** The counts of the account, or undefined where they are not available. */
 export type CountsTable = ReadonlyMap<string, PersonaCount> | undefined
@@ -20,10 +20,10 @@ function urgentNow(table: CountsTable, name: string, before: number): number {
 /** The persona's record as the facts besides its polls have it; the same object where nothing changed. */
 function imageNow(
   persona: Persona,
-  image: PersonaImage,
+  image: PersonaRecord,
   table: CountsTable,
   isWatched: boolean,
-): PersonaImage {
+): PersonaRecord {
   const unreadUrgent = urgentNow(table, persona.name, image.unreadUrgent)
   if (unreadUrgent === image.unreadUrgent && image.watched === isWatched) return image
   return { ...image, unreadUrgent, watched: isWatched, cursor: persona.cursor }
@@ -42,12 +42,12 @@ export function* factsPlan(
   persona: Persona,
   inbox: Inbox | undefined,
   table: CountsTable,
-  rules: Rules,
+  context: PlanContext,
 ): Generator<Draft> {
   const { name, image } = persona
   if (image === undefined && inbox?.isAdded === true) {
     const summary = `${name} was added`
-    yield personaDraft(name, blankImage, { isNew: true, event: 'persona_added', summary })
+    yield personaDraft(name, blankPersonaRecord, { isNew: true, event: 'persona_added', summary })
     return
   }
   if (image !== undefined) {
@@ -57,5 +57,5 @@ export function* factsPlan(
       yield personaDraft(name, now, { isNew: false, summary })
     }
   }
-  if (inbox !== undefined) yield* readMarks(persona, inbox.reads, rules)
+  if (inbox !== undefined) yield* readMarks(persona, inbox.reads, context)
 }

@@ -6,7 +6,7 @@ import { listUnits } from './names.js'
 const PART_UNITS_MAX = 8000
 
 /** Whether the note is still to be appended: once, and once more when a list becomes all (KS-40). */
-export function isGenesisOwed(capabilities: ReadonlySet<string>, mode: 'all' | 'list'): boolean {
+export function needsGenesis(capabilities: ReadonlySet<string>, mode: 'all' | 'list'): boolean {
   return !capabilities.has(mode === 'all' ? registryOfAllCapability : registryCapability)
 }
 

@@ -1,4 +1,4 @@
-import type { Failure } from '../source/answer.js'
+import type { RequestFailure } from '../source/answer.js'
 
 /** The failures of one inbox in a row (KS-49); down or not is the latch of its alarm. */
 export interface Liveness {
@@ -12,7 +12,7 @@ export interface Liveness {
 export const healthy: Liveness = { failures: 0, firstMs: undefined, reason: undefined }
 
 /** One more failure. */
-export function failed({ failures, firstMs }: Liveness, { reason }: Failure, atMs: number): Liveness {
+export function failed({ failures, firstMs }: Liveness, { reason }: RequestFailure, atMs: number): Liveness {
   return { failures: failures + 1, firstMs: firstMs ?? atMs, reason }
 }
 

@@ -1,17 +1,17 @@
 import { isJsonObject, type JsonObject } from '@kim/manifest'
 import type { Draft } from '../journal/draft.js'
-import type { StateView } from '../journal/journal.js'
+import type { StoredState } from '../journal/journal.js'
 import { type AlertKind, openAlert, parseAlertId } from './alert-kind.js'
 import { bodyHash, NO_BODY } from './body-hash.js'
 import { MessageIndex } from './message-index.js'
-import { owesAnnouncement, type PersonaImage, parsePersona } from './persona-image.js'
+import { owesAnnouncement, type PersonaRecord, parsePersona } from './persona-record.js'
 import { type Pin, pinOf } from './pin.js'
 
 /** What the journal says about one persona. Nothing here outlives it: a process that starts reads it from there. */
 export class Persona {
   readonly name: string
   /** Undefined until its record stands. */
-  image: PersonaImage | undefined
+  image: PersonaRecord | undefined
   /** The revision of its record; 0 if there never was one. */
   revision = 0
   /** Revisions of its record that retention made in this life of the process. */
@@ -99,7 +99,7 @@ export class Persona {
   }
 
   /** Takes the persona's own record and its alarms from the journal. */
-  readRecords(view: StateView): void {
+  readRecords(view: StoredState): void {
     this.revision = view.revisionOf('persona', this.name) ?? 0
     const entity = view.get('persona', this.name)
     this.image = entity === undefined ? undefined : parsePersona(entity.payload)

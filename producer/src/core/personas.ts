@@ -1,4 +1,4 @@
-import type { StateView } from '../journal/journal.js'
+import type { StoredState } from '../journal/journal.js'
 import { messageItemId } from '../journal/message-id.js'
 import { parseAlertId } from './alert-kind.js'
 import { UNSEEN_BODY } from './body-hash.js'
@@ -7,9 +7,9 @@ import { idOfMessage, Persona } from './persona.js'
 /** Every persona that the journal or the selection knows, by exact name. Two spellings are two (KS-68). */
 export class Personas {
   readonly #byName: Map<string, Persona> = new Map()
-  readonly #view: StateView
+  readonly #view: StoredState
 
-  constructor(view: StateView) {
+  constructor(view: StoredState) {
     this.#view = view
     this.derive(Number.NEGATIVE_INFINITY)
   }

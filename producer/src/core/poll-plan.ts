@@ -5,16 +5,16 @@ import { freshRows, silenceOf } from './arming.js'
 import { alertDraft, messageDraft, personaDraft } from './drafts.js'
 import type { Holes } from './hole.js'
 import type { Persona } from './persona.js'
-import { blankImage, owesAnnouncement, owesBaseline, type PersonaImage } from './persona-image.js'
+import { blankPersonaRecord, owesAnnouncement, owesBaseline, type PersonaRecord } from './persona-record.js'
 import { isSamePin, isUnwalked, type Pin, pinMembers } from './pin.js'
+import type { PlanContext } from './plan-context.js'
 import type { HealthyPoll, TakenRow } from './poll.js'
 import { rowChanges } from './row-changes.js'
-import type { Rules } from './rules.js'
 import { windowAlarmsCleared, windowAlarmsOpened } from './window-alarms.js'
 
 /** What a plan of records starts from. */
 export interface PlanTerms {
-  readonly rules: Rules
+  readonly context: PlanContext
   readonly isArmed: boolean
   readonly nowMs: number
 }
@@ -36,8 +36,8 @@ export function* pollPlan(persona: Persona, poll: HealthyPoll, terms: PlanTerms)
   yield* plan.armed()
   yield* plan.openPin()
   yield* plan.messages(plan.news(), true)
-  yield* rowChanges(persona, poll, terms.rules)
-  yield* windowAlarmsOpened(persona, poll, terms.rules)
+  yield* rowChanges(persona, poll, terms.context)
+  yield* windowAlarmsOpened(persona, poll, terms.context)
   yield* plan.followPin()
   yield* windowAlarmsCleared(persona, poll)
 }
@@ -50,7 +50,7 @@ class Plan {
   readonly #silentTo: number
   readonly #silence: ReturnType<typeof silenceOf>
   /** The persona's record as it stands after the drafts made so far. */
-  #image: PersonaImage | undefined
+  #image: PersonaRecord | undefined
   /** The pin as it stands after the drafts made so far. */
   #pin: Pin | undefined
   #highest: number
@@ -59,7 +59,7 @@ class Plan {
     this.#persona = persona
     this.#poll = poll
     this.#terms = terms
-    const { maxReplay, seedAt } = terms.rules.options
+    const { maxReplay, seedAt } = terms.context.options
     this.#fresh = freshRows(persona, poll)
     this.#silence = silenceOf(persona, poll, this.#fresh, { isArmed: terms.isArmed, maxReplay, seedAt })
     this.#silentTo = this.#silence?.silentTo ?? persona.silentTo
@@ -137,7 +137,7 @@ class Plan {
     const silence = this.#silence
     const floor = this.#isFirstContact ? undefined : this.#poll.floor
     const isNew = this.#image === undefined
-    const before = this.#image ?? blankImage
+    const before = this.#image ?? blankPersonaRecord
     if (silence === undefined && (floor === undefined || floor === before.floor)) return
     const silent =
       silence === undefined
@@ -187,12 +187,12 @@ class Plan {
 
   /** Steps 3 and 7. */
   *messages(rows: readonly TakenRow[], areNews: boolean): Generator<Draft> {
-    const { rules, nowMs } = this.#terms
+    const { context, nowMs } = this.#terms
     const action = this.#isFirstContact ? 'backfill' : 'create'
     const waitMs = Math.max(0, nowMs - this.#poll.receivedMs)
     for (const { row, isClipped } of rows) {
-      const isNews = areNews && (row.from === null || !rules.suppressed.has(row.from))
-      const { keepContent } = rules.options
+      const isNews = areNews && (row.from === null || !context.suppressed.has(row.from))
+      const { keepContent } = context.options
       this.#highest = Math.max(this.#highest, row.id)
       yield messageDraft(row, { persona: this.#name, isClipped, keepContent }, { action, isNews, waitMs })
     }
@@ -203,7 +203,7 @@ class Plan {
     if (!this.#isFirstContact || this.#image !== undefined) return
     const { floor = 0, holes } = this.#poll
     const cursor = this.#highest
-    this.#image = { ...blankImage, cursor, floor, silentTo: holes.length === 0 ? undefined : cursor }
+    this.#image = { ...blankPersonaRecord, cursor, floor, silentTo: holes.length === 0 ? undefined : cursor }
     const summary = `${this.#name} is watched from ${cursor} on`
     yield personaDraft(this.#name, this.#image, { isNew: true, summary })
   }
@@ -217,7 +217,7 @@ class Plan {
       yield draft
     }
     if (this.#image === undefined) return
-    if (this.#isBaselineOwed(this.#image)) yield* this.#baseline(this.#image, silenced)
+    if (this.#needsBaseline(this.#image)) yield* this.#baseline(this.#image, silenced)
     const ahead = seedAhead(this.#name, this.#image, this.#poll)
     if (ahead !== undefined) {
       this.#image = ahead.image
@@ -231,9 +231,9 @@ class Plan {
   }
 
   /** What a first contact passed over. A record that waited for the end of its walk silences nothing any more. */
-  *#baseline(image: PersonaImage, silenced: readonly TakenRow[]): Generator<Draft> {
+  *#baseline(image: PersonaRecord, silenced: readonly TakenRow[]): Generator<Draft> {
     const isWalked = owesBaseline(image)
-    const after: PersonaImage = isWalked ? { ...image, silentTo: undefined } : image
+    const after: PersonaRecord = isWalked ? { ...image, silentTo: undefined } : image
     this.#image = after
     const skipped = rangeOf(this.#persona, silenced, image.cursor)
     const unread = this.#unreadUpTo(image.cursor)
@@ -247,13 +247,13 @@ class Plan {
 
   /** The unread count of the inbox, which says nothing about an earlier id once there is later mail. */
   #unreadUpTo(id: number): number | 'unknown' {
-    const unread = this.#terms.rules.unreadOf(this.#name)
+    const unread = this.#terms.context.unreadOf(this.#name)
     const highest = Math.max(this.#highest, this.#fresh.at(-1)?.row.id ?? 0)
     return unread !== 0 && highest > id ? 'unknown' : unread
   }
 
   /** A record that was only created, by a first contact with mail, was cut off before what follows it. */
-  #isBaselineOwed(owing: PersonaImage): boolean {
+  #needsBaseline(owing: PersonaRecord): boolean {
     const { image, isOnlyCreated } = this.#persona
     const { cursor } = owing
     if (owesBaseline(owing)) return !this.#isWalkOpen

@@ -1,4 +1,4 @@
-import type { Answer, Failure, Page, Row } from '../source/answer.js'
+import type { Answer, Page, RequestFailure, Row } from '../source/answer.js'
 import { type Holes, holesBelow } from './hole.js'
 import type { Persona } from './persona.js'
 import type { Pin } from './pin.js'
@@ -41,7 +41,7 @@ export interface HealthyPoll {
 /** A poll that says nothing about the mail (KS-17). */
 export interface FailedPoll {
   readonly kind: 'failed'
-  readonly failure: Failure
+  readonly failure: RequestFailure
   readonly receivedMs: number
 }
 
@@ -75,7 +75,7 @@ export type PollStep =
   | { readonly kind: 'done'; readonly result: PollResult }
 
 /** An empty page that says it withholds something breaks the contract (KS-21). */
-const brokenWindow: Failure = {
+const brokenWindow: RequestFailure = {
   token: 'shape-invalid',
   status: undefined,
   reason: 'shape-invalid: a page without rows says that rows were withheld',

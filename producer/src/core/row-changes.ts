@@ -2,23 +2,23 @@ import type { Draft } from '../journal/draft.js'
 import { bodyHash, NO_BODY, UNSEEN_BODY } from './body-hash.js'
 import { codePoints, messageUpdate } from './drafts.js'
 import type { Persona } from './persona.js'
+import type { PlanContext } from './plan-context.js'
 import type { HealthyPoll } from './poll.js'
-import type { Rules } from './rules.js'
 
 /**
  * What rows say about messages that stand: that they were read, or that their body is another (KS-43). Only a live
  * message is updated, a redacted one never, and nothing becomes unread again.
  */
-export function* rowChanges(persona: Persona, poll: HealthyPoll, rules: Rules): Generator<Draft> {
+export function* rowChanges(persona: Persona, poll: HealthyPoll, context: PlanContext): Generator<Draft> {
   const { index, name } = persona
   for (const { row, isClipped } of poll.rows) {
     if (!index.has(row.id)) continue
     const becameRead = row.read && index.isUnread(row.id)
     const known = index.bodyOf(row.id)
-    const compares = rules.options.keepContent && !isClipped && known !== NO_BODY
+    const compares = context.options.keepContent && !isClipped && known !== NO_BODY
     const body = compares ? bodyHash(row.content) : NO_BODY
     if (!becameRead && (!compares || known === body)) continue
-    const stored = rules.messageOf(name, row.id)
+    const stored = context.messageOf(name, row.id)
     if (stored === undefined) {
       // Retention took it: whatever a row says of it is past.
       index.drop(row.id)
@@ -37,11 +37,11 @@ export function* rowChanges(persona: Persona, poll: HealthyPoll, rules: Rules): 
 }
 
 /** What the counts or a walk over unread rows say: these were read. */
-export function* readMarks(persona: Persona, ids: readonly number[], rules: Rules): Generator<Draft> {
+export function* readMarks(persona: Persona, ids: readonly number[], context: PlanContext): Generator<Draft> {
   const { index, name } = persona
   for (const id of ids) {
     if (!index.isUnread(id)) continue
-    const stored = rules.messageOf(name, id)
+    const stored = context.messageOf(name, id)
     if (stored === undefined) {
       index.drop(id)
       continue

@@ -1,28 +1,31 @@
 import type { CoreStatus, PersonaStatus } from './core.js'
-import { isGenesisOwed } from './genesis.js'
-import type { Hive } from './hive.js'
+import type { CoreState } from './core-state.js'
+import { needsGenesis } from './genesis.js'
 import type { Inbox } from './inbox.js'
 
 /** How things stand, for people and for metrics. */
-export function statusOf(hive: Hive, totals: Pick<CoreStatus, 'polls' | 'failures' | 'asked'>): CoreStatus {
+export function statusOf(
+  core: CoreState,
+  totals: Pick<CoreStatus, 'polls' | 'failures' | 'asked'>,
+): CoreStatus {
   return {
-    personas: [...hive.inboxes.values()].map(inbox => personaStatus(hive, inbox)),
-    counts: countsOf(hive),
+    personas: [...core.inboxes.values()].map(inbox => personaStatus(core, inbox)),
+    counts: countsOf(core),
     polls: totals.polls,
     failures: totals.failures,
     asked: { ...totals.asked },
-    genesis: !isGenesisOwed(hive.view.capabilities, hive.mode),
+    genesis: !needsGenesis(core.view.capabilities, core.mode),
   }
 }
 
-function countsOf({ options, table }: Hive): CoreStatus['counts'] {
+function countsOf({ options, table }: CoreState): CoreStatus['counts'] {
   if (!options.fastPath) return 'off'
   return table === undefined ? 'unavailable' : 'live'
 }
 
-function personaStatus(hive: Hive, inbox: Inbox): PersonaStatus {
-  const persona = hive.personas.take(inbox.name)
-  const unread = hive.unreadOf(inbox.name)
+function personaStatus(core: CoreState, inbox: Inbox): PersonaStatus {
+  const persona = core.personas.take(inbox.name)
+  const unread = core.unreadOf(inbox.name)
   return {
     persona: inbox.name,
     state: persona.isDown ? 'down' : 'up',
@@ -32,7 +35,7 @@ function personaStatus(hive: Hive, inbox: Inbox): PersonaStatus {
     lastPollMs: inbox.lastPollMs,
     lastHealthyMs: inbox.lastHealthyMs,
     unread: unread === 'unknown' ? undefined : unread,
-    unreadUrgent: hive.table === undefined ? undefined : (hive.table.get(inbox.name)?.unreadUrgent ?? 0),
+    unreadUrgent: core.table === undefined ? undefined : (core.table.get(inbox.name)?.unreadUrgent ?? 0),
     pinned: persona.pin !== undefined,
     lastReason: inbox.liveness.reason,
   }

@@ -1,5 +1,5 @@
 import type { Answer, Page } from '../source/answer.js'
-import { judgePage } from './walk.js'
+import { classifyWalkPage } from './walk.js'
 
 const PAGES_MAX = 50
 
@@ -26,7 +26,7 @@ export function stepUnreadWalk(
   answer: Answer<Page>,
 ): { readonly walk: UnreadWalk; readonly isOver: boolean; readonly isCovered: boolean } {
   const page = answer.ok ? answer.value : undefined
-  const verdict = judgePage(page, walk.beforeId ?? Number.POSITIVE_INFINITY, 0)
+  const verdict = classifyWalkPage(page, walk.beforeId ?? Number.POSITIVE_INFINITY, 0)
   const lowest = page?.rows[0]?.id
   const unread = new Set([...walk.unread, ...(page?.rows ?? []).map(({ id }) => id)])
   const next = { ...walk, pagesLeft: walk.pagesLeft - 1, unread, beforeId: lowest }

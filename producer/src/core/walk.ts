@@ -2,10 +2,10 @@ import type { Answer, Page } from '../source/answer.js'
 import type { Holes } from './hole.js'
 
 /** What a page of a walk proves (KS-23). */
-export type PageVerdict = 'failed' | 'rejected' | 'open' | 'covered' | 'on'
+export type WalkPageClass = 'failed' | 'rejected' | 'open' | 'covered' | 'on'
 
 /** Judges one page of a walk that asked for rows below `beforeId`, toward `above`; the first row that applies decides. */
-export function judgePage(page: Page | undefined, beforeId: number, above: number): PageVerdict {
+export function classifyWalkPage(page: Page | undefined, beforeId: number, above: number): WalkPageClass {
   if (page === undefined) return 'failed'
   const { rows, continuation, isContradictory } = page
   if (rows.some(({ id }) => id >= beforeId)) return 'rejected'
@@ -37,7 +37,7 @@ export function afterPage(
   const hole = walk.holes.at(-1)
   if (hole === undefined) return { walk: { ...walk, isOver: true }, isTaken: false }
   const page = answer.ok ? answer.value : undefined
-  const verdict = judgePage(page, hole.below, hole.above)
+  const verdict = classifyWalkPage(page, hole.below, hole.above)
   const pagesLeft = walk.pagesLeft - 1
   const below = walk.holes.slice(0, -1)
   switch (verdict) {

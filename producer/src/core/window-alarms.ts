@@ -2,21 +2,25 @@ import type { Draft } from '../journal/draft.js'
 import { openAlert } from './alert-kind.js'
 import { alertDraft } from './drafts.js'
 import type { Persona } from './persona.js'
+import type { PlanContext } from './plan-context.js'
 import type { HealthyPoll } from './poll.js'
-import type { Rules } from './rules.js'
 
 /** Alarms that the newest page of an inbox opens (step 9 of KS-46). */
-export function* windowAlarmsOpened(persona: Persona, poll: HealthyPoll, rules: Rules): Generator<Draft> {
-  yield* unreadNotShown(persona, poll, rules)
+export function* windowAlarmsOpened(
+  persona: Persona,
+  poll: HealthyPoll,
+  context: PlanContext,
+): Generator<Draft> {
+  yield* unreadNotShown(persona, poll, context)
   yield* idRegressed(persona, poll)
 }
 
 /** KS-62: unread mail that the newest page does not show. The pages of a walk are never asked for it. */
-function* unreadNotShown(persona: Persona, poll: HealthyPoll, rules: Rules): Generator<Draft> {
+function* unreadNotShown(persona: Persona, poll: HealthyPoll, context: PlanContext): Generator<Draft> {
   const { window, watermark } = poll
   const { unreadNotShown: hidden } = window
   if (hidden === undefined || hidden === 0) return
-  if (openAlert(persona.alerts, 'unread-not-shown') !== undefined || rules.isUnlisted(persona.name)) return
+  if (openAlert(persona.alerts, 'unread-not-shown') !== undefined || context.isUnlisted(persona.name)) return
   const floor = window.rows[0]?.id
   yield alertDraft(persona.name, 'unread-not-shown', {
     isNew: !persona.alerts.has('unread-not-shown'),

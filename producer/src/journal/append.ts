@@ -11,13 +11,13 @@ import type { JournalState } from './state.js'
 import type { Store } from './store.js'
 
 /** A batch on its way into a commit. */
-export interface Batch {
+export interface AppendBatch {
   readonly drafts: readonly Draft[]
   readonly options: AppendOptions
 }
 
 /** What became of a batch: its receipt, or why it was refused. */
-export type Outcome = { readonly receipt: Receipt } | { readonly refused: unknown }
+export type AppendResult = { readonly receipt: Receipt } | { readonly refused: unknown }
 
 /** What an appender begins with. */
 export interface AppenderStart {
@@ -48,7 +48,7 @@ export class Appender {
   /** Set while nobody knows what stands at the end of the file. */
   #recovery: Recovery | undefined
   /** Records that a failed write had left standing, until somebody who has to know was told. */
-  #news: readonly number[] = []
+  #unreportedSeqs: readonly number[] = []
   #dead: unknown
 
   constructor(start: AppenderStart) {
@@ -131,13 +131,13 @@ export class Appender {
    * The seqs of records that a failed write had left standing: nobody was told of them, and they are part of the
    * journal now. They stay news, whatever is done meanwhile, until `told`.
    */
-  get news(): readonly number[] {
-    return this.#news
+  get unreportedSeqs(): readonly number[] {
+    return this.#unreportedSeqs
   }
 
   /** Whoever derives records from the state knows of what stands. */
-  told(): void {
-    this.#news = []
+  markReported(): void {
+    this.#unreportedSeqs = []
     this.#recovery?.told()
   }
 
@@ -157,7 +157,7 @@ export class Appender {
     this.#pins = () => []
     this.#recovery = undefined
     // After a full disk, callers derived records from a state without the pins.
-    this.#news = [...new Set([...this.#news, ...pinned, ...(recovery?.adopted ?? [])])]
+    this.#unreportedSeqs = [...new Set([...this.#unreportedSeqs, ...pinned, ...(recovery?.adopted ?? [])])]
   }
 
   #lookAt(recovery: Recovery): void {
@@ -182,9 +182,9 @@ export class Appender {
    * Appends batches in as few commits as their sizes allow. A batch that breaks a rule is refused alone, and what
    * stood before a commit that failed keeps its receipts.
    */
-  append(batches: readonly Batch[]): Outcome[] {
+  append(batches: readonly AppendBatch[]): AppendResult[] {
     this.#requireLife()
-    const outcomes: Outcome[] = []
+    const outcomes: AppendResult[] = []
     let durable = 0
     try {
       let builder = this.#builder()
@@ -248,7 +248,7 @@ export class Appender {
   }
 }
 
-function tryAdd(builder: CommitBuilder, drafts: readonly Draft[], options: AppendOptions): Outcome {
+function tryAdd(builder: CommitBuilder, drafts: readonly Draft[], options: AppendOptions): AppendResult {
   try {
     return { receipt: builder.add(drafts, options) }
   } catch (error) {

@@ -47,7 +47,7 @@ function holds(store: Store, path: string, bytes: Buffer): boolean {
 }
 
 /** The payload in a blob; undefined if it is not there or not what the ref says. */
-export function readBlob(store: Store, ref: PayloadRef): JsonObject | undefined {
+export function readBlobPayload(store: Store, ref: PayloadRef): JsonObject | undefined {
   const bytes = store.disk.readWhole(blobFile(store, ref.sha256))
   if (bytes === undefined || bytes.length !== ref.bytes || sha256Hex(bytes) !== ref.sha256) return undefined
   return JSON.parse(bytes.toString('utf8')) as JsonObject

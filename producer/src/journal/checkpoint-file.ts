@@ -82,7 +82,7 @@ export class CheckpointJudge {
 }
 
 /** A checkpoint and the state it holds. */
-export interface Reading {
+export interface LoadedCheckpoint {
   readonly checkpoint: VerifiedCheckpoint
   readonly state: JournalState
 }
@@ -91,7 +91,7 @@ export interface Reading {
  * Reads a candidate in one pass: hash, header and entities. It yields between chunks, so that a caller with
  * something else to do may do it. What it put into a state counts only if it returns a checkpoint.
  */
-export function* readCheckpoint(
+export function* loadCheckpoint(
   store: Store,
   candidate: CheckpointSource,
   refs: readonly StandingRef[],
@@ -126,7 +126,7 @@ export function loadNewest(
   candidates: readonly CheckpointSource[],
   judge: CheckpointJudge,
   projectId: string,
-): Reading | undefined {
+): LoadedCheckpoint | undefined {
   for (const candidate of candidates) {
     const reading = tryRead(store, candidate, judge, projectId)
     if (reading !== undefined) return reading
@@ -144,10 +144,10 @@ function tryRead(
   candidate: CheckpointSource,
   judge: CheckpointJudge,
   projectId: string,
-): Reading | undefined {
+): LoadedCheckpoint | undefined {
   try {
     const state = new JournalState()
-    const checkpoint = runAtOnce(readCheckpoint(store, candidate, judge.refsFor(candidate), projectId, state))
+    const checkpoint = runAtOnce(loadCheckpoint(store, candidate, judge.refsFor(candidate), projectId, state))
     return checkpoint === undefined ? undefined : { checkpoint, state }
   } catch (error) {
     // A candidate that cannot be read is one candidate less; a dying disk will say so again at the segments.

@@ -21,12 +21,12 @@ import {
 } from '@kim/manifest'
 import type { Boundary } from './boundary.js'
 import type { VerifiedCheckpoint } from './checkpoint-file.js'
+import { EntityReader } from './entity-reader.js'
 import { damaged } from './failure.js'
 import { type SegmentSource, segmentChunks } from './listing.js'
-import { ReadBack } from './read-back.js'
 import type { JournalState, LiveImage } from './state.js'
 import type { Store } from './store.js'
-import type { Place, StoreFile } from './store-file.js'
+import type { StoredLineLocation, StoreFile } from './store-file.js'
 
 /** Entities sorted, merged or written between two yields; bytes written between two syncs. */
 const SLICE_ENTITIES = 512
@@ -36,7 +36,7 @@ const RUN_ENTITIES = 4096
 const CHUNK_BYTES = 256 * 1024
 
 /** The newest line of an entity in the sealed segments since the last checkpoint. */
-interface Newest extends Place {
+interface Newest extends StoredLineLocation {
   /** The line itself where reading it again would mean unpacking its segment again. */
   readonly line: Buffer | undefined
 }
@@ -107,7 +107,7 @@ export function* buildCheckpoint(
   const moved: LiveImage[] = []
   const places: number[] = []
   const header = headerOf(plan)
-  const readBack = new ReadBack(store)
+  const readBack = new EntityReader(store)
   const writer = new DocumentWriter(store, temp)
   try {
     writer.put(`${encodeCheckpointHeader(header)}\n`)
@@ -282,7 +282,7 @@ function* baseLines(
 interface Merging {
   readonly changes: Changes
   readonly runs: readonly Run[]
-  readonly readBack: ReadBack
+  readonly readBack: EntityReader
   /** To read chunks of the base into. */
   readonly memory: Buffer
 }
@@ -315,7 +315,7 @@ function* merge(
 }
 
 /** The line of an entity as its newest record says. */
-function changedLine({ line, ...place }: Newest, readBack: ReadBack): EntityLine {
+function changedLine({ line, ...place }: Newest, readBack: EntityReader): EntityLine {
   const record = recordOf(line ?? readBack.line(place))
   if (record?.item_id === undefined) {
     throw damaged(`${place.file.path}: the record at byte ${place.offset} changed`)

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import {
   belongsInBlob,
-  type Clock as ClockReading,
+  type RecordClocks as ClockReading,
   clipSummary,
   type Effect,
   type EventRecord,

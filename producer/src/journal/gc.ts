@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { basename, join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { archivedSegmentName, tempName } from '@kim/manifest'
-import { CheckpointJudge, readCheckpoint } from './checkpoint-file.js'
+import { CheckpointJudge, loadCheckpoint } from './checkpoint-file.js'
 import { type CheckpointSource, listCheckpoints, listSegments, type SegmentSource } from './listing.js'
 import type { Store } from './store.js'
 
@@ -46,7 +46,7 @@ export function* planGc(
     if (verified.length === 2) break
     const isVerified =
       known.has(candidate.headSeq) ||
-      (yield* readCheckpoint(store, candidate, judge.refsFor(candidate), projectId)) !== undefined
+      (yield* loadCheckpoint(store, candidate, judge.refsFor(candidate), projectId)) !== undefined
     if (isVerified) verified.push(candidate)
     yield
   }

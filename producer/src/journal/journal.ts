@@ -1,29 +1,29 @@
 import { type Head, isSegmentFull, KimError, limits, runAtOnce, seqRoom } from '@kim/manifest'
 import { everyStep, regardless } from '../effects/every-step.js'
 import { loopTurn, type Turn } from '../effects/turn.js'
-import type { Appender, Batch, Outcome } from './append.js'
-import { admit } from './door.js'
+import type { AppendBatch, Appender, AppendResult } from './append.js'
 import type { AppendOptions, Draft, Receipt } from './draft.js'
+import { EntityReader, type StoredEntity } from './entity-reader.js'
 import { failure, isNoSpace } from './failure.js'
 import type { GcReport } from './gc.js'
 import { MetaCache } from './meta.js'
-import type { History } from './open.js'
+import type { OpenHistory } from './open.js'
 import type { JournalOptions } from './options.js'
-import { type EntityView, ReadBack } from './read-back.js'
 import { retentionCommits } from './retention.js'
 import { roll } from './roll.js'
 import { closeSession, openSession, type Session } from './session.js'
 import type { JournalState } from './state.js'
 import type { Store } from './store.js'
 import type { Upkeep } from './upkeep.js'
+import { validateDrafts } from './validate-draft.js'
 
 /** The state of the journal as its records say it is. */
-export interface StateView {
+export interface StoredState {
   /** How many entities are live. */
   readonly size: number
-  get(itemType: string, itemId: string): EntityView | undefined
+  get(itemType: string, itemId: string): StoredEntity | undefined
   /** Every live entity, or those of one type; each payload is read as it is asked for. */
-  values(itemType?: string): Iterable<EntityView>
+  values(itemType?: string): Iterable<StoredEntity>
   /** The live entities of one type without their payloads: nothing is read from the disk. */
   outlines(itemType: string): Iterable<EntityOutline>
   /** True for a live entity; nothing is read from the disk. */
@@ -49,8 +49,8 @@ export interface Journal {
   readonly writer: string
   /** The newest record. */
   readonly head: Head
-  readonly history: History
-  readonly state: StateView
+  readonly history: OpenHistory
+  readonly state: StoredState
   /** False while a full disk keeps the journal from going on. */
   readonly isSettled: boolean
   /** Why the journal refuses everything, if it does. */
@@ -113,7 +113,7 @@ export function openJournal(options: JournalOptions): Journal {
 
 /** A batch whose caller waits for the end of the turn. */
 interface Waiting {
-  readonly batch: Batch
+  readonly batch: AppendBatch
   readonly resolve: (receipt: Receipt) => void
   readonly reject: (error: unknown) => void
 }
@@ -126,14 +126,14 @@ const UPKEEP_MS = 25
 class OpenJournal implements Journal {
   readonly projectId: string
   readonly writer: string
-  readonly history: History
-  readonly state: StateView
+  readonly history: OpenHistory
+  readonly state: StoredState
   readonly #store: Store
   readonly #session: Session
   readonly #appender: Appender
   readonly #state: JournalState
   readonly #upkeep: Upkeep
-  readonly #readBack: ReadBack
+  readonly #readBack: EntityReader
   readonly #meta: MetaCache
   readonly #turn: Turn
   readonly #segmentBytes: number
@@ -153,7 +153,7 @@ class OpenJournal implements Journal {
     this.projectId = opened.projectId
     this.writer = opened.appender.writer
     this.history = opened.history
-    this.#readBack = new ReadBack(store)
+    this.#readBack = new EntityReader(store)
     this.state = viewOf(opened.state, this.#readBack)
     this.#meta = new MetaCache(store, opened.projectId)
     this.#turn = options.turn ?? loopTurn
@@ -177,7 +177,7 @@ class OpenJournal implements Journal {
   }
 
   append(drafts: readonly Draft[], options: AppendOptions = {}): Receipt {
-    const [outcome] = this.#commit([{ drafts: admit(drafts), options }])
+    const [outcome] = this.#commit([{ drafts: validateDrafts(drafts), options }])
     if (outcome === undefined) throw new KimError('internal', 'a batch without an outcome')
     if ('refused' in outcome) throw outcome.refused
     return outcome.receipt
@@ -185,7 +185,7 @@ class OpenJournal implements Journal {
 
   submit(drafts: readonly Draft[], options: AppendOptions = {}): Promise<Receipt> {
     return new Promise((resolve, reject) => {
-      const batch = { drafts: admit(drafts), options }
+      const batch = { drafts: validateDrafts(drafts), options }
       if (this.#waiting.length === 0) this.#turn.soon(() => this.#flush())
       this.#waiting.push({ batch, resolve, reject })
     })
@@ -194,7 +194,7 @@ class OpenJournal implements Journal {
   #flush(): void {
     const waiting = this.#waiting
     this.#waiting = []
-    let outcomes: Outcome[]
+    let outcomes: AppendResult[]
     try {
       outcomes = this.#commit(waiting.map(({ batch }) => batch))
     } catch (error) {
@@ -208,16 +208,16 @@ class OpenJournal implements Journal {
     }
   }
 
-  #commit(batches: readonly Batch[]): Outcome[] {
+  #commit(batches: readonly AppendBatch[]): AppendResult[] {
     const appender = this.#appender
     appender.settle()
-    const adopted = appender.news.length
-    const isBlind = (batch: Batch): boolean =>
+    const adopted = appender.unreportedSeqs.length
+    const isBlind = (batch: AppendBatch): boolean =>
       adopted > 0 && batch.drafts.some(draft => draft.key === undefined)
     const fit = batches.filter(batch => !isBlind(batch))
     const { length } = appender.segment
     const outcomes = appender.append(fit)
-    if (fit.length < batches.length) appender.told()
+    if (fit.length < batches.length) appender.markReported()
     if (appender.failure === undefined) this.#follow(appender.segment.length - length)
     let next = 0
     return batches.map(batch => {
@@ -239,8 +239,8 @@ class OpenJournal implements Journal {
 
   settle(): readonly number[] {
     this.#appender.settle()
-    const adopted = this.#appender.news
-    this.#appender.told()
+    const adopted = this.#appender.unreportedSeqs
+    this.#appender.markReported()
     this.#rollIfFull()
     return adopted
   }
@@ -348,7 +348,7 @@ class OpenJournal implements Journal {
   }
 }
 
-function viewOf(state: JournalState, readBack: ReadBack): StateView {
+function viewOf(state: JournalState, readBack: EntityReader): StoredState {
   return {
     get size() {
       return state.size

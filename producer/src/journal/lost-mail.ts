@@ -1,7 +1,7 @@
-import { Continuity, compareUtf8, isCount, isSeq, type ReadRecord, type SeqRange } from '@kim/manifest'
+import { compareUtf8, isCount, type ReadRecord, repairedBy, type SeqRange } from '@kim/manifest'
 import type { Draft } from './draft.js'
+import { EntityReader } from './entity-reader.js'
 import { parseMessageId } from './message-id.js'
-import { ReadBack } from './read-back.js'
 import type { JournalState } from './state.js'
 import type { Store } from './store.js'
 
@@ -13,6 +13,14 @@ export interface InboxProgress {
 
 /** What the journal says about its inboxes, by exact name. */
 export type ProgressByInbox = ReadonlyMap<string, InboxProgress>
+
+/** The numbers of the journal from one record on: those seen, and the holes between them. */
+interface Numbers {
+  readonly highest: number
+  see(seq: number): void
+  repair(range: SeqRange): void
+  openHoles(): readonly SeqRange[]
+}
 
 /** A hole behind which an inbox has records, and where its pin has to be for that hole. */
 interface Loss {
@@ -56,15 +64,15 @@ const blank: InboxProgress = { highest: 0, pinnedAt: undefined }
  * in file order, and says which pins bring that mail back.
  */
 export class LostMail {
-  readonly #numbers: Continuity
+  readonly #numbers: Numbers
   readonly #progress: () => ProgressByInbox
   readonly #inboxes: Map<string, Inbox> = new Map()
   #holes: SeqRange[] = []
   #isLogged = false
 
-  /** `progress` is asked once, at the first hole: what the records before it say. `after` is the last number before them. */
-  constructor(after: number, progress: () => ProgressByInbox) {
-    this.#numbers = new Continuity(after)
+  /** `progress` is asked once, at the first hole: what the records before it say. `numbers` is for this object alone. */
+  constructor(numbers: Numbers, progress: () => ProgressByInbox) {
+    this.#numbers = numbers
     this.#progress = progress
   }
 
@@ -81,7 +89,8 @@ export class LostMail {
 
   /** A record that has its effect, in file order. */
   effective(record: ReadRecord): void {
-    if (record.action === 'seq_repair') this.#repaired(record)
+    const repair = repairedBy(record)
+    if (repair !== undefined) this.#numbers.repair(repair)
     if (this.#holes.length === 0) return
     const said = inboxRecord(record)
     if (said === undefined) return
@@ -141,11 +150,6 @@ export class LostMail {
       this.#inboxes.set(name, inbox)
     }
     return inbox
-  }
-
-  #repaired({ payload }: ReadRecord): void {
-    const { from, to } = payload ?? {}
-    if (isSeq(from) && isSeq(to) && from <= to) this.#numbers.repair({ from, to })
   }
 }
 
@@ -215,8 +219,8 @@ function pinState(payload: ReadRecord['payload']): PinState {
 const countOf = (value: unknown): number => (isCount(value) ? value : 0)
 
 /** What the state says about its inboxes; payloads are read from the disk. */
-export function progressOf(store: Store, state: JournalState): ProgressByInbox {
-  const readBack = new ReadBack(store)
+export function inboxProgressOf(store: Store, state: JournalState): ProgressByInbox {
+  const readBack = new EntityReader(store)
   const progress = new Map<string, InboxProgress>()
   const at = (name: string): InboxProgress => progress.get(name) ?? blank
   const raise = (name: string, highest: number): void => {

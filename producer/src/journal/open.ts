@@ -13,16 +13,16 @@ import type { HeldLock } from '../effects/store-lock.js'
 import { ActiveSegment } from './active-segment.js'
 import { Appender } from './append.js'
 import { type Boundary, takeBoundary } from './boundary.js'
-import { CheckpointJudge, loadNewest, type Reading } from './checkpoint-file.js'
+import { CheckpointJudge, type LoadedCheckpoint, loadNewest } from './checkpoint-file.js'
 import type { Draft } from './draft.js'
 import { damaged, failure, isNoSpace } from './failure.js'
 import { listCheckpoints, listSegments, listTemps, type SegmentSource, segmentChunks } from './listing.js'
-import { LostMail, progressOf } from './lost-mail.js'
+import { inboxProgressOf, LostMail } from './lost-mail.js'
 import { nextSeqByMeta, projectInMeta, tellOfEarlier } from './meta.js'
 import { isNote, journalNote } from './notes.js'
 import { Recovery } from './recover.js'
 import { readSeal, sealNote, sealOfScan } from './seal.js'
-import { headOf, projectOf } from './segment-head.js'
+import { projectOf, readSegmentHead } from './segment-head.js'
 import { SegmentScan } from './segment-scan.js'
 import { canonicalSource, checkSource } from './source.js'
 import { JournalState } from './state.js'
@@ -30,7 +30,7 @@ import type { Store } from './store.js'
 import { newWriterId } from './writer-id.js'
 
 /** What of the journal's history is there. */
-export interface History {
+export interface OpenHistory {
   /** False where records before `from` are gone and no checkpoint covers them: state is incomplete. */
   readonly isWhole: boolean
   /** The number that the available history begins with. */
@@ -44,10 +44,10 @@ export interface Opened {
   readonly appender: Appender
   readonly state: JournalState
   readonly projectId: string
-  readonly base: Reading['checkpoint'] | undefined
+  readonly base: LoadedCheckpoint['checkpoint'] | undefined
   /** The end of the last sealed segment, if no verified checkpoint covers it. */
   readonly boundary: Boundary | undefined
-  readonly history: History
+  readonly history: OpenHistory
   /** The redaction notes that stand after the newest verified checkpoint's records. */
   readonly redactions: readonly ReadRecord[]
   /** True where the newest segment has lost the record it began with: a repair has to go on in a new one. */
@@ -184,7 +184,7 @@ class Opening {
       passed: 0,
       numbers: new Continuity(base?.headSeq ?? (isWhole ? 0 : from - 1)),
     }
-    const lost = new LostMail(before.numbers.highest, () => progressOf(store, state))
+    const lost = new LostMail(new Continuity(before.numbers.highest), () => inboxProgressOf(store, state))
     this.#fold(state, base?.headSeq ?? 0, before, lost)
     const recovery = new Recovery(
       store,
@@ -216,7 +216,7 @@ class Opening {
     const first = isBarren ? [this.#firstRecord(projectId)] : []
     appender.resume(recovery, first, () => lost.owed(store, state))
     settleIfPossible(store, appender)
-    appender.told()
+    appender.markReported()
     const history = { isWhole, from, holes: before.numbers.openHoles() }
     for (const range of this.#repairs) before.numbers.repair(range)
     this.#warn(history, before.numbers.openHoles().length)
@@ -231,7 +231,7 @@ class Opening {
   #statedProject(): string | undefined {
     let hurt: SegmentSource | undefined
     for (const source of this.#segments.toReversed()) {
-      const { first, isHurt } = headOf(this.#store, source)
+      const { first, isHurt } = readSegmentHead(this.#store, source)
       if (first === undefined) continue
       if (isHurt && !this.#fits(first, source)) {
         hurt ??= source
@@ -279,7 +279,7 @@ class Opening {
   #checkSource(): void {
     if (this.#source === undefined) return
     const first = this.#segments[0]
-    const record = first === undefined ? undefined : headOf(this.#store, first).first
+    const record = first === undefined ? undefined : readSegmentHead(this.#store, first).first
     const recorded = record?.payload?.['kind'] === 'genesis' ? record.payload['source'] : undefined
     if (typeof recorded === 'string') checkSource(this.#store.paths.root, recorded, this.#source)
     else if (record !== undefined) {
@@ -291,7 +291,7 @@ class Opening {
     }
   }
 
-  #load(projectId: string): Reading | undefined {
+  #load(projectId: string): LoadedCheckpoint | undefined {
     const judge = new CheckpointJudge(this.#store, this.#segments)
     return loadNewest(this.#store, listCheckpoints(this.#store), judge, projectId)
   }
@@ -353,7 +353,7 @@ class Opening {
   }
 
   /** `unexplained`: how many of the holes no repair names. Records are gone either way; one that was mended is no news. */
-  #warn({ isWhole, from, holes }: History, unexplained: number): void {
+  #warn({ isWhole, from, holes }: OpenHistory, unexplained: number): void {
     const { log, paths } = this.#store
     if (!isWhole) {
       log({

@@ -20,11 +20,11 @@ import { listCheckpoints, listSegments, segmentChunks } from './listing.js'
 import type { Opened } from './open.js'
 import { eraseInCheckpoint, eraseInSegment, type RedactedEntity } from './redact-image.js'
 import {
-  digestOf,
-  type FileDigest,
   listSegmentFiles,
   readSegmentFile,
+  type SegmentDigest,
   type SegmentFile,
+  segmentDigestOf,
   waitingPath,
   writeWaiting,
 } from './segment-files.js'
@@ -43,8 +43,8 @@ export interface RedactionWork {
 /** One segment in a redaction's note. */
 export interface RedactedFile {
   readonly segment: string
-  readonly before: FileDigest
-  readonly after: FileDigest
+  readonly before: SegmentDigest
+  readonly after: SegmentDigest
 }
 
 /** One note of a redaction. */
@@ -54,7 +54,7 @@ export interface Redaction {
   readonly files: readonly RedactedFile[]
 }
 
-function digestIn(value: JsonValue | undefined): FileDigest | undefined {
+function digestIn(value: JsonValue | undefined): SegmentDigest | undefined {
   if (!isJsonObject(value)) return undefined
   const { bytes, sha256 } = value
   return isCount(bytes) && isSha256(sha256) ? { bytes, sha256 } : undefined
@@ -190,7 +190,7 @@ function applyOne(
   const { disk } = store
   const temp = waitingPath(file)
   const present = readSegmentFile(store, file)
-  const { sha256 } = digestOf(present)
+  const { sha256 } = segmentDigestOf(present)
   if (later.has(sha256)) {
     disk.removeNow(temp)
     // The rename may not have been durable when its process died.
@@ -201,7 +201,7 @@ function applyOne(
   }
   if (!waits(store, file, after)) {
     const { bytes } = eraseInSegment(present, entity)
-    if (digestOf(bytes).sha256 !== after.sha256) {
+    if (segmentDigestOf(bytes).sha256 !== after.sha256) {
       throw damaged(`${file.path}: the redaction has another result than it announced`)
     }
     writeWaiting(store, file, bytes)
@@ -210,11 +210,11 @@ function applyOne(
   return true
 }
 
-function waits(store: Store, file: SegmentFile, after: FileDigest): boolean {
+function waits(store: Store, file: SegmentFile, after: SegmentDigest): boolean {
   const temp = waitingPath(file)
   if (store.disk.look(temp) === undefined) return false
   try {
-    return digestOf(readSegmentFile(store, file, temp)).sha256 === after.sha256
+    return segmentDigestOf(readSegmentFile(store, file, temp)).sha256 === after.sha256
   } catch {
     return false
   }

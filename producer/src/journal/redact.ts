@@ -10,10 +10,10 @@ import { eraseInSegment, type RedactedEntity } from './redact-image.js'
 import { rehearse } from './rehearse.js'
 import { roll } from './roll.js'
 import {
-  digestOf,
   listSegmentFiles,
   readSegmentFile,
   type SegmentFile,
+  segmentDigestOf,
   waitingPath,
   writeWaiting,
 } from './segment-files.js'
@@ -139,7 +139,7 @@ function changeOf(store: Store, file: SegmentFile, entity: RedactedEntity): Chan
   const present = readSegmentFile(store, file)
   const { bytes, lines } = eraseInSegment(present, entity)
   if (lines === 0) return undefined
-  const noted = { segment: file.name, before: digestOf(present), after: digestOf(bytes) }
+  const noted = { segment: file.name, before: segmentDigestOf(present), after: segmentDigestOf(bytes) }
   return { file, lines, bytes, noted }
 }
 

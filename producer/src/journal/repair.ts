@@ -14,7 +14,7 @@ import {
   tempName,
 } from '@kim/manifest'
 import type { RehearsedChange } from '../effects/rehearsal.js'
-import { CheckpointJudge, readCheckpoint } from './checkpoint-file.js'
+import { CheckpointJudge, loadCheckpoint } from './checkpoint-file.js'
 import type { Draft } from './draft.js'
 import { failure } from './failure.js'
 import {
@@ -30,7 +30,7 @@ import type { JournalOptions } from './options.js'
 import { abandonedNote, tornNote } from './recovery-notes.js'
 import { rehearse } from './rehearse.js'
 import { roll } from './roll.js'
-import { headOf, projectOf } from './segment-head.js'
+import { projectOf, readSegmentHead } from './segment-head.js'
 import { type AbandonedRun, addRun, type ScannedRange, SegmentScan } from './segment-scan.js'
 import { closeSession, enterStore, lockedStore, makeStore, type Session } from './session.js'
 import type { Store } from './store.js'
@@ -138,7 +138,8 @@ function findAstray(speaking: Store): string | undefined {
   const store: Store = { ...speaking, log: () => undefined }
   const segments = listSegments(store)
   const newest = segments.pop()
-  if (newest === undefined || newest.isArchived || headOf(store, newest).first !== undefined) return undefined
+  if (newest === undefined || newest.isArchived || readSegmentHead(store, newest).first !== undefined)
+    return undefined
   for (const source of segments.toReversed()) {
     let first: ReadRecord | undefined
     let highest = 0
@@ -198,7 +199,7 @@ function findUnverified({ store, opened }: Session): CheckpointSource[] {
   const judge = new CheckpointJudge(store, listSegments(store))
   return listCheckpoints(store).filter(candidate => {
     const refs = judge.refsFor(candidate)
-    return runAtOnce(readCheckpoint(store, candidate, refs, opened.projectId)) === undefined
+    return runAtOnce(loadCheckpoint(store, candidate, refs, opened.projectId)) === undefined
   })
 }
 

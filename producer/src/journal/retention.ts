@@ -1,7 +1,7 @@
 import { isCount, isSeq, type JsonObject, limits } from '@kim/manifest'
 import type { Draft } from './draft.js'
+import type { StoredEntity } from './entity-reader.js'
 import { parseMessageId } from './message-id.js'
-import type { EntityView } from './read-back.js'
 import type { JournalState, LiveEntity } from './state.js'
 
 /** A live message by its number within its persona. */
@@ -14,7 +14,7 @@ interface Message {
 /** What retention asks of the journal. */
 export interface RetentionView {
   readonly state: JournalState
-  view(entity: LiveEntity): EntityView
+  view(entity: LiveEntity): StoredEntity
 }
 
 /** Where the live messages of a persona are in the table, and how many of them are read. */

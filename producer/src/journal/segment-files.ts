@@ -15,7 +15,7 @@ export interface SegmentFile {
 }
 
 /** Length and digest as notes state them: of the unpacked bytes. */
-export interface FileDigest {
+export interface SegmentDigest {
   readonly bytes: number
   readonly sha256: string
 }
@@ -80,6 +80,6 @@ export function writeWaiting(store: Store, file: SegmentFile, bytes: Buffer): vo
   }
 }
 
-export function digestOf(bytes: Uint8Array): FileDigest {
+export function segmentDigestOf(bytes: Uint8Array): SegmentDigest {
   return { bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') }
 }

@@ -11,7 +11,7 @@ export interface SegmentHead {
 }
 
 /** Reads a segment up to its first valid record. */
-export function headOf(store: Store, source: SegmentSource): SegmentHead {
+export function readSegmentHead(store: Store, source: SegmentSource): SegmentHead {
   let first: ReadRecord | undefined
   let isHurt = false
   const reader = new SegmentReader({

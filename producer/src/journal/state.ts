@@ -16,13 +16,13 @@ import {
 } from '@kim/manifest'
 import { KeyLedger } from './keys.js'
 import { RemovedRevisions } from './removed.js'
-import type { Place, StoreFile } from './store-file.js'
+import type { StoredLineLocation, StoreFile } from './store-file.js'
 
 /**
  * What the writer keeps of a live entity: where its newest line is. Payloads stay on the disk, so that the writer's
  * memory grows with the number of entities and not with their size.
  */
-export interface LiveImage extends Place {
+export interface LiveImage extends StoredLineLocation {
   readonly seq: number
   /** True for a message that its persona has read; retention asks. */
   readonly read: boolean
@@ -48,7 +48,7 @@ function isRead(itemType: string, payload: JsonObject | undefined): boolean {
 /** Always another object: a checkpoint that is being built may still point to the one before. */
 function imageOf(
   { item_type, payload, seq }: Pick<Entity, 'item_type' | 'payload' | 'seq'>,
-  { file, offset, length }: Place,
+  { file, offset, length }: StoredLineLocation,
 ): LiveImage {
   return { seq, read: isRead(item_type, payload), file, offset, length }
 }
@@ -101,7 +101,7 @@ export class JournalState {
   }
 
   /** Takes over a record whose line was just written there. */
-  apply(record: AppliedRecord, effect: Effect, place: Place): void {
+  apply(record: AppliedRecord, effect: Effect, place: StoredLineLocation): void {
     this.#fold.apply(record, effect, () => imageOf(record, place))
     this.#follow(record, effect)
   }
@@ -119,7 +119,7 @@ export class JournalState {
   }
 
   /** An entity as a checkpoint states it. */
-  load(entity: Entity, place: Place): void {
+  load(entity: Entity, place: StoredLineLocation): void {
     this.#fold.load(entity.item_type, entity.item_id, imageOf(entity, place), entity.entity_rev)
   }
 

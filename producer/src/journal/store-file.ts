@@ -4,7 +4,7 @@ export interface StoreFile {
 }
 
 /** Where a line stands. */
-export interface Place {
+export interface StoredLineLocation {
   readonly file: StoreFile
   readonly offset: number
   /** Without the `\n`, and without the comma of a checkpoint's line. */

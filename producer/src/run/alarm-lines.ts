@@ -2,7 +2,7 @@ import { shellWord } from '@kim/cli-kit'
 import { isJsonObject, type JsonObject } from '@kim/manifest'
 import { type AccountKind, accountEnd, accountMember, accountReason } from '../core/account-reason.js'
 import type { Draft } from '../journal/draft.js'
-import { type Asked, remedyOf } from '../source/remedy.js'
+import { type FailedServer, remedyOf } from '../source/remedy.js'
 import type { RunEntry } from './run-log.js'
 
 const ACCOUNT_KINDS: readonly AccountKind[] = ['stranded-mail', 'urgent-unanswered']
@@ -12,11 +12,11 @@ const ACCOUNT_KINDS: readonly AccountKind[] = ['stranded-mail', 'urgent-unanswer
  * nobody: whoever looks there first sees them. An account-wide alarm stands once for each inbox that is told of it, and the log says it once (KS-91).
  */
 export class AlarmLines {
-  readonly #asked: Asked
+  readonly #asked: FailedServer
   /** Whom each account-wide alarm is about, as the log has it; none for one that this process has not met yet. */
   readonly #said = new Map<AccountKind, ReadonlySet<string>>()
 
-  constructor(asked: Asked) {
+  constructor(asked: FailedServer) {
     this.#asked = asked
   }
 

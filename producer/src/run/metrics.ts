@@ -2,7 +2,7 @@ import { limits } from '@kim/manifest'
 import { by, exposition, type Family, one, type Sample } from './exposition.js'
 import type { JournalRoom } from './journal-size.js'
 import type { Meters } from './meters.js'
-import type { PersonaLine, ServiceStatus } from './status.js'
+import type { PersonaLine, ProducerStatus } from './status.js'
 
 /** What is written besides the status. */
 export interface Measured {
@@ -16,7 +16,7 @@ export interface Measured {
  * `run/metrics.prom`. Labels are kinds, outcomes and sinks, and names of personas where they are few: what comes in
  * can neither make the file grow nor name a series.
  */
-export function metricsText(status: ServiceStatus, measured: Measured): string {
+export function metricsText(status: ProducerStatus, measured: Measured): string {
   return exposition([
     ...processFamilies(status, measured),
     ...serverFamilies(status, measured.meters),
@@ -27,7 +27,7 @@ export function metricsText(status: ServiceStatus, measured: Measured): string {
 }
 
 function processFamilies(
-  { version, project_id, started, state }: ServiceStatus,
+  { version, project_id, started, state }: ProducerStatus,
   measured: Measured,
 ): Family[] {
   return [
@@ -49,7 +49,7 @@ function processFamilies(
   ]
 }
 
-function serverFamilies(status: ServiceStatus, meters: Meters): Family[] {
+function serverFamilies(status: ProducerStatus, meters: Meters): Family[] {
   const { personas, polls, failures, counts, requests } = status
   const up = personas.filter(({ state }) => state === 'up').length
   const healthy = personas.flatMap(({ last_healthy }) => (last_healthy === undefined ? [] : [last_healthy]))
@@ -90,7 +90,7 @@ function serverFamilies(status: ServiceStatus, meters: Meters): Family[] {
   ]
 }
 
-function journalFamilies(status: ServiceStatus, { meters, room }: Measured): Family[] {
+function journalFamilies(status: ProducerStatus, { meters, room }: Measured): Family[] {
   const { head_seq, disk, updated } = status
   const age = room?.checkpointMs === undefined ? undefined : (Date.parse(updated) - room.checkpointMs) / 1000
   return [
@@ -119,7 +119,7 @@ function journalFamilies(status: ServiceStatus, { meters, room }: Measured): Fam
   ]
 }
 
-function sinkFamilies({ sinks }: ServiceStatus): Family[] {
+function sinkFamilies({ sinks }: ProducerStatus): Family[] {
   const each = (of: (sink: (typeof sinks)[number]) => number | null): Sample[] =>
     sinks.flatMap(sink => {
       const value = of(sink)

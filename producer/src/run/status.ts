@@ -2,7 +2,7 @@ import type { CoreStatus, PersonaStatus } from '../core/core.js'
 import type { SinkStatus } from '../sinks/sink-status.js'
 
 /** What the service says about itself: in `run/health.json` and over the control socket. */
-export interface ServiceStatus {
+export interface ProducerStatus {
   readonly schema_version: 1
   readonly state: 'running' | 'stopped'
   /** Why it stopped. */
@@ -46,18 +46,18 @@ export type PersonaLine = {
 }
 
 /** Both clocks, read together: the core's times are monotonic, a status is for people. */
-export interface Moment {
+export interface ClockPair {
   readonly monoMs: number
   readonly wallMs: number
 }
 
 /** A time of the monotonic clock as people read it. */
-function wallTime(at: number | undefined, { monoMs, wallMs }: Moment): string | undefined {
+function wallTime(at: number | undefined, { monoMs, wallMs }: ClockPair): string | undefined {
   return at === undefined ? undefined : new Date(Math.round(wallMs - (monoMs - at))).toISOString()
 }
 
 /** One persona as a status shows it; what is not known is left out. */
-export function personaLine(persona: PersonaStatus, now: Moment): PersonaLine {
+export function personaLine(persona: PersonaStatus, now: ClockPair): PersonaLine {
   const lastPoll = wallTime(persona.lastPollMs, now)
   const lastHealthy = wallTime(persona.lastHealthyMs, now)
   return {

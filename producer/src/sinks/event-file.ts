@@ -5,7 +5,7 @@ import { noSpace, toFailure, unsafe } from '../journal/failure.js'
 import type { Disk } from '../journal/file-ops.js'
 import type { Log } from '../journal/log.js'
 import { lastLines } from './last-lines.js'
-import { identityOf } from './line-identity.js'
+import { lineIdentityOf } from './line-identity.js'
 import { isInside } from './output-path.js'
 import { makePrivate } from './private-directory.js'
 
@@ -126,7 +126,7 @@ export class EventFile {
   /** How many of the lines, from the first on, stand there already. After one that does not, all are new. */
   #countStanding(lines: readonly string[]): number {
     if (this.#standing.size === 0) return 0
-    const first = lines.findIndex(line => !this.#standing.has(identityOf(line)))
+    const first = lines.findIndex(line => !this.#standing.has(lineIdentityOf(line)))
     if (first !== -1) this.#standing = new Set()
     return first === -1 ? lines.length : first
   }
@@ -147,7 +147,7 @@ export class EventFile {
   /** The lines at the end, of the newest rotated file too: somebody else may have renamed it meanwhile. */
   #lookBack(): ReadonlySet<string> {
     const { disk } = this.#parts
-    return new Set(lastLines(disk, [this.path, `${this.path}.1`], TAIL_BYTES).map(identityOf))
+    return new Set(lastLines(disk, [this.path, `${this.path}.1`], TAIL_BYTES).map(lineIdentityOf))
   }
 
   close(): void {
@@ -202,7 +202,8 @@ export class EventFile {
     let ends = 0
     for (const byte of buffer.subarray(end.length, Math.max(end.length, count))) if (byte === LF) ends++
     // A line that lacks nothing but its end is not written a second time.
-    if (count > end.length && buffer[count] === LF) this.#standing = new Set([identityOf(lines[ends] ?? '')])
+    if (count > end.length && buffer[count] === LF)
+      this.#standing = new Set([lineIdentityOf(lines[ends] ?? '')])
     return ends
   }
 

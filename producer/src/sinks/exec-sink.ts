@@ -6,9 +6,9 @@ import {
   CommandRunner,
   type MonitorEvent,
 } from '@kim/observer-sdk'
-import type { Progress } from './ledger.js'
 import type { SinkLog } from './log.js'
 import type { Delivery, Sink } from './sink.js'
+import type { SinkState } from './watermark-file.js'
 
 /** So much of what a run prints is logged; the rest is read and forgotten. */
 const OUTPUT_BYTES_MAX = 2000
@@ -84,7 +84,7 @@ export class ExecSink implements Sink {
 }
 
 /** An earlier version kept one place for all inboxes, in the lane '': each inbox goes on from there (KS-72). */
-export function progressByInbox(progress: Progress): Progress {
+export function progressByInbox(progress: SinkState): SinkState {
   const single = progress.held.find(([lane]) => lane === '')
   return single === undefined ? progress : { ...progress, passed: single[1], held: [] }
 }

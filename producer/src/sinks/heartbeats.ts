@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { heartbeatEvent, hostMoment, type MonitorEvent } from '@kim/observer-sdk'
+import { heartbeatEvent, type MonitorEvent, readHostClocks } from '@kim/observer-sdk'
 import type { Timers } from '../effects/timers.js'
 
 /** A persona that is watched, and what it has come to; undefined before its first healthy poll. */
@@ -44,6 +44,6 @@ export class Heartbeats {
   #event({ persona, cursor }: Watched): MonitorEvent {
     this.#count++
     const id = `${persona}:heartbeat:${this.#run}-${this.#count}`
-    return heartbeatEvent(persona, cursor, id, hostMoment(this.#count), process.platform)
+    return heartbeatEvent(persona, cursor, id, readHostClocks(this.#count), process.platform)
   }
 }

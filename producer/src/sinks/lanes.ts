@@ -2,7 +2,7 @@ import type { Watermark } from '@kim/manifest'
 import type { MonitorEvent } from '@kim/observer-sdk'
 
 /** An event on its way to a lane. */
-export interface Parcel {
+export interface QueuedEvent {
   readonly event: MonitorEvent
   readonly place: Watermark
 }
@@ -26,7 +26,7 @@ export class Lane {
   /** It has dealt with everything up to here. */
   place: Watermark
   /** Events that wait for it, in order; the first may be under way. */
-  readonly queue: Parcel[] = []
+  readonly queue: QueuedEvent[] = []
   /** The last event that was queued. */
   queuedTo: number
   /** Since when events were read that it could not queue: it has to read again from its place. Undefined if there are none. */
@@ -146,7 +146,7 @@ export class Lanes {
   }
 
   /** Queues what was read for a lane; undefined if the lane is too far behind, so that it misses them. */
-  add(name: string, parcels: readonly Parcel[], nowMs: number): Lane | undefined {
+  add(name: string, parcels: readonly QueuedEvent[], nowMs: number): Lane | undefined {
     const lane = this.of(name)
     const isBehind = lane.queue.length > 0
     const isFull = lane.queue.length >= QUEUED_MAX || (isBehind && this.#queued >= ALL_QUEUED_MAX)

@@ -11,13 +11,13 @@ import type { Clock } from '../effects/clock.js'
 import type { Timers } from '../effects/timers.js'
 import { gapLine } from './gap-line.js'
 import { LaneWorkers } from './lane-workers.js'
-import { Lanes, type Parcel } from './lanes.js'
-import type { Ledger, Progress } from './ledger.js'
+import { Lanes, type QueuedEvent } from './lanes.js'
 import type { SinkLog } from './log.js'
 import type { Sink } from './sink.js'
+import { SinkErrors } from './sink-errors.js'
 import { startedLine } from './sink-lines.js'
 import { progressOf, type SinkStatus } from './sink-status.js'
-import { Troubles } from './troubles.js'
+import type { SinkState, WatermarkFile } from './watermark-file.js'
 
 /** What the sinks of one process share. */
 export interface SinkSurroundings {
@@ -46,11 +46,11 @@ const AGAIN_MS = 1000
 export class SinkRunner {
   readonly #sink: Sink
   readonly #around: SinkSurroundings
-  readonly #ledger: Ledger
+  readonly #watermarkFile: WatermarkFile
   readonly #lanes: Lanes
   readonly #signal = new Signal()
   readonly #end = new AbortController()
-  readonly #troubles: Troubles
+  readonly #errors: SinkErrors
   #running: Promise<void> | undefined
   /** Counts what a new sink passes over; undefined once that was said. */
   #passedOver: number | undefined
@@ -70,16 +70,16 @@ export class SinkRunner {
     sink: Sink,
     around: SinkSurroundings,
     {
-      ledger,
+      watermarkFile,
       progress,
       isNew,
-    }: { readonly ledger: Ledger; readonly progress: Progress; readonly isNew: boolean },
+    }: { readonly watermarkFile: WatermarkFile; readonly progress: SinkState; readonly isNew: boolean },
   ) {
     this.#sink = sink
     this.#around = around
-    this.#ledger = ledger
+    this.#watermarkFile = watermarkFile
     this.#lanes = new Lanes(progress.passed, progress.held)
-    this.#troubles = new Troubles(sink.name, around.log)
+    this.#errors = new SinkErrors(sink.name, around.log)
     this.#workers = new LaneWorkers({
       sink,
       lanes: this.#lanes,
@@ -111,7 +111,7 @@ export class SinkRunner {
     return {
       sink: name,
       identity,
-      why: this.#troubles.why,
+      why: this.#errors.why,
       lag_ms: Math.max(nowMs - this.#idleMs, this.#lanes.waitMs(nowMs)),
       gaps: { ...this.#gaps },
       skipped,
@@ -151,9 +151,9 @@ export class SinkRunner {
     while (!this.#isEnded) {
       try {
         await this.#follow()
-        this.#troubles.over('reader')
+        this.#errors.over('reader')
       } catch (error) {
-        this.#troubles.begin('reader', error instanceof Error ? error.message : String(error))
+        this.#errors.begin('reader', error instanceof Error ? error.message : String(error))
         if (!this.#isEnded) await this.#signal.sleep(AGAIN_MS, this.#around.timers)
       }
     }
@@ -248,7 +248,7 @@ export class SinkRunner {
     if (cursor.seq >= this.#beginSeq) this.#sayPassedOver()
   }
 
-  #queue(name: string, parcels: readonly Parcel[]): void {
+  #queue(name: string, parcels: readonly QueuedEvent[]): void {
     const lane = this.#lanes.add(name, parcels, this.#around.clock.monoMs())
     if (lane !== undefined) this.#workers.start(lane)
   }
@@ -273,10 +273,10 @@ export class SinkRunner {
   }
 
   /** The events among records, by lane. */
-  #sorted(records: readonly ReadRecord[]): Map<string, Parcel[]> {
+  #sorted(records: readonly ReadRecord[]): Map<string, QueuedEvent[]> {
     const { contentChars, facts } = this.#around
     const { passed } = this.#lanes
-    const byLane = new Map<string, Parcel[]>()
+    const byLane = new Map<string, QueuedEvent[]>()
     for (const record of records) {
       const { seq, writer = null, agent = '' } = record
       if (this.#isOtherThan(passed, record)) {
@@ -306,14 +306,14 @@ export class SinkRunner {
     const { all, passed } = this.#lanes
     const held = all.map(({ block, name, place }) => [name, place, block?.why] as const)
     try {
-      this.#ledger.save({ passed, held, names: this.#sink.names?.given ?? [] })
+      this.#watermarkFile.save({ passed, held, names: this.#sink.names?.given ?? [] })
       this.#savedSeq = passed.seq
       this.#savedLanes = held.length
       this.#isUnsaved = false
-      this.#troubles.over('watermark')
+      this.#errors.over('watermark')
     } catch (error) {
       this.#isUnsaved = true
-      this.#troubles.begin(
+      this.#errors.begin(
         'watermark',
         `cannot store the watermark: ${error instanceof Error ? error.message : error}`,
       )

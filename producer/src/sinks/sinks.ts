@@ -3,17 +3,17 @@ import type { MonitorEvent } from '@kim/observer-sdk'
 import { everyEnd } from '../effects/every-step.js'
 import type { Disk } from '../journal/file-ops.js'
 import { Heartbeats, type Watched } from './heartbeats.js'
-import { Ledger, type Progress } from './ledger.js'
 import type { Sink } from './sink.js'
 import { SinkRunner, type SinkSurroundings } from './sink-runner.js'
 import { type SinkStatus, sinkKind } from './sink-status.js'
+import { type SinkState, WatermarkFile } from './watermark-file.js'
 
 /** A sink that was asked for; it is made once it is known which names it gave out before. */
 export interface SinkPlan {
   /** What its watermark is kept under, besides the journal: the same words, the same sink. */
   readonly identity: string
   /** Turns what an earlier version noted into what this one goes on from. */
-  adopt?(progress: Progress): Progress
+  adopt?(progress: SinkState): SinkState
   /** `refused`: lanes in whose way something stood when its last process ended. */
   make(names: readonly (readonly [persona: string, name: string])[], refused: ReadonlySet<string>): Sink
 }
@@ -87,13 +87,13 @@ export class Sinks {
   /** A sink whose watermark cannot be read delivers nothing: beginning at the head would pass over mail. */
   #open({ adopt = progress => progress, identity, make }: SinkPlan): readonly SinkRunner[] {
     const { around, disk, head, ledgerDir, projectId } = this.#parts
-    const ledger = new Ledger(ledgerDir, projectId, identity, disk)
+    const watermarkFile = new WatermarkFile(ledgerDir, projectId, identity, disk)
     try {
-      const known = ledger.load()
+      const known = watermarkFile.load()
       const progress = adopt(known ?? { passed: head, held: [], names: [] })
       const refused = new Set(progress.held.flatMap(([lane, , why]) => (why === undefined ? [] : [lane])))
       const runner = new SinkRunner(make(progress.names, refused), around, {
-        ledger,
+        watermarkFile,
         progress,
         isNew: known === undefined,
       })

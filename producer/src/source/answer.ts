@@ -2,7 +2,7 @@
 export type Dialect = 'local' | 'hosted'
 
 /** Why a request brought nothing. `reason` begins with its token (KS-17). */
-export interface Failure {
+export interface RequestFailure {
   readonly token: 'redirect' | `http ${number}` | 'unreachable' | 'parse-fail' | 'shape-invalid'
   readonly status: number | undefined
   readonly reason: string
@@ -11,7 +11,12 @@ export interface Failure {
 /** How a request ended. Times are those of the monotonic clock. */
 export type Answer<T> =
   | { readonly ok: true; readonly value: T; readonly sentMs: number; readonly receivedMs: number }
-  | { readonly ok: false; readonly failure: Failure; readonly sentMs: number; readonly receivedMs: number }
+  | {
+      readonly ok: false
+      readonly failure: RequestFailure
+      readonly sentMs: number
+      readonly receivedMs: number
+    }
 
 /** One message as a server shows it, members judged as KS-19 says. */
 export interface Row {
@@ -55,14 +60,14 @@ export interface DirectoryEntry {
 }
 
 /** The usable rows of a directory, in the order they came, names exact and unique. */
-export interface Directory {
+export interface PersonaDirectory {
   readonly entries: readonly DirectoryEntry[]
   /** Names that were not usable, for one log line each; safe to print. */
   readonly refused: readonly string[]
 }
 
 /** What a valid answer of `notify/pending` says (KS-13, KS-14). */
-export interface Counts {
+export interface UnreadCounts {
   readonly byPersona: ReadonlyMap<string, PersonaCount>
   /** The token to send next; undefined where the answer held none. */
   readonly cursor: string | undefined

@@ -1,7 +1,7 @@
 import { limits } from '@kim/manifest'
 
 /** A body under way: what it holds, and how it is given up. */
-export interface Held {
+export interface BudgetedBody {
   readonly bytes: number
   giveUp(): void
 }
@@ -11,22 +11,22 @@ export interface Held {
  * began first: so inboxes that send much and never end do not take memory, nor their room from an ordinary one (KS-59).
  */
 export class BodyBudget {
-  readonly #held = new Set<Held>()
+  readonly #held = new Set<BudgetedBody>()
 
   /** A body begins. */
-  open(body: Held): void {
+  open(body: BudgetedBody): void {
     this.#held.add(body)
   }
 
   /** It ended, one way or the other. */
-  close(body: Held): void {
+  close(body: BudgetedBody): void {
     this.#held.delete(body)
   }
 
   /** Some body grew. */
   grew(): void {
     let sum = 0
-    let largest: Held | undefined
+    let largest: BudgetedBody | undefined
     for (const body of this.#held) {
       sum += body.bytes
       if (largest === undefined || body.bytes > largest.bytes) largest = body

@@ -1,11 +1,11 @@
 import { isUtf8 } from 'node:buffer'
 import { exceedsNesting, limits } from '@kim/manifest'
-import { type Judged, parseFail } from './failures.js'
+import { type BodyResult, parseFail } from './failures.js'
 
 const BYTE_ORDER_MARK = 0xfeff
 
 /** The JSON value of a body: UTF-8, one leading U+FEFF skipped, nested no deeper than any reader bears (KS-9, KS-16). */
-export function parseBody(body: Buffer): Judged<unknown> {
+export function parseBody(body: Buffer): BodyResult<unknown> {
   if (!isUtf8(body)) return { ok: false, failure: parseFail('not valid UTF-8') }
   const text = body.toString('utf8')
   const json = text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text

@@ -1,6 +1,6 @@
 import { isCount } from '@kim/manifest'
-import type { Counts, PersonaCount } from './answer.js'
-import type { Judged } from './failures.js'
+import type { PersonaCount, UnreadCounts } from './answer.js'
+import type { BodyResult } from './failures.js'
 import { isPersonaName, RefusedNames } from './persona-name.js'
 import { isMembers, resultOf } from './result-rows.js'
 
@@ -27,7 +27,7 @@ function larger(a: PersonaCount | undefined, b: PersonaCount): PersonaCount {
 }
 
 /** Judges an answer of `/api/notify/pending` (KS-13 to KS-15). */
-export function judgeCounts(value: unknown): Judged<Counts> {
+export function judgeCounts(value: unknown): BodyResult<UnreadCounts> {
   const answer = resultOf(value)
   if (!answer.ok) return answer
   const byPersona = new Map<string, PersonaCount>()

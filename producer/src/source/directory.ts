@@ -1,6 +1,6 @@
 import { isCount, limits } from '@kim/manifest'
-import type { Directory, DirectoryEntry } from './answer.js'
-import { type Judged, shapeInvalid } from './failures.js'
+import type { DirectoryEntry, PersonaDirectory } from './answer.js'
+import { type BodyResult, shapeInvalid } from './failures.js'
 import { isPersonaName, RefusedNames } from './persona-name.js'
 import { isMembers, type Members, resultOf } from './result-rows.js'
 
@@ -20,7 +20,7 @@ function entryOf(persona: string, row: Members): DirectoryEntry {
 }
 
 /** Judges an answer of `/api/personas` (KS-11, KS-12). The first row of a name counts. */
-export function judgeDirectory(value: unknown): Judged<Directory> {
+export function judgeDirectory(value: unknown): BodyResult<PersonaDirectory> {
   const answer = resultOf(value)
   if (!answer.ok) return answer
   const entries = new Map<string, DirectoryEntry>()

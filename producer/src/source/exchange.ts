@@ -4,8 +4,8 @@ import type { Socket } from 'node:net'
 import { KimError, limits } from '@kim/manifest'
 import type { Clock } from '../effects/clock.js'
 import type { Timers } from '../effects/timers.js'
-import type { Failure } from './answer.js'
-import type { BodyBudget, Held } from './body-budget.js'
+import type { RequestFailure } from './answer.js'
+import type { BodyBudget, BudgetedBody } from './body-budget.js'
 import { BodyBuffer } from './body-buffer.js'
 import type { Connections } from './connections.js'
 import type { Destination } from './destination.js'
@@ -33,9 +33,9 @@ export interface Call {
 }
 
 /** How an exchange ended: the body of a 2xx, or a failure. */
-export type Outcome =
+export type HttpResult =
   | { readonly ok: true; readonly body: Buffer }
-  | { readonly ok: false; readonly failure: Failure }
+  | { readonly ok: false; readonly failure: RequestFailure }
 
 /** How often the bytes that came are looked at. */
 const LOOK_MS = 1000
@@ -49,7 +49,7 @@ class Exchange {
   readonly #line: Line
   readonly #call: Call
   readonly #signal: AbortSignal
-  readonly #resolve: (outcome: Outcome) => void
+  readonly #resolve: (outcome: HttpResult) => void
   readonly #startedMs: number
   readonly #onAbort = (): void => this.#fail(unreachable('given up, because something else is to be done'))
   #isSettled = false
@@ -63,10 +63,10 @@ class Exchange {
   #isRetry = false
   #hasAnswer = false
   /** A status that decides, whatever becomes of the body. */
-  #refusal: Failure | undefined
-  #held: Held | undefined
+  #refusal: RequestFailure | undefined
+  #held: BudgetedBody | undefined
 
-  constructor(line: Line, call: Call, signal: AbortSignal, resolve: (outcome: Outcome) => void) {
+  constructor(line: Line, call: Call, signal: AbortSignal, resolve: (outcome: HttpResult) => void) {
     this.#line = line
     this.#call = call
     this.#signal = signal
@@ -87,7 +87,7 @@ class Exchange {
     this.#send()
   }
 
-  #settle(outcome: Outcome): void {
+  #settle(outcome: HttpResult): void {
     if (this.#isSettled) return
     this.#isSettled = true
     if (this.#held !== undefined) this.#line.budget.close(this.#held)
@@ -96,7 +96,7 @@ class Exchange {
     this.#resolve(outcome)
   }
 
-  #fail(failure: Failure): void {
+  #fail(failure: RequestFailure): void {
     if (this.#isSettled) return
     const hadConnection = this.#request?.reusedSocket === true || this.#bytesRead() > 0
     // The address may have become another one's; the next request looks it up again (KS-82).
@@ -212,6 +212,6 @@ class Exchange {
 }
 
 /** Makes one request and says how it ended; it never rejects. */
-export function exchange(line: Line, call: Call, signal: AbortSignal): Promise<Outcome> {
+export function exchange(line: Line, call: Call, signal: AbortSignal): Promise<HttpResult> {
   return new Promise(resolve => new Exchange(line, call, signal, resolve).start())
 }

@@ -14,9 +14,9 @@ import { Connections } from './connections.js'
 import { judgeCounts } from './counts.js'
 import { Destination, type Resolve, systemResolve } from './destination.js'
 import { judgeDirectory } from './directory.js'
-import { type Call, exchange, type Line, type Outcome } from './exchange.js'
-import { type Judged, unreachable } from './failures.js'
-import { judgePage } from './page.js'
+import { type Call, exchange, type HttpResult, type Line } from './exchange.js'
+import { type BodyResult, unreachable } from './failures.js'
+import { validatePage } from './page.js'
 import type { PageQuery, Source } from './source.js'
 import { readToken } from './token.js'
 
@@ -204,13 +204,17 @@ export async function openSource(options: SourceOptions): Promise<Source> {
     path: string | undefined,
     deadlines: Pick<Call, 'totalMs' | 'silenceMs'>,
     signal: AbortSignal,
-    judge: (value: unknown) => Judged<T>,
+    judge: (value: unknown) => BodyResult<T>,
   ): Promise<Answer<T>> {
     let sentMs = clock.monoMs()
-    const finish = (judged: Judged<T>, receivedMs: number): Answer<T> => ({ ...judged, sentMs, receivedMs })
+    const finish = (judged: BodyResult<T>, receivedMs: number): Answer<T> => ({
+      ...judged,
+      sentMs,
+      receivedMs,
+    })
     if (path === undefined)
       return finish({ ok: false, failure: unreachable('a value no address can hold') }, sentMs)
-    const send = (credentials: Record<string, string>): Promise<Outcome> => {
+    const send = (credentials: Record<string, string>): Promise<HttpResult> => {
       const headers = {
         'User-Agent': `kim/${options.version}`,
         'Accept-Encoding': 'identity',
@@ -242,7 +246,7 @@ export async function openSource(options: SourceOptions): Promise<Source> {
     tokenFrom: token.from,
     page: (query, signal) =>
       ask(pagePath(query), ordinary, signal, value =>
-        judgePage(value, dialect, query.beforeId === undefined),
+        validatePage(value, dialect, query.beforeId === undefined),
       ),
     directory: signal => ask('/api/personas', ordinary, signal, judgeDirectory),
     counts: ({ waitSeconds, cursor }, signal) => {

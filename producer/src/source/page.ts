@@ -1,6 +1,6 @@
 import { isCount, toWellFormed } from '@kim/manifest'
 import type { Continuation, Dialect, Page, Row } from './answer.js'
-import { type Judged, shapeInvalid } from './failures.js'
+import { type BodyResult, shapeInvalid } from './failures.js'
 import { isMembers, type Members, resultOf } from './result-rows.js'
 
 type Omission = Pick<
@@ -38,7 +38,7 @@ function rowOf(value: unknown): Row | undefined {
 }
 
 /** All rows, ascending (KS-10); the id that makes them unusable, or nothing where a row has none. */
-function rowsOf(result: readonly unknown[]): Judged<Row[]> {
+function rowsOf(result: readonly unknown[]): BodyResult<Row[]> {
   const rows: Row[] = []
   for (const one of result) {
     const row = rowOf(one)
@@ -87,7 +87,7 @@ function omissionOf(body: Members): Omission {
 }
 
 /** Judges one page of an inbox (KS-16 to KS-21). `isNewest` is false for a page of a walk. */
-export function judgePage(value: unknown, dialect: Dialect, isNewest: boolean): Judged<Page> {
+export function validatePage(value: unknown, dialect: Dialect, isNewest: boolean): BodyResult<Page> {
   const answer = resultOf(value)
   if (!answer.ok) return answer
   const rows = rowsOf(answer.value.result)

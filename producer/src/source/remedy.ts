@@ -1,9 +1,9 @@
 import type { Source } from './source.js'
 
 /** What a failure is about: which server, and whose token it was shown. */
-export type Asked = Pick<Source, 'base' | 'tokenFrom'>
+export type FailedServer = Pick<Source, 'base' | 'tokenFrom'>
 
-const REMEDIES: readonly (readonly [RegExp, (asked: Asked) => string])[] = [
+const REMEDIES: readonly (readonly [RegExp, (asked: FailedServer) => string])[] = [
   [/^http 401/, tokenRemedy],
   [
     /^http 403/,
@@ -28,12 +28,12 @@ const REMEDIES: readonly (readonly [RegExp, (asked: Asked) => string])[] = [
 ]
 
 /** What a person can do about a failure, by its reason (KS-17); undefined where that is the server's own matter. */
-export function remedyOf(reason: string, asked: Asked): string | undefined {
+export function remedyOf(reason: string, asked: FailedServer): string | undefined {
   return REMEDIES.find(([pattern]) => pattern.test(reason))?.[1](asked)
 }
 
 /** The token itself is never said, only where it came from. */
-function tokenRemedy({ tokenFrom }: Asked): string {
+function tokenRemedy({ tokenFrom }: FailedServer): string {
   if (tokenFrom === undefined) return 'the server needs a token: add --token-file F, or set KIM_TOKEN'
   return tokenFrom.startsWith('$')
     ? `set ${tokenFrom} to a token that the server accepts, and start again`

@@ -1,5 +1,5 @@
 import { limits } from '@kim/manifest'
-import { type Judged, shapeInvalid } from './failures.js'
+import { type BodyResult, shapeInvalid } from './failures.js'
 
 /** An object as JSON has it, its members not yet judged. */
 export type Members = Readonly<Record<string, unknown>>
@@ -12,7 +12,7 @@ export function isMembers(value: unknown): value is Members {
 /** What all three endpoints answer: an object whose `result` is an array. */
 export function resultOf(
   value: unknown,
-): Judged<{ readonly body: Members; readonly result: readonly unknown[] }> {
+): BodyResult<{ readonly body: Members; readonly result: readonly unknown[] }> {
   if (!isMembers(value)) return { ok: false, failure: shapeInvalid('body is not an object') }
   const result = value['result']
   if (!Array.isArray(result)) return { ok: false, failure: shapeInvalid('result is not an array') }

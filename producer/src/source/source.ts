@@ -1,4 +1,4 @@
-import type { Answer, Counts, Dialect, Directory, Page } from './answer.js'
+import type { Answer, Dialect, Page, PersonaDirectory, UnreadCounts } from './answer.js'
 
 /** Which page of an inbox is asked for. */
 export interface PageQuery {
@@ -25,8 +25,8 @@ export interface Source {
   /** Where the token came from, as a person names it: `the file F` or `$NAME`; undefined where there is none. */
   readonly tokenFrom: string | undefined
   page(query: PageQuery, signal: AbortSignal): Promise<Answer<Page>>
-  directory(signal: AbortSignal): Promise<Answer<Directory>>
-  counts(query: CountsQuery, signal: AbortSignal): Promise<Answer<Counts>>
+  directory(signal: AbortSignal): Promise<Answer<PersonaDirectory>>
+  counts(query: CountsQuery, signal: AbortSignal): Promise<Answer<UnreadCounts>>
   /** Reads the token file again; says whether the token changed, and undefined where it was refused, as was said. */
   reloadToken(): boolean | undefined
   /** Ends idle connections. */

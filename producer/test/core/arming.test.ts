@@ -1,9 +1,9 @@
 import t from 'tap'
-import { failure, HiveDesk, type RowLike, whole } from './hive-desk.js'
+import { CoreHarness, failure, type RowLike, whole } from './core-harness.js'
 
 /** A desk whose first process armed argus with these messages and ended. */
-function resumed(t: import('tap').Test, rows: readonly RowLike[], options = {}): HiveDesk {
-  const desk = new HiveDesk(t, options, { page: () => whole(rows) }).settle()
+function resumed(t: import('tap').Test, rows: readonly RowLike[], options = {}): CoreHarness {
+  const desk = new CoreHarness(t, options, { page: () => whole(rows) }).settle()
   desk.story()
   return desk
 }
@@ -11,7 +11,7 @@ function resumed(t: import('tap').Test, rows: readonly RowLike[], options = {}):
 const span = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, n) => from + n)
 
 t.test('first contact - backfills what is visible, says so, then arms (KS-30, KS-31, KS-32; B1)', async t => {
-  const desk = new HiveDesk(t, {}, { page: () => whole([9, 5]) }).settle()
+  const desk = new CoreHarness(t, {}, { page: () => whole([9, 5]) }).settle()
   t.same(desk.story(), ['backfill 5', 'backfill 9', 'persona', 'baseline_skipped', 'armed 9', 'genesis list'])
   const baseline = desk.records().find(({ event }) => event === 'baseline_skipped')?.payload
   t.match(baseline, { armed_at: 9, skipped: 2, id_range: [5, 9], unread_held: 'unknown' })
@@ -25,7 +25,7 @@ t.test(
   'first contact - waits for the first counts, and tells by them what was unread (KS-31; B2, B3, B4)',
   t => {
     const told = (counts: Record<string, number>): unknown => {
-      const desk = new HiveDesk(
+      const desk = new CoreHarness(
         t,
         { fastPath: true },
         { page: () => whole([5, 9]), counts: () => counts },
@@ -40,7 +40,7 @@ t.test(
 )
 
 t.test('first contact - counts that hang hold it back for a second, no more (KS-31, KS-52)', t => {
-  const desk = new HiveDesk(
+  const desk = new CoreHarness(
     t,
     { fastPath: true, waitSeconds: 50 },
     { page: () => whole([5]), counts: () => undefined },
@@ -52,14 +52,14 @@ t.test('first contact - counts that hang hold it back for a second, no more (KS-
 })
 
 t.test('first contact - with an empty inbox has nothing to say (KS-31; B5)', t => {
-  const desk = new HiveDesk(t).settle()
+  const desk = new CoreHarness(t).settle()
   t.same(desk.story(), ['persona', 'armed 0', 'genesis list'])
   t.end()
 })
 
 t.test('first contact - comes with the first poll that is healthy (KS-32; B13)', t => {
   const answers = [failure(), failure(), whole([3, 5])]
-  const desk = new HiveDesk(t, {}, { page: () => answers.shift() ?? whole([3, 5]) }).pass(1900)
+  const desk = new CoreHarness(t, {}, { page: () => answers.shift() ?? whole([3, 5]) }).pass(1900)
   t.same(desk.story(), [])
   t.match(desk.pass(200).story(), ['backfill 3', 'backfill 5', 'persona', 'baseline_skipped', 'armed 5'])
   t.end()
@@ -99,7 +99,7 @@ t.test('replay cap - of nothing silences any backlog, and recovery knows none (K
 })
 
 t.test('seed - what lies up to it is silent, what lies above it is news (KS-35, KS-36)', t => {
-  const desk = new HiveDesk(t, { seedAt: 5 }, { page: () => whole([3, 5, 7]) }).settle()
+  const desk = new CoreHarness(t, { seedAt: 5 }, { page: () => whole([3, 5, 7]) }).settle()
   t.same(desk.story(), ['persona', 'silent 3', 'silent 5', 'armed 5', 'new 7', 'genesis list'])
   t.match(desk.payload('persona', 'argus'), { silent_to: 5, seeded: 5 })
   desk.script.page = () => whole([3, 4, 5, 7])
@@ -108,7 +108,7 @@ t.test('seed - what lies up to it is silent, what lies above it is news (KS-35, 
 })
 
 t.test('seed - above everything visible is said once and is never the watermark (KS-35; B10)', t => {
-  const desk = new HiveDesk(t, { seedAt: 600 }, { page: () => whole([3, 539]) }).settle()
+  const desk = new CoreHarness(t, { seedAt: 600 }, { page: () => whole([3, 539]) }).settle()
   t.same(desk.story(), ['persona', 'silent 3', 'silent 539', 'seed_ahead', 'armed 539', 'genesis list'])
   t.match(desk.payload('persona', 'argus'), { seeded: 600, current_max: 539, cursor: 539, silent_to: 600 })
   desk.script.page = () => whole([3, 539, 599, 601])
@@ -130,7 +130,7 @@ t.test(
 )
 
 t.test('damage - a persona without a record is armed below its window, never silently (KS-38)', t => {
-  const desk = new HiveDesk(t)
+  const desk = new CoreHarness(t)
   const history = { isWhole: false, from: 9, holes: [] }
   desk.script.page = () => whole([150, 200])
   desk.startOn(history).settle()
@@ -179,7 +179,7 @@ t.test(
 
 t.test('large poll - goes into as many commits as it takes, each row once (KS-45, KS-47)', async t => {
   const body = 'x'.repeat(4000)
-  const desk = new HiveDesk(
+  const desk = new CoreHarness(
     t,
     {},
     { page: () => whole(span(1, 2300).map(id => ({ id, content: body }))) },

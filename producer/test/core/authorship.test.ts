@@ -1,5 +1,5 @@
 import t from 'tap'
-import { HiveDesk, whole } from './hive-desk.js'
+import { CoreHarness, whole } from './core-harness.js'
 
 /** What the urgent alarm says of loom, whose urgent mail came with id 10: it stands only on a plain "no" (KS-71). */
 function isTold(
@@ -7,7 +7,7 @@ function isTold(
   others: Parameters<typeof whole>[0],
   more: Parameters<typeof whole>[1] = {},
 ): boolean {
-  const desk = new HiveDesk(
+  const desk = new CoreHarness(
     t,
     { personas: undefined, fastPath: true },
     {

@@ -1,9 +1,9 @@
-import { holesBelow, judgeWalkPage, parseHoles, phaseOf, walkMember } from '@kim/producer/internal'
+import { classifyWalkPage, holesBelow, parseHoles, phaseOf, walkMember } from '@kim/producer/internal'
 import t from 'tap'
-import { cut, whole } from './hive-desk.js'
+import { cut, whole } from './core-harness.js'
 
 t.test('walk - the table of KS-23, row by row', t => {
-  const judge = (page: Parameters<typeof judgeWalkPage>[0]) => judgeWalkPage(page, 200, 100)
+  const judge = (page: Parameters<typeof classifyWalkPage>[0]) => classifyWalkPage(page, 200, 100)
   t.equal(judge(undefined), 'failed', '1')
   t.equal(judge(cut([150, 200])), 'rejected', '2')
   t.equal(judge(whole([150], { continuation: { kind: 'unreadable' } })), 'open', '3')

@@ -1,25 +1,25 @@
 import t, { type Test } from 'tap'
-import { failure, HiveDesk, type Script, whole } from './hive-desk.js'
+import { CoreHarness, failure, type Script, whole } from './core-harness.js'
 
 /** Twenty intervals until the resync: what is seen before it was polled for another reason. */
 const rare = { fastPath: true, resyncEvery: 20 }
 
-const local = (t: Test, script: Partial<Script> = {}, options = {}): HiveDesk =>
-  new HiveDesk(
+const local = (t: Test, script: Partial<Script> = {}, options = {}): CoreHarness =>
+  new CoreHarness(
     t,
     { ...rare, dialect: 'local', ...options },
     { page: () => whole([5]), counts: () => ({ argus: 1 }), ...script },
   )
 
-const hosted = (t: Test, script: Partial<Script> = {}, options = {}): HiveDesk =>
-  new HiveDesk(
+const hosted = (t: Test, script: Partial<Script> = {}, options = {}): CoreHarness =>
+  new CoreHarness(
     t,
     { ...rare, ...options },
     { page: () => whole([5]), counts: () => ({ argus: 1 }), token: 'c1', ...script },
   )
 
 /** When the inbox was polled, in ms since the first request of all. */
-function polls(desk: HiveDesk, persona = 'argus'): number[] {
+function polls(desk: CoreHarness, persona = 'argus'): number[] {
   const firstMs = desk.asked[0]?.atMs ?? 0
   return desk.asked.flatMap(({ ask, atMs }) =>
     ask.kind === 'page' && ask.query.persona === persona ? [atMs - firstMs] : [],
@@ -27,7 +27,7 @@ function polls(desk: HiveDesk, persona = 'argus'): number[] {
 }
 
 /** As many messages are read as come in. */
-function swap(desk: HiveDesk): void {
+function swap(desk: CoreHarness): void {
   desk.script.page = () => whole([{ id: 5, read: true }, 6])
 }
 

@@ -1,6 +1,6 @@
 import type { Draft } from '@kim/producer/internal'
 import t, { type Test } from 'tap'
-import { cut, failure, HiveDesk, type RowLike, type Script, whole } from './hive-desk.js'
+import { CoreHarness, cut, failure, type RowLike, type Script, whole } from './core-harness.js'
 import { loseLines } from './lose-lines.js'
 
 const span = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, n) => from + n)
@@ -23,7 +23,7 @@ function windowOf(rows: readonly RowLike[]): Script['page'] {
 }
 
 /** Takes one turn with the pages that are asked for, and appends only what is kept of its first commit. */
-function cutCommit(desk: HiveDesk, keeps: (draft: Draft, at: number) => boolean): number {
+function cutCommit(desk: CoreHarness, keeps: (draft: Draft, at: number) => boolean): number {
   const { now } = desk
   for (let asked = desk.core.next(now).asks; asked.length > 0; asked = desk.core.next(now).asks) {
     for (const ask of asked) {
@@ -44,21 +44,21 @@ function cutCommit(desk: HiveDesk, keeps: (draft: Draft, at: number) => boolean)
 }
 
 /** 80 messages, nine on a page; the first commit is cut, 30 more come, and a process starts. */
-function cutOff(t: Test, keeps: (draft: Draft, at: number) => boolean): HiveDesk {
-  const desk = new HiveDesk(t, {}, { page: inboxOf(span(1, 80)) })
+function cutOff(t: Test, keeps: (draft: Draft, at: number) => boolean): CoreHarness {
+  const desk = new CoreHarness(t, {}, { page: inboxOf(span(1, 80)) })
   cutCommit(desk, keeps)
   desk.story()
   desk.script.page = inboxOf(span(1, 110))
   return desk.restart()
 }
 
-const saidBy = (desk: HiveDesk): Readonly<Record<string, unknown>>[] =>
+const saidBy = (desk: CoreHarness): Readonly<Record<string, unknown>>[] =>
   desk
     .records()
     .filter(({ event }) => event === 'baseline_skipped')
     .map(({ payload }) => payload ?? {})
 
-const idsIn = (desk: HiveDesk): number[] =>
+const idsIn = (desk: CoreHarness): number[] =>
   desk
     .records()
     .filter(({ item_type, action }) => item_type === 'message' && action !== 'update')
@@ -133,7 +133,7 @@ t.test('first contact - of which the server shows nothing any more counts what i
 })
 
 /** First contact was cut after three messages, and the walk of the next one fails. */
-function stuck(t: Test): HiveDesk {
+function stuck(t: Test): CoreHarness {
   const desk = cutOff(t, (_, at) => at < 3)
   desk.script.page = windowOf(span(1, 110))
   return desk.settle()
@@ -205,7 +205,7 @@ t.test('first contact - with an open walk can be cut anywhere (KS-37, KS-47, KS-
 
 t.test('first contact - retention takes nothing that is still to be counted (KS-94, JF-79)', t => {
   const read = (to: number): RowLike[] => span(1, to).map(id => ({ id, read: true }))
-  const desk = new HiveDesk(t, {}, { page: inboxOf(read(80)) })
+  const desk = new CoreHarness(t, {}, { page: inboxOf(read(80)) })
   desk.journal.close()
   desk.journalOptions = { retainRead: 1 }
   cutCommit(desk.start(), (_, at) => at < 3)
@@ -221,8 +221,8 @@ t.test('first contact - retention takes nothing that is still to be counted (KS-
 })
 
 /** The first commit of a first contact with 72 to 80 is cut, and a power loss takes 72 and 73 from it. */
-function torn(t: Test, keeps: (draft: Draft, at: number) => boolean): HiveDesk {
-  const desk = new HiveDesk(t, {}, { page: inboxOf(span(1, 80)) })
+function torn(t: Test, keeps: (draft: Draft, at: number) => boolean): CoreHarness {
+  const desk = new CoreHarness(t, {}, { page: inboxOf(span(1, 80)) })
   cutCommit(desk, keeps)
   t.equal(
     loseLines(desk, line => line.includes('"argus/72"') || line.includes('"argus/73"')),

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { cut, HiveDesk, type RowLike, whole } from './hive-desk.js'
+import { CoreHarness, cut, type RowLike, whole } from './core-harness.js'
 
 /** What the simulation found, each as the shortest story that shows it. */
 
@@ -7,7 +7,7 @@ const span = (from: number, to: number): number[] => Array.from({ length: to - f
 
 t.test('unread walk - a page of an older one is not taken for the new one (KS-58)', t => {
   const counts = (): { argus: number } => ({ argus: 1 })
-  const desk = new HiveDesk(
+  const desk = new CoreHarness(
     t,
     { fastPath: true, resyncEvery: 1 },
     { page: () => whole([5, 6, 7]), counts, token: 'c1' },
@@ -33,7 +33,7 @@ t.test('unread walk - a page of an older one is not taken for the new one (KS-58
 })
 
 t.test('first contact - one whose grace is over on a full disk waits without turning (KS-31)', t => {
-  const desk = new HiveDesk(
+  const desk = new CoreHarness(
     t,
     { fastPath: true, waitSeconds: 50 },
     { page: () => whole([5]), counts: () => undefined },
@@ -49,7 +49,7 @@ t.test('first contact - one whose grace is over on a full disk waits without tur
 })
 
 t.test('replay cap - retention takes away nothing that is still to be counted (KS-34, JF-79)', t => {
-  const desk = new HiveDesk(t, {}, { page: () => whole([100]) })
+  const desk = new CoreHarness(t, {}, { page: () => whole([100]) })
   desk.journal.close()
   desk.journalOptions = { retainRead: 1 }
   desk.start().settle()
@@ -69,7 +69,7 @@ t.test('replay cap - retention takes away nothing that is still to be counted (K
 })
 
 t.test('seed - another one is refused while a cap is owed (KS-35)', t => {
-  const desk = new HiveDesk(t, { maxReplay: 0 }, { page: () => whole([100]) }).settle()
+  const desk = new CoreHarness(t, { maxReplay: 0 }, { page: () => whole([100]) }).settle()
   desk.script.page = ({ beforeId }) => (beforeId === undefined ? cut([200]) : cut([]))
   desk.restart().settle()
   t.match(desk.payload('persona', 'argus'), { silent_to: 200, cursor: 100 })
@@ -78,7 +78,7 @@ t.test('seed - another one is refused while a cap is owed (KS-35)', t => {
 })
 
 t.test('seed - a first contact that was cut off goes on without it (KS-30, KS-35)', t => {
-  const desk = new HiveDesk(t, {}, { page: () => cut([60, 69]) })
+  const desk = new CoreHarness(t, {}, { page: () => cut([60, 69]) })
   const { now } = desk
   const [ask] = desk.core.next(now).asks
   const answer = { ok: true, value: cut([60, 69]), sentMs: now.monoMs, receivedMs: now.monoMs } as const

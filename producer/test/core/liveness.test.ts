@@ -1,16 +1,16 @@
 import t from 'tap'
-import { cut, failure, HiveDesk, whole } from './hive-desk.js'
+import { CoreHarness, cut, failure, whole } from './core-harness.js'
 
 const bad = failure(503)
 
-function desk(t: import('tap').Test, alertAfter = 2): HiveDesk {
-  const one = new HiveDesk(t, { alertAfter }, { page: () => whole([5]) }).settle()
+function desk(t: import('tap').Test, alertAfter = 2): CoreHarness {
+  const one = new CoreHarness(t, { alertAfter }, { page: () => whole([5]) }).settle()
   one.story()
   return one
 }
 
 /** Each poll of the next seconds, in turn. */
-function polls(hive: HiveDesk, answers: string): string[] {
+function polls(hive: CoreHarness, answers: string): string[] {
   for (const answer of answers) {
     hive.script.page = () => (answer === '-' ? bad : whole([5]))
     hive.pass(1000)
@@ -34,7 +34,7 @@ t.test('liveness - every outage is announced, and its end (KS-49; E2)', t => {
 })
 
 t.test('liveness - the seconds are measured from the first failure (KS-50)', t => {
-  const hive = new HiveDesk(t, { alertAfter: 3, pollSeconds: 7 }, { page: () => bad }).pass(20_000)
+  const hive = new CoreHarness(t, { alertAfter: 3, pollSeconds: 7 }, { page: () => bad }).pass(20_000)
   t.match(hive.payload('alert', 'argus/unreachable'), { consecutive_failures: 3, seconds: 14 })
   t.end()
 })
@@ -57,7 +57,7 @@ t.test(
 )
 
 t.test('liveness - an inbox that never answered is announced too, and then comes in (KS-49; A14, A17)', t => {
-  const hive = new HiveDesk(t, { alertAfter: 2 }, { page: () => failure(403) }).pass(1000)
+  const hive = new CoreHarness(t, { alertAfter: 2 }, { page: () => failure(403) }).pass(1000)
   t.same(hive.story(), ['alert unreachable', 'genesis list'])
   hive.script.page = () => whole([5])
   t.same(hive.pass(1000).story(), [
@@ -67,7 +67,7 @@ t.test('liveness - an inbox that never answered is announced too, and then comes
 })
 
 t.test('liveness - counts say nothing about an inbox (KS-18; F14, F15)', t => {
-  const hive = new HiveDesk(
+  const hive = new CoreHarness(
     t,
     { alertAfter: 2, fastPath: true, resyncEvery: 2 },
     { page: () => whole([5]), counts: () => ({ argus: 1 }) },
@@ -91,9 +91,9 @@ t.test(
     const verdict = (
       status: number,
       personas: string[] | undefined,
-      more: Partial<HiveDesk['script']> = {},
+      more: Partial<CoreHarness['script']> = {},
     ) => {
-      const hive = new HiveDesk(t, { personas }, { page: () => failure(status), ...more }).settle()
+      const hive = new CoreHarness(t, { personas }, { page: () => failure(status), ...more }).settle()
       return hive.core.verdict?.code
     }
     t.equal(verdict(404, ['argus']), 'no_such_persona')
@@ -101,7 +101,8 @@ t.test(
     t.equal(verdict(401, undefined, { directory: () => failure(401) }), 'token_refused')
     t.equal(verdict(500, undefined, { directory: () => failure(500) }), undefined)
     t.equal(verdict(403, ['argus']), undefined)
-    const one: HiveDesk['script']['page'] = ({ persona }) => (persona === 'argus' ? failure(404) : whole([]))
+    const one: CoreHarness['script']['page'] = ({ persona }) =>
+      persona === 'argus' ? failure(404) : whole([])
     t.equal(verdict(0, ['argus', 'river'], { page: one }), undefined, 'one of two is its own trouble (K14)')
     const hive = desk(t)
     hive.script.page = () => failure(401)

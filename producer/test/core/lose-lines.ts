@@ -1,9 +1,9 @@
 import { Buffer } from 'node:buffer'
 import { readFileSync, writeFileSync } from 'node:fs'
-import type { HiveDesk } from './hive-desk.js'
+import type { CoreHarness } from './core-harness.js'
 
 /** The process ends, and a power loss leaves zeros for these lines of its segment; says how many. */
-export function loseLines(desk: HiveDesk, isLost: (line: string) => boolean): number {
+export function loseLines(desk: CoreHarness, isLost: (line: string) => boolean): number {
   desk.journal.close()
   const path = desk.store.segment()
   const lines = readFileSync(path)

@@ -1,15 +1,15 @@
 import t, { type Test } from 'tap'
-import { failure, HiveDesk, whole } from './hive-desk.js'
+import { CoreHarness, failure, whole } from './core-harness.js'
 
 /** Nobody has mail, unless a test says so. */
-const list = (t: Test, personas: readonly string[], options = {}, script = {}): HiveDesk =>
-  new HiveDesk(
+const list = (t: Test, personas: readonly string[], options = {}, script = {}): CoreHarness =>
+  new CoreHarness(
     t,
     { personas, ...options },
     { page: () => whole([]), directory: () => ['river', 'argus'], ...script },
   )
-const looks = (desk: HiveDesk): number => desk.asked.filter(({ ask }) => ask.kind === 'directory').length
-const said = (desk: HiveDesk): string[] =>
+const looks = (desk: CoreHarness): number => desk.asked.filter(({ ask }) => ask.kind === 'directory').length
+const said = (desk: CoreHarness): string[] =>
   desk.core.notes().map(({ code, persona, message }) => `${code} ${persona}: ${message}`)
 
 t.test(

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
-import { cut, entry, failure, HiveDesk, type RowLike, whole } from './hive-desk.js'
+import { CoreHarness, cut, entry, failure, type RowLike, whole } from './core-harness.js'
 
 const folder = fileURLToPath(new URL('../../../manifest/schema/', import.meta.url))
 const ajv = new Ajv2020({ allErrors: true, strictRequired: false })
@@ -14,14 +14,14 @@ const schemas = new Map(
 )
 
 /** Every record of a desk whose payload its schema refuses. */
-function refused(desk: HiveDesk): string[] {
+function refused(desk: CoreHarness): string[] {
   return desk.records().flatMap(({ seq, item_type, payload }) => {
     const validate = schemas.get(item_type === 'journal' ? 'note-registry-genesis' : item_type)
     return validate?.(payload) === true ? [] : [`${seq} ${item_type}: ${JSON.stringify(validate?.errors)}`]
   })
 }
 
-const kinds = (desk: HiveDesk): string[] => [
+const kinds = (desk: CoreHarness): string[] => [
   ...new Set(
     desk
       .records()
@@ -34,7 +34,7 @@ t.test('payloads - every record of a full life is as its schema says (KS-41)', a
     entry('argus'),
     entry('debris', { readCount: 0, isRetired: true }),
   ]
-  const desk = new HiveDesk(
+  const desk = new CoreHarness(
     t,
     { personas: undefined, fastPath: true, alertAfter: 1, maxReplay: 1, rediscoverSeconds: 5 },
     { directory, counts: () => ({ argus: [1, 1] as const, debris: 1 }), page: () => whole([100]) },
@@ -83,9 +83,9 @@ t.test('payloads - every record of a full life is as its schema says (KS-41)', a
 })
 
 t.test('payloads - seeds, damage and baselines are as their schema says (KS-41)', t => {
-  const seeded = new HiveDesk(t, { seedAt: 600 }, { page: () => whole([3]) }).settle()
+  const seeded = new CoreHarness(t, { seedAt: 600 }, { page: () => whole([3]) }).settle()
   t.same(refused(seeded), [])
-  const damaged = new HiveDesk(t, {}, { page: () => whole([3]) })
+  const damaged = new CoreHarness(t, {}, { page: () => whole([3]) })
   damaged.startOn({ isWhole: true, holes: [{ from: 4, to: 5 }] }).settle()
   t.same(refused(damaged), [])
   t.ok(kinds(damaged).includes('persona state_corrupt'))
@@ -94,7 +94,7 @@ t.test('payloads - seeds, damage and baselines are as their schema says (KS-41)'
 
 t.test('genesis - names that do not fit one note go into several (KS-40)', async t => {
   const names = Array.from({ length: 60 }, (_, n) => `${n}-${'x'.repeat(300)}`)
-  const desk = new HiveDesk(t, { personas: names }).settle()
+  const desk = new CoreHarness(t, { personas: names }).settle()
   const notes = desk.records().filter(({ item_type }) => item_type === 'journal')
   t.same(
     notes.map(({ payload }) => [payload?.['part'], payload?.['parts']]),

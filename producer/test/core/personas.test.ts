@@ -1,11 +1,16 @@
 import t, { type Test } from 'tap'
-import { entry, failure, HiveDesk, whole } from './hive-desk.js'
+import { CoreHarness, entry, failure, whole } from './core-harness.js'
 
-const all = (t: Test, options = {}, script = {}): HiveDesk =>
-  new HiveDesk(t, { personas: undefined, fastPath: true, ...options }, { page: () => whole([5]), ...script })
+const all = (t: Test, options = {}, script = {}): CoreHarness =>
+  new CoreHarness(
+    t,
+    { personas: undefined, fastPath: true, ...options },
+    { page: () => whole([5]), ...script },
+  )
 
-const names = (desk: HiveDesk): string[] => desk.core.status(desk.now).personas.map(({ persona }) => persona)
-const alertsOf = (desk: HiveDesk, kind: string): string[] =>
+const names = (desk: CoreHarness): string[] =>
+  desk.core.status(desk.now).personas.map(({ persona }) => persona)
+const alertsOf = (desk: CoreHarness, kind: string): string[] =>
   desk
     .records()
     .filter(({ item_id, event }) => event === 'alert' && item_id.endsWith(`/${kind}`))
@@ -31,14 +36,14 @@ t.test('names - are data: paths, keys of objects, emoji and long ones (KS-70; K1
 })
 
 t.test('list - trimmed, without blanks, repeats and lone surrogates (KS-67, KS-70)', t => {
-  const desk = new HiveDesk(t, { personas: [' a ', '', 'a', 'A', '\ud800'] }, {}).settle()
+  const desk = new CoreHarness(t, { personas: [' a ', '', 'a', 'A', '\ud800'] }, {}).settle()
   t.same(names(desk), ['a', 'A'])
   t.equal(desk.core.notes().filter(({ code }) => code === 'persona_refused').length, 1)
   t.end()
 })
 
 t.test('genesis - once every selected persona is in, or is called missing (KS-40)', t => {
-  const page: HiveDesk['script']['page'] = ({ persona }) => (persona === 'b' ? failure(404) : whole([5]))
+  const page: CoreHarness['script']['page'] = ({ persona }) => (persona === 'b' ? failure(404) : whole([5]))
   const desk = all(t, { alertAfter: 2 }, { directory: () => ['a', 'b'], page }).settle()
   t.notOk(desk.records().some(({ item_id }) => item_id === 'registry_genesis'))
   desk.pass(1000)
@@ -185,8 +190,8 @@ t.test('stranded mail - retired debris is loud, dormant and write-only inboxes a
   t.end()
 })
 
-const urgent = (t: Test, options = {}): HiveDesk => {
-  const page: HiveDesk['script']['page'] = ({ persona }) =>
+const urgent = (t: Test, options = {}): CoreHarness => {
+  const page: CoreHarness['script']['page'] = ({ persona }) =>
     persona === 'loom' ? whole([10]) : whole([{ id: 9, from: 'loom' }])
   return all(t, options, {
     directory: () => ['a', 'loom'],
@@ -233,7 +238,7 @@ t.test(
   'urgent unanswered - an answer that lies in an inbox polled a moment later is waited for (KS-64)',
   t => {
     /** loom wrote once; then it has urgent mail, and the inbox of a is asked for and does not answer yet. */
-    const asked = (): HiveDesk => {
+    const asked = (): CoreHarness => {
       const before = ({ persona }: { persona: string }): ReturnType<typeof whole> =>
         whole(persona === 'loom' ? [] : [{ id: 9, from: 'loom' }])
       const desk = all(t, { pollSeconds: 30 }, { directory: () => ['a', 'loom'], page: before }).settle()
@@ -260,7 +265,7 @@ t.test(
 )
 
 t.test('urgent unanswered - while an inbox was never polled no persona is known to be silent (KS-64)', t => {
-  const page: HiveDesk['script']['page'] = ({ persona }) =>
+  const page: CoreHarness['script']['page'] = ({ persona }) =>
     persona === 'b' ? failure() : persona === 'loom' ? whole([10]) : whole([{ id: 9, from: 'loom' }])
   const desk = all(
     t,
@@ -317,7 +322,7 @@ t.test('account alerts - their reason names the personas, in singular or plural 
   const names = ['a', ...Array.from({ length: 7 }, (_, n) => `p${n}`)]
   const counts = (): Record<string, readonly [number, number]> =>
     Object.fromEntries(names.slice(1).map(name => [name, [1, 1] as const]))
-  const page: HiveDesk['script']['page'] = ({ persona }) =>
+  const page: CoreHarness['script']['page'] = ({ persona }) =>
     persona === 'a'
       ? whole([{ id: 9, from: 'a' }, ...names.slice(1).map((from, n) => ({ id: n + 1, from }))])
       : whole([10])

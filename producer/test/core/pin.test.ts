@@ -1,6 +1,6 @@
 import type { Page } from '@kim/producer/internal'
 import t, { type Test } from 'tap'
-import { cut, failure, HiveDesk, type RowLike, type Script, whole } from './hive-desk.js'
+import { CoreHarness, cut, failure, type RowLike, type Script, whole } from './core-harness.js'
 import { loseLines } from './lose-lines.js'
 
 const span = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, n) => from + n)
@@ -14,14 +14,14 @@ const scripted =
     pages[beforeId === undefined ? 'newest' : String(beforeId)] ?? failure(400)
 
 /** S(100): argus was armed at 100, and then its inbox is as given. */
-function at100(t: Test, pages: Pages, options = {}): HiveDesk {
-  const desk = new HiveDesk(t, options, { page: () => whole([100]) }).settle()
+function at100(t: Test, pages: Pages, options = {}): CoreHarness {
+  const desk = new CoreHarness(t, options, { page: () => whole([100]) }).settle()
   desk.story()
   desk.script.page = scripted(pages)
   return desk.restart().settle()
 }
 
-const pinOf = (desk: HiveDesk): Readonly<Record<string, unknown>> | undefined =>
+const pinOf = (desk: CoreHarness): Readonly<Record<string, unknown>> | undefined =>
   desk.payload('alert', 'argus/bounded-window')
 
 t.test(
@@ -165,7 +165,7 @@ function inboxOf(ids: readonly number[], perPage: number): Script['page'] {
 
 t.test('walk - a span of any depth closes over several polls and restarts (KS-23, KS-25; G14, G15)', t => {
   const ids = [100, ...span(201, 321)]
-  const desk = new HiveDesk(t, { maxReplay: 500 }, { page: () => whole([100]) }).settle()
+  const desk = new CoreHarness(t, { maxReplay: 500 }, { page: () => whole([100]) }).settle()
   desk.story()
   desk.script.page = inboxOf(ids, 1)
   const before = desk.pages().length
@@ -187,7 +187,7 @@ t.test('walk - a span of any depth closes over several polls and restarts (KS-23
 t.test(
   'walk - a later hole is walked before the first goes on, across restarts (KS-25, nested holes)',
   async t => {
-    const desk = new HiveDesk(t, { maxReplay: 10_000 }, { page: () => whole([100]) }).settle()
+    const desk = new CoreHarness(t, { maxReplay: 10_000 }, { page: () => whole([100]) }).settle()
     desk.story()
     const first = [100, ...span(201, 320)]
     desk.script.page = inboxOf(first, 1)
@@ -226,7 +226,7 @@ t.test(
 
 t.test('replay cap - with a walk that stays open is announced when it closes, exact (KS-34; G31, G32)', t => {
   const ids = [100, ...span(201, 330)]
-  const desk = new HiveDesk(t, {}, { page: () => whole([100]) }).settle()
+  const desk = new CoreHarness(t, {}, { page: () => whole([100]) }).settle()
   desk.story()
   desk.script.page = inboxOf(ids, 1)
   const first = desk.restart().settle().story()
@@ -252,7 +252,7 @@ t.test('replay cap - counts what the walk brings, and walks all the same (B8, G3
 })
 
 t.test('local dialect - every window is complete: nothing is ever pinned (KS-1; G35)', t => {
-  const desk = new HiveDesk(t, { dialect: 'local' }).settle()
+  const desk = new CoreHarness(t, { dialect: 'local' }).settle()
   desk.story()
   const rows: RowLike[] = [5, 6]
   desk.script.page = () => whole(rows)
@@ -296,7 +296,7 @@ t.test('id - a lower one beside the highest is an alarm too, as it never comes i
 })
 
 t.test('id - what was there before an inbox was watched is no lower id (KS-30, KS-39)', t => {
-  const desk = new HiveDesk(t, {}, { page: () => cut([90, 100]) }).settle()
+  const desk = new CoreHarness(t, {}, { page: () => cut([90, 100]) }).settle()
   desk.story()
   desk.script.page = () => whole([10, 20, 90, 100])
   t.same(desk.pass(2000).story(), [], 'mail above it was removed, and older mail shows')
@@ -304,8 +304,8 @@ t.test('id - what was there before an inbox was watched is no lower id (KS-30, K
 })
 
 /** An inbox of 100 to 104, armed at 100; the disk lost some of its messages, and the process has ended. */
-function robbed(t: Test, lost: readonly number[]): HiveDesk {
-  const desk = new HiveDesk(t, {}, { page: () => whole([100]) }).settle()
+function robbed(t: Test, lost: readonly number[]): CoreHarness {
+  const desk = new CoreHarness(t, {}, { page: () => whole([100]) }).settle()
   desk.script.page = () => whole([100, 101, 102, 103, 104])
   desk.pass(1000)
   t.equal(

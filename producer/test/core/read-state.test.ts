@@ -1,10 +1,10 @@
 import t, { type Test } from 'tap'
-import { HiveDesk, whole } from './hive-desk.js'
+import { CoreHarness, whole } from './core-harness.js'
 
 const unread = { argus: 1 }
 
-function desk(t: Test, options = {}, script = {}): HiveDesk {
-  const one = new HiveDesk(
+function desk(t: Test, options = {}, script = {}): CoreHarness {
+  const one = new CoreHarness(
     t,
     { fastPath: true, ...options },
     { page: () => whole([5, 6]), counts: () => unread, ...script },
@@ -13,7 +13,7 @@ function desk(t: Test, options = {}, script = {}): HiveDesk {
   return one
 }
 
-const reads = (one: HiveDesk): unknown[] =>
+const reads = (one: CoreHarness): unknown[] =>
   ['argus/5', 'argus/6'].map(id => one.payload('message', id)?.['read'])
 
 t.test('read - its own row says so, and it is never taken back (KS-58)', t => {

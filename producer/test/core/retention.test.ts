@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { HiveDesk, type RowLike, whole } from './hive-desk.js'
+import { CoreHarness, type RowLike, whole } from './core-harness.js'
 
 /** Rows of a size that lets a poll need several commits, and a segment fill up between two of them. */
 const rows = (from: number, to: number, more = {}): RowLike[] =>
@@ -10,17 +10,17 @@ const small = { segmentBytes: 4000, retainRead: 5 }
 /** A producer whose segments are small and whose retention keeps little. */
 function smallDesk(
   t: Test,
-  options: Partial<HiveDesk['options']>,
-  page: HiveDesk['script']['page'],
-): HiveDesk {
-  const desk = new HiveDesk(t, options, { page })
+  options: Partial<CoreHarness['options']>,
+  page: CoreHarness['script']['page'],
+): CoreHarness {
+  const desk = new CoreHarness(t, options, { page })
   desk.journal.close()
   desk.journalOptions = small
   return desk.start()
 }
 
 /** How often each message was created, and which were not. */
-function created(desk: HiveDesk): { readonly distinct: number; readonly again: readonly string[] } {
+function created(desk: CoreHarness): { readonly distinct: number; readonly again: readonly string[] } {
   const ids = desk
     .records()
     .filter(

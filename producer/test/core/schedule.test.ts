@@ -1,9 +1,9 @@
 import type { Ask } from '@kim/producer/internal'
 import t, { type Test } from 'tap'
-import { failure, HiveDesk, whole } from './hive-desk.js'
+import { CoreHarness, failure, whole } from './core-harness.js'
 
 /** When a kind of request was made, in ms since the first of all. */
-function times(desk: HiveDesk, kind: Ask['kind'], persona?: string): number[] {
+function times(desk: CoreHarness, kind: Ask['kind'], persona?: string): number[] {
   const firstMs = desk.asked[0]?.atMs ?? 0
   return desk.asked
     .filter(
@@ -14,14 +14,14 @@ function times(desk: HiveDesk, kind: Ask['kind'], persona?: string): number[] {
     .map(({ atMs }) => atMs - firstMs)
 }
 
-const counted = (desk: HiveDesk): (string | undefined)[] =>
+const counted = (desk: CoreHarness): (string | undefined)[] =>
   desk.asked.flatMap(({ ask }) => (ask.kind === 'counts' ? [ask.query.cursor] : []))
 
-const fp = (t: Test, options = {}, script = {}): HiveDesk =>
-  new HiveDesk(t, { fastPath: true, ...options }, { page: () => whole([5]), token: 'c1', ...script })
+const fp = (t: Test, options = {}, script = {}): CoreHarness =>
+  new CoreHarness(t, { fastPath: true, ...options }, { page: () => whole([5]), token: 'c1', ...script })
 
 t.test('without counts - every inbox every --poll-seconds, and no request for them (KS-55; F11)', t => {
-  const desk = new HiveDesk(t).pass(3500)
+  const desk = new CoreHarness(t).pass(3500)
   t.same(times(desk, 'page'), [0, 1000, 2000, 3000])
   t.same(times(desk, 'counts'), [])
   t.end()
@@ -190,7 +190,7 @@ t.test(
 
 t.test('polls - eight at a time, and those that hang delay no other (KS-54, KS-59)', t => {
   const personas = Array.from({ length: 20 }, (_, n) => `p${String(n).padStart(2, '0')}`)
-  const desk = new HiveDesk(
+  const desk = new CoreHarness(
     t,
     { personas },
     { page: ({ persona }) => (persona < 'p09' ? undefined : whole([1])) },
@@ -205,7 +205,7 @@ t.test('polls - eight at a time, and those that hang delay no other (KS-54, KS-5
 
 t.test('polls - a host of inboxes that hang delays a healthy one by seconds at most (KS-59)', t => {
   const personas = [...Array.from({ length: 120 }, (_, n) => `h${n}`), 'well']
-  const desk = new HiveDesk(
+  const desk = new CoreHarness(
     t,
     { personas },
     { page: ({ persona }) => (persona === 'well' ? whole([1]) : undefined) },
@@ -226,7 +226,7 @@ t.test('polls - a host of inboxes that hang delays a healthy one by seconds at m
 })
 
 t.test('wall clock - its changes move no schedule (KS-60)', t => {
-  const desk = new HiveDesk(t).settle()
+  const desk = new CoreHarness(t).settle()
   desk.store.clock.wall -= 86_400_000
   desk.pass(2000)
   t.same(times(desk, 'page'), [0, 1000, 2000])

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { cut, failure, HiveDesk, type Script, whole } from './hive-desk.js'
+import { CoreHarness, cut, failure, type Script, whole } from './core-harness.js'
 import { loseLines } from './lose-lines.js'
 
 const span = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, n) => from + n)
@@ -14,8 +14,8 @@ function inboxOf(ids: readonly number[]): Script['page'] {
 }
 
 /** A desk on a journal into which a state file with this cursor was imported. */
-function imported(t: Test, cursor: number, page: Script['page'], options = {}): HiveDesk {
-  const desk = new HiveDesk(t, options, { page })
+function imported(t: Test, cursor: number, page: Script['page'], options = {}): CoreHarness {
+  const desk = new CoreHarness(t, options, { page })
   const payload = {
     ...{ schema_version: 1, persona: 'argus', cursor: 0, floor: 0, state: 'up', watched: true },
     ...{ unread_urgent: 0, silent_to: cursor, seeded: cursor },
@@ -29,16 +29,16 @@ function imported(t: Test, cursor: number, page: Script['page'], options = {}): 
 }
 
 /** What happened since; an import stands before the registry, so that note comes at its own time. */
-const storyOf = (desk: HiveDesk): string[] => desk.story().filter(line => line !== 'genesis list')
+const storyOf = (desk: CoreHarness): string[] => desk.story().filter(line => line !== 'genesis list')
 
-const persona = (desk: HiveDesk): Readonly<Record<string, unknown>> | undefined =>
+const persona = (desk: CoreHarness): Readonly<Record<string, unknown>> | undefined =>
   desk.payload('persona', 'argus')
 
 /** The two ways in which a seed comes. */
 const seeds = {
   import: imported,
-  '--seed-at': (t: Test, seedAt: number, page: Script['page'], options = {}): HiveDesk =>
-    new HiveDesk(t, { seedAt, ...options }, { page }),
+  '--seed-at': (t: Test, seedAt: number, page: Script['page'], options = {}): CoreHarness =>
+    new CoreHarness(t, { seedAt, ...options }, { page }),
 } as const
 
 for (const [name, seededAt] of Object.entries(seeds)) {
@@ -162,7 +162,7 @@ for (const [name, seededAt] of Object.entries(seeds)) {
 }
 
 t.test('seed - a page that ends right above it is the last (KS-23, KS-35)', t => {
-  const desk = new HiveDesk(t, { seedAt: 573 }, { page: inboxOf(span(1, 600)) }).settle()
+  const desk = new CoreHarness(t, { seedAt: 573 }, { page: inboxOf(span(1, 600)) }).settle()
   t.same(desk.pages(), ['newest', 592, 583])
   t.match(persona(desk), { floor: 574 })
   t.same(desk.pass(3000).story().slice(-2), ['new 600', 'genesis list'])
@@ -170,7 +170,7 @@ t.test('seed - a page that ends right above it is the last (KS-23, KS-35)', t =>
 })
 
 t.test('seed - of a persona with a record ends its walk too (KS-35)', async t => {
-  const desk = new HiveDesk(t, {}, { page: () => whole([100]) }).settle()
+  const desk = new CoreHarness(t, {}, { page: () => whole([100]) }).settle()
   desk.story()
   desk.script.page = inboxOf([100, ...span(201, 600)])
   t.same(desk.restart({ seedAt: 580 }).settle().story(), [
@@ -182,7 +182,7 @@ t.test('seed - of a persona with a record ends its walk too (KS-35)', async t =>
 })
 
 t.test('seed - above a pin ends the walk of that pin (KS-26, KS-35)', async t => {
-  const desk = new HiveDesk(t, {}, { page: () => whole([100]) }).settle()
+  const desk = new CoreHarness(t, {}, { page: () => whole([100]) }).settle()
   desk.script.page = query => (query.beforeId === undefined ? cut([200]) : failure())
   desk.restart().settle()
   t.match(desk.payload('alert', 'argus/bounded-window'), { status: 'open', cursor_at: 100 })
@@ -197,7 +197,7 @@ t.test('seed - above a pin ends the walk of that pin (KS-26, KS-35)', async t =>
 })
 
 t.test('seed - one that the page reaches below leaves the floor where it was (KS-35)', t => {
-  const desk = new HiveDesk(t, {}, { page: () => cut([90, 100]) }).settle()
+  const desk = new CoreHarness(t, {}, { page: () => cut([90, 100]) }).settle()
   desk.script.page = () => cut([90, 100, 101, 150])
   t.same(desk.restart({ seedAt: 101 }).settle().story().slice(-3), ['silent 101', 'armed 101', 'new 150'])
   t.match(persona(desk), { floor: 90 })

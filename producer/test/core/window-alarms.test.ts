@@ -1,15 +1,15 @@
 import type { Page } from '@kim/producer/internal'
 import t, { type Test } from 'tap'
-import { cut, entry, failure, HiveDesk, whole } from './hive-desk.js'
+import { CoreHarness, cut, entry, failure, whole } from './core-harness.js'
 
-function at100(t: Test, page: Page): HiveDesk {
-  const desk = new HiveDesk(t, {}, { page: () => whole([90, 100]) }).settle()
+function at100(t: Test, page: Page): CoreHarness {
+  const desk = new CoreHarness(t, {}, { page: () => whole([90, 100]) }).settle()
   desk.story()
   desk.script.page = () => page
   return desk
 }
 
-const alert = (desk: HiveDesk): unknown => desk.payload('alert', 'argus/unread-not-shown')
+const alert = (desk: CoreHarness): unknown => desk.payload('alert', 'argus/unread-not-shown')
 
 t.test('unread not shown - says where the window stood to the watermark (KS-62; H1, H2, H3)', t => {
   const h1 = at100(t, cut([90, 100], { unreadNotShown: 3 })).pass(1000)
@@ -52,7 +52,7 @@ t.test('unread not shown - the pages of a walk are never looked at (KS-62; H9)',
 })
 
 t.test('unread not shown - held back for an inbox the directory does not list (KS-62; H10)', t => {
-  const desk = new HiveDesk(
+  const desk = new CoreHarness(
     t,
     { personas: undefined, rediscoverSeconds: 5 },
     { page: () => whole([100]) },

@@ -1,5 +1,5 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
-import type { ReadRecord } from '@kim/manifest'
+import { Continuity, type ReadRecord } from '@kim/manifest'
 import { repairStore } from '@kim/producer/internal'
 import t, { type Test } from 'tap'
 import { LostMail, type ProgressByInbox } from '../../dist/journal/lost-mail.js'
@@ -30,7 +30,7 @@ const opening = [lost, repair(1, 1)]
 
 /** The pins for a journal of these records, the first of which has number 3: `<inbox> <cursor_at>`. */
 function pinsOf(records: readonly (Said | undefined)[], before?: ProgressByInbox): string[] {
-  const found = new LostMail(0, () => before ?? new Map())
+  const found = new LostMail(new Continuity(0), () => before ?? new Map())
   for (const [at, said] of (before === undefined ? [...opening, ...records] : records).entries()) {
     if (said === undefined) continue
     found.see(at + 1)
@@ -119,7 +119,7 @@ for (const { what, records, before, pins } of cases) {
 
 t.test('lost mail - what is before the first hole is asked for once, and only there', async t => {
   let asked = 0
-  const found = new LostMail(0, () => {
+  const found = new LostMail(new Continuity(0), () => {
     asked++
     return new Map()
   })

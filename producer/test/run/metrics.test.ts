@@ -4,7 +4,7 @@ import { Histogram } from '../../dist/run/histogram.js'
 import type { JournalRoom } from '../../dist/run/journal-size.js'
 import { Meters } from '../../dist/run/meters.js'
 import { metricsText } from '../../dist/run/metrics.js'
-import type { PersonaLine, ServiceStatus } from '../../dist/run/status.js'
+import type { PersonaLine, ProducerStatus } from '../../dist/run/status.js'
 import type { SinkStatus } from '../../dist/sinks/sink-status.js'
 import { message } from '../kit/store.js'
 
@@ -38,7 +38,7 @@ function inbox(persona: string): PersonaLine {
   }
 }
 
-function status(personas: readonly PersonaLine[], sinks: readonly SinkStatus[] = [sink]): ServiceStatus {
+function status(personas: readonly PersonaLine[], sinks: readonly SinkStatus[] = [sink]): ProducerStatus {
   return {
     schema_version: 1,
     state: 'running',
@@ -64,7 +64,7 @@ function status(personas: readonly PersonaLine[], sinks: readonly SinkStatus[] =
   }
 }
 
-function text(of: ServiceStatus, meters: Meters = new Meters()): string {
+function text(of: ProducerStatus, meters: Meters = new Meters()): string {
   return metricsText(of, { meters, room, residentBytes: 5e7, cpuSeconds: 1.5 })
 }
 
@@ -130,7 +130,7 @@ t.test('CL-53 metrics - say what was measured', async t => {
 t.test('CL-53 metrics - what is not known is left out, not zero', async t => {
   const { last_healthy: _, unread: __, ...fresh } = inbox('river')
   const measured = { meters: new Meters(), room: undefined, residentBytes: 1, cpuSeconds: 1 }
-  const young: ServiceStatus = { ...status([fresh], []), polls: 0, failures: 0, state: 'stopped' }
+  const young: ProducerStatus = { ...status([fresh], []), polls: 0, failures: 0, state: 'stopped' }
   const found = metricsText(young, measured)
   t.ok(found.includes('kim_up 0\n'))
   for (const name of [

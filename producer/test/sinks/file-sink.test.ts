@@ -26,7 +26,7 @@ interface Death {
 }
 
 interface Scene {
-  /** Begins anew: no event file yet, and a ledger that stands before the first event. */
+  /** Begins anew: no event file yet, and a watermark file that stands before the first event. */
   reset(): void
   /** Runs the sink until it has told everything, or until it dies; says in which call it died. */
   live(death?: Death): Promise<keyof FileSystem | undefined>

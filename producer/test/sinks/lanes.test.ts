@@ -1,12 +1,12 @@
-import { type Lane, Lanes, type Parcel } from '@kim/producer/internal'
+import { type Lane, Lanes, type QueuedEvent } from '@kim/producer/internal'
 import t, { type Test } from 'tap'
 
 const at = (seq: number): { seq: number; writer: string } => ({ seq, writer: 'w_1-aa' })
-const parcel = (seq: number): Parcel => ({
-  event: { event_id: `x:${seq}` } as unknown as Parcel['event'],
+const parcel = (seq: number): QueuedEvent => ({
+  event: { event_id: `x:${seq}` } as unknown as QueuedEvent['event'],
   place: at(seq),
 })
-const parcels = (from: number, to: number): Parcel[] =>
+const parcels = (from: number, to: number): QueuedEvent[] =>
   Array.from({ length: to - from + 1 }, (_, index) => parcel(from + index))
 
 /** The places that a watermark would note. */

@@ -8,13 +8,13 @@ import {
   type Draft,
   ExecSink,
   type Journal,
-  Ledger,
   progressByInbox,
   type Sink,
   type SinkEntry,
   Sinks,
   type SinksParts,
   Skips,
+  WatermarkFile,
 } from '@kim/producer/internal'
 import t, { type Test } from 'tap'
 import { message, TestStore } from '../kit/store.js'
@@ -225,16 +225,21 @@ t.test(
     t.teardown(() => journal.close())
     journal.append([news('river', 1)])
     const disk = new Disk(store.fs.port, process.getuid?.(), {}, () => undefined)
-    const ledger = new Ledger(join(store.dir, '..', 'ledgers'), journal.projectId, 'keeping', disk)
+    const watermarkFile = new WatermarkFile(
+      join(store.dir, '..', 'ledgers'),
+      journal.projectId,
+      'keeping',
+      disk,
+    )
     const sink = new KeepingSink()
     const sinks = open(journal, sink)
-    t.same(ledger.load()?.passed, journal.head, 'nothing was read yet')
+    t.same(watermarkFile.load()?.passed, journal.head, 'nothing was read yet')
     journal.append([news('river', 2)])
     await until(() => sink.given.length === 1)
-    await until(() => ledger.load()?.passed.seq === 3 && ledger.load()?.held.length === 0)
+    await until(() => watermarkFile.load()?.passed.seq === 3 && watermarkFile.load()?.held.length === 0)
     t.pass('a process that is killed now does not repeat it')
     await sinks.close()
-    t.same(ledger.load(), { passed: journal.head, held: [], names: [] })
+    t.same(watermarkFile.load(), { passed: journal.head, held: [], names: [] })
   },
 )
 
@@ -521,9 +526,18 @@ t.test('sinks - KS-72 an inbox goes on from the one lane of an earlier version',
   t.teardown(() => journal.close())
   for (let id = 1; id <= 6; id++) journal.append([news('loom', id), news('river', id)])
   const disk = new Disk(store.fs.port, process.getuid?.(), {}, () => undefined)
-  const ledger = new Ledger(join(store.dir, '..', 'ledgers'), journal.projectId, 'keeping', disk)
+  const watermarkFile = new WatermarkFile(
+    join(store.dir, '..', 'ledgers'),
+    journal.projectId,
+    'keeping',
+    disk,
+  )
   const { seq, writer } = journal.head
-  ledger.save({ passed: { seq, writer }, held: [['', { seq: seq - 5, writer }, 'exited with 1']], names: [] })
+  watermarkFile.save({
+    passed: { seq, writer },
+    held: [['', { seq: seq - 5, writer }, 'exited with 1']],
+    names: [],
+  })
   const commands = new Commands()
   const plans = [
     { identity: 'keeping', adopt: progressByInbox, make: () => commands.sink(logged) },
@@ -534,7 +548,7 @@ t.test('sinks - KS-72 an inbox goes on from the one lane of an earlier version',
   await sinks.close()
   t.same(commands.idsOf('loom'), [5, 6, 7], 'once, and before what is newer')
   t.same(commands.idsOf('river'), [4, 5, 6, 7])
-  t.same(ledger.load(), { passed: journal.head, held: [], names: [] })
+  t.same(watermarkFile.load(), { passed: journal.head, held: [], names: [] })
 })
 
 t.test('sinks - KS-72 nothing is lost, whatever a command refuses and whenever it is ended', async t => {
@@ -630,13 +644,13 @@ t.test('sinks - what was passed is noted where nothing follows', async t => {
   journal.append([news('river', 1), message(2), news('river', 3)])
   journal.append([message(4)])
   const { seq } = journal.head
-  const ledger = new Ledger(
+  const watermarkFile = new WatermarkFile(
     join(store.dir, '..', 'ledgers'),
     journal.projectId,
     'keeping',
     new Disk(store.fs.port, process.getuid?.(), {}, () => undefined),
   )
-  await until(() => ledger.load()?.passed.seq === seq)
-  t.same(ledger.load()?.held, [], 'and no lane is behind, should it be killed now')
+  await until(() => watermarkFile.load()?.passed.seq === seq)
+  t.same(watermarkFile.load()?.held, [], 'and no lane is behind, should it be killed now')
   await sinks.close()
 })

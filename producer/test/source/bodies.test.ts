@@ -1,4 +1,4 @@
-import { BodyBudget, type Held, judgeCounts, judgePage } from '@kim/producer/internal'
+import { BodyBudget, type BudgetedBody, judgeCounts, validatePage } from '@kim/producer/internal'
 import t from 'tap'
 
 const BYTES_MAX = 134_217_728
@@ -7,7 +7,7 @@ const BYTES_MAX = 134_217_728
 function givenUp(sizes: readonly number[]): readonly number[] {
   const budget = new BodyBudget()
   const gone: number[] = []
-  const bodies = sizes.map((bytes, at): Held => ({ bytes, giveUp: () => void gone.push(at) }))
+  const bodies = sizes.map((bytes, at): BudgetedBody => ({ bytes, giveUp: () => void gone.push(at) }))
   for (const body of bodies) budget.open(body)
   budget.grew()
   return gone
@@ -22,7 +22,7 @@ t.test(
     t.same(givenUp([third, third, 100, third, third]), [0], 'of several the one that began first')
     t.same(givenUp([third, third, third, third, third, third]), [0, 1])
     const budget = new BodyBudget()
-    const ended: Held = { bytes: BYTES_MAX, giveUp: () => t.fail('it had ended') }
+    const ended: BudgetedBody = { bytes: BYTES_MAX, giveUp: () => t.fail('it had ended') }
     budget.open(ended)
     budget.close(ended)
     budget.open({ bytes: 100, giveUp: () => t.fail('there is room') })
@@ -33,9 +33,9 @@ t.test(
 
 t.test('rows - an answer of more than 100 000 is a failed request (KS-6, KS-17)', t => {
   const rows = Array.from({ length: 100_001 }, (_, n) => ({ id: n + 1 }))
-  const page = judgePage({ result: rows }, 'local', true)
+  const page = validatePage({ result: rows }, 'local', true)
   t.match(page, { ok: false, failure: { token: 'shape-invalid', reason: /more than 100000 rows/ } })
-  t.equal(judgePage({ result: rows.slice(1) }, 'local', true).ok, true)
+  t.equal(validatePage({ result: rows.slice(1) }, 'local', true).ok, true)
   t.equal(judgeCounts({ result: rows }).ok, false)
   t.end()
 })

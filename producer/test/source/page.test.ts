@@ -1,10 +1,10 @@
-import { type Dialect, judgePage, type Page, parseBody } from '@kim/producer/internal'
+import { type Dialect, type Page, parseBody, validatePage } from '@kim/producer/internal'
 import t from 'tap'
 
 const rows = (...ids: unknown[]): unknown[] => ids.map(id => ({ id }))
 
-function judge(body: unknown, isNewest = true, dialect: Dialect = 'hosted'): ReturnType<typeof judgePage> {
-  return judgePage(body, dialect, isNewest)
+function judge(body: unknown, isNewest = true, dialect: Dialect = 'hosted'): ReturnType<typeof validatePage> {
+  return validatePage(body, dialect, isNewest)
 }
 
 function pageOf(body: unknown, isNewest = true, dialect: Dialect = 'hosted'): Partial<Page> {

@@ -13,7 +13,7 @@ function environment(home: string): NodeJS.ProcessEnv {
 }
 
 /** Runs a program of the repository to its end and returns its stdout and stderr. */
-export function runToEnd(
+export function runProgramToEnd(
   home: string,
   program: string,
   args: readonly string[],

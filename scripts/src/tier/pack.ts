@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { capture } from './command.js'
 import type { Result } from './result.js'
-import type { Step } from './step.js'
+import type { TierStep } from './step.js'
 
 const PUBLISHED = ['manifest', 'cli-kit', 'observer-sdk', 'producer']
 
 /** Checks of what would be published, not of what stands in the checkout. */
-export const packSteps: readonly Step[] = [
+export const packSteps: readonly TierStep[] = [
   {
     name: 'publint',
     run: () => forEach('package manifests', name => capture('publint', [name, '--strict'])),

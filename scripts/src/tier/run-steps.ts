@@ -1,10 +1,10 @@
 import { closingLine, type Result, sum } from './result.js'
-import type { Step } from './step.js'
+import type { TierStep } from './step.js'
 
 /** Runs steps in order, prints a line for each, shows the output of those that failed. Goes on after a failure. */
 export async function runSteps(
   tier: string,
-  steps: readonly Step[],
+  steps: readonly TierStep[],
 ): Promise<{ ok: boolean; results: Result[] }> {
   const results: Result[] = []
   for (const step of steps) {
@@ -22,7 +22,7 @@ export async function runSteps(
   return { ok: results.every(result => result.ok), results }
 }
 
-async function attempt(step: Step): Promise<Result> {
+async function attempt(step: TierStep): Promise<Result> {
   try {
     return await step.run()
   } catch (error) {

@@ -1,7 +1,7 @@
 import type { Result } from './result.js'
 
 /** A named piece of a tier. */
-export interface Step {
+export interface TierStep {
   readonly name: string
   readonly run: () => Promise<Result>
 }

@@ -1,18 +1,18 @@
 import { gate } from './command.js'
 import { packSteps } from './pack.js'
 import { testFiles } from './sources.js'
-import type { Step } from './step.js'
+import type { TierStep } from './step.js'
 import { type SuiteOptions, tapSuite } from './tap-suite.js'
 
 const EXAMPLES = ['examples/tail-to-stdout', 'examples/extension-host', 'examples/kijito-sim']
 const PACKAGES = ['manifest', 'cli-kit', 'observer-sdk', 'producer', ...EXAMPLES]
 
-function suite(name: string, options: SuiteOptions = {}): Step {
+function suite(name: string, options: SuiteOptions = {}): TierStep {
   return { name, run: () => tapSuite(name, testFiles(`test/${name}`, '.test'), options) }
 }
 
 /** The packages' own tests. */
-export const unit: Step = {
+export const unit: TierStep = {
   name: 'unit',
   run: () =>
     tapSuite(
@@ -22,10 +22,10 @@ export const unit: Step = {
 }
 
 /** The vectors, judged by every implementation here. */
-export const conformance: Step = suite('conformance')
+export const conformance: TierStep = suite('conformance')
 
 /** `npm test`. */
-export const testSteps: readonly Step[] = [
+export const testSteps: readonly TierStep[] = [
   { name: 'lint', run: () => gate('format, rules, import direction', 'biome', ['ci', '--colors=off', '.']) },
   suite('tidy'),
   suite('types'),
@@ -34,7 +34,7 @@ export const testSteps: readonly Step[] = [
 ]
 
 /** What `npm run check` adds. */
-export const checkSteps: readonly Step[] = [
+export const checkSteps: readonly TierStep[] = [
   { name: 'knip', run: () => gate('dead files, exports and dependencies', 'knip', ['--no-progress']) },
   ...packSteps,
   suite('kit'),
@@ -49,6 +49,6 @@ export const checkSteps: readonly Step[] = [
 ]
 
 /** `npm run soak`: the same suites, told to take their long form. */
-export const soakSteps: readonly Step[] = ['fault', 'sim', 'fuzz', 'kills', 'e2e'].map(name =>
+export const soakSteps: readonly TierStep[] = ['fault', 'sim', 'fuzz', 'kills', 'e2e'].map(name =>
   suite(name, { env: { KIM_SOAK: '1' } }),
 )

@@ -4,17 +4,17 @@ import { createHash } from 'node:crypto'
 // and it shares no line with the other two.
 
 /** RFC 8785 text. Keys go by UTF-16 units; numbers and strings are written as ECMAScript writes them. */
-export function jcs(value: unknown): string {
+export function canonicalJson(value: unknown): string {
   if (value === null || typeof value !== 'object') return JSON.stringify(value)
   if (Array.isArray(value)) {
     const parts: string[] = []
-    for (const item of value) parts.push(jcs(item))
+    for (const item of value) parts.push(canonicalJson(item))
     return `[${parts.join(',')}]`
   }
   const record = value as Record<string, unknown>
   const parts: string[] = []
   for (const key of Object.keys(record).sort()) {
-    if (record[key] !== undefined) parts.push(`${JSON.stringify(key)}:${jcs(record[key])}`)
+    if (record[key] !== undefined) parts.push(`${JSON.stringify(key)}:${canonicalJson(record[key])}`)
   }
   return `{${parts.join(',')}}`
 }
@@ -33,7 +33,7 @@ export interface Live {
 }
 
 /** The projection digest: one line an entity, in the order of the lines' UTF-8 bytes. */
-export function digestOf(entities: readonly Live[]): string {
+export function entitiesDigest(entities: readonly Live[]): string {
   const lines: Buffer[] = []
   for (const { type, id, rev, hash } of entities) {
     lines.push(Buffer.from([type, id, rev === null ? '' : String(rev), hash].join('\t').concat('\n')))

@@ -1,10 +1,10 @@
-import { jcs, sha256 } from './canonical.js'
+import { canonicalJson, sha256 } from './canonical.js'
 import { gzipStored } from './gzip.js'
-import { bytes, instant, type More, mail, ours, plain } from './lines.js'
+import { bytes, instant, type More, mail, ours, plainPayload } from './lines.js'
 import {
   type CheckpointEntity,
   checkpoint,
-  checkpointRef,
+  checkpointRefLine,
   genesis,
   note,
   producerStarted,
@@ -47,7 +47,7 @@ const older = checkpoint({
 /** The second segment, with the ref to the older checkpoint. */
 const second =
   sealed(5, seg1, first, 1, 4) +
-  checkpointRef(6, ckpt4, older, 4, 2) +
+  checkpointRefLine(6, ckpt4, older, 4, 2) +
   ours(7, 'update', 'message', 'river/1', 2, { payload: body(1, true) }) +
   arrives(8, 3)
 
@@ -60,7 +60,9 @@ const newer = checkpoint(newerParts)
 
 /** The third segment, with a ref to a checkpoint of the first two. */
 const third = (referred: string = newer, entities = 3, payload: More = {}): string =>
-  sealed(9, seg5, second, 5, 8) + checkpointRef(10, ckpt8, referred, 8, entities, payload) + arrives(11, 4)
+  sealed(9, seg5, second, 5, 8) +
+  checkpointRefLine(10, ckpt8, referred, 8, entities, payload) +
+  arrives(11, 4)
 
 const message = (id: number, rev: number, read = false) => live('message', `river/${id}`, rev, body(id, read))
 const everything = [message(1, 2, true), message(2, 1), message(3, 1), message(4, 1)]
@@ -267,7 +269,7 @@ export const checkpointVectors: readonly Vector[] = [
         [seg5]: second,
         [seg9]:
           sealed(9, seg5, second, 5, 8) +
-          checkpointRef(10, 'ckpt-00009000.json', ahead, 9000, 3) +
+          checkpointRefLine(10, 'ckpt-00009000.json', ahead, 9000, 3) +
           arrives(11, 4),
         [`checkpoints/${ckpt4}`]: older,
         'checkpoints/ckpt-00009000.json': ahead,
@@ -298,7 +300,7 @@ export const checkpointVectors: readonly Vector[] = [
     shows: 'a verified checkpoint that does not reach the first segment: in the cursor, and no base',
     cites: ['C7', 'OB-8', 'OB-40'],
     files: {
-      [seg9]: sealed(9, seg5, second, 5, 8) + checkpointRef(10, ckpt4, older, 4, 2) + arrives(11, 4),
+      [seg9]: sealed(9, seg5, second, 5, 8) + checkpointRefLine(10, ckpt4, older, 4, 2) + arrives(11, 4),
       [`checkpoints/${ckpt4}`]: older,
     },
     facts: {
@@ -339,8 +341,11 @@ export const checkpointVectors: readonly Vector[] = [
   ...[false, true].map(isLaidOut => {
     const start =
       genesis() +
-      ours(2, 'create', 'binding', 'x', 1, { payload: plain('x'), ...(isLaidOut ? { key: 'first' } : {}) }) +
-      ours(3, 'create', 'binding', 'y', 1, { payload: plain('y') }) +
+      ours(2, 'create', 'binding', 'x', 1, {
+        payload: plainPayload('x'),
+        ...(isLaidOut ? { key: 'first' } : {}),
+      }) +
+      ours(3, 'create', 'binding', 'y', 1, { payload: plainPayload('y') }) +
       ours(4, 'delete', 'binding', 'x', 2) +
       ours(5, 'delete', 'binding', 'y', 2)
     const file = checkpoint({
@@ -365,13 +370,16 @@ export const checkpointVectors: readonly Vector[] = [
       files: {
         'seg-00000006.jsonl':
           sealed(6, seg1, start, 1, 5) +
-          checkpointRef(7, 'ckpt-00000005.json', file, 5, 0) +
-          ours(8, 'create', 'binding', 'x', 3, { payload: plain('x again') }) +
-          ours(9, 'create', 'binding', 'y', 4, { payload: plain('y again') }),
+          checkpointRefLine(7, 'ckpt-00000005.json', file, 5, 0) +
+          ours(8, 'create', 'binding', 'x', 3, { payload: plainPayload('x again') }) +
+          ours(9, 'create', 'binding', 'y', 4, { payload: plainPayload('y again') }),
         'checkpoints/ckpt-00000005.json': file,
       },
       facts: {
-        live: [live('binding', 'x', 3, plain('x again')), live('binding', 'y', 4, plain('y again'))],
+        live: [
+          live('binding', 'x', 3, plainPayload('x again')),
+          live('binding', 'y', 4, plainPayload('y again')),
+        ],
         head: 9,
         checkpoint: 5,
         anomalies: { entity_rev_jump: 1 },
@@ -381,14 +389,14 @@ export const checkpointVectors: readonly Vector[] = [
     }
   }),
   (() => {
-    const blob = jcs(body(1))
+    const blob = canonicalJson(body(1))
     const ref = { bytes: Buffer.byteLength(blob), sha256: sha256(blob) }
     const start =
       genesis() +
       ours(2, 'create', 'message', 'river/1', 1, { payload_ref: ref }) +
       ours(3, 'create', 'message', 'river/2', 1, { payload_ref: ref })
     const inBlob = (id: string, seq: number): string =>
-      jcs({
+      canonicalJson({
         agent: 'river',
         entity_rev: 1,
         item_id: id,
@@ -410,7 +418,7 @@ export const checkpointVectors: readonly Vector[] = [
       files: {
         'seg-00000004.jsonl':
           sealed(4, seg1, start, 1, 3) +
-          checkpointRef(5, 'ckpt-00000003.json', file, 3, 2) +
+          checkpointRefLine(5, 'ckpt-00000003.json', file, 3, 2) +
           ours(6, 'delete', 'message', 'river/2', 2),
         'checkpoints/ckpt-00000003.json': file,
         [`blobs/${ref.sha256.slice(0, 2)}/${ref.sha256}`]: blob,
@@ -432,7 +440,7 @@ export const checkpointVectors: readonly Vector[] = [
       [seg5]: second,
       [seg9]:
         third(newer.replace('mail 3', 'mail Z')) +
-        checkpointRef(12, ckpt8, newer, 8, 3).replace('w_101-a1b2c3', river2),
+        checkpointRefLine(12, ckpt8, newer, 8, 3).replace('w_101-a1b2c3', river2),
       [`checkpoints/${ckpt4}`]: older,
       [`checkpoints/${ckpt8}`]: newer,
     },
@@ -447,7 +455,7 @@ export const checkpointVectors: readonly Vector[] = [
       [seg5]: second,
       [seg9]:
         sealed(9, seg5, second, 5, 8) +
-        checkpointRef(10, ckpt8, newer, 8, 3).replace('"v":2', '"tx":{"i":1,"id":"x","n":2},"v":2') +
+        checkpointRefLine(10, ckpt8, newer, 8, 3).replace('"v":2', '"tx":{"i":1,"id":"x","n":2},"v":2') +
         note(11, 'tx_abandoned', {
           first_seq: 10,
           last_seq: 10,

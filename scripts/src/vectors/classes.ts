@@ -1,5 +1,5 @@
 import type { Live } from './canonical.js'
-import { foreign, ours, plain } from './lines.js'
+import { foreign, ours, plainPayload } from './lines.js'
 import { live, type Vector } from './vector.js'
 
 // Every verb of every class, each on an entity of its own, with a payload and without: whatever class a verb
@@ -59,7 +59,7 @@ function withAndWithout(verbs: readonly string[], type: string): string {
   return verbs
     .map(
       (verb, k) =>
-        ours(2 * k + 1, verb, type, verb, 1, { payload: plain(verb) }) +
+        ours(2 * k + 1, verb, type, verb, 1, { payload: plainPayload(verb) }) +
         ours(2 * k + 2, verb, type, `${verb}-bare`, 1),
     )
     .join('')
@@ -70,15 +70,15 @@ function onStanding(verbs: readonly string[], type: string): string {
   return verbs
     .map(
       (verb, k) =>
-        ours(3 * k + 1, 'create', type, verb, 1, { payload: plain('stands') }) +
-        ours(3 * k + 2, verb, type, verb, 1, { payload: plain('must not be seen') }) +
+        ours(3 * k + 1, 'create', type, verb, 1, { payload: plainPayload('stands') }) +
+        ours(3 * k + 2, verb, type, verb, 1, { payload: plainPayload('must not be seen') }) +
         ours(3 * k + 3, verb, type, verb, 1),
     )
     .join('')
 }
 
 const standing = (verbs: readonly string[], type: string): Live[] =>
-  verbs.map(verb => live(type, verb, 1, plain('stands')))
+  verbs.map(verb => live(type, verb, 1, plainPayload('stands')))
 
 export const classVectors: readonly Vector[] = [
   {
@@ -87,7 +87,7 @@ export const classVectors: readonly Vector[] = [
     cites: ['JF-28', 'JF-30', 'JF-31'],
     files: { 'seg-00000001.jsonl': withAndWithout(entityVerbs, 'plan') },
     facts: {
-      live: entityVerbs.map(verb => live('plan', verb, 1, plain(verb))),
+      live: entityVerbs.map(verb => live('plan', verb, 1, plainPayload(verb))),
       head: 18,
       activity: [2, 4, 6, 8, 10, 12, 14, 16, 18],
       sections: { plan: ['activity', ...planSections] },
@@ -99,15 +99,15 @@ export const classVectors: readonly Vector[] = [
     cites: ['JF-30', 'JF-32'],
     files: {
       'seg-00000001.jsonl':
-        ours(1, 'create', 'trap', 'a', 1, { payload: plain('a') }) +
-        ours(2, 'create', 'trap', 'b', 1, { payload: plain('b') }) +
-        ours(3, 'create', 'trap', 'c', 1, { payload: plain('c') }) +
+        ours(1, 'create', 'trap', 'a', 1, { payload: plainPayload('a') }) +
+        ours(2, 'create', 'trap', 'b', 1, { payload: plainPayload('b') }) +
+        ours(3, 'create', 'trap', 'c', 1, { payload: plainPayload('c') }) +
         ours(4, 'delete', 'trap', 'a', 2) +
-        ours(5, 'delete', 'trap', 'b', 2, { payload: plain('b') }) +
+        ours(5, 'delete', 'trap', 'b', 2, { payload: plainPayload('b') }) +
         ours(6, 'delete', 'receipt', 'never-seen', 1),
     },
     facts: {
-      live: [live('trap', 'c', 1, plain('c'))],
+      live: [live('trap', 'c', 1, plainPayload('c'))],
       head: 6,
       sections: { receipt: ['inbox'], trap: ['system', 'traps'] },
     },
@@ -137,7 +137,7 @@ export const classVectors: readonly Vector[] = [
     cites: ['JF-28', 'JF-31'],
     files: { 'seg-00000001.jsonl': withAndWithout(assignmentVerbs, 'assignment') },
     facts: {
-      live: assignmentVerbs.map(verb => live('assignment', verb, 1, plain(verb))),
+      live: assignmentVerbs.map(verb => live('assignment', verb, 1, plainPayload(verb))),
       head: 24,
       activity: [2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24],
       sections: { assignment: ['activity', 'attention', 'in-progress'] },
@@ -149,7 +149,7 @@ export const classVectors: readonly Vector[] = [
     cites: ['JF-28', 'JF-31'],
     files: { 'seg-00000001.jsonl': withAndWithout(runVerbs, 'agent_run') },
     facts: {
-      live: runVerbs.map(verb => live('agent_run', verb, 1, plain(verb))),
+      live: runVerbs.map(verb => live('agent_run', verb, 1, plainPayload(verb))),
       head: 22,
       activity: [2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22],
       sections: { agent_run: ['activity', 'agents', 'in-progress'] },
@@ -163,7 +163,9 @@ export const classVectors: readonly Vector[] = [
       'seg-00000001.jsonl': withAndWithout(['assignment_paused', 'run_resumed', 'run_a_b'], 'claim'),
     },
     facts: {
-      live: ['assignment_paused', 'run_resumed', 'run_a_b'].map(verb => live('claim', verb, 1, plain(verb))),
+      live: ['assignment_paused', 'run_resumed', 'run_a_b'].map(verb =>
+        live('claim', verb, 1, plainPayload(verb)),
+      ),
       head: 6,
       activity: [2, 4, 6],
       sections: { claim: ['activity', 'agents', 'in-progress'] },
@@ -175,18 +177,18 @@ export const classVectors: readonly Vector[] = [
     cites: ['JF-28'],
     files: {
       'seg-00000001.jsonl':
-        ours(1, 'assignment_created', 'assignment', 'a', 1, { payload: plain('created') }) +
-        ours(2, 'assignment_offered', 'assignment', 'a', 2, { payload: plain('offered') }) +
-        ours(3, 'assignment_progress', 'assignment', 'b', 1, { payload: plain('progress') }) +
-        ours(4, 'run_created', 'agent_run', 'r', 1, { payload: plain('created') }) +
-        ours(5, 'run_progress', 'agent_run', 'r', 2, { payload: plain('progress') }) +
-        ours(6, 'run_progressed', 'agent_run', 's', 1, { payload: plain('a wildcard alone') }),
+        ours(1, 'assignment_created', 'assignment', 'a', 1, { payload: plainPayload('created') }) +
+        ours(2, 'assignment_offered', 'assignment', 'a', 2, { payload: plainPayload('offered') }) +
+        ours(3, 'assignment_progress', 'assignment', 'b', 1, { payload: plainPayload('progress') }) +
+        ours(4, 'run_created', 'agent_run', 'r', 1, { payload: plainPayload('created') }) +
+        ours(5, 'run_progress', 'agent_run', 'r', 2, { payload: plainPayload('progress') }) +
+        ours(6, 'run_progressed', 'agent_run', 's', 1, { payload: plainPayload('a wildcard alone') }),
     },
     facts: {
       live: [
-        live('assignment', 'a', 1, plain('created')),
-        live('agent_run', 'r', 1, plain('created')),
-        live('agent_run', 's', 1, plain('a wildcard alone')),
+        live('assignment', 'a', 1, plainPayload('created')),
+        live('agent_run', 'r', 1, plainPayload('created')),
+        live('agent_run', 's', 1, plainPayload('a wildcard alone')),
       ],
       head: 6,
       activity: [2, 3, 5],
@@ -203,19 +205,19 @@ export const classVectors: readonly Vector[] = [
     files: {
       'seg-00000001.jsonl':
         ['ponder', 'CREATE', 'delete ', 'runs_done', 'xrun_created', 'assignment', 'toString', '__proto__']
-          .map((verb, k) => ours(k + 1, verb, 'decision', `d${k + 1}`, 1, { payload: plain(verb) }))
-          .join('') + ours(9, 'constructor', 'decision', 'd1', 2, { payload: plain('last') }),
+          .map((verb, k) => ours(k + 1, verb, 'decision', `d${k + 1}`, 1, { payload: plainPayload(verb) }))
+          .join('') + ours(9, 'constructor', 'decision', 'd1', 2, { payload: plainPayload('last') }),
     },
     facts: {
       live: [
-        live('decision', 'd1', 2, plain('last')),
-        live('decision', 'd2', 1, plain('CREATE')),
-        live('decision', 'd3', 1, plain('delete ')),
-        live('decision', 'd4', 1, plain('runs_done')),
-        live('decision', 'd5', 1, plain('xrun_created')),
-        live('decision', 'd6', 1, plain('assignment')),
-        live('decision', 'd7', 1, plain('toString')),
-        live('decision', 'd8', 1, plain('__proto__')),
+        live('decision', 'd1', 2, plainPayload('last')),
+        live('decision', 'd2', 1, plainPayload('CREATE')),
+        live('decision', 'd3', 1, plainPayload('delete ')),
+        live('decision', 'd4', 1, plainPayload('runs_done')),
+        live('decision', 'd5', 1, plainPayload('xrun_created')),
+        live('decision', 'd6', 1, plainPayload('assignment')),
+        live('decision', 'd7', 1, plainPayload('toString')),
+        live('decision', 'd8', 1, plainPayload('__proto__')),
       ],
       head: 9,
       sections: { decision: ['system', 'traps'] },
@@ -227,13 +229,13 @@ export const classVectors: readonly Vector[] = [
     cites: ['JF-29'],
     files: {
       'seg-00000001.jsonl':
-        ours(1, 'create', 'decision', 'd', 1, { payload: plain('stands') }) +
+        ours(1, 'create', 'decision', 'd', 1, { payload: plainPayload('stands') }) +
         ours(2, 'ponder', 'decision', 'd', 2) +
-        ours(3, 'ponder', 'decision', '', 2, { payload: plain('of nothing') }) +
-        foreign(4, 'ponder', 'decision', { payload: plain('of nothing') }),
+        ours(3, 'ponder', 'decision', '', 2, { payload: plainPayload('of nothing') }) +
+        foreign(4, 'ponder', 'decision', { payload: plainPayload('of nothing') }),
     },
     facts: {
-      live: [live('decision', 'd', 1, plain('stands'))],
+      live: [live('decision', 'd', 1, plainPayload('stands'))],
       head: 4,
       writer: null,
       activity: [2, 3, 4],
@@ -246,19 +248,19 @@ export const classVectors: readonly Vector[] = [
     cites: ['JF-25', 'JF-31'],
     files: {
       'seg-00000001.jsonl':
-        foreign(1, 'create', 'trap', { item_id: '1', payload: plain('stands') }) +
-        foreign(2, 'create', 'trap', { payload: plain('absent') }) +
-        foreign(3, 'update', 'trap', { item_id: '', payload: plain('empty') }) +
-        foreign(4, 'update', 'trap', { item_id: 1, payload: plain('number') }) +
-        foreign(5, 'update', 'trap', { item_id: null, payload: plain('null') }) +
-        foreign(6, 'update', 'trap', { item_id: ['1'], payload: plain('array') }) +
-        foreign(7, 'run_created', 'agent_run', { payload: plain('registry') }) +
+        foreign(1, 'create', 'trap', { item_id: '1', payload: plainPayload('stands') }) +
+        foreign(2, 'create', 'trap', { payload: plainPayload('absent') }) +
+        foreign(3, 'update', 'trap', { item_id: '', payload: plainPayload('empty') }) +
+        foreign(4, 'update', 'trap', { item_id: 1, payload: plainPayload('number') }) +
+        foreign(5, 'update', 'trap', { item_id: null, payload: plainPayload('null') }) +
+        foreign(6, 'update', 'trap', { item_id: ['1'], payload: plainPayload('array') }) +
+        foreign(7, 'run_created', 'agent_run', { payload: plainPayload('registry') }) +
         foreign(8, 'delete', 'trap', { item_id: 1 }) +
         foreign(9, 'delete', 'trap') +
-        foreign(10, 'journal_note', 'trap', { payload: plain('meta stays meta') }),
+        foreign(10, 'journal_note', 'trap', { payload: plainPayload('meta stays meta') }),
     },
     facts: {
-      live: [live('trap', '1', null, plain('stands'))],
+      live: [live('trap', '1', null, plainPayload('stands'))],
       head: 10,
       writer: null,
       activity: [2, 3, 4, 5, 6, 7, 8, 9],
@@ -271,12 +273,12 @@ export const classVectors: readonly Vector[] = [
     cites: ['JF-27', 'JF-48'],
     files: {
       'seg-00000001.jsonl':
-        ours(1, 'create', 'trap', 'a', 1, { payload: plain('first') }) +
-        ours(3, 'update', 'trap', 'a', 3, { payload: plain('third') }) +
-        ours(2, 'update', 'trap', 'a', 2, { payload: plain('second, and last in the file') }),
+        ours(1, 'create', 'trap', 'a', 1, { payload: plainPayload('first') }) +
+        ours(3, 'update', 'trap', 'a', 3, { payload: plainPayload('third') }) +
+        ours(2, 'update', 'trap', 'a', 2, { payload: plainPayload('second, and last in the file') }),
     },
     facts: {
-      live: [live('trap', 'a', 2, plain('second, and last in the file'))],
+      live: [live('trap', 'a', 2, plainPayload('second, and last in the file'))],
       head: 3,
       anomalies: { entity_rev_jump: 1, seq_hole: 1, seq_regressed: 1 },
       sections: { trap: ['system', 'traps'] },
@@ -288,15 +290,15 @@ export const classVectors: readonly Vector[] = [
     cites: ['JF-32', 'JF-49'],
     files: {
       'seg-00000001.jsonl':
-        ours(1, 'create', 'binding', 'x', 1, { payload: plain('one') }) +
+        ours(1, 'create', 'binding', 'x', 1, { payload: plainPayload('one') }) +
         ours(2, 'delete', 'binding', 'x', 2) +
-        ours(3, 'create', 'binding', 'x', 3, { payload: plain('three') }) +
-        ours(4, 'create', 'binding', 'y', 1, { payload: plain('one') }) +
+        ours(3, 'create', 'binding', 'x', 3, { payload: plainPayload('three') }) +
+        ours(4, 'create', 'binding', 'y', 1, { payload: plainPayload('one') }) +
         ours(5, 'delete', 'binding', 'y', 2) +
-        ours(6, 'create', 'binding', 'y', 4, { payload: plain('four') }),
+        ours(6, 'create', 'binding', 'y', 4, { payload: plainPayload('four') }),
     },
     facts: {
-      live: [live('binding', 'x', 3, plain('three')), live('binding', 'y', 4, plain('four'))],
+      live: [live('binding', 'x', 3, plainPayload('three')), live('binding', 'y', 4, plainPayload('four'))],
       head: 6,
       anomalies: { entity_rev_jump: 1 },
       sections: { binding: ['roster'] },

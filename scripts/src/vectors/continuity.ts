@@ -1,5 +1,5 @@
-import { foreign, mail, ours, plain } from './lines.js'
-import { genesis, sealed, seqRepair } from './native.js'
+import { foreign, mail, ours, plainPayload } from './lines.js'
+import { genesis, sealed, seqRepairLine } from './native.js'
 import { live, river2, type Vector } from './vector.js'
 
 const inbox = { message: ['attention', 'inbox'] }
@@ -9,8 +9,8 @@ const message = (seq: number, id: number): string =>
   ours(seq, 'create', 'message', `river/${id}`, 1, { payload: mail(id, `mail ${id}`) })
 const received = (id: number) => live('message', `river/${id}`, 1, mail(id, `mail ${id}`))
 const trap = (seq: number): string =>
-  foreign(seq, 'create', 'trap', { item_id: `t${seq}`, payload: plain(`t${seq}`) })
-const trapped = (seq: number) => live('trap', `t${seq}`, null, plain(`t${seq}`))
+  foreign(seq, 'create', 'trap', { item_id: `t${seq}`, payload: plainPayload(`t${seq}`) })
+const trapped = (seq: number) => live('trap', `t${seq}`, null, plainPayload(`t${seq}`))
 
 const one = 'seg-00000001.jsonl'
 
@@ -36,7 +36,7 @@ export const continuityVectors: readonly Vector[] = [
       [one]:
         genesis() +
         message(2, 1) +
-        seqRepair(12, 3, 11, { writer: river2 }) +
+        seqRepairLine(12, 3, 11, { writer: river2 }) +
         ours(13, 'create', 'message', 'river/2', 1, { payload: mail(2, 'mail 2'), writer: river2 }),
     },
     facts: { live: [1, 2].map(received), head: 13, writer: river2, sections: inbox },
@@ -111,7 +111,7 @@ export const continuityVectors: readonly Vector[] = [
     files: {
       [one]: genesis() + message(2, 1),
       'seg-00000003.jsonl':
-        sealed(8, one, genesis() + message(2, 1), 1, 2) + seqRepair(9, 3, 7) + message(10, 2),
+        sealed(8, one, genesis() + message(2, 1), 1, 2) + seqRepairLine(9, 3, 7) + message(10, 2),
     },
     facts: { live: [1, 2].map(received), head: 10, sections: inbox },
   },

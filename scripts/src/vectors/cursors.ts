@@ -1,6 +1,6 @@
-import { mail, ours, plain } from './lines.js'
+import { mail, ours, plainPayload } from './lines.js'
 import { producerStarted } from './native.js'
-import { type Cursor, type Facts, live, river1, river2, type Vector } from './vector.js'
+import { type Facts, live, river1, river2, type Vector, type VectorCursor } from './vector.js'
 
 // Where a client that had come this far goes on. Every message is news, so `news` says what is handed over.
 
@@ -15,7 +15,7 @@ const arrives = (seq: number, writer: string = river1): string =>
   })
 const received = (seq: number) => live('message', `river/${seq}`, 1, mail(seq, `mail ${seq}`))
 const mailNews = (...seqs: readonly number[]): NonNullable<Facts['news']> => seqs.map(seq => [seq, 'mail'])
-const at = (seq: number, writer: string | null = river1): Cursor => ({ checkpoint_seq: 0, seq, writer })
+const at = (seq: number, writer: string | null = river1): VectorCursor => ({ checkpoint_seq: 0, seq, writer })
 
 /** Four messages by one writer. */
 const four = [1, 2, 3, 4].map(seq => arrives(seq)).join('')
@@ -231,12 +231,12 @@ export const cursorVectors: readonly Vector[] = [
       [one]:
         arrives(1) +
         arrives(2) +
-        ours(2, 'create', 'receipt', 'r', 1, { payload: plain('r'), writer: river2 }) +
+        ours(2, 'create', 'receipt', 'r', 1, { payload: plainPayload('r'), writer: river2 }) +
         arrives(3),
     },
     cursor: at(2),
     facts: {
-      live: [...[1, 2, 3].map(received), live('receipt', 'r', 1, plain('r'))],
+      live: [...[1, 2, 3].map(received), live('receipt', 'r', 1, plainPayload('r'))],
       head: 3,
       anomalies: { duplicate_other_writer: 1 },
       activity: [1, 2, 3],

@@ -1,11 +1,11 @@
-import { ours, plain } from './lines.js'
+import { ours, plainPayload } from './lines.js'
 import { live, river2, type Vector } from './vector.js'
 
 const traps = { trap: ['system', 'traps'] }
 const byOther = { writer: river2 }
 
-const create = ours(1, 'create', 'trap', 't', 1, { payload: plain('one') })
-const update = ours(2, 'update', 'trap', 't', 2, { payload: plain('two') })
+const create = ours(1, 'create', 'trap', 't', 1, { payload: plainPayload('one') })
+const update = ours(2, 'update', 'trap', 't', 2, { payload: plainPayload('two') })
 
 export const duplicateVectors: readonly Vector[] = [
   {
@@ -21,7 +21,7 @@ export const duplicateVectors: readonly Vector[] = [
         ours(3, 'session_start', 'session', 's', 1),
     },
     facts: {
-      live: [live('trap', 't', 2, plain('two'))],
+      live: [live('trap', 't', 2, plainPayload('two'))],
       head: 3,
       anomalies: { duplicate_line: 2 },
       activity: [3],
@@ -41,7 +41,7 @@ export const duplicateVectors: readonly Vector[] = [
     cites: ['JF-46'],
     files: { 'seg-00000001.jsonl': create + update, 'seg-00000003.jsonl': create },
     facts: {
-      live: [live('trap', 't', 1, plain('one'))],
+      live: [live('trap', 't', 1, plainPayload('one'))],
       head: 2,
       anomalies: { duplicate_same_writer: 1 },
       sections: traps,
@@ -53,10 +53,10 @@ export const duplicateVectors: readonly Vector[] = [
     cites: ['JF-46'],
     files: {
       'seg-00000001.jsonl':
-        create + update + ours(2, 'update', 'trap', 't', 2, { payload: plain('two, again') }),
+        create + update + ours(2, 'update', 'trap', 't', 2, { payload: plainPayload('two, again') }),
     },
     facts: {
-      live: [live('trap', 't', 2, plain('two, again'))],
+      live: [live('trap', 't', 2, plainPayload('two, again'))],
       head: 2,
       anomalies: { duplicate_same_writer: 1 },
       sections: traps,
@@ -68,10 +68,12 @@ export const duplicateVectors: readonly Vector[] = [
     cites: ['JF-46'],
     files: {
       'seg-00000001.jsonl':
-        create + update + ours(2, 'create', 'trap', 'u', 1, { payload: plain('two, too'), ...byOther }),
+        create +
+        update +
+        ours(2, 'create', 'trap', 'u', 1, { payload: plainPayload('two, too'), ...byOther }),
     },
     facts: {
-      live: [live('trap', 't', 2, plain('two')), live('trap', 'u', 1, plain('two, too'))],
+      live: [live('trap', 't', 2, plainPayload('two')), live('trap', 'u', 1, plainPayload('two, too'))],
       head: 2,
       writer: river2,
       anomalies: { duplicate_other_writer: 1 },
@@ -84,10 +86,12 @@ export const duplicateVectors: readonly Vector[] = [
     cites: ['JF-46'],
     files: {
       'seg-00000001.jsonl':
-        create + update + ours(2, 'update', 'trap', 't', 2, { payload: plain('two, otherwise'), ...byOther }),
+        create +
+        update +
+        ours(2, 'update', 'trap', 't', 2, { payload: plainPayload('two, otherwise'), ...byOther }),
     },
     facts: {
-      live: [live('trap', 't', 2, plain('two, otherwise'))],
+      live: [live('trap', 't', 2, plainPayload('two, otherwise'))],
       head: 2,
       writer: river2,
       anomalies: { duplicate_overwrite: 1 },
@@ -100,10 +104,10 @@ export const duplicateVectors: readonly Vector[] = [
     cites: ['JF-46'],
     files: {
       'seg-00000001.jsonl':
-        create + update + ours(2, 'update', 'trap', 't', 3, { payload: plain('three'), ...byOther }),
+        create + update + ours(2, 'update', 'trap', 't', 3, { payload: plainPayload('three'), ...byOther }),
     },
     facts: {
-      live: [live('trap', 't', 3, plain('three'))],
+      live: [live('trap', 't', 3, plainPayload('three'))],
       head: 2,
       writer: river2,
       anomalies: { duplicate_other_writer: 1 },
@@ -117,11 +121,14 @@ export const duplicateVectors: readonly Vector[] = [
     files: {
       'seg-00000001.jsonl':
         create +
-        ours(1, 'create', 'trap', 'u', 1, { payload: plain('by the other'), ...byOther }) +
-        ours(1, 'update', 'trap', 'u', 1, { payload: plain('by the first again') }),
+        ours(1, 'create', 'trap', 'u', 1, { payload: plainPayload('by the other'), ...byOther }) +
+        ours(1, 'update', 'trap', 'u', 1, { payload: plainPayload('by the first again') }),
     },
     facts: {
-      live: [live('trap', 't', 1, plain('one')), live('trap', 'u', 1, plain('by the first again'))],
+      live: [
+        live('trap', 't', 1, plainPayload('one')),
+        live('trap', 'u', 1, plainPayload('by the first again')),
+      ],
       head: 1,
       anomalies: { duplicate_other_writer: 1, duplicate_same_writer: 1 },
       sections: traps,
@@ -133,13 +140,13 @@ export const duplicateVectors: readonly Vector[] = [
     cites: ['JF-49'],
     files: {
       'seg-00000001.jsonl':
-        ours(1, 'create', 'trap', 't', 7, { payload: plain('the first known may be any') }) +
-        ours(2, 'update', 'trap', 't', 9, { payload: plain('jump') }) +
-        ours(3, 'update', 'trap', 't', 4, { payload: plain('back') }) +
-        ours(4, 'update', 'trap', 't', 0, { payload: plain('none'), entity_rev: undefined }) +
-        ours(5, 'update', 'trap', 't', 5, { payload: plain('on from 4') }) +
+        ours(1, 'create', 'trap', 't', 7, { payload: plainPayload('the first known may be any') }) +
+        ours(2, 'update', 'trap', 't', 9, { payload: plainPayload('jump') }) +
+        ours(3, 'update', 'trap', 't', 4, { payload: plainPayload('back') }) +
+        ours(4, 'update', 'trap', 't', 0, { payload: plainPayload('none'), entity_rev: undefined }) +
+        ours(5, 'update', 'trap', 't', 5, { payload: plainPayload('on from 4') }) +
         ours(6, 'run_progress', 'trap', 't', 9) +
-        ours(7, 'update', 'trap', 't', 6, { payload: plain('activity has no part in it') }) +
+        ours(7, 'update', 'trap', 't', 6, { payload: plainPayload('activity has no part in it') }) +
         ours(8, 'delete', 'trap', 't', 9),
     },
     facts: {
@@ -156,12 +163,12 @@ export const duplicateVectors: readonly Vector[] = [
     files: {
       'seg-00000001.jsonl':
         create +
-        ours(5, 'update', 'trap', 't', 2, { payload: plain('five'), ...byOther }) +
-        ours(3, 'update', 'trap', 't', 3, { payload: plain('three') }) +
-        ours(6, 'create', 'trap', 'u', 1, { payload: plain('six') }),
+        ours(5, 'update', 'trap', 't', 2, { payload: plainPayload('five'), ...byOther }) +
+        ours(3, 'update', 'trap', 't', 3, { payload: plainPayload('three') }) +
+        ours(6, 'create', 'trap', 'u', 1, { payload: plainPayload('six') }),
     },
     facts: {
-      live: [live('trap', 't', 3, plain('three')), live('trap', 'u', 1, plain('six'))],
+      live: [live('trap', 't', 3, plainPayload('three')), live('trap', 'u', 1, plainPayload('six'))],
       head: 6,
       anomalies: { seq_hole: 1, seq_regressed: 1 },
       sections: traps,
@@ -172,11 +179,11 @@ export const duplicateVectors: readonly Vector[] = [
     shows: 'a segment whose seqs lie below those of the one before still comes after it',
     cites: ['JF-5', 'JF-27'],
     files: {
-      'seg-00000001.jsonl': create + ours(9, 'update', 'trap', 't', 2, { payload: plain('nine') }),
-      'seg-00000002.jsonl': ours(3, 'update', 'trap', 't', 3, { payload: plain('three, and last') }),
+      'seg-00000001.jsonl': create + ours(9, 'update', 'trap', 't', 2, { payload: plainPayload('nine') }),
+      'seg-00000002.jsonl': ours(3, 'update', 'trap', 't', 3, { payload: plainPayload('three, and last') }),
     },
     facts: {
-      live: [live('trap', 't', 3, plain('three, and last'))],
+      live: [live('trap', 't', 3, plainPayload('three, and last'))],
       head: 9,
       anomalies: { seq_hole: 1, seq_regressed: 1 },
       sections: traps,

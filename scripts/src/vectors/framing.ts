@@ -1,4 +1,4 @@
-import { bytes, foreign, instant, mail, ours, oursBare, plain } from './lines.js'
+import { bytes, foreign, instant, mail, ours, oursBare, plainPayload } from './lines.js'
 import { live, river1, type Vector } from './vector.js'
 
 // How a line may be written and still be a record. Foreign writers write all of these.
@@ -17,13 +17,13 @@ export const framingVectors: readonly Vector[] = [
         ours(1, 'backfill', 'message', 'river/1', 1, { payload: mail(1, 'one') }) +
         ours(2, 'create', 'message', 'river/2', 1, { payload: mail(2, 'two') }) +
         ours(3, 'update', 'message', 'river/1', 2, { payload: mail(1, 'one', true) }) +
-        ours(4, 'create', 'receipt', 'river/1', 1, { payload: plain('read') }),
+        ours(4, 'create', 'receipt', 'river/1', 1, { payload: plainPayload('read') }),
     },
     facts: {
       live: [
         live('message', 'river/1', 2, mail(1, 'one', true)),
         live('message', 'river/2', 1, mail(2, 'two')),
-        live('receipt', 'river/1', 1, plain('read')),
+        live('receipt', 'river/1', 1, plainPayload('read')),
       ],
       head: 4,
       sections: { ...inbox, receipt: ['inbox'] },
@@ -63,19 +63,19 @@ export const framingVectors: readonly Vector[] = [
     shows: 'blank lines, and lines of spaces and tabs, are nothing',
     cites: ['JF-17'],
     files: {
-      'seg-00000001.jsonl': `${foreign(1, 'create', 'trap', { item_id: 't', payload: plain('1') })}\n\n  \t \n${foreign(2, 'update', 'trap', { item_id: 't', payload: plain('2') })}\n\n`,
+      'seg-00000001.jsonl': `${foreign(1, 'create', 'trap', { item_id: 't', payload: plainPayload('1') })}\n\n  \t \n${foreign(2, 'update', 'trap', { item_id: 't', payload: plainPayload('2') })}\n\n`,
     },
-    facts: { live: [live('trap', 't', null, plain('2'))], head: 2, writer: null, sections: traps },
+    facts: { live: [live('trap', 't', null, plainPayload('2'))], head: 2, writer: null, sections: traps },
   },
   {
     name: 'frame-begins-with-a-blank-line',
     shows: 'every segment of a foreign writer begins with a blank line',
     cites: ['JF-17'],
     files: {
-      'seg-00000001.jsonl': `\n${ours(1, 'create', 'trap', 't', 1, { payload: plain('1') })}\n${ours(2, 'update', 'trap', 't', 2, { payload: plain('2') })}`,
-      'seg-00000003.jsonl': `\n${ours(3, 'update', 'trap', 't', 3, { payload: plain('3') })}`,
+      'seg-00000001.jsonl': `\n${ours(1, 'create', 'trap', 't', 1, { payload: plainPayload('1') })}\n${ours(2, 'update', 'trap', 't', 2, { payload: plainPayload('2') })}`,
+      'seg-00000003.jsonl': `\n${ours(3, 'update', 'trap', 't', 3, { payload: plainPayload('3') })}`,
     },
-    facts: { live: [live('trap', 't', 3, plain('3'))], head: 3, sections: traps },
+    facts: { live: [live('trap', 't', 3, plainPayload('3'))], head: 3, sections: traps },
   },
   {
     name: 'frame-without-optional-fields',
@@ -99,29 +99,47 @@ export const framingVectors: readonly Vector[] = [
     cites: ['JF-24'],
     files: {
       'seg-00000001.jsonl':
-        foreign(1, 'create', 'trap', { item_id: 'a', entity_rev: '1', writer: 7, payload: plain('a') }) +
+        foreign(1, 'create', 'trap', {
+          item_id: 'a',
+          entity_rev: '1',
+          writer: 7,
+          payload: plainPayload('a'),
+        }) +
         foreign(2, 'create', 'trap', {
           item_id: 'b',
           entity_rev: -1,
           ts: 5,
           agent: null,
-          payload: plain('b'),
+          payload: plainPayload('b'),
         }) +
-        foreign(3, 'create', 'trap', { item_id: 'c', entity_rev: 1.5, summary: [], payload: plain('c') }) +
-        foreign(4, 'create', 'trap', { item_id: 'd', entity_rev: 9007199254740992, payload: plain('d') }) +
-        foreign(5, 'create', 'trap', { item_id: 'e', entity_rev: 0, key: 1, payload: plain('e') }) +
-        foreign(6, 'create', 'trap', { item_id: 'f', clock: 'noon', actor: 3, payload: plain('f') }) +
-        foreign(7, 'create', 'trap', { item_id: 'g', entity_rev: 9007199254740991, payload: plain('g') }),
+        foreign(3, 'create', 'trap', {
+          item_id: 'c',
+          entity_rev: 1.5,
+          summary: [],
+          payload: plainPayload('c'),
+        }) +
+        foreign(4, 'create', 'trap', {
+          item_id: 'd',
+          entity_rev: 9007199254740992,
+          payload: plainPayload('d'),
+        }) +
+        foreign(5, 'create', 'trap', { item_id: 'e', entity_rev: 0, key: 1, payload: plainPayload('e') }) +
+        foreign(6, 'create', 'trap', { item_id: 'f', clock: 'noon', actor: 3, payload: plainPayload('f') }) +
+        foreign(7, 'create', 'trap', {
+          item_id: 'g',
+          entity_rev: 9007199254740991,
+          payload: plainPayload('g'),
+        }),
     },
     facts: {
       live: [
-        live('trap', 'a', null, plain('a')),
-        live('trap', 'b', null, plain('b')),
-        live('trap', 'c', null, plain('c')),
-        live('trap', 'd', null, plain('d')),
-        live('trap', 'e', 0, plain('e')),
-        live('trap', 'f', null, plain('f')),
-        live('trap', 'g', 9007199254740991, plain('g')),
+        live('trap', 'a', null, plainPayload('a')),
+        live('trap', 'b', null, plainPayload('b')),
+        live('trap', 'c', null, plainPayload('c')),
+        live('trap', 'd', null, plainPayload('d')),
+        live('trap', 'e', 0, plainPayload('e')),
+        live('trap', 'f', null, plainPayload('f')),
+        live('trap', 'g', 9007199254740991, plainPayload('g')),
       ],
       head: 7,
       writer: null,
@@ -133,19 +151,19 @@ export const framingVectors: readonly Vector[] = [
     shows: 'lines that end in CR LF; a line of a lone CR is blank',
     cites: ['JF-17', 'JF-18'],
     files: {
-      'seg-00000001.jsonl': `${oursBare(1, 'create', 'trap', 't', 1, { payload: plain('1') })}\r\n\r\n${oursBare(2, 'update', 'trap', 't', 2, { payload: plain('2') })}\r\n`,
+      'seg-00000001.jsonl': `${oursBare(1, 'create', 'trap', 't', 1, { payload: plainPayload('1') })}\r\n\r\n${oursBare(2, 'update', 'trap', 't', 2, { payload: plainPayload('2') })}\r\n`,
     },
-    facts: { live: [live('trap', 't', 2, plain('2'))], head: 2, sections: traps },
+    facts: { live: [live('trap', 't', 2, plainPayload('2'))], head: 2, sections: traps },
   },
   {
     name: 'frame-cr-is-no-line-end',
     shows: 'only LF ends a line: two objects with a CR between them are one malformed line',
     cites: ['JF-18', 'JF-19'],
     files: {
-      'seg-00000001.jsonl': `${oursBare(1, 'create', 'trap', 't', 1, { payload: plain('1') })}\r${oursBare(2, 'update', 'trap', 't', 2, { payload: plain('2') })}\n${ours(3, 'create', 'trap', 'u', 1, { payload: plain('3') })}`,
+      'seg-00000001.jsonl': `${oursBare(1, 'create', 'trap', 't', 1, { payload: plainPayload('1') })}\r${oursBare(2, 'update', 'trap', 't', 2, { payload: plainPayload('2') })}\n${ours(3, 'create', 'trap', 'u', 1, { payload: plainPayload('3') })}`,
     },
     facts: {
-      live: [live('trap', 'u', 1, plain('3'))],
+      live: [live('trap', 'u', 1, plainPayload('3'))],
       head: 3,
       anomalies: { malformed: 1, seq_hole: 1 },
       sections: traps,
@@ -157,13 +175,13 @@ export const framingVectors: readonly Vector[] = [
     cites: ['JF-19'],
     files: {
       'seg-00000001.jsonl':
-        ours(1, 'create', 'trap', 't', 1, { payload: plain('a\u2028b\u2029c\u0085d') }) +
-        `\u00a0${ours(2, 'update', 'trap', 't', 2, { payload: plain('a no-break space before it') })}` +
+        ours(1, 'create', 'trap', 't', 1, { payload: plainPayload('a\u2028b\u2029c\u0085d') }) +
+        `\u00a0${ours(2, 'update', 'trap', 't', 2, { payload: plainPayload('a no-break space before it') })}` +
         '\u000b\n' +
         '\u2003\n',
     },
     facts: {
-      live: [live('trap', 't', 1, plain('a\u2028b\u2029c\u0085d'))],
+      live: [live('trap', 't', 1, plainPayload('a\u2028b\u2029c\u0085d'))],
       head: 1,
       anomalies: { malformed: 3 },
       sections: traps,
@@ -174,15 +192,15 @@ export const framingVectors: readonly Vector[] = [
     shows: 'a byte order mark at byte 0 of a segment is skipped, in every segment',
     cites: ['JF-18'],
     files: {
-      'seg-00000001.jsonl': bom + ours(1, 'create', 'trap', 't', 1, { payload: plain('1') }),
-      'seg-00000002.jsonl': bom + ours(2, 'create', 'trap', 'u', 1, { payload: plain('2') }),
-      'seg-00000003.jsonl': `${bom}\n${ours(3, 'create', 'trap', 'w', 1, { payload: plain('3') })}`,
+      'seg-00000001.jsonl': bom + ours(1, 'create', 'trap', 't', 1, { payload: plainPayload('1') }),
+      'seg-00000002.jsonl': bom + ours(2, 'create', 'trap', 'u', 1, { payload: plainPayload('2') }),
+      'seg-00000003.jsonl': `${bom}\n${ours(3, 'create', 'trap', 'w', 1, { payload: plainPayload('3') })}`,
     },
     facts: {
       live: [
-        live('trap', 't', 1, plain('1')),
-        live('trap', 'u', 1, plain('2')),
-        live('trap', 'w', 1, plain('3')),
+        live('trap', 't', 1, plainPayload('1')),
+        live('trap', 'u', 1, plainPayload('2')),
+        live('trap', 'w', 1, plainPayload('3')),
       ],
       head: 3,
       sections: traps,
@@ -194,16 +212,16 @@ export const framingVectors: readonly Vector[] = [
     cites: ['JF-18'],
     files: {
       'seg-00000001.jsonl':
-        ours(1, 'create', 'trap', 't', 1, { payload: plain('1') }) +
+        ours(1, 'create', 'trap', 't', 1, { payload: plainPayload('1') }) +
         bom +
-        ours(2, 'update', 'trap', 't', 2, { payload: plain('2') }) +
-        `${oursBare(3, 'update', 'trap', 't', 3, { payload: plain('3') })}${bom}\n` +
+        ours(2, 'update', 'trap', 't', 2, { payload: plainPayload('2') }) +
+        `${oursBare(3, 'update', 'trap', 't', 3, { payload: plainPayload('3') })}${bom}\n` +
         `${bom}\n`,
-      'seg-00000004.jsonl': bom + bom + ours(4, 'update', 'trap', 't', 4, { payload: plain('4') }),
-      'seg-00000005.jsonl': `\n${bom}${ours(5, 'update', 'trap', 't', 5, { payload: plain('5') })}`,
+      'seg-00000004.jsonl': bom + bom + ours(4, 'update', 'trap', 't', 4, { payload: plainPayload('4') }),
+      'seg-00000005.jsonl': `\n${bom}${ours(5, 'update', 'trap', 't', 5, { payload: plainPayload('5') })}`,
     },
     facts: {
-      live: [live('trap', 't', 1, plain('1'))],
+      live: [live('trap', 't', 1, plainPayload('1'))],
       head: 1,
       anomalies: { malformed: 5 },
       sections: traps,
@@ -239,15 +257,15 @@ export const framingVectors: readonly Vector[] = [
     cites: ['JF-22'],
     files: {
       'seg-00000001.jsonl':
-        ours(1, 'create', 'trap', 'a', 1, { payload: plain('one') }) +
+        ours(1, 'create', 'trap', 'a', 1, { payload: plainPayload('one') }) +
         '{"\\u0061ction":"upd\\u0061te","entity_rev":2,"item\\u005fid":"\\u0061","item_type":"tr\\u0061p","payload":{"schema_version":1,"te\\u0078t":"tw\\u006f"},"seq":2,"v":2,"writer":"w_101-a1b2c3"}\n' +
-        ours(3, 'create', 'trap', 'b', 1, { payload: plain('stays?') }) +
+        ours(3, 'create', 'trap', 'b', 1, { payload: plainPayload('stays?') }) +
         '{"action":"d\\u0065lete","entity_rev":2,"item_id":"\\u0062","item_type":"trap","seq":4,"v":2,"writer":"w_101-a1b2c3"}\n' +
         '{"action":"create","entity_rev":1,"item_id":"a\\/b","item_type":"trap","payload":{"schema_version":1,"text":"\\/"},"seq":5,"v":2,"writer":"w_101-a1b2c3"}\n' +
         '{"action":"update","entity_rev":2,"item_id":"a/b","item_type":"trap","payload":{"schema_version":1,"text":"solidus"},"seq":6,"v":2,"writer":"w_101-a1b2c3"}\n',
     },
     facts: {
-      live: [live('trap', 'a', 2, plain('two')), live('trap', 'a/b', 2, plain('solidus'))],
+      live: [live('trap', 'a', 2, plainPayload('two')), live('trap', 'a/b', 2, plainPayload('solidus'))],
       head: 6,
       sections: traps,
     },

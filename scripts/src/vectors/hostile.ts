@@ -1,4 +1,4 @@
-import { foreign, instant, mail, ours, plain } from './lines.js'
+import { foreign, instant, mail, ours, plainPayload } from './lines.js'
 import { live, river1, type Vector } from './vector.js'
 
 // Content that would like to be something else: names that objects inherit, ids that look like paths or
@@ -29,11 +29,12 @@ export const hostileVectors: readonly Vector[] = [
     cites: ['JF-15'],
     files: {
       [one]:
-        inherited.map((id, k) => ours(k + 1, 'create', 'message', id, 1, { payload: plain(id) })).join('') +
-        ours(7, 'delete', 'message', 'toString', 2),
+        inherited
+          .map((id, k) => ours(k + 1, 'create', 'message', id, 1, { payload: plainPayload(id) }))
+          .join('') + ours(7, 'delete', 'message', 'toString', 2),
     },
     facts: {
-      live: inherited.filter(id => id !== 'toString').map(id => live('message', id, 1, plain(id))),
+      live: inherited.filter(id => id !== 'toString').map(id => live('message', id, 1, plainPayload(id))),
       head: 7,
       sections: inbox,
     },
@@ -44,12 +45,14 @@ export const hostileVectors: readonly Vector[] = [
     cites: ['JF-15'],
     files: {
       [one]:
-        inherited.map((type, k) => ours(k + 1, 'create', type, type, 1, { payload: plain(type) })).join('') +
+        inherited
+          .map((type, k) => ours(k + 1, 'create', type, type, 1, { payload: plainPayload(type) }))
+          .join('') +
         ours(7, 'session_start', '__proto__', 's', 1) +
         ours(8, 'session_start', 'constructor', 's', 1),
     },
     facts: {
-      live: inherited.map(type => live(type, type, 1, plain(type))),
+      live: inherited.map(type => live(type, type, 1, plainPayload(type))),
       head: 8,
       activity: [7, 8],
       sections: JSON.parse('{"__proto__":["activity"],"constructor":["activity"]}'),
@@ -83,9 +86,11 @@ export const hostileVectors: readonly Vector[] = [
     shows: 'ids that look like paths, and one with a NUL, name entities and nothing else',
     cites: ['JF-15', 'JF-54'],
     files: {
-      [one]: paths.map((id, k) => ours(k + 1, 'create', 'message', id, 1, { payload: plain(id) })).join(''),
+      [one]: paths
+        .map((id, k) => ours(k + 1, 'create', 'message', id, 1, { payload: plainPayload(id) }))
+        .join(''),
     },
-    facts: { live: paths.map(id => live('message', id, 1, plain(id))), head: 11, sections: inbox },
+    facts: { live: paths.map(id => live('message', id, 1, plainPayload(id))), head: 11, sections: inbox },
   },
   {
     name: 'ids-with-separators',
@@ -93,28 +98,28 @@ export const hostileVectors: readonly Vector[] = [
     cites: ['JF-15', 'JF-55'],
     files: {
       [one]:
-        ours(1, 'create', 'trap\tx', 'y', 1, { payload: plain('same') }) +
-        ours(2, 'create', 'trap', 'x\ty', 1, { payload: plain('same') }) +
-        ours(3, 'create', 'a\u0000b', 'c', 1, { payload: plain('1') }) +
-        ours(4, 'create', 'a', 'b\u0000c', 1, { payload: plain('2') }) +
-        ours(5, 'create', 'a/b', 'c', 1, { payload: plain('3') }) +
-        ours(6, 'create', 'a', 'b/c', 1, { payload: plain('4') }) +
-        ours(7, 'create', 'a","b', 'c', 1, { payload: plain('5') }) +
-        ours(8, 'create', 'a', 'b","c', 1, { payload: plain('6') }) +
-        ours(9, 'create', 'a\n', '\nc', 1, { payload: plain('7') }) +
+        ours(1, 'create', 'trap\tx', 'y', 1, { payload: plainPayload('same') }) +
+        ours(2, 'create', 'trap', 'x\ty', 1, { payload: plainPayload('same') }) +
+        ours(3, 'create', 'a\u0000b', 'c', 1, { payload: plainPayload('1') }) +
+        ours(4, 'create', 'a', 'b\u0000c', 1, { payload: plainPayload('2') }) +
+        ours(5, 'create', 'a/b', 'c', 1, { payload: plainPayload('3') }) +
+        ours(6, 'create', 'a', 'b/c', 1, { payload: plainPayload('4') }) +
+        ours(7, 'create', 'a","b', 'c', 1, { payload: plainPayload('5') }) +
+        ours(8, 'create', 'a', 'b","c', 1, { payload: plainPayload('6') }) +
+        ours(9, 'create', 'a\n', '\nc', 1, { payload: plainPayload('7') }) +
         ours(10, 'delete', 'trap', 'x', 1),
     },
     facts: {
       live: [
-        live('trap\tx', 'y', 1, plain('same')),
-        live('trap', 'x\ty', 1, plain('same')),
-        live('a\u0000b', 'c', 1, plain('1')),
-        live('a', 'b\u0000c', 1, plain('2')),
-        live('a/b', 'c', 1, plain('3')),
-        live('a', 'b/c', 1, plain('4')),
-        live('a","b', 'c', 1, plain('5')),
-        live('a', 'b","c', 1, plain('6')),
-        live('a\n', '\nc', 1, plain('7')),
+        live('trap\tx', 'y', 1, plainPayload('same')),
+        live('trap', 'x\ty', 1, plainPayload('same')),
+        live('a\u0000b', 'c', 1, plainPayload('1')),
+        live('a', 'b\u0000c', 1, plainPayload('2')),
+        live('a/b', 'c', 1, plainPayload('3')),
+        live('a', 'b/c', 1, plainPayload('4')),
+        live('a","b', 'c', 1, plainPayload('5')),
+        live('a', 'b","c', 1, plainPayload('6')),
+        live('a\n', '\nc', 1, plainPayload('7')),
       ],
       head: 10,
       sections: { trap: ['system', 'traps'] },
@@ -127,7 +132,7 @@ export const hostileVectors: readonly Vector[] = [
     files: {
       [one]:
         ['\ufb33', '\u{1f600}', '\u00e9', 'e\u0301', 'E', 'e', 'z', '\uffff']
-          .map((id, k) => ours(k + 1, 'create', 'message', id, 1, { payload: plain(id) }))
+          .map((id, k) => ours(k + 1, 'create', 'message', id, 1, { payload: plainPayload(id) }))
           .join('') +
         '{"v":2,"seq":9,"action":"create","item_type":"message","item_id":"\\ud800","payload":{"n":1}}\n' +
         '{"v":2,"seq":10,"action":"create","item_type":"message","item_id":"\\udbff","payload":{"n":2}}\n' +
@@ -136,7 +141,7 @@ export const hostileVectors: readonly Vector[] = [
     facts: {
       live: [
         ...['\ufb33', '\u{1f600}', '\u00e9', 'e\u0301', 'E', 'e', 'z', '\uffff'].map(id =>
-          live('message', id, 1, plain(id)),
+          live('message', id, 1, plainPayload(id)),
         ),
         live('message', '\ud800', null, { n: 1 }),
         live('message', '\udbff', null, { n: 2 }),
@@ -251,9 +256,9 @@ export const hostileVectors: readonly Vector[] = [
     cites: ['JF-22', 'JF-24'],
     files: {
       [one]:
-        ours(1, 'create', 'trap', 'a', 1, { payload: plain('a') }) +
-        ours(2, 'create', 'trap', 'b', 1, { payload: plain('b') }) +
-        ours(3, 'create', 'trap', 'c', 1, { payload: plain('c') }) +
+        ours(1, 'create', 'trap', 'a', 1, { payload: plainPayload('a') }) +
+        ours(2, 'create', 'trap', 'b', 1, { payload: plainPayload('b') }) +
+        ours(3, 'create', 'trap', 'c', 1, { payload: plainPayload('c') }) +
         `{"action":"update","agent":"river","entity_rev":2,"item_id":"a","item_type":"trap","payload":{"n":1},"seq":4,"summary":"","ts":"${instant(4)}","item_id":"b","v":2,"writer":"${river1}"}\n` +
         `{"action":"update","agent":"river","entity_rev":2,"item_id":"a","item_type":"trap","payload":{"n":2},"seq":5,"summary":"","action":"delete","item_id":"c","ts":"${instant(5)}","v":2,"writer":"${river1}"}\n` +
         `{"action":"update","agent":"river","entity_rev":2,"item_id":"d","item_type":"trap","payload":{"n":3},"seq":6,"summary":"","ts":"${instant(6)}","v":3,"v":2,"writer":"${river1}"}\n` +
@@ -261,7 +266,7 @@ export const hostileVectors: readonly Vector[] = [
     },
     facts: {
       live: [
-        live('trap', 'a', 1, plain('a')),
+        live('trap', 'a', 1, plainPayload('a')),
         live('trap', 'b', 2, { n: 1 }),
         live('trap', 'd', 3, { n: 4 }),
       ],

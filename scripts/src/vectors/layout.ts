@@ -1,5 +1,5 @@
 import { gzipStored } from './gzip.js'
-import { bytes, foreign, mail, ours, plain } from './lines.js'
+import { bytes, foreign, mail, ours, plainPayload } from './lines.js'
 import { genesis, project, sealed } from './native.js'
 import { live, type Vector } from './vector.js'
 
@@ -10,8 +10,8 @@ const traps = { trap: ['system', 'traps'] }
 const one = 'seg-00000001.jsonl'
 
 const trap = (seq: number): string =>
-  foreign(seq, 'create', 'trap', { item_id: `t${seq}`, payload: plain(`t${seq}`) })
-const trapped = (seq: number) => live('trap', `t${seq}`, null, plain(`t${seq}`))
+  foreign(seq, 'create', 'trap', { item_id: `t${seq}`, payload: plainPayload(`t${seq}`) })
+const trapped = (seq: number) => live('trap', `t${seq}`, null, plainPayload(`t${seq}`))
 
 const mailAt = (seq: number, id: number): string =>
   ours(seq, 'create', 'message', `river/${id}`, 1, { payload: mail(id, `mail ${id}`) })
@@ -153,8 +153,8 @@ export const layoutVectors: readonly Vector[] = [
     shows: 'segments follow each other by number, not as the directory lists them',
     cites: ['JF-5'],
     files: {
-      'seg-00000010.jsonl': ours(10, 'update', 'trap', 't', 3, { payload: plain('10') }),
-      'seg-00000009.jsonl': ours(9, 'update', 'trap', 't', 2, { payload: plain('9') }),
+      'seg-00000010.jsonl': ours(10, 'update', 'trap', 't', 3, { payload: plainPayload('10') }),
+      'seg-00000009.jsonl': ours(9, 'update', 'trap', 't', 2, { payload: plainPayload('9') }),
       [one]: Array.from({ length: 8 }, (_, k) => ours(k + 1, 'create', 'trap', `u${k}`, 1)).join(''),
       'seg-00000100.jsonl': ours(11, 'delete', 'trap', 't', 4),
       'seg-00000099.jsonl': '',
@@ -264,7 +264,7 @@ export const layoutVectors: readonly Vector[] = [
     files: {
       [`archive/${one}`]: older,
       [`archive/${one}.gz`]: gzipStored(
-        bytes(trap(1), ours(2, 'create', 'trap', 'other', 1, { payload: plain('o') })),
+        bytes(trap(1), ours(2, 'create', 'trap', 'other', 1, { payload: plainPayload('o') })),
       ),
       'seg-00000003.jsonl': newer,
     },
@@ -282,7 +282,7 @@ export const layoutVectors: readonly Vector[] = [
     shows: 'where the two copies differ the live one is read',
     cites: ['G3', 'JF-7'],
     files: {
-      [`archive/${one}`]: ours(1, 'create', 'trap', 'other', 1, { payload: plain('other') }),
+      [`archive/${one}`]: ours(1, 'create', 'trap', 'other', 1, { payload: plainPayload('other') }),
       [one]: older,
       'seg-00000003.jsonl': newer,
     },

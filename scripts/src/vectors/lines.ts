@@ -1,4 +1,4 @@
-import { jcs } from './canonical.js'
+import { canonicalJson } from './canonical.js'
 import { river1 } from './vector.js'
 
 /** Fields beside the ones every record has; `undefined` takes one away. */
@@ -25,7 +25,7 @@ export function oursBare(
   rev: number,
   more: More = {},
 ): string {
-  return jcs({
+  return canonicalJson({
     action,
     agent: 'river',
     clock: { boot_ms: 5000 + seq, mono_ms: 1000 + seq, wait_ms: 1 },
@@ -73,6 +73,6 @@ export function mail(id: number, content: string, read = false): Record<string, 
 }
 
 /** A small payload of no particular kind. */
-export function plain(text: string): Record<string, unknown> {
+export function plainPayload(text: string): Record<string, unknown> {
   return { schema_version: 1, text }
 }

@@ -1,13 +1,13 @@
 import { gzipRuns } from './gzip.js'
-import { bytes, foreign, type More, ours, oursBare, plain } from './lines.js'
+import { bytes, foreign, type More, ours, oursBare, plainPayload } from './lines.js'
 import { live, type Vector } from './vector.js'
 
 // Terminated lines that are no records: each is skipped and counted, and what follows applies.
 
 const traps = { trap: ['system', 'traps'] }
 
-const before = ours(1, 'create', 'trap', 't', 1, { payload: plain('before') })
-const after = ours(2, 'update', 'trap', 't', 2, { payload: plain('after') })
+const before = ours(1, 'create', 'trap', 't', 1, { payload: plainPayload('before') })
+const after = ours(2, 'update', 'trap', 't', 2, { payload: plainPayload('after') })
 
 /** Bad lines between two good ones. */
 const between = (
@@ -21,7 +21,7 @@ const between = (
   cites,
   files: { 'seg-00000001.jsonl': bytes(before, ...bad.flatMap(line => [line, '\n']), after) },
   facts: {
-    live: [live('trap', 't', 2, plain('after'))],
+    live: [live('trap', 't', 2, plainPayload('after'))],
     head: 2,
     anomalies: { malformed: bad.length },
     sections: traps,
@@ -30,7 +30,7 @@ const between = (
 
 /** A line in our frame that would overwrite `t`, with one member put differently. */
 const spoilt = (find: string, put: string): string => {
-  const line = oursBare(2, 'update', 'trap', 't', 2, { payload: plain('spoilt') })
+  const line = oursBare(2, 'update', 'trap', 't', 2, { payload: plainPayload('spoilt') })
   if (!line.includes(find)) throw new Error(`the line has no ${find}`)
   return line.replace(find, () => put)
 }
@@ -47,7 +47,7 @@ const deep = (levels: number, open: string, close: string, core: string): string
 
 /** A line of exactly so many bytes, padded with spaces inside its object. */
 const padded = (seq: number, id: string, length: number): string => {
-  const line = oursBare(seq, 'create', 'trap', id, 1, { payload: plain(id) })
+  const line = oursBare(seq, 'create', 'trap', id, 1, { payload: plainPayload(id) })
   return `{${' '.repeat(length - line.length)}${line.slice(1)}`
 }
 
@@ -63,7 +63,7 @@ export const malformedVectors: readonly Vector[] = [
       '{"v":2,"seq":2,"action":"upd',
       '}',
       '\0\0\0\0\0\0\0\0',
-      `${oursBare(2, 'update', 'trap', 't', 2, { payload: plain('twice') })}${oursBare(2, 'update', 'trap', 't', 2, { payload: plain('twice') })}`,
+      `${oursBare(2, 'update', 'trap', 't', 2, { payload: plainPayload('twice') })}${oursBare(2, 'update', 'trap', 't', 2, { payload: plainPayload('twice') })}`,
       spoilt('"spoilt"', '"a raw \u0001 control character"'),
       spoilt('"payload":', '"payload"'),
       spoilt('"trap"', '"tr\\xap"'),
@@ -134,7 +134,7 @@ export const malformedVectors: readonly Vector[] = [
         [0xe2, 0x82],
         [0xf0, 0x9f, 0x98],
         [0xc3, 0x28],
-      ].map(bad => spoiltBytes({ payload: plain('|') }, bad)),
+      ].map(bad => spoiltBytes({ payload: plainPayload('|') }, bad)),
       spoiltBytes({ agent: 'ri|ver' }, [0xfe]),
     ],
   ),
@@ -145,13 +145,13 @@ export const malformedVectors: readonly Vector[] = [
     files: {
       'seg-00000001.jsonl': bytes(
         before,
-        spoiltBytes({ payload: plain('|') }, [0xff]),
+        spoiltBytes({ payload: plainPayload('|') }, [0xff]),
         '\n',
-        ours(3, 'create', 'trap', 'u', 1, { payload: plain('on') }),
+        ours(3, 'create', 'trap', 'u', 1, { payload: plainPayload('on') }),
       ),
     },
     facts: {
-      live: [live('trap', 't', 1, plain('before')), live('trap', 'u', 1, plain('on'))],
+      live: [live('trap', 't', 1, plainPayload('before')), live('trap', 'u', 1, plainPayload('on'))],
       head: 3,
       anomalies: { malformed: 1, seq_hole: 1 },
       sections: traps,
@@ -164,15 +164,15 @@ export const malformedVectors: readonly Vector[] = [
     files: {
       'seg-00000001.jsonl':
         ['a', 'b', 'c', 'd']
-          .map((id, k) => ours(k + 1, 'create', 'trap', id, 1, { payload: plain(id) }))
+          .map((id, k) => ours(k + 1, 'create', 'trap', id, 1, { payload: plainPayload(id) }))
           .join('') +
-        `${oursBare(5, 'update', 'trap', 'a', 2, { payload: plain('bad') }).replace('"bad"', '"bad\\q"')}\n` +
-        `${oursBare(6, 'update', 'trap', 'b', 2, { payload: plain('bad') }).replace('"bad"', '1e999')}\n` +
-        `${oursBare(7, 'update', 'trap', 'c', 2, { payload: plain('bad') }).replace('"bad"', deep(255, '[', ']', ''))}\n` +
+        `${oursBare(5, 'update', 'trap', 'a', 2, { payload: plainPayload('bad') }).replace('"bad"', '"bad\\q"')}\n` +
+        `${oursBare(6, 'update', 'trap', 'b', 2, { payload: plainPayload('bad') }).replace('"bad"', '1e999')}\n` +
+        `${oursBare(7, 'update', 'trap', 'c', 2, { payload: plainPayload('bad') }).replace('"bad"', deep(255, '[', ']', ''))}\n` +
         `${oursBare(8, 'delete', 'trap', 'd', 2).replace('"summary":"delete trap"', '"summary":delete')}\n`,
     },
     facts: {
-      live: ['a', 'b', 'c', 'd'].map(id => live('trap', id, 1, plain(id))),
+      live: ['a', 'b', 'c', 'd'].map(id => live('trap', id, 1, plainPayload(id))),
       head: 4,
       anomalies: { malformed: 4 },
       sections: traps,
@@ -235,10 +235,16 @@ export const malformedVectors: readonly Vector[] = [
       'archive/seg-00000001.jsonl.gz': gzipRuns(
         bytes(`${padded(1, 'fits', lineMax)}\n${padded(2, 'too-long', lineMax + 1)}\n`),
       ),
-      'seg-00000003.jsonl': foreign(3, 'create', 'trap', { item_id: 'after', payload: plain('after') }),
+      'seg-00000003.jsonl': foreign(3, 'create', 'trap', {
+        item_id: 'after',
+        payload: plainPayload('after'),
+      }),
     },
     facts: {
-      live: [live('trap', 'fits', 1, plain('fits')), live('trap', 'after', null, plain('after'))],
+      live: [
+        live('trap', 'fits', 1, plainPayload('fits')),
+        live('trap', 'after', null, plainPayload('after')),
+      ],
       head: 3,
       writer: null,
       anomalies: { malformed: 1, seq_hole: 1 },

@@ -1,4 +1,4 @@
-import { jcs, sha256 } from './canonical.js'
+import { canonicalJson, sha256 } from './canonical.js'
 import { instant, type More, ours } from './lines.js'
 import { river1 } from './vector.js'
 
@@ -59,7 +59,7 @@ export function sealed(
 }
 
 /** What names the numbers that were skipped. */
-export function seqRepair(seq: number, from: unknown, to: unknown, more: More = {}): string {
+export function seqRepairLine(seq: number, from: unknown, to: unknown, more: More = {}): string {
   return ours(seq, 'seq_repair', 'journal', 'seq_repair', 0, {
     agent: 'kim',
     payload: { from, reason: 'announced and lost', schema_version: 1, to },
@@ -90,7 +90,7 @@ export interface CheckpointParts {
 
 /** A checkpoint document, line by line; entities in the order they are given. */
 export function checkpoint(parts: CheckpointParts): string {
-  const header = jcs({
+  const header = canonicalJson({
     capabilities: [],
     chain: parts.chain,
     entity_count: parts.entities.length,
@@ -108,7 +108,7 @@ export function checkpoint(parts: CheckpointParts): string {
       ? inOneLine.replaceAll('[[', '[\n[').replaceAll('],[', '],\n[').replaceAll(']]', ']\n]')
       : inOneLine
   const lines = parts.entities.map(([type, id, rev, payload, seq, more = {}]) =>
-    jcs({
+    canonicalJson({
       agent: 'river',
       entity_rev: rev,
       item_id: id,
@@ -123,7 +123,7 @@ export function checkpoint(parts: CheckpointParts): string {
 }
 
 /** The record that vouches for a checkpoint. */
-export function checkpointRef(
+export function checkpointRefLine(
   seq: number,
   file: string,
   content: string,

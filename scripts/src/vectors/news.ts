@@ -1,4 +1,4 @@
-import { foreign, mail, ours, plain } from './lines.js'
+import { foreign, mail, ours, plainPayload } from './lines.js'
 import { live, river1, type Vector } from './vector.js'
 
 const fromStart = { checkpoint_seq: 0, seq: 0, writer: null }
@@ -24,13 +24,13 @@ export const newsVectors: readonly Vector[] = [
     files: {
       'seg-00000001.jsonl': wakes
         .map(([event], k) =>
-          ours(k + 1, 'update', 'persona', 'river', k + 1, { event, payload: plain(event) }),
+          ours(k + 1, 'update', 'persona', 'river', k + 1, { event, payload: plainPayload(event) }),
         )
         .join(''),
     },
     cursor: fromStart,
     facts: {
-      live: [live('persona', 'river', 10, plain('persona_added'))],
+      live: [live('persona', 'river', 10, plainPayload('persona_added'))],
       head: 10,
       activity: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
       news: wakes.map(([, wake], k) => [k + 1, wake]),
@@ -43,12 +43,14 @@ export const newsVectors: readonly Vector[] = [
     cites: ['JF-33'],
     files: {
       'seg-00000001.jsonl': ['unheard_of', 'New', 'new ', 'toString', '__proto__', 'constructor']
-        .map((event, k) => ours(k + 1, 'update', 'persona', 'river', k + 1, { event, payload: plain(event) }))
+        .map((event, k) =>
+          ours(k + 1, 'update', 'persona', 'river', k + 1, { event, payload: plainPayload(event) }),
+        )
         .join(''),
     },
     cursor: fromStart,
     facts: {
-      live: [live('persona', 'river', 6, plain('constructor'))],
+      live: [live('persona', 'river', 6, plainPayload('constructor'))],
       head: 6,
       activity: [1, 2, 3, 4, 5, 6],
       news: [1, 2, 3, 4, 5, 6].map(seq => [seq, 'diagnostic']),
@@ -106,13 +108,13 @@ export const newsVectors: readonly Vector[] = [
     files: {
       'seg-00000001.jsonl': ['', null, 7, true, ['new'], { new: 1 }]
         .map((event, k) =>
-          foreign(k + 1, 'update', 'persona', { event, item_id: 'river', payload: plain('p') }),
+          foreign(k + 1, 'update', 'persona', { event, item_id: 'river', payload: plainPayload('p') }),
         )
         .join(''),
     },
     cursor: fromStart,
     facts: {
-      live: [live('persona', 'river', null, plain('p'))],
+      live: [live('persona', 'river', null, plainPayload('p'))],
       head: 6,
       writer: null,
       sections: { persona: ['roster'] },

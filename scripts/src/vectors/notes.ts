@@ -1,6 +1,6 @@
 import { sha256 } from './canonical.js'
-import { mail, ours, oursBare, plain } from './lines.js'
-import { checkpoint, checkpointRef, genesis, note, producerStarted, project, sealed } from './native.js'
+import { mail, ours, oursBare, plainPayload } from './lines.js'
+import { checkpoint, checkpointRefLine, genesis, note, producerStarted, project, sealed } from './native.js'
 import { live, river2, type Vector } from './vector.js'
 
 // Journals of our own writer: what its notes mean, and what verify makes of a journal that is not as it was.
@@ -76,7 +76,10 @@ const redactionVectors: readonly Vector[] = [
       [seg1]: redacted,
       [seg4]: between,
       'seg-00000006.jsonl':
-        newest + redactionNote + checkpointRef(8, 'ckpt-00000005.json', afterRedaction, 5, 3) + arrives(9, 4),
+        newest +
+        redactionNote +
+        checkpointRefLine(8, 'ckpt-00000005.json', afterRedaction, 5, 3) +
+        arrives(9, 4),
       'checkpoints/ckpt-00000005.json': afterRedaction,
     },
     facts: { live: [gone, received(2), received(3), received(4)], head: 9, checkpoint: 5, sections: inbox },
@@ -137,11 +140,11 @@ const registryVectors: readonly Vector[] = [
       [seg1]:
         genesis() +
         registryGenesis(2) +
-        ours(3, 'assignment_created', 'assignment', 'a', 1, { payload: plain('a') }) +
+        ours(3, 'assignment_created', 'assignment', 'a', 1, { payload: plainPayload('a') }) +
         producerStarted(4),
     },
     facts: {
-      live: [live('assignment', 'a', 1, plain('a'))],
+      live: [live('assignment', 'a', 1, plainPayload('a'))],
       head: 4,
       registry: true,
       sections: { assignment: ['attention', 'in-progress'] },
@@ -169,7 +172,7 @@ const registryVectors: readonly Vector[] = [
       entities: [['message', 'river/1', 1, mail(1, 'mail 1'), 2]],
       header: { capabilities: ['registry_genesis'] },
     })
-    const ref = checkpointRef(5, 'ckpt-00000003.json', file, 3, 1)
+    const ref = checkpointRefLine(5, 'ckpt-00000003.json', file, 3, 1)
     return {
       name: verified
         ? 'registry-genesis-only-in-a-checkpoint'

@@ -1,17 +1,17 @@
-import { jcs, sha256 } from './canonical.js'
-import { foreign, mail, ours, plain } from './lines.js'
+import { canonicalJson, sha256 } from './canonical.js'
+import { foreign, mail, ours, plainPayload } from './lines.js'
 import { genesis } from './native.js'
 import { live, liveRef, river1, type Vector } from './vector.js'
 
 const inbox = { message: ['attention', 'inbox'] }
 
-const big = jcs(mail(1, 'x'.repeat(300)))
+const big = canonicalJson(mail(1, 'x'.repeat(300)))
 const bigHash = sha256(big)
 const bigRef = { bytes: Buffer.byteLength(big), sha256: bigHash }
 const blobAt = (hash: string): string => `blobs/${hash.slice(0, 2)}/${hash}`
 
 const absentHash = 'ab'.repeat(32)
-const openAlert = jcs({ status: 'open' })
+const openAlert = canonicalJson({ status: 'open' })
 
 const one = 'seg-00000001.jsonl'
 
@@ -84,12 +84,12 @@ export const payloadRefVectors: readonly Vector[] = [
     files: {
       [one]:
         ours(1, 'create', 'trap', 'a', 1, { payload_ref: { bytes: 70000, sha256: absentHash } }) +
-        ours(2, 'update', 'trap', 'a', 2, { payload: plain('inline since') }) +
+        ours(2, 'update', 'trap', 'a', 2, { payload: plainPayload('inline since') }) +
         ours(3, 'create', 'trap', 'b', 1, { payload_ref: { bytes: 70000, sha256: absentHash } }) +
         ours(4, 'delete', 'trap', 'b', 2),
     },
     facts: {
-      live: [live('trap', 'a', 2, plain('inline since'))],
+      live: [live('trap', 'a', 2, plainPayload('inline since'))],
       head: 4,
       sections: { trap: ['system', 'traps'] },
     },
@@ -100,11 +100,11 @@ export const payloadRefVectors: readonly Vector[] = [
     cites: ['JF-52'],
     files: {
       [one]:
-        ours(1, 'create', 'trap', 'a', 1, { payload: plain('a'), payload_ref: bigRef }) +
-        ours(2, 'create', 'trap', 'b', 1, { payload: plain('b'), payload_ref: null }),
+        ours(1, 'create', 'trap', 'a', 1, { payload: plainPayload('a'), payload_ref: bigRef }) +
+        ours(2, 'create', 'trap', 'b', 1, { payload: plainPayload('b'), payload_ref: null }),
     },
     facts: {
-      live: [live('trap', 'a', 1, plain('a')), live('trap', 'b', 1, plain('b'))],
+      live: [live('trap', 'a', 1, plainPayload('a')), live('trap', 'b', 1, plainPayload('b'))],
       head: 2,
       anomalies: { payload_ref_ignored: 2 },
       sections: { trap: ['system', 'traps'] },
@@ -116,7 +116,7 @@ export const payloadRefVectors: readonly Vector[] = [
     cites: ['JF-52', 'JF-54'],
     files: {
       [one]:
-        ours(1, 'create', 'trap', 't', 1, { payload: plain('stands') }) +
+        ours(1, 'create', 'trap', 't', 1, { payload: plainPayload('stands') }) +
         [
           null,
           'ab',
@@ -137,7 +137,7 @@ export const payloadRefVectors: readonly Vector[] = [
           .join(''),
     },
     facts: {
-      live: [live('trap', 't', 1, plain('stands'))],
+      live: [live('trap', 't', 1, plainPayload('stands'))],
       head: 15,
       writer: null,
       anomalies: { payload_ref_invalid: 14 },

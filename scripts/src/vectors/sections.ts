@@ -1,4 +1,4 @@
-import { foreign, ours, plain } from './lines.js'
+import { foreign, ours, plainPayload } from './lines.js'
 import { live, type Vector } from './vector.js'
 
 // One record of every item type, and what it makes stale; then the attention rule, part by part, each with
@@ -74,11 +74,11 @@ export const sectionVectors: readonly Vector[] = [
     cites: ['OB-32'],
     files: {
       'seg-00000001.jsonl': types
-        .map((type, k) => foreign(k + 1, 'create', type, { item_id: 'x', payload: plain(type) }))
+        .map((type, k) => foreign(k + 1, 'create', type, { item_id: 'x', payload: plainPayload(type) }))
         .join(''),
     },
     facts: {
-      live: types.map(type => live(type, 'x', null, plain(type))),
+      live: types.map(type => live(type, 'x', null, plainPayload(type))),
       head: 21,
       writer: null,
       // The action has no status, so it waits.
@@ -92,7 +92,7 @@ export const sectionVectors: readonly Vector[] = [
     cites: ['OB-32'],
     files: {
       'seg-00000001.jsonl':
-        ours(1, 'create', 'gate', 'g', 1, { payload: plain('g') }) + ours(2, 'delete', 'gate', 'g', 2),
+        ours(1, 'create', 'gate', 'g', 1, { payload: plainPayload('g') }) + ours(2, 'delete', 'gate', 'g', 2),
     },
     cursor: { checkpoint_seq: 0, seq: 1, writer: 'w_101-a1b2c3' },
     facts: { head: 2, sections: { gate: ['attention', 'gates'] } },
@@ -118,17 +118,17 @@ export const sectionVectors: readonly Vector[] = [
     cites: ['OB-32'],
     files: {
       'seg-00000001.jsonl':
-        ours(1, 'create', 'novelty', 'n', 1, { payload: plain('n') }) +
-        ours(2, 'create', 'Message', 'm', 1, { payload: plain('case counts') }) +
-        ours(3, 'create', 'toString', 't', 1, { payload: plain('t') }) +
+        ours(1, 'create', 'novelty', 'n', 1, { payload: plainPayload('n') }) +
+        ours(2, 'create', 'Message', 'm', 1, { payload: plainPayload('case counts') }) +
+        ours(3, 'create', 'toString', 't', 1, { payload: plainPayload('t') }) +
         ours(4, 'run_progress', 'oddity', 'o', 1) +
-        ours(5, 'journal_note', 'message', 'm', 0, { payload: plain('meta') }),
+        ours(5, 'journal_note', 'message', 'm', 0, { payload: plainPayload('meta') }),
     },
     facts: {
       live: [
-        live('novelty', 'n', 1, plain('n')),
-        live('Message', 'm', 1, plain('case counts')),
-        live('toString', 't', 1, plain('t')),
+        live('novelty', 'n', 1, plainPayload('n')),
+        live('Message', 'm', 1, plainPayload('case counts')),
+        live('toString', 't', 1, plainPayload('t')),
       ],
       head: 5,
       activity: [4],
@@ -141,13 +141,13 @@ export const sectionVectors: readonly Vector[] = [
     cites: ['OB-32', 'U5'],
     files: {
       'seg-00000001.jsonl':
-        ours(1, 'create', 'plan', 'p', 1, { payload: plain('p') }) +
-        ours(2, 'create', 'receipt', 'r', 1, { payload: plain('r') }) +
-        ours(3, 'session_start', 'agent_session', 's', 1, { payload: plain('s') }),
+        ours(1, 'create', 'plan', 'p', 1, { payload: plainPayload('p') }) +
+        ours(2, 'create', 'receipt', 'r', 1, { payload: plainPayload('r') }) +
+        ours(3, 'session_start', 'agent_session', 's', 1, { payload: plainPayload('s') }),
     },
     cursor: { checkpoint_seq: 0, seq: 1, writer: 'w_101-a1b2c3' },
     facts: {
-      live: [live('plan', 'p', 1, plain('p')), live('receipt', 'r', 1, plain('r'))],
+      live: [live('plan', 'p', 1, plainPayload('p')), live('receipt', 'r', 1, plainPayload('r'))],
       head: 3,
       activity: [3],
       sections: { agent_session: ['activity'], receipt: ['inbox'] },

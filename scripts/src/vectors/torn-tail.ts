@@ -1,6 +1,6 @@
 import { sha256 } from './canonical.js'
 import { bytes, mail, ours, oursBare } from './lines.js'
-import { genesis, note, producerStarted, seqRepair } from './native.js'
+import { genesis, note, producerStarted, seqRepairLine } from './native.js'
 import { live, river2, type Vector } from './vector.js'
 
 // What a crash in the middle of a write leaves: an unterminated last line, and what the next writer makes of it.
@@ -101,7 +101,7 @@ const tornMiddle = bytes(start, lostLine, '\n', thirdMail)
 const recovered = bytes(
   tornMiddle,
   lossPin(6, 1, 'open'),
-  seqRepair(7, 4, 4, { writer: river2 }),
+  seqRepairLine(7, 4, 4, { writer: river2 }),
   adjudicated(8, Buffer.byteLength(start), lostLine),
 )
 const mails = (...ids: readonly (readonly [number, string])[]) =>

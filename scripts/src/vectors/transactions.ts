@@ -1,4 +1,4 @@
-import { foreign, type More, mail, ours, plain } from './lines.js'
+import { foreign, type More, mail, ours, plainPayload } from './lines.js'
 import { genesis, note } from './native.js'
 import { live, river1, river2, type Vector } from './vector.js'
 
@@ -7,11 +7,11 @@ const run = (i: unknown, n: unknown, id: unknown = 'tx-1'): More => ({ tx: { i, 
 
 /** A record of a run: `create` of trap `t<seq>`. */
 const part = (seq: number, i: unknown, n: unknown, more: More = {}): string =>
-  ours(seq, 'create', 'trap', `t${seq}`, 1, { payload: plain(`t${seq}`), ...run(i, n), ...more })
+  ours(seq, 'create', 'trap', `t${seq}`, 1, { payload: plainPayload(`t${seq}`), ...run(i, n), ...more })
 /** A record that stands alone. */
 const single = (seq: number): string =>
-  ours(seq, 'create', 'trap', `t${seq}`, 1, { payload: plain(`t${seq}`) })
-const trap = (seq: number) => live('trap', `t${seq}`, 1, plain(`t${seq}`))
+  ours(seq, 'create', 'trap', `t${seq}`, 1, { payload: plainPayload(`t${seq}`) })
+const trap = (seq: number) => live('trap', `t${seq}`, 1, plainPayload(`t${seq}`))
 
 const one = 'seg-00000001.jsonl'
 
@@ -65,7 +65,7 @@ export const transactionVectors: readonly Vector[] = [
     files: {
       [one]:
         single(1) +
-        ours(2, 'update', 'trap', 't1', 2, { payload: plain('never'), ...run(1, 3) }) +
+        ours(2, 'update', 'trap', 't1', 2, { payload: plainPayload('never'), ...run(1, 3) }) +
         ours(3, 'run_progress', 'trap', 't1', 2, { event: 'alert', ...run(2, 3) }) +
         single(4),
     },
@@ -180,7 +180,7 @@ export const transactionVectors: readonly Vector[] = [
           { i: 1, id: 'x' },
         ]
           .map((tx, k) =>
-            foreign(k + 1, 'create', 'trap', { item_id: `t${k + 1}`, payload: plain('never'), tx }),
+            foreign(k + 1, 'create', 'trap', { item_id: `t${k + 1}`, payload: plainPayload('never'), tx }),
           )
           .join('') + single(15),
     },
@@ -247,10 +247,11 @@ export const transactionVectors: readonly Vector[] = [
     shows: 'a record without effect takes no part in duplicate checks: the same record alone then applies',
     cites: ['JF-41', 'JF-46', 'JF-48'],
     files: {
-      [one]: part(1, 1, 2) + single(1) + ours(1, 'update', 'trap', 't1', 2, { payload: plain('again') }),
+      [one]:
+        part(1, 1, 2) + single(1) + ours(1, 'update', 'trap', 't1', 2, { payload: plainPayload('again') }),
     },
     facts: {
-      live: [live('trap', 't1', 2, plain('again'))],
+      live: [live('trap', 't1', 2, plainPayload('again'))],
       head: 1,
       anomalies: { duplicate_same_writer: 1, seq_regressed: 1, tx_incomplete: 1 },
       sections: traps,

@@ -1,9 +1,9 @@
-import { digestOf, jcs, type Live, sha256 } from './canonical.js'
+import { canonicalJson, entitiesDigest, type Live, sha256 } from './canonical.js'
 
 /** The bytes of the files below `events/`, by path; null where there is no such directory. */
 export type Files = Readonly<Record<string, string | Uint8Array>>
 
-export interface Cursor {
+export interface VectorCursor {
   readonly checkpoint_seq: number
   readonly seq: number
   readonly writer: string | null
@@ -41,7 +41,7 @@ export interface Vector {
   /** Rows of recovery.md and clauses of the specification. */
   readonly cites: readonly string[]
   readonly files: Files | null
-  readonly cursor?: Cursor
+  readonly cursor?: VectorCursor
   readonly facts: Facts
 }
 
@@ -52,7 +52,7 @@ export const river2 = 'w_202-d4e5f6'
 
 /** An entity that is live with this payload. */
 export function live(type: string, id: string, rev: number | null, payload: object): Live {
-  return { type, id, rev, hash: sha256(jcs(payload)) }
+  return { type, id, rev, hash: sha256(canonicalJson(payload)) }
 }
 
 /** An entity that is live with a payload in a blob of this hash. */
@@ -76,7 +76,7 @@ export function expectText(facts: Facts): string {
     anomalies: sortedByKey(facts.anomalies ?? {}),
     attention_required: facts.attention ?? 0,
     cursor: { checkpoint_seq: checkpoint, seq: head, writer },
-    digest: digestOf(entities),
+    digest: entitiesDigest(entities),
     entities: entities.length,
     gap: facts.gap ?? null,
     head_seq: head,

@@ -1,13 +1,13 @@
-import { foreign, ours, oursBare, plain } from './lines.js'
+import { foreign, ours, oursBare, plainPayload } from './lines.js'
 import { live, type Vector } from './vector.js'
 
 const traps = { trap: ['system', 'traps'] }
 
 /** Our frame with another version, given as JSON text. */
 const versioned = (seq: number, rev: number, v: string): string =>
-  `${oursBare(seq, 'update', 'trap', 't', rev, { payload: plain(`v ${v}`) }).replace('"v":2', `"v":${v}`)}\n`
+  `${oursBare(seq, 'update', 'trap', 't', rev, { payload: plainPayload(`v ${v}`) }).replace('"v":2', `"v":${v}`)}\n`
 
-const first = ours(1, 'create', 'trap', 't', 1, { payload: plain('v 2') })
+const first = ours(1, 'create', 'trap', 't', 1, { payload: plainPayload('v 2') })
 
 export const versionVectors: readonly Vector[] = [
   {
@@ -18,7 +18,7 @@ export const versionVectors: readonly Vector[] = [
       'seg-00000001.jsonl': first + versioned(2, 2, '1') + versioned(3, 2, '0') + versioned(4, 2, '-2'),
     },
     facts: {
-      live: [live('trap', 't', 1, plain('v 2'))],
+      live: [live('trap', 't', 1, plainPayload('v 2'))],
       head: 1,
       anomalies: { malformed: 3 },
       sections: traps,
@@ -37,11 +37,11 @@ export const versionVectors: readonly Vector[] = [
         versioned(5, 2, 'true') +
         versioned(6, 2, '[3]') +
         versioned(7, 2, '1.5') +
-        oursBare(8, 'update', 'trap', 't', 2, { payload: plain('none'), v: undefined }) +
+        oursBare(8, 'update', 'trap', 't', 2, { payload: plainPayload('none'), v: undefined }) +
         '\n',
     },
     facts: {
-      live: [live('trap', 't', 1, plain('v 2'))],
+      live: [live('trap', 't', 1, plainPayload('v 2'))],
       head: 1,
       anomalies: { malformed: 7 },
       sections: traps,
@@ -53,10 +53,12 @@ export const versionVectors: readonly Vector[] = [
     cites: ['JF-21'],
     files: {
       'seg-00000001.jsonl':
-        first + versioned(2, 2, '3') + ours(3, 'update', 'trap', 't', 3, { payload: plain('v 2 again') }),
+        first +
+        versioned(2, 2, '3') +
+        ours(3, 'update', 'trap', 't', 3, { payload: plainPayload('v 2 again') }),
     },
     facts: {
-      live: [live('trap', 't', 3, plain('v 2 again'))],
+      live: [live('trap', 't', 3, plainPayload('v 2 again'))],
       head: 3,
       anomalies: { entity_rev_jump: 1, future: 1 },
       sections: traps,
@@ -69,7 +71,7 @@ export const versionVectors: readonly Vector[] = [
     cites: ['JF-21', 'JF-50'],
     files: { 'seg-00000001.jsonl': first + versioned(2, 2, '3') + versioned(3, 2, '2.5') },
     facts: {
-      live: [live('trap', 't', 1, plain('v 2'))],
+      live: [live('trap', 't', 1, plainPayload('v 2'))],
       head: 1,
       anomalies: { future: 2 },
       sections: traps,
@@ -86,10 +88,10 @@ export const versionVectors: readonly Vector[] = [
         '{"v":3}\n' +
         '{"payload":null,"v":4,"seq":2}\n' +
         '{"seq":"3","v":1e300,"action":7}\n' +
-        foreign(4, 'create', 'trap', { item_id: 'u', payload: plain('u') }),
+        foreign(4, 'create', 'trap', { item_id: 'u', payload: plainPayload('u') }),
     },
     facts: {
-      live: [live('trap', 't', 1, plain('v 2')), live('trap', 'u', null, plain('u'))],
+      live: [live('trap', 't', 1, plainPayload('v 2')), live('trap', 'u', null, plainPayload('u'))],
       head: 4,
       writer: null,
       anomalies: { future: 3, seq_hole: 1 },

@@ -74,7 +74,7 @@ const BITES: readonly Bite[] = [
   {
     row: 'F18',
     about: 'a new token says nothing',
-    file: 'core/counts-desk.js',
+    file: 'core/counts-poller.js',
     from: 'if (!news.isTokenNew)',
     to: 'if (true)',
   },
@@ -102,7 +102,7 @@ const BITES: readonly Bite[] = [
   {
     row: 'K2',
     about: 'a persona that comes later is met as the first were',
-    file: 'core/hive.js',
+    file: 'core/core-state.js',
     from: "this.mode === 'all' &&",
     to: 'false &&',
   },

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { instant, perform } from '@kim/example-kijito-sim'
+import { performCommand, readClocks } from '@kim/example-kijito-sim'
 import { complete, counts, FP, longPoll, NF, row, type Scene } from '../../kit/kijito/index.js'
 
 /** Polls happen for a reason, or not while a test lasts. */
@@ -244,7 +244,7 @@ row(
     const first = scene.send('argus')
     await scene.tells(`new ${first}`)
     // One turn of the server's loop: no answer can come between the two.
-    perform(scene.kijito, { do: 'read', persona: 'argus' }, instant())
+    performCommand(scene.kijito, { do: 'read', persona: 'argus' }, readClocks())
     const second = scene.send('argus', 'river', { urgent: true })
     await scene.tells(`new ${second}`)
     await scene.until('it was read', () => scene.payload('message', `argus/${first}`)?.['read'] === true)

@@ -1,11 +1,14 @@
-import type { Effect } from '@kim/example-kijito-sim'
+import type { RuleEffect } from '@kim/example-kijito-sim'
 import { complete, messageRow, NF, page, row, type Scene } from '../../kit/kijito/index.js'
 
 const flags = [...NF, '--alert-after', '2']
 
 /** Lets each fault last for two polls, with a healthy one in between; gives the reason that was told of each. */
-async function reasonsOf(scene: Scene, faults: readonly Effect[], times = 2): Promise<string[]> {
-  scene.newest(complete(5), ...faults.flatMap(fault => [...Array<Effect>(times).fill(fault), complete(5)]))
+async function reasonsOf(scene: Scene, faults: readonly RuleEffect[], times = 2): Promise<string[]> {
+  scene.newest(
+    complete(5),
+    ...faults.flatMap(fault => [...Array<RuleEffect>(times).fill(fault), complete(5)]),
+  )
   scene.start(flags)
   await scene.tells('recovered', faults.length)
   const opened = scene.records().filter(({ event, item_type }) => event === 'alert' && item_type === 'alert')

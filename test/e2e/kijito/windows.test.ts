@@ -1,4 +1,4 @@
-import type { Effect } from '@kim/example-kijito-sim'
+import type { RuleEffect } from '@kim/example-kijito-sim'
 import type { Test } from 'tap'
 import { complete, cut, NF, page, row, type Scene } from '../../kit/kijito/index.js'
 
@@ -314,7 +314,7 @@ row(
 )
 
 /** A backlog over the cap, some of it behind a walk: recorded whole, announced by numbers alone. */
-function capped(newest: Effect, older: Effect, ids: readonly number[]) {
+function capped(newest: RuleEffect, older: RuleEffect, ids: readonly number[]) {
   return async (t: Test, scene: Scene): Promise<void> => {
     scene.newest(newest)
     scene.walk(200, older)

@@ -1,4 +1,4 @@
-import type { Effect } from '@kim/example-kijito-sim'
+import type { RuleEffect } from '@kim/example-kijito-sim'
 
 /** Members of a page or a row; one that is `undefined` is left out of the answer. */
 export type Members = Readonly<Record<string, unknown>>
@@ -9,7 +9,7 @@ export function messageRow(id: unknown, more: Members = {}): Members {
 }
 
 /** A page with these rows that withholds nothing, unless other members say so. */
-export function page(rows: readonly (number | Members)[], more: Members = {}): Effect {
+export function page(rows: readonly (number | Members)[], more: Members = {}): RuleEffect {
   const result = rows.map(row => (typeof row === 'number' ? messageRow(row) : row))
   return {
     json: {
@@ -25,23 +25,23 @@ export function page(rows: readonly (number | Members)[], more: Members = {}): E
 }
 
 /** A complete page. */
-export function complete(...ids: readonly number[]): Effect {
+export function complete(...ids: readonly number[]): RuleEffect {
   return page(ids)
 }
 
 /** A page that was cut, and can be continued at its lowest id. */
-export function cut(...ids: readonly number[]): Effect {
+export function cut(...ids: readonly number[]): RuleEffect {
   return page(ids, { truncated: true, next_before_id: Math.min(...ids) })
 }
 
 /** An answer of counts. A row is a persona with its unread mail. */
-export function counts(unread: Readonly<Record<string, number>>, cursor?: unknown): Effect {
+export function counts(unread: Readonly<Record<string, number>>, cursor?: unknown): RuleEffect {
   const result = Object.entries(unread).map(([persona, number]) => ({ persona, unread: number }))
   return { json: { result, cursor }, hold_ms: 0 }
 }
 
 /** A directory of rows; a name stands for a member who owns something. */
-export function directory(...rows: readonly (string | Members)[]): Effect {
+export function directory(...rows: readonly (string | Members)[]): RuleEffect {
   return {
     json: { result: rows.map(row => (typeof row === 'string' ? { persona: row, memory_count: 3 } : row)) },
   }

@@ -2,14 +2,14 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
-  type Effect,
-  instant,
   Kijito,
-  type LogEntry,
   type Match,
   obey,
-  perform,
+  performCommand,
+  type RequestLogEntry,
   type Rule,
+  type RuleEffect,
+  readClocks,
   type Serving,
   type Settings,
   serve,
@@ -58,17 +58,17 @@ export class Scene {
   }
 
   /** Answers for the newest page of an inbox, in turn; the last one goes on. */
-  newest(...effect: Effect[]): void {
+  newest(...effect: RuleEffect[]): void {
     this.rule({ on: { endpoint: 'inbox', page: 'newest', persona: 'argus', unread_only: false }, effect })
   }
 
   /** Answers for the page below an id. */
-  walk(before_id: number, ...effect: Effect[]): void {
+  walk(before_id: number, ...effect: RuleEffect[]): void {
     this.rule({ on: { endpoint: 'inbox', before_id, unread_only: false }, effect })
   }
 
   /** Answers for the counts. */
-  pending(...effect: Effect[]): void {
+  pending(...effect: RuleEffect[]): void {
     this.rule({ on: { endpoint: 'pending' }, effect })
   }
 
@@ -86,7 +86,11 @@ export class Scene {
   /** Mail comes in; gives its id. */
   send(to: string, from = 'river', more: { content?: string; urgent?: boolean; id?: number } = {}): number {
     const content = more.content ?? 'hello'
-    const [id = 0] = perform(this.kijito, { do: 'send', to, from, ...more, content }, instant()) as number[]
+    const [id = 0] = performCommand(
+      this.kijito,
+      { do: 'send', to, from, ...more, content },
+      readClocks(),
+    ) as number[]
     this.#serving.changed()
     return id
   }
@@ -148,7 +152,7 @@ export class Scene {
     return this.records().findLast(record => record.agent === persona && record.event === event)?.payload
   }
 
-  asked(on: Match = {}, since = 1): LogEntry[] {
+  asked(on: Match = {}, since = 1): RequestLogEntry[] {
     return this.kijito.log.find(on, since)
   }
 

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Letter, LogEntry, Message, Settings } from '@kim/example-kijito-sim'
+import type { Letter, Message, RequestLogEntry, Settings } from '@kim/example-kijito-sim'
 import type { ReadRecord } from '@kim/manifest'
 import type { Test } from 'tap'
 import { homeOf } from './home.js'
@@ -191,7 +191,7 @@ export class Trial {
     const records = readRecords(this.store)
     const messages = [...inboxes.values()].reduce((sum, inbox) => sum + inbox.length, 0)
     t.same(objectionsTo(records, inboxes), [], `the journal holds each of ${messages} messages once, as sent`)
-    const asked = (await this.simulator.tell({ do: 'log' })) as LogEntry[]
+    const asked = (await this.simulator.tell({ do: 'log' })) as RequestLogEntry[]
     const marking = asked.filter(
       ({ method, endpoint, query }) =>
         method !== 'GET' || (endpoint === 'inbox' && query['mark_read'] !== 'false'),

@@ -1,4 +1,12 @@
-import type { Answer, Ask, Counts, Directory, Failure, Page, Row } from '@kim/producer/internal'
+import type {
+  Answer,
+  Ask,
+  Page,
+  PersonaDirectory,
+  RequestFailure,
+  Row,
+  UnreadCounts,
+} from '@kim/producer/internal'
 import type { Prng } from '../../kit/index.js'
 
 /** A message as the simulated server holds it. */
@@ -18,7 +26,7 @@ export interface ServerKind {
   readonly token: 'moves' | 'stuck' | 'none'
 }
 
-const isFailure = (value: object): value is Failure => 'token' in value && 'reason' in value
+const isFailure = (value: object): value is RequestFailure => 'token' in value && 'reason' in value
 
 /** A body of which some eighty fill a commit, by the bound that its room is measured with. */
 const bulk = ' and so on'.repeat(195)
@@ -85,7 +93,11 @@ export class Server {
     return `c${this.mail.at(-1)?.id ?? 0}`
   }
 
-  answer(ask: Ask, sentMs: number, receivedMs: number): Answer<Page> | Answer<Counts> | Answer<Directory> {
+  answer(
+    ask: Ask,
+    sentMs: number,
+    receivedMs: number,
+  ): Answer<Page> | Answer<UnreadCounts> | Answer<PersonaDirectory> {
     const value =
       ask.kind === 'page' ? this.#page(ask.query) : ask.kind === 'counts' ? this.#counts() : this.#directory()
     return isFailure(value)
@@ -93,11 +105,11 @@ export class Server {
       : ({ ok: true, value, sentMs, receivedMs } as Answer<Page>)
   }
 
-  #failure(status: number): Failure {
+  #failure(status: number): RequestFailure {
     return { token: `http ${status}`, status, reason: `http ${status}` }
   }
 
-  #page(query: Extract<Ask, { kind: 'page' }>['query']): Page | Failure {
+  #page(query: Extract<Ask, { kind: 'page' }>['query']): Page | RequestFailure {
     const { persona, beforeId, unreadOnly } = query
     const random = this.#random
     const isTroubled = random.chance(this.trouble.get(persona) ?? 0)
@@ -145,7 +157,7 @@ export class Server {
     }
   }
 
-  #counts(): Counts | Failure {
+  #counts(): UnreadCounts | RequestFailure {
     if (this.isCountsDown) return this.#failure(502)
     const byPersona = new Map<string, { unread: number; unreadUrgent: number }>()
     for (const { to, read, urgent } of this.mail) {
@@ -156,7 +168,7 @@ export class Server {
     return { byPersona, cursor: this.#tokenKind === 'none' ? undefined : this.token, refused: [] }
   }
 
-  #directory(): Directory | Failure {
+  #directory(): PersonaDirectory | RequestFailure {
     if (this.isDirectoryDown) return this.#failure(500)
     const entries = this.personas.map(persona => ({
       ...{ persona, memoryCount: 1, readCount: 1, isRetired: false, isWriteOnly: false },

@@ -1,6 +1,6 @@
 import type { Serving } from '../http/serve.js'
-import { instant } from '../http/serve.js'
-import { perform } from '../model/command.js'
+import { readClocks } from '../http/serve.js'
+import { performCommand } from '../model/command.js'
 import type { Kijito } from '../model/kijito.js'
 
 const TEXTS = [
@@ -16,15 +16,15 @@ const TEXTS = [
 export function chatter(kijito: Kijito, serving: Serving, everyMs: number, signal: AbortSignal): void {
   let turn = 0
   const timer = setInterval(() => {
-    const now = instant()
+    const now = readClocks()
     const names = kijito.directory.names()
     if (names.length < 2) return
     const from = names[turn % names.length] ?? ''
     const to = names[(turn + 1 + (Math.trunc(turn / names.length) % (names.length - 1))) % names.length] ?? ''
     const content = TEXTS[turn % TEXTS.length] ?? ''
-    perform(kijito, { do: 'send', to, from, content, urgent: turn % 7 === 6 }, now)
+    performCommand(kijito, { do: 'send', to, from, content, urgent: turn % 7 === 6 }, now)
     // Somebody who writes has read what was there.
-    if (turn % 3 === 2) perform(kijito, { do: 'read', persona: from }, now)
+    if (turn % 3 === 2) performCommand(kijito, { do: 'read', persona: from }, now)
     turn++
     serving.changed()
   }, everyMs)

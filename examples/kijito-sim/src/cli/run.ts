@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Input, type Io, usageError } from '@kim/cli-kit'
-import { openControl } from '../http/control.js'
+import { openScriptServer } from '../http/control.js'
 import { obey } from '../http/script.js'
-import { instant, type Serving, serve } from '../http/serve.js'
-import { perform } from '../model/command.js'
+import { readClocks, type Serving, serve } from '../http/serve.js'
+import { performCommand } from '../model/command.js'
 import { Kijito } from '../model/kijito.js'
 import { type Settings, settingsOf } from '../model/settings.js'
 import { chatter } from './chatter.js'
@@ -13,7 +13,8 @@ import { chatter } from './chatter.js'
 /** Serves until it is told to stop: by a signal, or, where it reads commands there, by the end of stdin. */
 export async function run(input: Input, io: Io): Promise<number> {
   const kijito = new Kijito(settingsFrom(input))
-  for (const persona of input.list('persona')) perform(kijito, { do: 'persona', persona }, instant())
+  for (const persona of input.list('persona'))
+    performCommand(kijito, { do: 'persona', persona }, readClocks())
   const host = input.text('host')
   if (host !== '127.0.0.1' && host !== '::1' && !input.bool('expose')) {
     throw usageError(
@@ -24,7 +25,7 @@ export async function run(input: Input, io: Io): Promise<number> {
   const script = commandsIn(input.text('script'))
   const serving = await serve(kijito, { host, port: input.number('port') })
   const control = input.given('control')
-    ? await openControl(kijito, serving, input.number('control'))
+    ? await openScriptServer(kijito, serving, input.number('control'))
     : undefined
   const say = (value: unknown): void => void io.stdout.write(`${JSON.stringify(value)}\n`)
   say({ ready: true, url: serving.url, ...(control === undefined ? {} : { control: control.url }) })

@@ -5,13 +5,13 @@ import { obey } from './script.js'
 import type { Serving } from './serve.js'
 
 /** A door for scripts in other processes: a command a POST, on loopback, apart from the account's own port. */
-export interface Control {
+export interface ScriptServer {
   readonly url: string
   close(): Promise<void>
 }
 
 /** Opens the door. */
-export async function openControl(kijito: Kijito, serving: Serving, port = 0): Promise<Control> {
+export async function openScriptServer(kijito: Kijito, serving: Serving, port = 0): Promise<ScriptServer> {
   const server = createServer(async (request, response) => {
     let text = ''
     for await (const chunk of request.setEncoding('utf8') as AsyncIterable<string>) text += chunk

@@ -1,7 +1,7 @@
-import { type Command, commandIn, perform } from '../model/command.js'
+import { commandIn, performCommand, type ScriptCommand } from '../model/command.js'
 import type { Kijito } from '../model/kijito.js'
 import type { Match } from '../model/rule.js'
-import { instant, type Serving } from './serve.js'
+import { readClocks, type Serving } from './serve.js'
 
 /** What a script can tell a running server besides what it tells the model. */
 export type ServerCommand =
@@ -14,7 +14,7 @@ export type ServerCommand =
   | { readonly do: 'cut' }
 
 /** What a command came to. */
-export type Reply =
+export type ScriptReply =
   | { readonly ok: true; readonly result: unknown }
   | { readonly ok: false; readonly error: string }
 
@@ -22,7 +22,7 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null
 
 /** Does one command that came as JSON. It never throws: what is wrong stands in the reply. */
-export async function obey(kijito: Kijito, serving: Serving, value: unknown): Promise<Reply> {
+export async function obey(kijito: Kijito, serving: Serving, value: unknown): Promise<ScriptReply> {
   if (isObject(value)) {
     switch (value['do']) {
       case 'await':
@@ -38,9 +38,9 @@ export async function obey(kijito: Kijito, serving: Serving, value: unknown): Pr
         return { ok: true, result: null }
     }
   }
-  const command: Command | string = commandIn(value)
+  const command: ScriptCommand | string = commandIn(value)
   if (typeof command === 'string') return { ok: false, error: command }
-  const result = perform(kijito, command, instant())
+  const result = performCommand(kijito, command, readClocks())
   serving.changed()
   return { ok: true, result }
 }

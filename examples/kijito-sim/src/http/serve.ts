@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import type { Answer } from '../model/answer.js'
-import type { Held, Instant, Kijito } from '../model/kijito.js'
-import type { Request } from '../model/request.js'
+import type { SimResponse } from '../model/answer.js'
+import type { HeldPoll, Instant, Kijito } from '../model/kijito.js'
+import type { SimRequest } from '../model/request.js'
 import { writeAnswer } from './write-answer.js'
 
 /** Where a server listens. */
@@ -33,7 +33,7 @@ export interface Serving {
 const BODY_BYTES = 1 << 20
 
 /** The server's two clocks, now. */
-export function instant(): Instant {
+export function readClocks(): Instant {
   return { monoMs: performance.now(), wallMs: Date.now() }
 }
 
@@ -50,7 +50,7 @@ export async function serve(kijito: Kijito, options: ServeOptions = {}): Promise
     for (const watcher of watchers.splice(0)) watcher()
   }
 
-  const deliver = (request: IncomingMessage, response: ServerResponse, answer: Answer): void => {
+  const deliver = (request: IncomingMessage, response: ServerResponse, answer: SimResponse): void => {
     const { socket } = request
     const served = sockets.get(socket) ?? 0
     sockets.set(socket, served + 1)
@@ -67,9 +67,9 @@ export async function serve(kijito: Kijito, options: ServeOptions = {}): Promise
     }
   }
 
-  const hold = (request: IncomingMessage, response: ServerResponse, long: Held): void => {
+  const hold = (request: IncomingMessage, response: ServerResponse, long: HeldPoll): void => {
     const settle = (): void => {
-      const answer = long.settle(instant())
+      const answer = long.settle(readClocks())
       if (answer === undefined) return
       release()
       deliver(request, response, answer)
@@ -78,7 +78,7 @@ export async function serve(kijito: Kijito, options: ServeOptions = {}): Promise
     const timer = setInterval(settle, Math.max(1, long.dueMs - performance.now() + 1))
     const gone = (): void => {
       release()
-      long.leave(instant())
+      long.leave(readClocks())
       stir()
     }
     const release = (): void => {
@@ -97,7 +97,7 @@ export async function serve(kijito: Kijito, options: ServeOptions = {}): Promise
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = await readBody(request)
     const asked = requestOf(request, body, sockets.get(request.socket) ?? 0)
-    const outcome = kijito.ask(asked, instant())
+    const outcome = kijito.ask(asked, readClocks())
     stir()
     if (outcome.kind === 'held') hold(request, response, outcome.held)
     else deliver(request, response, outcome.answer)
@@ -163,7 +163,7 @@ async function readBody(request: IncomingMessage): Promise<unknown> {
   }
 }
 
-function requestOf(request: IncomingMessage, body: unknown, served: number): Request {
+function requestOf(request: IncomingMessage, body: unknown, served: number): SimRequest {
   const url = new URL(request.url ?? '/', 'http://server')
   const headers = Object.entries(request.headers).map(([name, value]) => [name, String(value)] as const)
   return {

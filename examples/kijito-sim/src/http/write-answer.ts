@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { type Answer, bodyBytes } from '../model/answer.js'
+import { bodyBytes, type SimResponse } from '../model/answer.js'
 
 /** Statuses that carry no body, whatever an answer says. */
 const isBodiless = (status: number): boolean => status === 204 || status === 304
 
 /** Puts an answer on the wire, in whatever way it is to travel. */
-export function writeAnswer(request: IncomingMessage, response: ServerResponse, answer: Answer): void {
+export function writeAnswer(request: IncomingMessage, response: ServerResponse, answer: SimResponse): void {
   const { socket } = request
   const { wire, status, headers } = answer
   const bytes = isBodiless(status) ? Buffer.alloc(0) : bodyBytes(answer.body)

@@ -1,4 +1,4 @@
-import { type Answer, errorAnswer, jsonAnswer } from './answer.js'
+import { errorAnswer, jsonAnswer, type SimResponse } from './answer.js'
 import type { Mail } from './mail.js'
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
@@ -14,7 +14,7 @@ interface Claim {
 export class Actions {
   readonly #claims = new Map<number, Claim>()
 
-  send(body: unknown, mail: Mail, now: string): Answer {
+  send(body: unknown, mail: Mail, now: string): SimResponse {
     if (!isObject(body)) return errorAnswer(400)
     const { to, from, content, urgent } = body
     if (typeof to !== 'string' || typeof from !== 'string' || typeof content !== 'string') {
@@ -24,7 +24,7 @@ export class Actions {
     return jsonAnswer({ result: { id, to } })
   }
 
-  claim(body: unknown, nowMs: number): Answer {
+  claim(body: unknown, nowMs: number): SimResponse {
     if (!isObject(body)) return errorAnswer(400)
     const { message_id: id, persona, lease_seconds: seconds = 60 } = body
     if (typeof id !== 'number' || typeof persona !== 'string' || typeof seconds !== 'number') {
@@ -40,7 +40,7 @@ export class Actions {
     return jsonAnswer({ claimed: true, message_id: id })
   }
 
-  release(body: unknown): Answer {
+  release(body: unknown): SimResponse {
     if (!isObject(body)) return errorAnswer(400)
     const { message_id: id, persona } = body
     if (typeof id !== 'number' || typeof persona !== 'string') return errorAnswer(400)

@@ -24,7 +24,7 @@ export type Wire =
   | { readonly kind: 'hang' }
 
 /** What a server says, as data. */
-export interface Answer {
+export interface SimResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: Body
@@ -42,7 +42,7 @@ const ERRORS: Readonly<Record<number, string>> = {
 }
 
 /** An answer with a JSON body, delivered as servers do. */
-export function jsonAnswer(json: unknown, status = 200): Answer {
+export function jsonAnswer(json: unknown, status = 200): SimResponse {
   return {
     status,
     headers: { 'content-type': 'application/json' },
@@ -53,7 +53,7 @@ export function jsonAnswer(json: unknown, status = 200): Answer {
 }
 
 /** A refusal. The form of its body is not known of the real server, and no client may depend on it. */
-export function errorAnswer(status: number): Answer {
+export function errorAnswer(status: number): SimResponse {
   return jsonAnswer({ error: ERRORS[status] ?? `status ${status}` }, status)
 }
 

@@ -4,7 +4,7 @@ import type { Match, Rule } from './rule.js'
 import type { Settings } from './settings.js'
 
 /** What a script tells the model to do. */
-export type Command =
+export type ScriptCommand =
   /** Mail comes in; `count` makes several of it. */
   | ({ readonly do: 'send'; readonly count?: number } & Letter)
   /** Mail was read by its persona, or (`read: false`) is unread again. Without ids, all of it. */
@@ -34,7 +34,7 @@ export type Command =
 
 type Check = 'string' | 'object'
 
-const REQUIRED: Readonly<Record<Command['do'], Readonly<Record<string, Check>>>> = {
+const REQUIRED: Readonly<Record<ScriptCommand['do'], Readonly<Record<string, Check>>>> = {
   send: { to: 'string', from: 'string', content: 'string' },
   read: { persona: 'string' },
   remove: { persona: 'string' },
@@ -49,10 +49,10 @@ const REQUIRED: Readonly<Record<Command['do'], Readonly<Record<string, Check>>>>
   inbox: { persona: 'string' },
 }
 
-const isKind = (name: string): name is Command['do'] => Object.hasOwn(REQUIRED, name)
+const isKind = (name: string): name is ScriptCommand['do'] => Object.hasOwn(REQUIRED, name)
 
 /** Reads a command out of JSON; text says what is wrong with it. */
-export function commandIn(value: unknown): Command | string {
+export function commandIn(value: unknown): ScriptCommand | string {
   if (typeof value !== 'object' || value === null) return 'a command must be an object'
   const members = value as Readonly<Record<string, unknown>>
   const kind = members['do']
@@ -63,11 +63,11 @@ export function commandIn(value: unknown): Command | string {
     const member = members[name]
     if (typeof member !== check || member === null) return `${kind}: "${name}" must be of type ${check}`
   }
-  return members as unknown as Command
+  return members as unknown as ScriptCommand
 }
 
 /** Does what a command says; gives what it asked for. */
-export function perform(kijito: Kijito, command: Command, now: Instant): unknown {
+export function performCommand(kijito: Kijito, command: ScriptCommand, now: Instant): unknown {
   const { mail, directory, rules, log } = kijito
   switch (command.do) {
     case 'send': {

@@ -1,5 +1,5 @@
-import type { Answer } from './answer.js'
-import { bodyOf, type Distortion, type Effect } from './rule.js'
+import type { SimResponse } from './answer.js'
+import { type Distortion, effectBody, type RuleEffect } from './rule.js'
 
 type Members = Record<string, unknown>
 
@@ -28,8 +28,8 @@ function distorted(page: Members, distortion: Distortion): Members {
 }
 
 /** A faithful answer, with an effect on it. */
-export function withEffect(answer: Answer, effect: Effect): Answer {
-  let body = bodyOf(effect) ?? answer.body
+export function withEffect(answer: SimResponse, effect: RuleEffect): SimResponse {
+  let body = effectBody(effect) ?? answer.body
   if ('json' in body && isObject(body.json)) {
     let members: Members = body.json
     if (effect.distort !== undefined) members = distorted(members, effect.distort)

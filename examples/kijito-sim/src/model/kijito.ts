@@ -1,11 +1,11 @@
 import { Actions } from './actions.js'
-import { type Answer, errorAnswer, jsonAnswer } from './answer.js'
+import { errorAnswer, jsonAnswer, type SimResponse } from './answer.js'
 import { Directory } from './directory.js'
 import { withEffect } from './distort.js'
 import { Mail } from './mail.js'
-import { type Endpoint, endpointOf, type Request, wholeNumber } from './request.js'
-import { type LogEntry, RequestLog } from './request-log.js'
-import { type Effect, RuleBook } from './rule.js'
+import { type Endpoint, endpointOf, type SimRequest, wholeNumber } from './request.js'
+import { RequestLog, type RequestLogEntry } from './request-log.js'
+import { RuleBook, type RuleEffect } from './rule.js'
 import { type Settings, settingsOf } from './settings.js'
 import { windowOf } from './window.js'
 
@@ -16,16 +16,16 @@ export interface Instant {
 }
 
 /** An answer, or a request that is held. */
-export type Outcome =
-  | { readonly kind: 'answer'; readonly answer: Answer; readonly entry: LogEntry }
-  | { readonly kind: 'held'; readonly held: Held; readonly entry: LogEntry }
+export type AskResult =
+  | { readonly kind: 'answer'; readonly answer: SimResponse; readonly entry: RequestLogEntry }
+  | { readonly kind: 'held'; readonly held: HeldPoll; readonly entry: RequestLogEntry }
 
 /** A long poll that waits for mail. */
-export interface Held {
+export interface HeldPoll {
   /** When it is answered at the latest. */
   readonly dueMs: number
   /** Its answer, once there is mail or it is due; until then undefined. */
-  settle(now: Instant): Answer | undefined
+  settle(now: Instant): SimResponse | undefined
   /** The client is gone. */
   leave(now: Instant): void
 }
@@ -51,11 +51,11 @@ export class Kijito {
   }
 
   /** Answers a request, or holds it. */
-  ask(request: Request, now: Instant): Outcome {
+  ask(request: SimRequest, now: Instant): AskResult {
     const entry = this.log.add(request, now.monoMs)
     const effect = this.rules.effectOn(request)
     const refusal = effect?.status === undefined ? this.#refuse(request) : undefined
-    const end = (answer: Answer, at: Instant): Answer => {
+    const end = (answer: SimResponse, at: Instant): SimResponse => {
       const affected = effect === undefined ? answer : withEffect(answer, effect)
       entry.endedMs = at.monoMs + affected.delayMs
       entry.status = affected.status
@@ -67,7 +67,7 @@ export class Kijito {
     const dueMs = now.monoMs + holdMs
     const token = this.#token()
     const isForced = effect?.hold_ms !== undefined
-    const settle = (at: Instant): Answer | undefined => {
+    const settle = (at: Instant): SimResponse | undefined => {
       const isNews = !isForced && this.#token() !== token
       return isNews || at.monoMs >= dueMs ? end(this.#serve(request, at, effect), at) : undefined
     }
@@ -78,7 +78,7 @@ export class Kijito {
     return { kind: 'held', held: { dueMs, settle, leave }, entry }
   }
 
-  #refuse({ path, method, headers }: Request): Answer | undefined {
+  #refuse({ path, method, headers }: SimRequest): SimResponse | undefined {
     const { token, namedAgentsOnly, hive } = this.settings
     const agent = headers['user-agent'] ?? ''
     if (namedAgentsOnly && (!/^[\w.-]+\/\S/.test(agent) || LIBRARY_AGENTS.test(agent)))
@@ -92,7 +92,7 @@ export class Kijito {
     return method === (READS.includes(endpoint) ? 'GET' : 'POST') ? undefined : errorAnswer(405)
   }
 
-  #serve(request: Request, now: Instant, effect: Effect | undefined): Answer {
+  #serve(request: SimRequest, now: Instant, effect: RuleEffect | undefined): SimResponse {
     const created = new Date(now.wallMs).toISOString()
     switch (endpointOf(request.path)) {
       case 'inbox':
@@ -114,7 +114,7 @@ export class Kijito {
     }
   }
 
-  #inbox({ query }: Request, effect: Effect | undefined): Answer {
+  #inbox({ query }: SimRequest, effect: RuleEffect | undefined): SimResponse {
     const { persona, mark_read: mark = 'true', unread_only: unread = 'false' } = query
     const before = wholeNumber(query['before_id'])
     const limit = wholeNumber(query['limit'])
@@ -129,7 +129,7 @@ export class Kijito {
     return jsonAnswer(body)
   }
 
-  #pending(): Answer {
+  #pending(): SimResponse {
     const { unreadCounts, zeroRows, pending } = this.settings
     const result = Array.from(this.mail.personas(), persona => {
       const { unread, urgent } = this.mail.unread(persona)
@@ -148,7 +148,7 @@ export class Kijito {
   }
 
   /** How long a request is held if nothing happens; 0: it is answered at once. */
-  #holdMs(request: Request, effect: Effect | undefined): number {
+  #holdMs(request: SimRequest, effect: RuleEffect | undefined): number {
     if (effect?.hold_ms !== undefined) return effect.hold_ms
     if (endpointOf(request.path) !== 'pending' || this.settings.pending !== 'long-poll') return 0
     const { wait, cursor } = request.query

@@ -1,8 +1,8 @@
-import { type Endpoint, endpointOf, type Request } from './request.js'
+import { type Endpoint, endpointOf, type SimRequest } from './request.js'
 import { type Match, matches } from './rule.js'
 
 /** One request that came in, and how it ended. */
-export interface LogEntry {
+export interface RequestLogEntry {
   /** From 1, over all requests. */
   readonly n: number
   readonly endpoint: Endpoint
@@ -25,12 +25,12 @@ const KEPT = 20_000
 
 /** What was asked, in order. */
 export class RequestLog {
-  #entries: LogEntry[] = []
+  #entries: RequestLogEntry[] = []
   #count = 0
 
-  add(request: Request, atMs: number): LogEntry {
+  add(request: SimRequest, atMs: number): RequestLogEntry {
     const { method, path, query, headers, served = 0 } = request
-    const entry: LogEntry = {
+    const entry: RequestLogEntry = {
       n: ++this.#count,
       endpoint: endpointOf(path),
       method,
@@ -49,7 +49,7 @@ export class RequestLog {
   }
 
   /** The entries a match is about, from the nth request on. */
-  find(match: Match = {}, since = 1): LogEntry[] {
+  find(match: Match = {}, since = 1): RequestLogEntry[] {
     return this.#entries.filter(entry => entry.n >= since && matches(match, entry))
   }
 

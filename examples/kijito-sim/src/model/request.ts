@@ -1,5 +1,5 @@
 /** A request as the model sees it: names of headers in lower case, values of the query decoded. */
-export interface Request {
+export interface SimRequest {
   readonly method: string
   readonly path: string
   readonly query: Readonly<Record<string, string>>

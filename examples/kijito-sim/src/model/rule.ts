@@ -1,5 +1,5 @@
 import type { Body, Wire } from './answer.js'
-import { type Endpoint, endpointOf, type Request } from './request.js'
+import { type Endpoint, endpointOf, type SimRequest } from './request.js'
 
 /** Which requests a rule is about; what is left out matches everything. */
 export interface Match {
@@ -12,7 +12,7 @@ export interface Match {
 }
 
 /** What is done to an answer. Without a member the server answers as it would; the members add up. */
-export interface Effect {
+export interface RuleEffect {
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
   /** Another body: a value, text as it stands, or bytes. */
@@ -47,7 +47,7 @@ export interface Rule {
   /** For taking it back. */
   readonly name?: string
   readonly on: Match
-  readonly effect: Effect | readonly Effect[]
+  readonly effect: RuleEffect | readonly RuleEffect[]
   /** Requests let through first. */
   readonly skip?: number
   /** How many requests it is for; without it, all that come. */
@@ -55,7 +55,7 @@ export interface Rule {
 }
 
 /** Whether a request is one that a match is about. */
-export function matches(match: Match, request: Request): boolean {
+export function matches(match: Match, request: SimRequest): boolean {
   const { query } = request
   if (match.endpoint !== undefined && match.endpoint !== endpointOf(request.path)) return false
   if (match.persona !== undefined && match.persona !== query['persona']) return false
@@ -80,14 +80,14 @@ export class RuleBook {
   }
 
   /** The effect on this request. Every rule that matches counts it, whether or not it decides. */
-  effectOn(request: Request): Effect | undefined {
-    let decided: Effect | undefined
+  effectOn(request: SimRequest): RuleEffect | undefined {
+    let decided: RuleEffect | undefined
     for (const entry of this.#rules) {
       const { rule } = entry
       if (!matches(rule.on, request)) continue
       const turn = entry.seen++ - (rule.skip ?? 0)
       if (decided !== undefined || turn < 0 || turn >= (rule.times ?? Number.POSITIVE_INFINITY)) continue
-      const effects: readonly Effect[] = 'length' in rule.effect ? rule.effect : [rule.effect]
+      const effects: readonly RuleEffect[] = 'length' in rule.effect ? rule.effect : [rule.effect]
       decided = effects[Math.min(turn, effects.length - 1)]
     }
     return decided
@@ -95,7 +95,7 @@ export class RuleBook {
 }
 
 /** The body an effect puts in an answer's place, if it does. */
-export function bodyOf(effect: Effect): Body | undefined {
+export function effectBody(effect: RuleEffect): Body | undefined {
   if (effect.text !== undefined) return { text: effect.text }
   if (effect.base64 !== undefined) return { base64: effect.base64 }
   return effect.json === undefined ? undefined : { json: effect.json }

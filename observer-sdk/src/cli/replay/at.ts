@@ -3,18 +3,18 @@ import { openCopy } from '../../replay/copied-journal.js'
 import { stateLines } from '../../replay/json-lines.js'
 import { stateAt } from '../../replay/state-at.js'
 import { stateDocument } from '../../replay/state-document.js'
-import { eventsOf } from './events-of.js'
-import { formOf } from './form-of.js'
-import { pointOf } from './point-of.js'
+import { replayEventsDir } from './events-dir.js'
+import { warnAboutLaterRecords } from './later-records-warning.js'
+import { outputFormat } from './output-format.js'
+import { parsePointFlags } from './parse-point.js'
 import { stateText } from './state-text.js'
-import { warnOfLater } from './warn-of-later.js'
 import { writePieces } from './write-pieces.js'
 
 /** CL-42: the state at a moment. */
 export async function run(input: Input, io: Io): Promise<number> {
-  const form = formOf(input)
-  const journal = openCopy(eventsOf(input, io))
-  const point = pointOf(input, io, journal)
+  const form = outputFormat(input)
+  const journal = openCopy(replayEventsDir(input, io))
+  const point = parsePointFlags(input, io, journal)
   const state = await withProgress(io, 'at', control =>
     stateAt(journal, point, { eventsDir: journal.eventsDir, ...control }),
   )
@@ -23,7 +23,7 @@ export async function run(input: Input, io: Io): Promise<number> {
   if (asked.kind === 'seq' && reading.stoppedAt === undefined && head < asked.seq)
     io.stderr.write(`kim-replay: the newest record is seq ${head}: this is the state at the end\n`)
   const document = stateDocument(state, input.list('persona'))
-  warnOfLater(io, document, asked)
+  warnAboutLaterRecords(io, document, asked)
   if (form === 'json') await writePieces(io, stateLines(document))
   else printReport(io, false, undefined, stateText(document))
   return state.missing.exit

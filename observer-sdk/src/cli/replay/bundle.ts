@@ -10,17 +10,17 @@ import {
 import { type BundlePlan, planBundle, writeBundle } from '../../replay/bundle/bundle.js'
 import { openCopy } from '../../replay/copied-journal.js'
 import { writeOut } from '../../replay/output/out-file.js'
-import { eventsOf } from './events-of.js'
+import { replayEventsDir } from './events-dir.js'
 import { seqRangeOf } from './flags.js'
 import { outPath } from './out-path.js'
-import { sourceDateMs } from './point-of.js'
-import { redactModeOf } from './redact-mode-of.js'
+import { sourceDateMs } from './parse-point.js'
+import { parseRedactMode } from './redact-mode.js'
 
 /** CL-47: a slice for a report. */
 export async function run(input: Input, io: Io): Promise<number> {
-  const eventsDir = eventsOf(input, io)
+  const eventsDir = replayEventsDir(input, io)
   const out = outPath(input, eventsDir)
-  const mode = redactModeOf(input)
+  const mode = parseRedactMode(input)
   const range = seqRangeOf(input)
   const isDry = input.bool('dry-run')
   const journal = openCopy(eventsDir)

@@ -3,32 +3,32 @@ import { jcs } from '@kim/manifest'
 import { openCopy } from '../../replay/copied-journal.js'
 import { type Difference, differenceOf, type EntityChange } from '../../replay/diff.js'
 import type { StateDocument } from '../../replay/state-document.js'
-import { eventsOf } from './events-of.js'
-import { formOf } from './form-of.js'
+import { replayEventsDir } from './events-dir.js'
+import { warnAboutLaterRecords } from './later-records-warning.js'
 import { missingText } from './missing-text.js'
-import { pointIn } from './point-of.js'
-import { warnOfLater } from './warn-of-later.js'
+import { outputFormat } from './output-format.js'
+import { parsePointWord } from './parse-point.js'
 import { writePieces } from './write-pieces.js'
 
 /** CL-43: what changed between two moments. */
 export async function run(input: Input, io: Io): Promise<number> {
-  const form = formOf(input)
+  const form = outputFormat(input)
   const [from, to] = [input.text('from'), input.text('to')]
   if (from === undefined || to === undefined)
     throw usageError(
       `--${from === undefined ? 'from' : 'to'} is missing`,
       'give --from A and --to B: seqs, times, event ids or "end"',
     )
-  const journal = openCopy(eventsOf(input, io))
+  const journal = openCopy(replayEventsDir(input, io))
   const points = {
-    from: pointIn(from, '--from', input, io, journal),
-    to: pointIn(to, '--to', input, io, journal),
+    from: parsePointWord(from, '--from', input, io, journal),
+    to: parsePointWord(to, '--to', input, io, journal),
   }
   const difference = await withProgress(io, 'diff', control =>
     differenceOf(journal, points, input.list('persona'), { eventsDir: journal.eventsDir, ...control }),
   )
-  warnOfLater(io, difference.from, points.from)
-  warnOfLater(io, difference.to, points.to)
+  warnAboutLaterRecords(io, difference.from, points.from)
+  warnAboutLaterRecords(io, difference.to, points.to)
   if (form === 'json-patch') await writePieces(io, listOf(difference.patch))
   else if (form === 'json') await writePieces(io, documentOf(difference))
   else printReport(io, false, undefined, textOf(difference))

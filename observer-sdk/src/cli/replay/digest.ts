@@ -3,7 +3,7 @@ import { type Input, type Io, usageError, withProgress } from '@kim/cli-kit'
 import { jcs } from '@kim/manifest'
 import { type ColdTrouble, coldLook } from '../../replay/digest.js'
 import type { PassOptions } from '../../verify/pace.js'
-import { eventsOf, journalOf } from './events-of.js'
+import { replayEventsDir, requireReplayJournal } from './events-dir.js'
 
 /** OB-61: what an implementation of the reader is judged by. */
 export async function run(input: Input, io: Io): Promise<number> {
@@ -33,8 +33,8 @@ function tell({ counts, unreadable }: ColdTrouble, io: Io): number {
 /** A conformance run has an answer for a directory that is not there (OB-64); nobody has one for what is no journal. */
 function journalFor(input: Input, io: Io): string {
   const isConformance = input.bool('full') || input.bool('cold')
-  const eventsDir = eventsOf(input, io)
-  return isConformance && !existsSync(eventsDir) ? eventsDir : journalOf(input, io)
+  const eventsDir = replayEventsDir(input, io)
+  return isConformance && !existsSync(eventsDir) ? eventsDir : requireReplayJournal(input, io)
 }
 
 async function answer(

@@ -3,17 +3,17 @@ import { openCopy } from '../../replay/copied-journal.js'
 import { type Explanation, explain } from '../../replay/explain.js'
 import type { Alarm } from '../../replay/story/alarms.js'
 import type { HostEvent } from '../../replay/story/host-time.js'
-import type { Step } from '../../replay/story/life.js'
-import { eventsOf } from './events-of.js'
-import { formOf } from './form-of.js'
+import type { LifeStep } from '../../replay/story/life.js'
+import { replayEventsDir } from './events-dir.js'
 import { missingText } from './missing-text.js'
-import { eventNameOf } from './point-of.js'
+import { outputFormat } from './output-format.js'
+import { requireEventName } from './parse-point.js'
 
 /** CL-44: why it took so long. */
 export async function run(input: Input, io: Io): Promise<number> {
-  const form = formOf(input)
-  const name = eventNameOf(input.positional('EVENT') ?? '')
-  const journal = openCopy(eventsOf(input, io))
+  const form = outputFormat(input)
+  const name = requireEventName(input.positional('EVENT') ?? '')
+  const journal = openCopy(replayEventsDir(input, io))
   const explanation = await withProgress(io, 'explain', control =>
     explain(journal, name, { eventsDir: journal.eventsDir, ...control }),
   )
@@ -65,7 +65,7 @@ function textOf({
   ]
 }
 
-function stepText({ kind, seq, ts, clock, since, note }: Step): string {
+function stepText({ kind, seq, ts, clock, since, note }: LifeStep): string {
   const when = ts ?? 'at an unknown time'
   const whose = clock === 'server' ? " by the server's clock" : ''
   const by = seq === null ? '' : `, seq ${seq}`
@@ -81,7 +81,7 @@ function sinceText({
   boot_ms,
   suspended_ms,
   rebooted,
-}: NonNullable<Step['since']>): string {
+}: NonNullable<LifeStep['since']>): string {
   if (wall_ms === null) return ''
   // Of how long it waited for its commit one clock tells both.
   const isSleepUnknown = suspended_ms === null && !two_clocks && !rebooted && mono_ms !== wall_ms

@@ -1,22 +1,22 @@
 import { formatCount, type Input, type Io, printReport, usageError, withProgress } from '@kim/cli-kit'
 import { openCopy } from '../../replay/copied-journal.js'
-import { type FindResult, findTurns, type Stretch, type Turn } from '../../replay/find.js'
+import { type FindResult, findTurns, type Stretch, type TurningPoint } from '../../replay/find.js'
 import { parsePredicate } from '../../replay/predicate/predicate.js'
-import { eventsOf } from './events-of.js'
-import { formOf } from './form-of.js'
+import { replayEventsDir } from './events-dir.js'
 import { missingText } from './missing-text.js'
+import { outputFormat } from './output-format.js'
 
 /** It never turned true. */
 const NEVER = 3
 
 /** CL-45: where a condition begins to hold. */
 export async function run(input: Input, io: Io): Promise<number> {
-  const form = formOf(input)
+  const form = outputFormat(input)
   const text = input.text('until')
   if (text === undefined)
     throw usageError('--until is missing', 'give a condition, such as --until "persona.river.unread > 10"')
   const predicate = parsePredicate(text)
-  const journal = openCopy(eventsOf(input, io))
+  const journal = openCopy(replayEventsDir(input, io))
   const result = await withProgress(io, 'find', control =>
     findTurns(journal, predicate, input.bool('all'), { eventsDir: journal.eventsDir, ...control }),
   )
@@ -49,7 +49,7 @@ function stretchText({ from, until }: Stretch): string {
     : `${begin}; until ${until.after_seq === null ? `seq ${until.seq}${until.ts === null ? '' : `, ${until.ts}`}` : turnText(until)}`
 }
 
-function turnText({ seq, ts, action, item_type, item_id, segment, after_seq }: Turn): string {
+function turnText({ seq, ts, action, item_type, item_id, segment, after_seq }: TurningPoint): string {
   if (after_seq !== null)
     return `after seq ${after_seq} and by seq ${seq}: as checkpoint ${item_id} shows; the records that changed it are missing`
   return `seq ${seq}${ts === null ? '' : `, ${ts}`}: ${action} ${item_type} ${item_id ?? ''} (${segment})`

@@ -1,14 +1,14 @@
 /** Flags that several commands of `kim-replay` take. */
 import { type Flag, type Input, usageError } from '@kim/cli-kit'
 
-export const events: Flag = {
+export const replayEventsFlag: Flag = {
   name: 'events',
   kind: 'path',
   value: 'DIR',
   about: 'read this events directory, or a copy of one',
 }
 
-export const store: Flag = {
+export const replayStoreFlag: Flag = {
   name: 'store',
   kind: 'path',
   value: 'DIR',
@@ -16,9 +16,9 @@ export const store: Flag = {
   about: "read this store, if no --events is given (default: the state directory's kim/stores/default)",
 }
 
-export const json: Flag = { name: 'json', kind: 'boolean', about: 'print one JSON object' }
+export const replayJsonFlag: Flag = { name: 'json', kind: 'boolean', about: 'print one JSON object' }
 
-export const persona: Flag = {
+export const personaFlag: Flag = {
   name: 'persona',
   short: 'p',
   kind: 'string',
@@ -27,14 +27,14 @@ export const persona: Flag = {
   about: 'select these personas',
 }
 
-export const utc: Flag = {
+export const utcFlag: Flag = {
   name: 'utc',
   kind: 'boolean',
   about: 'read times without a zone as UTC, not as local time',
 }
 
 /** The forms that a command can print in, text first. */
-export function output(...forms: readonly string[]): Flag {
+export function outputFlag(...forms: readonly string[]): Flag {
   return {
     name: 'output',
     short: 'o',
@@ -57,4 +57,4 @@ export function seqRangeOf(input: Input): { readonly fromSeq: number; readonly t
 }
 
 /** What every command that reads a journal takes. */
-export const source: readonly Flag[] = [events, store]
+export const replaySourceFlags: readonly Flag[] = [replayEventsFlag, replayStoreFlag]

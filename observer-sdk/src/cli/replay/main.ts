@@ -1,5 +1,5 @@
 import { runProcess } from '@kim/cli-kit'
-import { program } from './program.js'
+import { replayProgram } from './program.js'
 
 // A terminal that closes leaves no half file either.
-await runProcess(program, ['SIGHUP', 'SIGINT', 'SIGTERM'])
+await runProcess(replayProgram, ['SIGHUP', 'SIGINT', 'SIGTERM'])

@@ -5,7 +5,7 @@ import { cleanEnvironment } from '../../announce/exec-env.js'
 import { openCopy } from '../../replay/copied-journal.js'
 import { type DueLine, play } from '../../replay/player.js'
 import { LineOutput } from '../tail/flow/output.js'
-import { eventsOf } from './events-of.js'
+import { replayEventsDir } from './events-dir.js'
 import { execLine } from './exec-line.js'
 import { seqRangeOf } from './flags.js'
 import { missingText } from './missing-text.js'
@@ -13,7 +13,7 @@ import { missingText } from './missing-text.js'
 /** CL-46: the stored lines again. */
 export async function run(input: Input, io: Io): Promise<number> {
   const speed = speedOf(input.text('speed') ?? '1x')
-  const journal = openCopy(eventsOf(input, io))
+  const journal = openCopy(replayEventsDir(input, io))
   const deliver = delivery(input.text('exec'), io)
   const step = speed === 'step' ? steps(io) : undefined
   const started = performance.now()

@@ -1,12 +1,20 @@
 import { type Command, completionCommand, type Program } from '@kim/cli-kit'
 import { VERSION } from '../version.js'
-import { events, json, output, persona, source, store, utc } from './flags.js'
-import { redact } from './redact-mode-of.js'
+import {
+  outputFlag,
+  personaFlag,
+  replayEventsFlag,
+  replayJsonFlag,
+  replaySourceFlags,
+  replayStoreFlag,
+  utcFlag,
+} from './flags.js'
+import { redact } from './redact-mode.js'
 
 /** What `find` takes, under both of its names. */
 const finding: Pick<Command, 'flags' | 'notes' | 'examples' | 'load'> = {
   flags: [
-    ...source,
+    ...replaySourceFlags,
     {
       name: 'until',
       kind: 'string',
@@ -14,8 +22,8 @@ const finding: Pick<Command, 'flags' | 'notes' | 'examples' | 'load'> = {
       about: 'find where this condition becomes true; see the paths below',
     },
     { name: 'all', kind: 'boolean', about: 'print every time it becomes true, and until when' },
-    output('text', 'json'),
-    json,
+    outputFlag('text', 'json'),
+    replayJsonFlag,
   ],
   notes: [
     'Paths:',
@@ -38,7 +46,7 @@ const finding: Pick<Command, 'flags' | 'notes' | 'examples' | 'load'> = {
 }
 
 /** `kim-replay`: what a copied journal says, from its files alone. */
-export const program: Program = {
+export const replayProgram: Program = {
   name: 'kim-replay',
   version: VERSION,
   about: 'Answer questions about a journal from its files alone: no token, no network, no write.',
@@ -47,8 +55,8 @@ export const program: Program = {
       name: 'digest',
       about: 'Print a digest of the final state of a journal. Two readers that agree print the same digest.',
       flags: [
-        events,
-        store,
+        replayEventsFlag,
+        replayStoreFlag,
         {
           name: 'full',
           kind: 'boolean',
@@ -56,7 +64,7 @@ export const program: Program = {
         },
         { name: 'cold', kind: 'boolean', about: 'open the journal as an observer does, and print its state' },
         { name: 'cursor', kind: 'path', value: 'FILE', about: 'open with the cursor stored in FILE' },
-        json,
+        replayJsonFlag,
       ],
       examples: [
         ['kim-replay digest --events ./copied/events', 'print digest, live entities and head on one line'],
@@ -74,20 +82,20 @@ export const program: Program = {
           optional: true,
         },
       ],
-      flags: [events, store, json],
+      flags: [replayEventsFlag, replayStoreFlag, replayJsonFlag],
       load: () => import('./verify.js'),
     },
     {
       name: 'stats',
       about: 'Count the segments, bytes, records by type and verb, personas and checkpoints of a journal.',
-      flags: [events, store, json],
+      flags: [replayEventsFlag, replayStoreFlag, replayJsonFlag],
       load: () => import('./stats.js'),
     },
     {
       name: 'at',
       about: 'Print the state of every persona as it was at one point in the journal.',
       flags: [
-        ...source,
+        ...replaySourceFlags,
         {
           name: 'seq',
           kind: 'integer',
@@ -102,10 +110,10 @@ export const program: Program = {
           about: 'stop after the last record that is not later than T',
         },
         { name: 'event-id', kind: 'string', value: 'E', about: 'stop after the record of this event' },
-        persona,
-        output('text', 'json'),
-        json,
-        utc,
+        personaFlag,
+        outputFlag('text', 'json'),
+        replayJsonFlag,
+        utcFlag,
       ],
       examples: [
         [
@@ -123,13 +131,13 @@ export const program: Program = {
       name: 'diff',
       about: 'Print what changed between two points in the journal, and which record changed it.',
       flags: [
-        ...source,
+        ...replaySourceFlags,
         { name: 'from', kind: 'string', value: 'A', about: 'begin at a seq, a time or an event id' },
         { name: 'to', kind: 'string', value: 'B', about: 'end at a seq, a time, an event id, or "end"' },
-        persona,
-        output('text', 'json', 'json-patch'),
-        json,
-        utc,
+        personaFlag,
+        outputFlag('text', 'json', 'json-patch'),
+        replayJsonFlag,
+        utcFlag,
       ],
       examples: [
         ['kim-replay diff --events ./events --from 18000 --to end', 'print what changed since seq 18000'],
@@ -144,7 +152,7 @@ export const program: Program = {
       name: 'explain',
       about: 'Explain why a message came late: when it was created, polled, appended, read and archived.',
       positionals: [{ name: 'EVENT', about: 'a seq, or an event id such as river:new:246' }],
-      flags: [...source, output('text', 'json'), json],
+      flags: [...replaySourceFlags, outputFlag('text', 'json'), replayJsonFlag],
       examples: [
         ['kim-replay explain river:new:246 --events ./events', 'explain why that message took four hours'],
       ],
@@ -160,7 +168,7 @@ export const program: Program = {
       name: 'play',
       about: 'Print the stored lines again at their original pace, to test a consumer.',
       flags: [
-        ...source,
+        ...replaySourceFlags,
         {
           name: 'speed',
           kind: 'string',
@@ -182,7 +190,7 @@ export const program: Program = {
           value: 'N',
           about: 'end before the first record with a seq above N',
         },
-        persona,
+        personaFlag,
         {
           name: 'exec',
           kind: 'string',
@@ -203,7 +211,7 @@ export const program: Program = {
       name: 'bundle',
       about: 'Write a part of the journal into one file for a bug report. Message bodies are removed.',
       flags: [
-        ...source,
+        ...replaySourceFlags,
         { name: 'out', kind: 'path', value: 'F.tgz', about: 'write to this file, outside the store' },
         {
           name: 'from-seq',
@@ -221,7 +229,7 @@ export const program: Program = {
         },
         redact,
         { name: 'dry-run', kind: 'boolean', about: 'print what would be written and write nothing' },
-        json,
+        replayJsonFlag,
       ],
       examples: [
         [
@@ -236,16 +244,16 @@ export const program: Program = {
       name: 'timeline',
       about: 'Write a timeline into one file: a self-contained HTML page, Markdown, JSON or CSV.',
       flags: [
-        ...source,
-        { ...output('html', 'md', 'json', 'csv'), default: 'html' },
+        ...replaySourceFlags,
+        { ...outputFlag('html', 'md', 'json', 'csv'), default: 'html' },
         { name: 'out', kind: 'path', value: 'F', about: 'write to this file, outside the store' },
         { name: 'since', short: 'S', kind: 'string', value: 'T', about: 'leave out everything before T' },
         { name: 'until', short: 'U', kind: 'string', value: 'T', about: 'leave out everything after T' },
-        persona,
+        personaFlag,
         redact,
         { name: 'title', kind: 'string', value: 'TEXT', about: 'use this title' },
-        json,
-        utc,
+        replayJsonFlag,
+        utcFlag,
       ],
       examples: [
         [
@@ -255,7 +263,7 @@ export const program: Program = {
       ],
       load: () => import('./timeline.js'),
     },
-    completionCommand(() => program),
+    completionCommand(() => replayProgram),
   ],
   exitCodes: [
     [0, 'ok'],

@@ -2,11 +2,11 @@ import { type Input, type Io, printReport, withProgress } from '@kim/cli-kit'
 import { KimError } from '@kim/manifest'
 import { statsJournal } from '../../verify/stats.js'
 import { statsText } from '../../verify/stats-text.js'
-import { journalOf } from './events-of.js'
+import { requireReplayJournal } from './events-dir.js'
 
 /** Counts what a journal holds. */
 export async function run(input: Input, io: Io): Promise<number> {
-  const eventsDir = journalOf(input, io)
+  const eventsDir = requireReplayJournal(input, io)
   const counted = await withProgress(io, 'stats', control => statsJournal({ eventsDir, ...control }))
   if (!counted.ok) {
     if (counted.reason === 'absent') throw new KimError('no_store', `there is no journal at ${eventsDir}`)

@@ -16,11 +16,11 @@ import { timelineHtml } from '../../replay/timeline/html.js'
 import { timelineMarkdown } from '../../replay/timeline/markdown.js'
 import type { Timeline } from '../../replay/timeline/timeline.js'
 import { caveats } from '../../replay/timeline/words.js'
-import { eventsOf } from './events-of.js'
+import { replayEventsDir } from './events-dir.js'
 import { missingText } from './missing-text.js'
 import { outPath } from './out-path.js'
-import { sourceDateMs, timeOf } from './point-of.js'
-import { redactModeOf } from './redact-mode-of.js'
+import { parseReplayTime, sourceDateMs } from './parse-point.js'
+import { parseRedactMode } from './redact-mode.js'
 
 type Writer = (timeline: Timeline) => Iterable<string>
 
@@ -34,7 +34,7 @@ const FORMS: Readonly<Record<string, Writer>> = {
 /** CL-49: one file that shows what happened. */
 export async function run(input: Input, io: Io): Promise<number> {
   const form = input.text('output') ?? 'html'
-  const eventsDir = eventsOf(input, io)
+  const eventsDir = replayEventsDir(input, io)
   const out = outPath(input, eventsDir)
   const write = FORMS[form]
   if (write === undefined)
@@ -42,10 +42,12 @@ export async function run(input: Input, io: Io): Promise<number> {
   const journal = openCopy(eventsDir)
   const [since, until] = [input.text('since'), input.text('until')]
   const request = {
-    fromMs: since === undefined ? Number.NEGATIVE_INFINITY : timeOf(since, '--since', input, io, journal),
-    toMs: until === undefined ? Number.POSITIVE_INFINITY : timeOf(until, '--until', input, io, journal),
+    fromMs:
+      since === undefined ? Number.NEGATIVE_INFINITY : parseReplayTime(since, '--since', input, io, journal),
+    toMs:
+      until === undefined ? Number.POSITIVE_INFINITY : parseReplayTime(until, '--until', input, io, journal),
     personas: input.list('persona'),
-    mode: redactModeOf(input),
+    mode: parseRedactMode(input),
     title: input.text('title') ?? 'Timeline of a journal',
     createdMs: sourceDateMs(io),
   }

@@ -16,7 +16,7 @@ import { noJournalAt } from '../../store/no-journal.js'
 import { closeFile, listEntries, openRegularFile } from '../../store/read-only-fs.js'
 import { verdictText } from '../../verify/verdict-text.js'
 import { verifyJournal } from '../../verify/verify.js'
-import { eventsOf } from './events-of.js'
+import { replayEventsDir } from './events-dir.js'
 import { missingText } from './missing-text.js'
 
 /** Judges a journal or a bundle and exits with its verdict. */
@@ -25,7 +25,7 @@ export async function run(input: Input, io: Io): Promise<number> {
   if (named !== undefined && (input.given('events') || input.given('store')))
     throw usageError('a bundle and a journal exclude each other', 'give one of them')
   if (named !== undefined) return await judgeBundle(resolve(named), input, io)
-  const eventsDir = eventsOf(input, io)
+  const eventsDir = replayEventsDir(input, io)
   if (isBundle(dirname(eventsDir))) return await judgeBundle(dirname(eventsDir), input, io)
   const verdict = await withProgress(io, 'verify', control => verifyJournal({ eventsDir, ...control }))
   printReport(io, input.bool('json'), verdict, verdictText(verdict, eventsDir).split('\n'))

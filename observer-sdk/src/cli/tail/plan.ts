@@ -6,14 +6,14 @@ import type { Mode } from './render/choose.js'
 import type { Selection } from './select/filter.js'
 import { compilePattern } from './select/grep.js'
 import { bounded, type Pattern } from './select/pattern.js'
-import { type Position, positionOf, timeOf } from './where/position.js'
+import { parseTimeFlag, positionOf, type StartFrom } from './where/start-from.js'
 
 /** Everything the command line asked of `kim-tail`, checked before anything is opened. */
 export interface Plan {
   readonly mode: Mode
   readonly follow: boolean
   readonly selection: Selection
-  readonly position: Position
+  readonly position: StartFrom
   readonly commit: 'emit' | 'ack' | 'never'
   readonly start: 'new' | 'earliest' | 'fail'
   readonly onGap: 'report' | 'fail' | 'ignore'
@@ -42,14 +42,14 @@ export interface Plan {
 }
 
 /** What the process brings to the decision. */
-export interface Surroundings {
+export interface ProcessContext {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly isTerminal: boolean
   readonly nowMs: number
 }
 
 /** Reads a plan from the flags; a command line that can never work is refused here. */
-export function planOf(input: Input, verbs: readonly string[], around: Surroundings): Plan {
+export function planOf(input: Input, verbs: readonly string[], around: ProcessContext): Plan {
   const maxAttempts = maxAttemptsOf(input, verbs)
   const mode = modeOf(input, around)
   const follow = input.bool('follow') || input.bool('retry') || input.bool('wait')
@@ -150,7 +150,7 @@ function skipAfterOf(policy: string): number | undefined {
 }
 
 /** The mode that was asked for, or the one that goes without saying. */
-export function modeOf(input: Input, { env, isTerminal }: Surroundings): Mode {
+export function modeOf(input: Input, { env, isTerminal }: ProcessContext): Mode {
   const asked = input.text('output') as Mode | undefined
   if (asked !== undefined) return asked
   if (env['KIM_AGENT'] === '1') return 'agent'
@@ -196,13 +196,13 @@ function patternOf(input: Input, flag: 'grep' | 'until-match'): Pattern | undefi
 function selectionOf(
   input: Input,
   personas: readonly string[],
-  position: Position,
+  position: StartFrom,
   mode: Mode,
   follow: boolean,
-  { nowMs }: Surroundings,
+  { nowMs }: ProcessContext,
 ): Selection {
   const grep = patternOf(input, 'grep')
-  const untilMs = timeOf(input, 'until', nowMs)
+  const untilMs = parseTimeFlag(input, 'until', nowMs)
   const toSeq = input.number('to-seq')
   const news = mode === 'monitor' || input.given('exec') || (mode === 'agent' && follow)
   return {

@@ -10,7 +10,7 @@ const CONSUMER_NAME = {
 } as const
 
 /** The command line of `kim-tail`. Each command's code is loaded when it is chosen. */
-export const program: Program = {
+export const tailProgram: Program = {
   name: 'kim-tail',
   version: VERSION,
   about: 'Print and follow an inbox journal. Never writes to it.',
@@ -28,7 +28,7 @@ export const program: Program = {
     [77, 'not permitted'],
   ],
   onUnreadable: async (error, argv, io) => {
-    const isVerb = program.commands.some(({ name }) => name !== '' && name.split(' ')[0] === argv[0])
+    const isVerb = tailProgram.commands.some(({ name }) => name !== '' && name.split(' ')[0] === argv[0])
     const { isForAgent, tellAgent } = await import('./flow/tell-agent.js')
     if (!isVerb && isForAgent(argv, io.env)) await tellAgent('error', error, io)
   },
@@ -141,7 +141,7 @@ export const program: Program = {
       flags: [],
       load: () => import('./verbs/schema.js'),
     },
-    completionCommand(() => program),
+    completionCommand(() => tailProgram),
     {
       name: 'activity',
       about: 'Check if an author wrote a message after an id. Exit 0 yes, 1 no, 2 unknown.',

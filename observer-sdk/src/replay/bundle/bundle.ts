@@ -10,14 +10,14 @@ import type { OutFile } from '../output/out-file.js'
 import { Payloads } from '../payloads.js'
 import { type RedactMode, Redactor } from '../redactor.js'
 import { paceFrom } from '../state-at.js'
+import { BundleSlice, type SliceRange, type SliceTarget } from './bundle-slice.js'
 import { type BundledFile, type BundleManifest, bundleEvents, bundleFile, bundleVersion } from './manifest.js'
-import { Slice, type SliceRange, type SliceTarget } from './slice.js'
 import { tarEnd, tarHeader, tarPadding } from './tar.js'
 
 /** What goes into a bundle. */
 export interface BundlePlan {
   readonly manifest: BundleManifest
-  readonly slice: Slice
+  readonly slice: BundleSlice
   readonly range: SliceRange
   readonly mode: RedactMode
   /** Blobs that are referred to and cannot be had. */
@@ -40,7 +40,7 @@ export async function planBundle(
     if (payload === undefined) unread.add(ref.sha256)
     return payload
   })
-  const slice = new Slice(range, redactor, digests)
+  const slice = new BundleSlice(range, redactor, digests)
   await walkLines(journal, slice, paceFrom(journal, undefined, options))
   const { first, last } = slice
   if (first === undefined || last === undefined)
@@ -87,7 +87,7 @@ export async function writeBundle(
   const target = new Packer(archive, manifest.files)
   const payloads = new Payloads(journal.eventsDir)
   const redactor = new Redactor(mode, ref => payloads.of({ payload: undefined, payload_ref: ref }))
-  const again = new Slice(range, redactor, target, slice.end)
+  const again = new BundleSlice(range, redactor, target, slice.end)
   await walkLines(journal, again, paceFrom(journal, undefined, options))
   target.close()
   for (const { path, bytes, sha256 } of manifest.files) {

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { gunzipStream } from '../../store/gzip.js'
 import { closeFile, listEntries, type OpenFile, openRegularFile, readAt } from '../../store/read-only-fs.js'
-import { Pace, type PassOptions } from '../../verify/pace.js'
+import { type PassOptions, PassPacer } from '../../verify/pace.js'
 import { BundleJudge, type BundleVerdict } from './bundle-judge.js'
 import { bundleFile } from './manifest.js'
 import { readTar } from './tar.js'
@@ -11,7 +11,7 @@ const CHUNK = 256 * 1024
 
 /** Judges a packed bundle. */
 export async function verifyPacked(file: OpenFile, options: PassOptions): Promise<BundleVerdict> {
-  const pace = new Pace(options)
+  const pace = new PassPacer(options)
   pace.expect(file.size)
   const judge = new BundleJudge()
   let broken: string | undefined
@@ -26,7 +26,7 @@ export async function verifyPacked(file: OpenFile, options: PassOptions): Promis
 
 /** Judges an unpacked bundle. */
 export async function verifyUnpacked(directory: string, options: PassOptions): Promise<BundleVerdict> {
-  const pace = new Pace(options)
+  const pace = new PassPacer(options)
   const judge = new BundleJudge()
   const take = async (name: string): Promise<void> => {
     const opened = openRegularFile(join(directory, name))
@@ -66,7 +66,7 @@ function* namesBelow(root: string, prefix: string, listed: ReadonlySet<string>):
   }
 }
 
-function* chunksOf(file: OpenFile, pace: Pace): Generator<Buffer> {
+function* chunksOf(file: OpenFile, pace: PassPacer): Generator<Buffer> {
   for (let at = 0; at < file.size; at += CHUNK) {
     const chunk = Buffer.alloc(Math.min(CHUNK, file.size - at))
     readAt(file, chunk, 0, chunk.length, at)
@@ -75,7 +75,7 @@ function* chunksOf(file: OpenFile, pace: Pace): Generator<Buffer> {
   }
 }
 
-async function* paced(chunks: AsyncIterable<Buffer>, pace: Pace): AsyncGenerator<Buffer> {
+async function* paced(chunks: AsyncIterable<Buffer>, pace: PassPacer): AsyncGenerator<Buffer> {
   for await (const chunk of chunks) {
     await pace.turn(chunk.length)
     yield chunk

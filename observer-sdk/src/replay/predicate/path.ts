@@ -1,10 +1,10 @@
 /** The paths of an expression: each is checked when it is read, so that a misspelt one is never simply false. */
 import { didYouMean } from '@kim/cli-kit'
-import { type Token, unreadable } from './token.js'
-import { entityIn, type Value, valueIn, type World } from './world.js'
+import { entityIn, type PredicateScope, type Value, valueIn } from './predicate-scope.js'
+import { expressionError, type Token } from './token.js'
 
 /** Gives the value of a path. */
-type Lookup = (world: World) => Value
+type Lookup = (world: PredicateScope) => Value
 
 /** What a value is where it is not null; a payload may hold anything. */
 export type Kind = 'number' | 'text' | 'truth' | 'any'
@@ -16,7 +16,7 @@ export interface Path {
 }
 
 /** Whom and what an expression asks about: a name that the journal never knew is never simply false. */
-export interface Asked {
+export interface AskedNames {
   readonly personas: Set<string>
   readonly types: Set<string>
   readonly alertKinds: Set<string>
@@ -33,7 +33,7 @@ const PLAIN: Readonly<Record<string, Lookup>> = {
   damage: ({ damage }) => damage,
 }
 
-const PERSONA: Readonly<Record<string, (world: World, name: string) => Value>> = {
+const PERSONA: Readonly<Record<string, (world: PredicateScope, name: string) => Value>> = {
   known: ({ ledger }, name) => ledger.get(name) !== undefined,
   unread: ({ ledger }, name) => ledger.get(name)?.unread ?? null,
   messages: ({ ledger }, name) => ledger.get(name)?.messages ?? null,
@@ -57,7 +57,7 @@ const ALERT: Readonly<Record<string, (status: Value, payload: (field: string) =>
 }
 
 const ENTITY: Readonly<
-  Record<string, (world: World, type: string, id: string, rest: readonly string[]) => Value>
+  Record<string, (world: PredicateScope, type: string, id: string, rest: readonly string[]) => Value>
 > = {
   exists: (world, type, id) => entityIn(world, type, id) !== undefined,
   seq: (world, type, id) => entityIn(world, type, id)?.seq ?? null,
@@ -90,12 +90,12 @@ export const pathForms: Readonly<Record<string, string>> = {
 }
 
 /** Reads a path; `asked` collects what it asks about. */
-export function pathOf(token: PathToken, asked: Asked): Path {
+export function pathOf(token: PathToken, asked: AskedNames): Path {
   const { names } = token
   const [root = '', ...rest] = names
   const plain = member(PLAIN, root)
   if (plain !== undefined) {
-    if (rest.length > 0) throw unreadable(token.starts[1] ?? 0, `${root} has no parts`)
+    if (rest.length > 0) throw expressionError(token.starts[1] ?? 0, `${root} has no parts`)
     return { get: plain, kind: kindOf(root) }
   }
   switch (root) {
@@ -119,17 +119,17 @@ export function pathOf(token: PathToken, asked: Asked): Path {
     }
     case 'entity': {
       const [, type = '', id = '', field = '', ...inner] = names
-      if (names.length < 4) throw unreadable(token.at, 'the path is too short', pathForms[root])
+      if (names.length < 4) throw expressionError(token.at, 'the path is too short', pathForms[root])
       const get = known(ENTITY, field, token, 3)
       if (field !== 'payload' && inner.length > 0)
-        throw unreadable(token.starts[4] ?? 0, `${field} has no parts`)
+        throw expressionError(token.starts[4] ?? 0, `${field} has no parts`)
       if (field === 'payload' && inner.length === 0)
-        throw unreadable(token.at, 'payload.WHAT?', pathForms[root])
+        throw expressionError(token.at, 'payload.WHAT?', pathForms[root])
       asked.types.add(type)
       return { get: world => get(world, type, id, inner), kind: kindOf(field) }
     }
   }
-  throw unreadable(
+  throw expressionError(
     token.at,
     `there is no path "${root.slice(0, 40)}"${didYouMean(root, ROOTS)}`,
     `paths begin with ${ROOTS.join(', ')}`,
@@ -146,9 +146,9 @@ function alertLookup(id: string, get: (status: Value, payload: (field: string) =
 
 function exactly({ names, at }: PathToken, length: number): readonly string[] {
   const form = pathForms[names[0] ?? ''] ?? ''
-  if (names.length < length) throw unreadable(at, 'the path is too short', form)
+  if (names.length < length) throw expressionError(at, 'the path is too short', form)
   if (names.length > length)
-    throw unreadable(at, 'the path is too long', `${form}; put a name that holds dots in double quotes`)
+    throw expressionError(at, 'the path is too long', `${form}; put a name that holds dots in double quotes`)
   return names
 }
 
@@ -165,7 +165,7 @@ function known<T>(
   const found = member(table, name)
   if (found !== undefined) return found
   const fields = Object.keys(table)
-  throw unreadable(
+  throw expressionError(
     starts[at] ?? 0,
     `${names[0]} has no "${name.slice(0, 40)}"${didYouMean(name, fields)}`,
     `it has ${fields.join(', ')}`,

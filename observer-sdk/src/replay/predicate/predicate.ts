@@ -1,18 +1,18 @@
 /** A question that the state answers with yes or no. It can read the state and nothing else. */
-import { type Asked, type Kind, pathOf } from './path.js'
-import { type Operator, type Token, tokensOf, unreadable } from './token.js'
-import type { Value, World } from './world.js'
+import { type AskedNames, type Kind, pathOf } from './path.js'
+import type { PredicateScope, Value } from './predicate-scope.js'
+import { expressionError, type Operator, type Token, tokensOf } from './token.js'
 
 /** A question, ready to be asked after each record. */
 export interface Predicate {
-  readonly holds: (world: World) => boolean
+  readonly holds: (world: PredicateScope) => boolean
   /** Whom and what it asks about. */
-  readonly asked: Readonly<Asked>
+  readonly asked: Readonly<AskedNames>
 }
 
-type Test = (world: World) => boolean
+type Test = (world: PredicateScope) => boolean
 type Operand = {
-  readonly get: (world: World) => Value
+  readonly get: (world: PredicateScope) => Value
   readonly isPath: boolean
   readonly kind: Kind | 'null'
   readonly at: number
@@ -27,7 +27,7 @@ export function parsePredicate(text: string): Predicate {
 }
 
 class Parser {
-  readonly asked: Asked = { personas: new Set(), types: new Set(), alertKinds: new Set() }
+  readonly asked: AskedNames = { personas: new Set(), types: new Set(), alertKinds: new Set() }
   readonly #tokens: readonly Token[]
   #next = 0
   #level = 0
@@ -40,7 +40,11 @@ class Parser {
     const test = this.#or()
     const rest = this.#peek()
     if (rest.kind !== 'end')
-      throw unreadable(rest.at, 'unexpected text after the condition', 'combine conditions with and, or, not')
+      throw expressionError(
+        rest.at,
+        'unexpected text after the condition',
+        'combine conditions with and, or, not',
+      )
     return test
   }
 
@@ -70,13 +74,13 @@ class Parser {
     }
     if (!this.#took('(')) return this.#comparison()
     const inner = this.#deeper(at, () => this.#or())
-    if (!this.#took(')')) throw unreadable(at, 'this ( is never closed')
+    if (!this.#took(')')) throw expressionError(at, 'this ( is never closed')
     return inner
   }
 
   #deeper(at: number, read: () => Test): Test {
     this.#level += 1
-    if (this.#level > LEVELS_MAX) throw unreadable(at, `more than ${LEVELS_MAX} levels`)
+    if (this.#level > LEVELS_MAX) throw expressionError(at, `more than ${LEVELS_MAX} levels`)
     const test = read()
     this.#level -= 1
     return test
@@ -93,7 +97,7 @@ class Parser {
       return world => compare(left.get(world), right.get(world))
     }
     if (left.kind !== 'truth' && left.kind !== 'any')
-      throw unreadable(
+      throw expressionError(
         left.at,
         `${left.isPath ? NOUNS[left.kind] : 'a value'} alone is not a condition`,
         'compare it: persona.river.unread > 10',
@@ -107,7 +111,7 @@ class Parser {
     if (token.kind === 'literal')
       return { get: () => token.value, isPath: false, kind: kindOf(token.value), at: token.at }
     if (token.kind === 'path') return { ...pathOf(token, this.asked), isPath: true, at: token.at }
-    throw unreadable(
+    throw expressionError(
       token.at,
       token.kind === 'end' ? 'a value is missing at the end' : `expected a value, found "${token.text}"`,
     )
@@ -145,11 +149,11 @@ function refuseVain(left: Operand, sign: Comparison, right: Operand): void {
   const known = [left, right].filter(({ kind }) => kind !== 'any')
   const unordered = known.find(({ kind }) => kind === 'truth' || kind === 'null')
   if (isOrder && unordered !== undefined)
-    throw unreadable(unordered.at, `${NOUNS[unordered.kind]} has no order`, 'compare it with = or !=')
+    throw expressionError(unordered.at, `${NOUNS[unordered.kind]} has no order`, 'compare it with = or !=')
   const [one, other] = known
   if (one === undefined || other === undefined || one.kind === other.kind) return
   if (one.kind === 'null' || other.kind === 'null') return
-  throw unreadable(
+  throw expressionError(
     right.at,
     `cannot compare ${NOUNS[left.kind]} with ${NOUNS[right.kind]}`,
     'put texts in quotes, and numbers without',

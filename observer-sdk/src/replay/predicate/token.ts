@@ -43,7 +43,7 @@ const CONSTANTS: ReadonlyMap<string, boolean | null> = new Map([
 ])
 
 /** An expression cannot be read; says in which column and why. */
-export function unreadable(
+export function expressionError(
   at: number,
   what: string,
   hint = 'see the paths and operators: kim-replay find --help',
@@ -53,7 +53,7 @@ export function unreadable(
 
 /** Cuts an expression into its words. */
 export function tokensOf(text: string): Token[] {
-  if (text.length > CHARS_MAX) throw unreadable(CHARS_MAX, `it is longer than ${CHARS_MAX} characters`)
+  if (text.length > CHARS_MAX) throw expressionError(CHARS_MAX, `it is longer than ${CHARS_MAX} characters`)
   const tokens: Token[] = []
   const cutter = new Cutter(text)
   for (;;) {
@@ -84,7 +84,7 @@ class Cutter {
       this.#at += sign.length
       return { kind: 'operator', text: operator, at }
     }
-    throw unreadable(at, `unexpected ${shown(this.#text.codePointAt(at) ?? 0)}`)
+    throw expressionError(at, `unexpected ${shown(this.#text.codePointAt(at) ?? 0)}`)
   }
 
   #char(): string {
@@ -113,7 +113,7 @@ class Cutter {
     const from = this.#at
     while (isNamePart(this.#char())) this.#at += 1
     if (this.#at === from)
-      throw unreadable(
+      throw expressionError(
         from,
         'a name is missing after the dot',
         'put a name with other characters in double quotes: entity.message."river/246"',
@@ -127,7 +127,7 @@ class Cutter {
     let text = ''
     for (this.#at += 1; ; this.#at += 1) {
       const char = this.#char()
-      if (char === '') throw unreadable(from, `this ${quote} is never closed`)
+      if (char === '') throw expressionError(from, `this ${quote} is never closed`)
       if (char === quote) break
       if (char !== '\\') {
         text += char
@@ -147,7 +147,7 @@ class Cutter {
     const plain = Object.hasOwn(short, char) ? short[char as keyof typeof short] : undefined
     if (plain !== undefined) return plain
     const hex = this.#text.slice(this.#at + 1, this.#at + 5)
-    if (char !== 'u' || !/^[0-9a-fA-F]{4}$/.test(hex)) throw unreadable(this.#at - 1, 'unknown escape')
+    if (char !== 'u' || !/^[0-9a-fA-F]{4}$/.test(hex)) throw expressionError(this.#at - 1, 'unknown escape')
     this.#at += 4
     return String.fromCharCode(Number.parseInt(hex, 16))
   }
@@ -156,7 +156,7 @@ class Cutter {
     const text = /^-?\d{1,20}(\.\d{1,20})?/.exec(this.#text.slice(at, at + 48))?.[0] ?? ''
     this.#at += text.length
     if (isNamePart(this.#char()) || this.#char() === '.')
-      throw unreadable(at, 'this is not a number', 'put texts in quotes')
+      throw expressionError(at, 'this is not a number', 'put texts in quotes')
     return { kind: 'literal', value: Number(text), at }
   }
 }

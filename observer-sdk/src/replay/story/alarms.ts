@@ -1,6 +1,6 @@
 /** The alarms of one persona, each from when it was raised to when it was cleared. */
 import type { ReadRecord, SeqRange } from '@kim/manifest'
-import { stampMs } from '../stamp.js'
+import { timestampMs } from '../timestamp.js'
 
 /** One alarm. */
 export interface Alarm {
@@ -57,7 +57,10 @@ export class Alarms {
       .filter(({ from_seq, from_ts, to_seq, to_ts }) => {
         if (records !== null && from_seq > records.to) return false
         if (records !== null && (to_seq ?? Number.POSITIVE_INFINITY) >= records.from) return true
-        const [from, to] = [stampMs(from_ts), to_ts === null ? Number.POSITIVE_INFINITY : stampMs(to_ts)]
+        const [from, to] = [
+          timestampMs(from_ts),
+          to_ts === null ? Number.POSITIVE_INFINITY : timestampMs(to_ts),
+        ]
         return !(from > untilMs) && !(to < sinceMs)
       })
       .sort((a, b) => a.from_seq - b.from_seq)

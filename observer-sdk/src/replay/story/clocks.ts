@@ -1,6 +1,6 @@
 /** What the clocks of two records say of the time between them. */
 import type { ReadRecord } from '@kim/manifest'
-import { stampMs } from '../stamp.js'
+import { timestampMs } from '../timestamp.js'
 
 /** A span by each clock; null where that clock does not tell. */
 export interface Span {
@@ -20,7 +20,7 @@ const JITTER_MS = 100
 
 /** The wall clock of a record in milliseconds; NaN if it states none. */
 export function wallOf({ ts }: Pick<ReadRecord, 'ts'>): number {
-  return stampMs(ts)
+  return timestampMs(ts)
 }
 
 /** From one record to a later one. */

@@ -1,10 +1,10 @@
 /** One message's life, step by step. */
 import type { ReadRecord, SeqRange } from '@kim/manifest'
-import { stampMs } from '../stamp.js'
+import { timestampMs } from '../timestamp.js'
 import { type Span, spanBetween, wallOf } from './clocks.js'
 
 /** What can happen to a message, or to anything else that a record makes. */
-export type StepKind =
+export type LifeStepKind =
   | 'created_upstream'
   | 'polled'
   | 'appended'
@@ -15,15 +15,15 @@ export type StepKind =
   | 'redacted'
 
 /** One step. */
-export interface Step {
-  readonly kind: StepKind
+export interface LifeStep {
+  readonly kind: LifeStepKind
   /** The record that shows it; null where it was before any. */
   readonly seq: number | null
   readonly ts: string | null
   /** Whose clock `ts` is of. */
   readonly clock: 'server' | 'host'
   /** Since the step before. */
-  readonly since: ({ readonly step: StepKind; readonly two_clocks: boolean } & Span) | null
+  readonly since: ({ readonly step: LifeStepKind; readonly two_clocks: boolean } & Span) | null
   readonly note: string | null
 }
 
@@ -32,7 +32,7 @@ const STEPS_MAX = 1000
 
 /** Gathers the steps from the records of one entity, in file order. */
 export class Life {
-  readonly steps: Step[] = []
+  readonly steps: LifeStep[] = []
   /** What nobody recorded. */
   readonly unknown: string[] = []
   #first: number | undefined
@@ -129,7 +129,7 @@ export class Life {
 
   #created({ payload, payload_ref }: ReadRecord): void {
     const created = payload?.['created']
-    const ms = stampMs(created)
+    const ms = timestampMs(created)
     this.#createdMs = ms
     if (Number.isNaN(ms)) {
       const isLost = payload === undefined && payload_ref !== undefined
@@ -171,7 +171,7 @@ export class Life {
     })
   }
 
-  #kindOf({ action, summary, payload }: ReadRecord): StepKind {
+  #kindOf({ action, summary, payload }: ReadRecord): LifeStepKind {
     if (action === 'delete') return summary === 'archived' ? 'archived' : 'removed'
     if (payload?.['redacted'] === true) return 'redacted'
     if (payload?.['read'] !== true || this.#isRead) return 'changed'

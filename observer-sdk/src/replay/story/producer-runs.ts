@@ -1,6 +1,6 @@
 /** When a producer ran, as far as its notes and its records tell. */
 import type { ReadRecord, SeqRange } from '@kim/manifest'
-import { stampMs } from '../stamp.js'
+import { timestampMs } from '../timestamp.js'
 import { hostEvents } from './host-time.js'
 
 /** A part of a run in which the wall clock went on as time does. */
@@ -70,7 +70,7 @@ export class ProducerRuns {
       this.#runs.push(run)
     }
     run.to_seq = seq
-    takePart(run.parts, seq, stampMs(ts), isClockSet)
+    takePart(run.parts, seq, timestampMs(ts), isClockSet)
     run.to_ts = ts ?? run.to_ts
     if (kind === 'producer_stopped') run.stopped = true
   }
@@ -83,7 +83,7 @@ export class ProducerRuns {
     return this.#runs.flatMap((to, i) => {
       const from = this.#runs[i - 1]
       if (from === undefined) return []
-      const [begin, end] = [stampMs(from.to_ts) + to.set_ms, stampMs(to.from_ts)]
+      const [begin, end] = [timestampMs(from.to_ts) + to.set_ms, timestampMs(to.from_ts)]
       const ms = Math.min(end, untilMs) - Math.max(begin, sinceMs)
       return ms > 0 ? [{ from, to, ms }] : []
     })

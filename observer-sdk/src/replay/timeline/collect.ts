@@ -8,10 +8,10 @@ import { unknownPersona } from '../not-found.js'
 import { Payloads } from '../payloads.js'
 import { type Applied, Reading } from '../reading.js'
 import { type RedactMode, Redactor } from '../redactor.js'
-import { stampMs } from '../stamp.js'
 import { paceFrom } from '../state-at.js'
 import { hostEvents } from '../story/host-time.js'
 import { liesWithin, ProducerRuns } from '../story/producer-runs.js'
+import { timestampMs } from '../timestamp.js'
 import { LatencyBins } from './latency-bins.js'
 import { MarkStore } from './mark-store.js'
 import { Slowest } from './slowest.js'
@@ -107,7 +107,7 @@ class Collector {
   take({ record, effect, before }: Applied, places: number): void {
     const { agent, item_type, seq, ts } = record
     if (agent !== undefined && item_type !== 'journal') this.known.add(agent)
-    const t = stampMs(ts)
+    const t = timestampMs(ts)
     if (Number.isNaN(t)) {
       this.#undated += 1
       return
@@ -258,7 +258,7 @@ class Collector {
   #producer(holes: readonly SeqRange[]): void {
     const runs = this.#runs.all
     for (const [i, { from_ts, to_ts, to_seq, parts, stopped, writer }] of runs.entries()) {
-      const [from, to] = [stampMs(from_ts), stampMs(to_ts)]
+      const [from, to] = [timestampMs(from_ts), timestampMs(to_ts)]
       if (Number.isNaN(from) || Number.isNaN(to)) continue
       const name = this.#request.mode === 'none' ? ` ${writer ?? ''}` : ''
       for (const part of parts) {
@@ -274,7 +274,7 @@ class Collector {
         })
       }
       const next = runs[i + 1]
-      const begin = stampMs(next?.from_ts)
+      const begin = timestampMs(next?.from_ts)
       if (next === undefined || Number.isNaN(begin)) continue
       // By the clock as it went on after it, if it was set meanwhile.
       const end = to + next.set_ms

@@ -1,5 +1,5 @@
 import type { ReadRecord } from '@kim/manifest'
-import { stampMs } from '../stamp.js'
+import { timestampMs } from '../timestamp.js'
 import type { Latency } from './timeline.js'
 
 const UPTO_MS: readonly number[] = [
@@ -17,7 +17,7 @@ export class LatencyBins {
   /** Takes a message that woke somebody; gives how long it took, if that is known. */
   take({ ts, payload }: Pick<ReadRecord, 'ts' | 'payload'>): number | undefined {
     const created = payload?.['created']
-    const wait = stampMs(ts) - stampMs(created)
+    const wait = timestampMs(ts) - timestampMs(created)
     this.#messages += 1
     if (Number.isNaN(wait)) this.#unknown += 1
     else if (wait < 0) this.#negative += 1

@@ -4,7 +4,7 @@ import type { Context } from './context.js'
 type CheckStatus = 'ok' | 'warn' | 'fail' | 'unknown'
 
 /** What a check saw. */
-export interface Found {
+export interface CheckResult {
   readonly status: CheckStatus
   /** What was seen, in one line. */
   readonly evidence: string
@@ -18,15 +18,15 @@ export interface Found {
 export interface Check {
   readonly id: string
   readonly about: string
-  readonly look: (context: Context) => Found | Promise<Found>
+  readonly look: (context: Context) => CheckResult | Promise<CheckResult>
 }
 
 /** Nothing is wrong. */
-export function fine(evidence: string): Found {
+export function fine(evidence: string): CheckResult {
   return { status: 'ok', evidence }
 }
 
 /** It could not be looked at. */
-export function unseen(evidence: string, remedy?: string): Found {
+export function unseen(evidence: string, remedy?: string): CheckResult {
   return { status: 'unknown', evidence, remedy }
 }

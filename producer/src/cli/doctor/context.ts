@@ -2,9 +2,9 @@ import { readdirSync } from 'node:fs'
 import { homedir } from 'node:os'
 import type { Environment, StorePaths } from '@kim/manifest'
 import { memoryCursors, noJournalAt, type Observer, openObserver } from '@kim/observer-sdk'
-import type { Runner } from '../../service/host.js'
-import type { ServicePlace } from '../../service/target.js'
-import type { Answer, Directory } from '../../source/answer.js'
+import type { Runner } from '../../os-service/host.js'
+import type { ServicePlace } from '../../os-service/target.js'
+import type { Answer, PersonaDirectory } from '../../source/answer.js'
 import { openSource } from '../../source/open-source.js'
 import type { Source } from '../../source/source.js'
 import type { RunOptions } from '../run/options.js'
@@ -29,7 +29,7 @@ export class Context {
   #asked: Promise<LastSign> | undefined
   #observer: Promise<Observer | undefined> | undefined
   #source: Promise<Source> | undefined
-  #directory: Promise<Answer<Directory>> | undefined
+  #directory: Promise<Answer<PersonaDirectory>> | undefined
 
   constructor(parts: {
     readonly options: RunOptions
@@ -94,7 +94,7 @@ export class Context {
   }
 
   /** The directory, asked for once. */
-  directory(): Promise<Answer<Directory>> {
+  directory(): Promise<Answer<PersonaDirectory>> {
     this.#directory ??= this.source().then(source => source.directory(this.signal))
     return this.#directory
   }

@@ -1,18 +1,18 @@
 import { homedir } from 'node:os'
 import { type Input, type Io, safeText, usageError } from '@kim/cli-kit'
 import { KimError, storePaths } from '@kim/manifest'
-import { systemRunner } from '../../service/host.js'
-import { servicePlace, targetOf } from '../../service/target.js'
+import { systemRunner } from '../../os-service/host.js'
+import { servicePlace, targetOf } from '../../os-service/target.js'
 import { report } from '../report.js'
 import { runOptions } from '../run/options.js'
 import { runWords } from '../service/run-args.js'
 import { askedFlags } from './asked-flags.js'
-import type { Check, Found } from './check.js'
+import type { Check, CheckResult } from './check.js'
 import { CHECKS } from './checks.js'
 import { Context } from './context.js'
 
 /** A check and what it saw. */
-interface Result extends Found {
+interface Result extends CheckResult {
   readonly check: Check
   readonly isFixed: boolean
 }

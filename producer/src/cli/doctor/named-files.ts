@@ -2,7 +2,7 @@ import { lstatSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { shellWord } from '@kim/cli-kit'
 import type { SinkOptions } from '../run/sink-options.js'
-import { standing, whyClosed, whyUnwritable } from './standing-path.js'
+import { accessError, nearestExisting } from './path-access.js'
 
 /** What keeps a file from being written, and the command that mends it where there is one. */
 export interface Obstacle {
@@ -32,11 +32,11 @@ function other(path: string): Obstacle | undefined {
 function shut(path: string): Obstacle | undefined {
   const [fixed = path, ...rest] = path.split('{persona}')
   // A file per persona is not known by name yet; where all of them stand is.
-  const place = standing(rest.length > 0 ? dirname(`${fixed}x`) : path)
+  const place = nearestExisting(rest.length > 0 ? dirname(`${fixed}x`) : path)
   const stat = statSync(place)
   if (stat.isDirectory()) {
     if (place === path) return { why: 'it is a directory' }
-    const why = whyClosed(place)
+    const why = accessError(place, 'wx')
     return why === undefined ? undefined : { why: `${place} is not writable: ${why}` }
   }
   if (place !== path) return { why: `${place} is not a directory` }
@@ -47,6 +47,6 @@ function shut(path: string): Obstacle | undefined {
     const why = `it belongs to user ${stat.uid}, not to user ${uid}`
     return { why, remedy: `name another file; or, if it is yours: sudo chown ${uid} ${word}` }
   }
-  const why = whyUnwritable(path)
+  const why = accessError(path, 'w')
   return why === undefined ? undefined : { why: `it is not writable: ${why}`, remedy: `chmod 600 ${word}` }
 }

@@ -1,19 +1,19 @@
 import { alertDraft, personaDraft } from '../../core/drafts.js'
-import { blankImage } from '../../core/persona-image.js'
+import { blankPersonaRecord } from '../../core/persona-record.js'
 import { Personas } from '../../core/personas.js'
 import type { Draft } from '../../journal/draft.js'
-import type { StateView } from '../../journal/journal.js'
+import type { StoredState } from '../../journal/journal.js'
 import type { OlderState } from './state-file.js'
 
 /** What becomes of a state file. */
-export type Outcome = 'taken_over' | 'stands_already' | 'no_cursor'
+export type ImportResult = 'taken_over' | 'stands_already' | 'no_cursor'
 
 /**
  * What a state file says, as records. The cursor is no watermark here, as nothing of what it covers stands in this
  * journal: it silences, as a seed does, and what the newest page still shows of it comes in without waking anybody. The
  * first poll sets `floor` (KS-35). A condition that was announced stands as announced.
  */
-export function factsOf({
+export function importedDrafts({
   persona,
   cursor,
   isDown,
@@ -21,7 +21,12 @@ export function factsOf({
   isUnreadHidden,
 }: OlderState): Draft[] {
   if (cursor === undefined) return []
-  const image = { ...blankImage, silentTo: cursor, seeded: cursor, state: isDown ? 'down' : 'up' } as const
+  const image = {
+    ...blankPersonaRecord,
+    silentTo: cursor,
+    seeded: cursor,
+    state: isDown ? 'down' : 'up',
+  } as const
   const drafts = [
     personaDraft(persona, image, {
       isNew: true,
@@ -52,10 +57,10 @@ export function factsOf({
 }
 
 /** How a state file stands to what the journal knows; a text says why it cannot be taken over. */
-export function outcomeOf(
+export function importResultOf(
   { persona, cursor }: OlderState,
-  state: StateView,
-): Outcome | { readonly why: string } {
+  state: StoredState,
+): ImportResult | { readonly why: string } {
   const known = new Personas(state).find(persona)
   const image = known?.image
   if (cursor === undefined) return 'no_cursor'
@@ -67,7 +72,7 @@ export function outcomeOf(
 }
 
 /** Whether a producer may have told something of an inbox: what an import alone recorded was told by nobody of ours. */
-export function isBegun(persona: string, state: StateView): boolean {
+export function isBegun(persona: string, state: StoredState): boolean {
   const known = new Personas(state).find(persona)
   return known !== undefined && !(known.isOnlyCreated && known.alerts.size === 0)
 }

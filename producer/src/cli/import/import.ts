@@ -9,7 +9,7 @@ import { report } from '../report.js'
 import { MAX_REPLAY_DEFAULT } from '../run/flags.js'
 import { eventsFileOf } from '../run/sink-options.js'
 import { storeOf } from '../store-flags.js'
-import { factsOf, isBegun, type Outcome, outcomeOf } from './facts.js'
+import { type ImportResult, importedDrafts, importResultOf, isBegun } from './facts.js'
 import { followCommand } from './follow-command.js'
 import { isForAll, type OlderEventFile, olderEventFiles } from './older-files.js'
 import { flockHolder } from './processes.js'
@@ -18,7 +18,7 @@ import { statePaths } from './state-paths.js'
 
 interface Taken {
   readonly state: OlderState
-  readonly outcome: Outcome
+  readonly outcome: ImportResult
   /** A producer may have told something of it before this import. */
   readonly begun: boolean
 }
@@ -87,7 +87,7 @@ function takeOver(journal: Journal, states: readonly OlderState[], storeDir: str
   const refused: string[] = []
   const taken: Taken[] = []
   for (const state of states) {
-    const outcome = outcomeOf(state, journal.state)
+    const outcome = importResultOf(state, journal.state)
     const begun = isBegun(state.persona, journal.state)
     if (typeof outcome === 'string') taken.push({ state, outcome, begun })
     else refused.push(`cannot import ${state.path}: ${outcome.why}`)
@@ -99,7 +99,7 @@ function takeOver(journal: Journal, states: readonly OlderState[], storeDir: str
   }
   const drafts = taken
     .filter(({ outcome }) => outcome === 'taken_over')
-    .flatMap(({ state }) => factsOf(state))
+    .flatMap(({ state }) => importedDrafts(state))
   if (drafts.length > limits.txRecordsMax) {
     throw new KimError(
       'commit_too_large',
@@ -181,7 +181,7 @@ function say(input: Input, io: Io, { taken, source, storeDir, dryRun, eventsFile
 /** Afterwards it is too late to ask for another one. */
 const CAP = `if more than ${MAX_REPLAY_DEFAULT} messages wait in an inbox at the first poll, none is announced; for more: kim-producer run --max-replay N`
 
-const WORDS: Readonly<Record<Outcome, string>> = {
+const WORDS: Readonly<Record<ImportResult, string>> = {
   taken_over: 'announced up to',
   stands_already: 'was imported before, at',
   no_cursor: 'the older monitor never polled it; it starts as a new inbox',

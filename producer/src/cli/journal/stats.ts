@@ -2,11 +2,11 @@ import { type Input, type Io, startProgress } from '@kim/cli-kit'
 import { KimError } from '@kim/manifest'
 import { noJournalAt, statsJournal, statsText } from '@kim/observer-sdk'
 import { report } from '../report.js'
-import { eventsOf } from '../store-flags.js'
+import { eventsDirOf } from '../store-flags.js'
 
 /** Counts what a journal holds. */
 export async function run(input: Input, io: Io): Promise<number> {
-  const eventsDir = eventsOf(input, io)
+  const eventsDir = eventsDirOf(input, io)
   const progress = startProgress({ label: 'stats', unit: 'bytes', stream: io.stderr })
   const onProgress = ({ done, total }: { done: number; total: number }): void => progress.update(done, total)
   const counted = await statsJournal({ eventsDir, signal: io.signal, onProgress }).finally(progress.end)

@@ -24,7 +24,7 @@ export interface JudgeParts {
 }
 
 /** The flags of `run`, and the way to the server, which is whoever asked to close. */
-export interface Judged {
+export interface JudgedFlags {
   readonly options: RunOptions
   readonly source: Source
 }
@@ -37,7 +37,7 @@ export async function judgeFlags(
   input: Input,
   io: Io,
   { log, env, eventsFile }: JudgeParts,
-): Promise<Judged> {
+): Promise<JudgedFlags> {
   const options = runOptions(input, io)
   for (const message of options.warnings) log({ level: 'warn', code: 'flag_ignored', message })
   checkStoreSource(options)

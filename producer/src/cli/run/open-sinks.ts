@@ -71,7 +71,7 @@ function mayPass({ code, cause }: KimError): boolean {
 }
 
 /** Everything that tells others what happens, besides the journal itself. */
-export interface Tellers {
+export interface SinkSet {
   start(): void
   /** How each sink is. */
   status(): readonly SinkStatus[]
@@ -79,15 +79,15 @@ export interface Tellers {
 }
 
 /** What was asked for, the sinks standing at their watermarks. */
-export function openSinks(options: SinkOptions, host: SinkHost): Tellers {
+export function openSinks(options: SinkOptions, host: SinkHost): SinkSet {
   const sinks = sinksOf(options, host)
-  const tellers = [sinks, ...activityOf(options, host)]
+  const members = [sinks, ...activityOf(options, host)]
   return {
     status: () => sinks.status(),
     start: () => {
-      for (const teller of tellers) teller.start()
+      for (const member of members) member.start()
     },
-    close: () => everyEnd(tellers.map(teller => teller.close())),
+    close: () => everyEnd(members.map(member => member.close())),
   }
 }
 

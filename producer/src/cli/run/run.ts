@@ -11,8 +11,8 @@ import { openJournal } from '../../journal/journal.js'
 import type { Ending } from '../../run/driver.js'
 import { Meters } from '../../run/meters.js'
 import { pinoLog } from '../../run/pino-log.js'
+import { Producer } from '../../run/producer.js'
 import { type RunLog, withoutEchoes } from '../../run/run-log.js'
-import { Service } from '../../run/service.js'
 import { listenToSignals } from '../../run/signals.js'
 import { systemdSupervisor } from '../../run/supervisor.js'
 import type { Watched } from '../../sinks/heartbeats.js'
@@ -21,9 +21,9 @@ import type { Source } from '../../source/source.js'
 import { version } from '../version.js'
 import { judgeFlags } from './judge-flags.js'
 import { sayLeftSinks } from './left-sinks.js'
-import { openSinks, type Tellers } from './open-sinks.js'
+import { openSinks, type SinkSet } from './open-sinks.js'
 import type { RunOptions } from './options.js'
-import { watchedOf } from './watched.js'
+import { watchedOf } from './watched-personas.js'
 
 /** A handle that nobody closes, or a name server that is silent, must not hold up an end promised within two seconds. */
 const EXIT_MS_MAX = 1500
@@ -69,7 +69,7 @@ async function serve(
   const fs = aroundSyncs(nodeFileSystem, meters.sync)
   const journal = openJournal({ storeDir, source: source.base, fs, log, ...care })
   let core: Core
-  let sinks: Tellers
+  let sinks: SinkSet
   try {
     core = createCore({ ...choices, dialect: source.dialect }, journal)
     const watched = (): readonly Watched[] =>
@@ -89,7 +89,7 @@ async function serve(
     process.exit(1)
   })
   const paths = storePaths(storeDir)
-  const service = new Service({
+  const producer = new Producer({
     ...{ storeDir, version, journal, source, core, log, meters },
     sinks: () => sinks.status(),
     supervisor: systemdSupervisor(io.env, log),
@@ -100,19 +100,19 @@ async function serve(
     finish: () => sinks.close(),
     openControl: verbs => openControl({ paths, verbs, env: io.env }),
   })
-  const deafen = listenToSignals({ poke: () => void service.poke(), reload: () => service.reload() })
-  const stop = (): void => service.stop(String(io.signal.reason))
+  const stopListening = listenToSignals({ poke: () => void producer.poke(), reload: () => producer.reload() })
+  const stop = (): void => producer.stop(String(io.signal.reason))
   io.signal.addEventListener('abort', stop)
   sinks.start()
   try {
-    const ending = await service.run()
+    const ending = await producer.run()
     sayFault(ending)
     return exitCodeOf(ending, log, source)
   } finally {
     // Whatever is open still must not keep a process that does nothing more.
     endSoon(1)
     io.signal.removeEventListener('abort', stop)
-    deafen()
+    stopListening()
   }
 }
 

@@ -2,7 +2,7 @@ import { homedir } from 'node:os'
 import { dirname, resolve } from 'node:path'
 import { type Input, type Io, usageError } from '@kim/cli-kit'
 import { clientState } from '@kim/manifest'
-import { realPathOf } from '../../effects/real-path.js'
+import { resolveExisting } from '../../effects/real-path.js'
 import { isInside } from '../../sinks/output-path.js'
 
 /** Where events are to be told besides the journal, checked as far as it can be without opening a file. */
@@ -106,10 +106,10 @@ function outputFile(input: Input, flag: string, storeDir: string): string | unde
 
 /** Whether a path is an event file, or one that is rotated to. */
 function isOneOf(path: string, eventsFile: string): boolean {
-  const parts = realPathOf(eventsFile)
+  const parts = resolveExisting(eventsFile)
     .split(PLACEHOLDER)
     .map(part => part.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&'))
-  return new RegExp(`^${parts.join('[^/\\\\]+')}(\\.\\d+)?$`).test(realPathOf(path))
+  return new RegExp(`^${parts.join('[^/\\\\]+')}(\\.\\d+)?$`).test(resolveExisting(path))
 }
 
 function refuseInside(path: string, storeDir: string, what: string): void {

@@ -5,7 +5,7 @@ import { storePaths } from '@kim/manifest'
 import { memoryCursors, openObserver } from '@kim/observer-sdk'
 import type { Draft } from '../../journal/draft.js'
 import { openJournal } from '../../journal/journal.js'
-import type { Outcome } from './outcome.js'
+import type { SelfTestResult } from './self-test-result.js'
 
 /** How long a reader may take to notice before it counts as not noticing. */
 const NOTICE_MS_MAX = 5000
@@ -20,7 +20,7 @@ const DRAFT: Draft = {
 }
 
 /** Appends to a journal of its own in the temporary directory, durably, while a reader follows it. */
-export async function tryJournal(source: string): Promise<Outcome[]> {
+export async function tryJournal(source: string): Promise<SelfTestResult[]> {
   const home = mkdtempSync(join(tmpdir(), 'kim-self-test-'))
   try {
     const storeDir = join(home, 'store')
@@ -32,7 +32,7 @@ export async function tryJournal(source: string): Promise<Outcome[]> {
       const durable = performance.now()
       const isSeen = await within(observer.waitFor(seq), NOTICE_MS_MAX)
       const seen = performance.now()
-      const append: Outcome = {
+      const append: SelfTestResult = {
         part: 'journal',
         name: 'append',
         ok: true,

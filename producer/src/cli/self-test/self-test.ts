@@ -8,15 +8,15 @@ import { sinkOptions } from '../run/sink-options.js'
 import { version } from '../version.js'
 import { tryInboxes } from './inboxes.js'
 import { tryJournal } from './journal.js'
-import type { Outcome } from './outcome.js'
+import type { SelfTestResult } from './self-test-result.js'
 import { trySinks } from './sinks.js'
 
 /** One look at each inbox, one append, one wake-up, one heartbeat: the whole way once, leaving nothing behind (KS-86). */
 export async function run(input: Input, io: Io): Promise<number> {
   const { core, server, storeDir } = runOptions(input, io)
   const source = await openSource({ ...server, version, env: io.env })
-  const outcomes: Outcome[] = []
-  const tell = (outcome: Outcome): void => {
+  const outcomes: SelfTestResult[] = []
+  const tell = (outcome: SelfTestResult): void => {
     outcomes.push(outcome)
     if (!input.bool('json')) io.stdout.write(line(outcome))
   }
@@ -35,7 +35,7 @@ export async function run(input: Input, io: Io): Promise<number> {
   return isWell ? 0 : 1
 }
 
-function line({ part, name, ok, detail, ms, warning, hint }: Outcome): string {
+function line({ part, name, ok, detail, ms, warning, hint }: SelfTestResult): string {
   const word = !ok ? 'fail' : warning === undefined ? 'ok  ' : 'warn'
   const said = warning === undefined ? detail : `${detail}; ${warning}`
   const next = hint === undefined ? '' : `      ${safeText(hint)}\n`

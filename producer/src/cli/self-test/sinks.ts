@@ -1,20 +1,20 @@
 import { randomBytes } from 'node:crypto'
-import { heartbeatEvent, hostMoment } from '@kim/observer-sdk'
+import { heartbeatEvent, readHostClocks } from '@kim/observer-sdk'
 import type { SinkPlan } from '../../sinks/sinks.js'
-import type { Outcome } from './outcome.js'
+import type { SelfTestResult } from './self-test-result.js'
 
 /** Hands each sink a heartbeat: the one event that no consumer wakes for. */
 export async function* trySinks(
   plans: readonly SinkPlan[],
   persona: string,
   signal: AbortSignal,
-): AsyncGenerator<Outcome> {
+): AsyncGenerator<SelfTestResult> {
   for (const plan of plans) {
     const sink = plan.make([], new Set())
     const began = performance.now()
     try {
       const id = `${persona}:heartbeat:${randomBytes(8).toString('hex')}-1`
-      const beat = heartbeatEvent(persona, undefined, id, hostMoment(1), process.platform)
+      const beat = heartbeatEvent(persona, undefined, id, readHostClocks(1), process.platform)
       const { failure: refusal, skipped } = await sink.deliver(sink.laneOf(persona), [beat], signal)
       const failure = refusal ?? skipped?.why
       const ms = performance.now() - began

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
-import type { Done } from '../../service/host.js'
-import type { Step } from '../../service/install-plan.js'
+import type { Done } from '../../os-service/host.js'
+import type { InstallStep } from '../../os-service/install-plan.js'
 
 /** A step as a person reads it, before it is done or after. */
 export function stepLine({ step, refused }: Done): string {
@@ -19,6 +19,6 @@ export function stepFacts({ step, refused }: Done): Readonly<Record<string, unkn
 }
 
 /** Steps that nobody has done yet, in the shape of those that were (CL-19): what is there already is not made. */
-export function planned(steps: readonly Step[]): Done[] {
+export function planned(steps: readonly InstallStep[]): Done[] {
   return steps.filter(step => step.kind !== 'directory' || !existsSync(step.path)).map(step => ({ step }))
 }

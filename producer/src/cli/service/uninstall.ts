@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import type { Input, Io } from '@kim/cli-kit'
-import { perform, systemRunner } from '../../service/host.js'
-import { uninstallSteps } from '../../service/install-plan.js'
+import { perform, systemRunner } from '../../os-service/host.js'
+import { uninstallSteps } from '../../os-service/install-plan.js'
 import { report } from '../report.js'
-import { account, chosenService } from './service-of.js'
+import { account, chosenService } from './chosen-service.js'
 import { planned, stepFacts, stepLine } from './steps.js'
 
 /** Ends the service and takes its description away; the store stays as it is. */

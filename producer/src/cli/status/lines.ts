@@ -6,7 +6,7 @@ import type { LastSign } from './last-sign.js'
 import type { SinkLine } from './sinks.js'
 
 /** What stands besides the producer. */
-export interface Standing {
+export interface StatusReport {
   readonly head_seq: number
   readonly project_id: string
   readonly backlog: Backlog
@@ -32,7 +32,7 @@ const SHOWN_MAX = 20
 export function standingLines(
   sign: LastSign,
   paths: StorePaths,
-  { head_seq, backlog, personas, sinks, consumers }: Standing,
+  { head_seq, backlog, personas, sinks, consumers }: StatusReport,
   nowMs: number,
 ): string[] {
   const { health } = sign

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { clientState, type Environment, isJsonObject, type JsonObject } from '@kim/manifest'
 import { readPlainFile } from '../../effects/plain-file.js'
 import { systemCode } from '../../journal/failure.js'
-import { ledgerPath, parseLedger } from '../../sinks/ledger.js'
 import { type SinkStatus, sinkKind } from '../../sinks/sink-status.js'
+import { parseWatermarkFile, watermarkPath } from '../../sinks/watermark-file.js'
 
 /** A sink as it is, or as its ledger says it was left. */
 export type SinkLine = Omit<SinkStatus, 'state'> & {
@@ -24,7 +24,7 @@ export function sinksOf(
   const directory = join(clientState(env, home, 'kim-producer'), 'sinks')
   const running = (Array.isArray(told['sinks']) ? told['sinks'].filter(isSinkStatus) : []).map(sink => ({
     ...sink,
-    file: ledgerPath(directory, journal.projectId, sink.identity),
+    file: watermarkPath(directory, journal.projectId, sink.identity),
   }))
   const others = ledgersIn(join(directory, journal.projectId), journal.headSeq)
   return [...running, ...others.filter(({ file }) => !running.some(sink => sink.file === file))]
@@ -82,14 +82,14 @@ function ledgerLine(path: string, headSeq: number): SinkLine {
 }
 
 /** A watermark, or why it is none: one that merely cannot be read is a place that is worth to be given back. */
-function parsed(path: string): NonNullable<ReturnType<typeof parseLedger>> | string {
+function parsed(path: string): NonNullable<ReturnType<typeof parseWatermarkFile>> | string {
   const none = 'does not hold a valid watermark'
   try {
     const uid = process.getuid?.()
     const { uid: owner } = lstatSync(path)
     if (uid !== undefined && owner !== uid) return `belongs to user ${owner}, not to user ${uid}`
     const text = readPlainFile(path)
-    return (text === undefined ? undefined : parseLedger(text)) ?? none
+    return (text === undefined ? undefined : parseWatermarkFile(text)) ?? none
   } catch (error) {
     return DENIED.has(wordOf(error)) ? `cannot be read: ${wordOf(error)}` : none
   }

@@ -9,7 +9,7 @@ import { askedSign } from './asked-sign.js'
 import { backlogOf, type UnreadHere } from './backlog.js'
 import { hiddenUnread } from './hidden-unread.js'
 import type { LastSign } from './last-sign.js'
-import { type Standing, standingLines } from './lines.js'
+import { type StatusReport, standingLines } from './lines.js'
 import { sinksOf } from './sinks.js'
 
 /** Four facts, kept apart: what is still to come, who brings it, who passes it on, and who has read it (CL-54). */
@@ -21,7 +21,7 @@ export async function run(input: Input, io: Io): Promise<number> {
     })
   }
   const sign = await askedSign(paths, io)
-  const standing = await standingOf(paths, sign, io)
+  const statusReport = await statusReportOf(paths, sign, io)
   const { state, pid, started, ageMs, health } = sign
   const facts = {
     ...health,
@@ -30,9 +30,9 @@ export async function run(input: Input, io: Io): Promise<number> {
     pid: pid ?? null,
     started: started ?? null,
     age_ms: ageMs ?? null,
-    ...standing,
+    ...statusReport,
   }
-  report(input, io, facts, standingLines(sign, paths, standing, Date.now()))
+  report(input, io, facts, standingLines(sign, paths, statusReport, Date.now()))
   return 0
 }
 
@@ -47,7 +47,7 @@ function inboxes(health: JsonObject, unreadHere: (persona: string) => UnreadHere
 }
 
 /** What the journal and the files of its readers say. */
-async function standingOf(paths: StorePaths, { state, health }: LastSign, io: Io): Promise<Standing> {
+async function statusReportOf(paths: StorePaths, { state, health }: LastSign, io: Io): Promise<StatusReport> {
   const observer = await openObserver({
     eventsDir: paths.events,
     cursors: memoryCursors(),

@@ -1,4 +1,4 @@
-import { type BoardEntity, countIn, textIn } from './entity.js'
+import { type BoardEntity, countMember, textMember } from './entity.js'
 
 /** What can be said about whether somebody has written. */
 export interface Activity {
@@ -24,12 +24,12 @@ export function judgeActivity(author: string, sinceId: number, entities: Iterabl
   const inboxes = new Set<string>()
   const settled = new Set<string>()
   for (const { item_id, item_type, payload } of entities) {
-    const inbox = textIn(payload, 'persona') ?? item_id
+    const inbox = textMember(payload, 'persona') ?? item_id
     if (item_type === 'message') {
       inboxes.add(inbox)
-      const id = countIn(payload, 'id')
-      if (textIn(payload, 'from') === undefined && !(idIn(item_id) <= sinceId)) unread = item_id
-      if (id !== undefined && textIn(payload, 'from') === author) lastId = Math.max(lastId ?? 0, id)
+      const id = countMember(payload, 'id')
+      if (textMember(payload, 'from') === undefined && !(idIn(item_id) <= sinceId)) unread = item_id
+      if (id !== undefined && textMember(payload, 'from') === author) lastId = Math.max(lastId ?? 0, id)
     } else if (item_type === 'persona') {
       inboxes.add(inbox)
       if (payload?.['watched'] === false) left = inbox
@@ -42,7 +42,7 @@ export function judgeActivity(author: string, sinceId: number, entities: Iterabl
     } else if (item_type === 'alert' && payload === undefined) {
       unread = item_id
     } else if (isPin(item_type, payload)) {
-      pin = Math.min(pin ?? Number.POSITIVE_INFINITY, countIn(payload, 'cursor_at') ?? 0)
+      pin = Math.min(pin ?? Number.POSITIVE_INFINITY, countMember(payload, 'cursor_at') ?? 0)
     }
   }
   unfinished ??= [...inboxes].find(inbox => !settled.has(inbox))
@@ -65,8 +65,8 @@ function idIn(itemId: string): number {
 
 /** The lowest id from which on an inbox is wholly known. */
 function floorOf(payload: BoardEntity['payload']): number | undefined {
-  const floor = countIn(payload, 'floor')
-  return floor === undefined ? undefined : Math.max(floor, countIn(payload, 'known_from') ?? 0)
+  const floor = countMember(payload, 'floor')
+  return floor === undefined ? undefined : Math.max(floor, countMember(payload, 'known_from') ?? 0)
 }
 
 function isPin(itemType: string, payload: BoardEntity['payload']): boolean {

@@ -36,14 +36,14 @@ export function consumersOf({
   const names = only === undefined ? listConsumers(env) : [only]
   return names.flatMap(consumer => {
     const file = consumerPath(env, consumer)
-    const place = placeIn(file)
-    if (only === undefined && place !== undefined && place.projectId !== projectId) return []
-    const behind = place?.projectId === projectId ? Math.max(0, headSeq - place.seq) : null
-    return [{ consumer, seq: place?.seq ?? null, behind, in_use: isHeld(`${file}.lock`, nowMs), file }]
+    const cursor = readCursorFile(file)
+    if (only === undefined && cursor !== undefined && cursor.projectId !== projectId) return []
+    const behind = cursor?.projectId === projectId ? Math.max(0, headSeq - cursor.seq) : null
+    return [{ consumer, seq: cursor?.seq ?? null, behind, in_use: isHeld(`${file}.lock`, nowMs), file }]
   })
 }
 
-function placeIn(path: string): ConsumerCursor | undefined {
+function readCursorFile(path: string): ConsumerCursor | undefined {
   try {
     return readConsumer(path)
   } catch {

@@ -8,13 +8,13 @@ export interface BoardEntity {
 }
 
 /** A member that is a non-negative whole number. */
-export function countIn(payload: JsonObject | undefined, name: string): number | undefined {
+export function countMember(payload: JsonObject | undefined, name: string): number | undefined {
   const value = payload?.[name]
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined
 }
 
 /** A member that is a text. */
-export function textIn(payload: JsonObject | undefined, name: string): string | undefined {
+export function textMember(payload: JsonObject | undefined, name: string): string | undefined {
   const value = payload?.[name]
   return typeof value === 'string' ? value : undefined
 }

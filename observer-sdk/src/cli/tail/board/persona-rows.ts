@@ -1,4 +1,4 @@
-import { type BoardEntity, countIn, textIn } from './entity.js'
+import { type BoardEntity, countMember, textMember } from './entity.js'
 
 /** What a list of personas says about one. */
 export interface PersonaRow {
@@ -38,11 +38,12 @@ export function personaRows(entities: Iterable<BoardEntity>): PersonaRow[] {
   for (const { item_id, item_type, payload } of entities) {
     const slash = item_id.lastIndexOf('/')
     const persona =
-      textIn(payload, 'persona') ?? (slash > 0 && item_type !== 'persona' ? item_id.slice(0, slash) : item_id)
+      textMember(payload, 'persona') ??
+      (slash > 0 && item_type !== 'persona' ? item_id.slice(0, slash) : item_id)
     if (item_type === 'message') addMessage(rowOf(persona), payload)
     else if (item_type === 'persona') addPersona(rowOf(persona), payload)
     else if (item_type === 'alert' && payload?.['status'] === 'open')
-      rowOf(persona).alerts.push(textIn(payload, 'kind') ?? 'alert')
+      rowOf(persona).alerts.push(textMember(payload, 'kind') ?? 'alert')
   }
   return [...rows]
     .map(([persona, { alerts, isWatched, newestFrom, newestId, state, unread, urgent }]) => ({
@@ -71,15 +72,15 @@ interface Draft {
 
 function addMessage(row: Draft, payload: BoardEntity['payload']): void {
   if (payload?.['read'] === false) row.unread += 1
-  const id = countIn(payload, 'id')
+  const id = countMember(payload, 'id')
   if (id !== undefined && id > (row.newestId ?? -1)) {
     row.newestId = id
-    row.newestFrom = textIn(payload, 'from')
+    row.newestFrom = textMember(payload, 'from')
   }
 }
 
 function addPersona(row: Draft, payload: BoardEntity['payload']): void {
-  row.urgent = countIn(payload, 'unread_urgent') ?? 0
+  row.urgent = countMember(payload, 'unread_urgent') ?? 0
   const state = payload?.['state']
   row.isWatched = payload?.['watched'] !== false
   row.state = row.isWatched && (state === 'up' || state === 'down') ? state : 'unknown'

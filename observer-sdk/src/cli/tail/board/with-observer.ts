@@ -1,14 +1,14 @@
 import { memoryCursors } from '../../../cursors/memory.js'
 import { type Observer, openObserver } from '../../../observer.js'
 import { noStore } from '../missing.js'
-import { PastRecords } from '../read/history.js'
+import { RecordLog } from '../read/record-log.js'
 import type { StoreLocation } from '../store-location.js'
 
 /** Derives the state of a journal once, and lets go of it. */
 export async function withObserver<T>(location: StoreLocation, use: (observer: Observer) => T): Promise<T> {
   const { eventsDir } = location
   // An observer waits for what it cannot read; a command that answers once says so instead.
-  if (PastRecords.open(eventsDir) === undefined) throw noStore(location)
+  if (RecordLog.open(eventsDir) === undefined) throw noStore(location)
   const observer = await openObserver({ eventsDir, cursors: memoryCursors() })
   try {
     return use(observer)

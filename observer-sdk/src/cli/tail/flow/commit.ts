@@ -4,7 +4,7 @@ import type { ConsumerCursor } from '@kim/manifest'
  * Makes progress durable, and makes sure of it on every way out: also where the process ends in the middle, because
  * nobody reads its output any more.
  */
-export class Committer {
+export class CursorCommitter {
   readonly #save: ((place: ConsumerCursor) => void) | undefined
   readonly #place: () => ConsumerCursor | undefined
   readonly #onExit: () => void

@@ -2,8 +2,8 @@ import { type Io, safeText } from '@kim/cli-kit'
 import { KimError } from '@kim/manifest'
 import { type CommandRefusal, CommandRunner } from '../../../announce/command-runner.js'
 import { monitorEvent } from '../../../announce/monitor-event.js'
-import type { Entry, JournalFacts } from '../entry.js'
 import type { Plan } from '../plan.js'
+import type { JournalFacts, RecordLine } from '../record-line.js'
 
 /** What handing events to the command needs. */
 export interface ExecParts {
@@ -29,7 +29,7 @@ export class ExecDelivery {
   }
 
   /** Delivers what a record announces; `none` if it announces nothing. */
-  async deliver(entry: Entry): Promise<'acknowledged' | 'skipped' | 'interrupted' | 'none'> {
+  async deliver(entry: RecordLine): Promise<'acknowledged' | 'skipped' | 'interrupted' | 'none'> {
     const { ended, facts, io, plan, warn } = this.#parts
     const look = { facts, contentChars: plan.bodyChars, platform: process.platform }
     const event = monitorEvent(entry.record, look)

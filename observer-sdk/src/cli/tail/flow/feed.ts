@@ -1,11 +1,11 @@
-import type { Entry } from '../entry.js'
-import type { Gap } from './reporter.js'
+import type { RecordLine } from '../record-line.js'
+import type { ReportedGap } from './reporter.js'
 
 /** What came, in file order. */
 export interface FeedBatch {
   /** Stands before the entries. */
-  readonly gap: Gap | undefined
-  readonly entries: readonly Entry[]
+  readonly gap: ReportedGap | undefined
+  readonly entries: readonly RecordLine[]
   /** Where reading stands after it: also past what had no effect and is not among the entries. */
   readonly reached: { readonly seq: number; readonly writer: string | null }
 }

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { monitorLine } from '../../../announce/event-line.js'
-import { hostMoment } from '../../../announce/host-moment.js'
+import { readHostClocks } from '../../../announce/host-clocks.js'
 import { heartbeatEvent } from '../../../announce/monitor-event.js'
 import type { Plan } from '../plan.js'
 import type { Feed } from './feed.js'
 import type { Printer } from './printer.js'
-import type { Progress } from './progress.js'
+import type { ReadCursor } from './read-cursor.js'
 
 /** Signs of life of this process, in the manner of each mode. */
 export class Heartbeat {
@@ -13,7 +13,7 @@ export class Heartbeat {
   #count = 0
 
   /** One beat: in `monitor` an event for each persona, elsewhere one line. */
-  beat(plan: Plan, feed: Feed, printer: Printer, progress: Progress): void {
+  beat(plan: Plan, feed: Feed, printer: Printer, progress: ReadCursor): void {
     if (plan.mode !== 'monitor') {
       printer.report.heartbeat(progress.seq)
       return
@@ -26,7 +26,7 @@ export class Heartbeat {
         persona,
         feed.cursorOf(persona),
         id,
-        hostMoment(this.#count),
+        readHostClocks(this.#count),
         process.platform,
       )
       const line = monitorLine(event)

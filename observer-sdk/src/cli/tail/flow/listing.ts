@@ -1,14 +1,14 @@
 import type { Io } from '@kim/cli-kit'
 import { formatCursorToken, type ReadRecord } from '@kim/manifest'
-import type { Entry } from '../entry.js'
 import { noStore } from '../missing.js'
 import type { Plan } from '../plan.js'
 import { createFacts } from '../read/facts.js'
-import { PastRecords } from '../read/history.js'
-import { Acquaintance } from '../read/last.js'
 import { MissingSegments } from '../read/missing-segments.js'
+import { SeenPersonas } from '../read/query-records.js'
+import { RecordLog } from '../read/record-log.js'
+import type { RecordLine } from '../record-line.js'
 import type { StoreLocation } from '../store-location.js'
-import { backlogOf, pastEntries, readFrom, requireKnown } from './backlog.js'
+import { countBacklog, pastEntries, readFrom, requireKnown } from './backlog.js'
 import { endOf, exitCodeOf } from './end.js'
 import { producerState } from './health.js'
 import { lookEnd } from './look-end.js'
@@ -17,23 +17,23 @@ import { tellGap } from './tell-gap.js'
 
 /** Prints what stands there and is done: the way every quick look takes, so it loads and reads little. */
 export async function listPast(plan: Plan, location: StoreLocation, io: Io): Promise<number> {
-  const past = PastRecords.open(location.eventsDir)
+  const past = RecordLog.open(location.eventsDir)
   if (past === undefined) throw noStore(location)
   const facts = createFacts(location.eventsDir)
   const printer = await Printer.create(plan, facts, io)
   const { out, report } = printer
-  const met = new Acquaintance(plan.selection.personas)
+  const seen = new SeenPersonas(plan.selection.personas)
   const isAgent = plan.mode === 'agent'
   const newest = isAgent || plan.showCursor || plan.sayCaughtUp ? past.newest()?.record : undefined
   const headSeq = newest?.seq ?? 0
   let place: Pick<ReadRecord, 'seq' | 'writer'> = newest ?? { seq: 0, writer: undefined }
-  let last: Entry | undefined
+  let last: RecordLine | undefined
   // The first line already says how many there are: no more than that may be printed.
   const signal = lookEnd(io.signal, printer.stop)
-  const entries = await pastEntries(past, plan, printer.selects, met, signal, isAgent ? headSeq : undefined)
+  const entries = await pastEntries(past, plan, printer.selects, seen, signal, isAgent ? headSeq : undefined)
   if (isAgent) {
-    const waiting = await backlogOf(entries, Date.now())
-    await requireKnown(past, met, signal)
+    const waiting = await countBacklog(entries, Date.now())
+    await requireKnown(past, seen, signal)
     report.ready({ seq: headSeq, ...waiting, producer: producerState(location).state })
   }
   let isDone = printer.stop.isDone
@@ -58,7 +58,7 @@ export async function listPast(plan: Plan, location: StoreLocation, io: Io): Pro
     isDone = printer.print(entry)
     if (out.isFull) await out.flush()
   }
-  if (!isDone) await requireKnown(past, met, signal)
+  if (!isDone) await requireKnown(past, seen, signal)
   const end = signal.aborted && (io.signal.aborted || !isDone) ? endOf(signal.reason) : undefined
   // Ended before it found where to begin: whoever goes on has to begin as this one did.
   const isCut = end !== undefined && !isDone && last === undefined

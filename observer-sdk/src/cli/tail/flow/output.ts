@@ -1,5 +1,5 @@
 /** A stream that lines go to. */
-export type Sink = Pick<NodeJS.WritableStream, 'write'>
+export type LineStream = Pick<NodeJS.WritableStream, 'write'>
 
 /** Bytes that are gathered before they are handed to the stream, within one turn. */
 const GATHER_BYTES = 64 * 1024
@@ -9,12 +9,12 @@ const GATHER_BYTES = 64 * 1024
  * filter behind the pipe sees a line as soon as there is one.
  */
 export class LineOutput {
-  readonly #sink: Sink
+  readonly #sink: LineStream
   #parts: Uint8Array[] = []
   #bytes = 0
   #written: Promise<void> = Promise.resolve()
 
-  constructor(sink: Sink) {
+  constructor(sink: LineStream) {
     this.#sink = sink
   }
 

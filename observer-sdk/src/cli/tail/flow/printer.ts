@@ -1,6 +1,6 @@
 import type { Io } from '@kim/cli-kit'
-import type { Entry, JournalFacts } from '../entry.js'
 import type { Plan } from '../plan.js'
+import type { JournalFacts, RecordLine } from '../record-line.js'
 import type { Renderer } from '../render/renderer.js'
 import { createFilter, searchText } from '../select/filter.js'
 import { LineOutput } from './output.js'
@@ -15,7 +15,7 @@ export class Printer {
   readonly report: Reporter
   readonly stop: StopWatch
   readonly gate: RateGate | undefined
-  readonly selects: (entry: Entry) => boolean
+  readonly selects: (entry: RecordLine) => boolean
   readonly #facts: JournalFacts
   readonly #render: Renderer
 
@@ -46,7 +46,7 @@ export class Printer {
   }
 
   /** Prints a record that is selected; true if it was the last one wanted. */
-  print(entry: Entry): boolean {
+  print(entry: RecordLine): boolean {
     const line = this.#render(entry)
     if (line === undefined) return false
     if (this.gate !== undefined && !this.#admits(entry, this.gate)) return false
@@ -55,7 +55,7 @@ export class Printer {
   }
 
   /** What is waited for is never held back: it is the last line, behind what was. */
-  #admits({ record }: Entry, gate: RateGate): boolean {
+  #admits({ record }: RecordLine, gate: RateGate): boolean {
     const nowMs = performance.now()
     if (this.stop.isAwaited(() => searchText(record, this.#facts.payloadOf(record)))) this.settleRate(true)
     else if (!gate.admits(record.seq, nowMs)) {
@@ -66,7 +66,7 @@ export class Printer {
   }
 
   /** Counts a record that reached its reader; true if it was the last one wanted. */
-  count({ record }: Entry): boolean {
+  count({ record }: RecordLine): boolean {
     return this.stop.onPrinted(() => searchText(record, this.#facts.payloadOf(record)), performance.now())
   }
 

@@ -1,14 +1,14 @@
 import { basename } from 'node:path'
 import { formatCount, type Io, safeText } from '@kim/cli-kit'
 import type { KimError } from '@kim/manifest'
-import type { Failure } from '../../../store/outcome.js'
+import type { ReadFailure } from '../../../store/read-result.js'
 import type { Mode } from '../render/choose.js'
 import { controlLine } from '../render/control-line.js'
 import type { LineOutput } from './output.js'
 import type { Suppressed } from './rate.js'
 
 /** Records that are gone. */
-export interface Gap {
+export interface ReportedGap {
   readonly from: number
   readonly to: number
   readonly reason: string
@@ -59,7 +59,7 @@ export class Reporter {
   }
 
   /** Stands where the gap is. */
-  gap(gap: Gap): void {
+  gap(gap: ReportedGap): void {
     if (this.#agent) this.#control('gap', { ...gap })
     else {
       const text = `records ${gap.from} to ${gap.to} are missing (${gap.reason})`
@@ -96,7 +96,7 @@ export class Reporter {
   }
 
   /** What is there and cannot be read: silence must not be taken for nothing new. */
-  unreadable(failures: readonly Failure[]): void {
+  unreadable(failures: readonly ReadFailure[]): void {
     for (const { code, path } of failures)
       this.warn(`cannot read ${basename(path)} (${code}); its records are not shown: ${path}`)
   }

@@ -1,16 +1,16 @@
 import { formatCount, type Io } from '@kim/cli-kit'
 import { type ConsumerCursor, formatCursorToken, KimError, Signal } from '@kim/manifest'
-import type { Entry, JournalFacts } from '../entry.js'
 import { noStore } from '../missing.js'
 import type { Plan } from '../plan.js'
 import { createFacts } from '../read/facts.js'
-import { PastRecords } from '../read/history.js'
-import { Acquaintance } from '../read/last.js'
 import { MissingSegments } from '../read/missing-segments.js'
+import { SeenPersonas } from '../read/query-records.js'
+import { RecordLog } from '../read/record-log.js'
+import type { JournalFacts, RecordLine } from '../record-line.js'
 import type { StoreLocation } from '../store-location.js'
-import { backlogOf, entriesBehind, pastEntries, readFrom, unknownPersonas } from './backlog.js'
+import { countBacklog, entriesBehind, pastEntries, readFrom, unknownPersonas } from './backlog.js'
 import { type Claim, claimCursor } from './claim.js'
-import { Committer } from './commit.js'
+import { CursorCommitter } from './commit.js'
 import { sleepUntilDue } from './due.js'
 import { type End, endOf, exitCodeOf } from './end.js'
 import type { ExecDelivery } from './exec.js'
@@ -18,8 +18,8 @@ import type { Feed, FeedBatch } from './feed.js'
 import { lookEnd } from './look-end.js'
 import { openFeed } from './observer-feed.js'
 import { Printer } from './printer.js'
-import { Progress } from './progress.js'
-import type { Gap } from './reporter.js'
+import { ReadCursor } from './read-cursor.js'
+import type { ReportedGap } from './reporter.js'
 import { type Beginning, beginningOf } from './start.js'
 import { StoreWatch } from './store-watch.js'
 import { tellGap } from './tell-gap.js'
@@ -35,7 +35,7 @@ export async function follow(plan: Plan, location: StoreLocation, io: Io): Promi
   const printer = await Printer.create(plan, facts, io)
   const claim = await claimCursor(plan, location, io, printer, () => session?.end('consumer_lost'))
   try {
-    const past = PastRecords.open(location.eventsDir)
+    const past = RecordLog.open(location.eventsDir)
     if (past === undefined && !plan.follow) throw noStore(location)
     const beginning = beginningOf(plan, claim.stored, past, facts)
     feed = await openFeed(location.eventsDir, beginning.start, {
@@ -43,7 +43,7 @@ export async function follow(plan: Plan, location: StoreLocation, io: Io): Promi
       onDrained: () => session?.look(),
     })
     // Listed anew: a segment that began meanwhile may hold records up to the head that the feed begins at.
-    const standing = PastRecords.open(location.eventsDir)
+    const standing = RecordLog.open(location.eventsDir)
     const parts = { plan, location, io, facts, printer, claim, beginning, feed, past: standing, parent }
     session = new Session(parts)
     return await session.run()
@@ -65,7 +65,7 @@ interface Parts {
   readonly claim: Claim
   readonly beginning: Beginning
   readonly feed: Feed
-  readonly past: PastRecords | undefined
+  readonly past: RecordLog | undefined
   /** Whose end is this process's end too, where that is asked for. */
   readonly parent: number
 }
@@ -73,8 +73,8 @@ interface Parts {
 class Session {
   readonly #parts: Parts
   readonly #wake = new Signal()
-  readonly #progress: Progress
-  readonly #committer: Committer
+  readonly #progress: ReadCursor
+  readonly #committer: CursorCommitter
   readonly #timetable: Timetable
   readonly #store: StoreWatch
   /** Ends a look at what stands there. */
@@ -97,11 +97,11 @@ class Session {
     const { beginning, claim, feed, io, location, printer } = parts
     const { start } = beginning
     const from = start.kind === 'head' ? feed.head : start
-    this.#progress = new Progress(from.seq, from.writer, feed.head.checkpointSeq)
+    this.#progress = new ReadCursor(from.seq, from.writer, feed.head.checkpointSeq)
     this.#project = feed.projectId
     const { begin } = claim
     if (begin !== undefined) this.#begins = () => this.#storeBegin(begin)
-    this.#committer = new Committer(claim.save, () => this.#place(), claim.stored)
+    this.#committer = new CursorCommitter(claim.save, () => this.#place(), claim.stored)
     this.#store = new StoreWatch(feed, location.eventsDir, printer.report)
     this.#looking = lookEnd(io.signal, printer.stop)
     this.#timetable = new Timetable({ ...parts, progress: this.#progress }, performance.now())
@@ -141,21 +141,21 @@ class Session {
     const { beginning, feed, io, plan, printer } = this.#parts
     const { report } = printer
     if (printer.stop.isDone) this.end('met')
-    const met = new Acquaintance(plan.selection.personas)
-    const entries = await this.#pastEntries(met)
+    const seen = new SeenPersonas(plan.selection.personas)
+    const entries = await this.#pastEntries(seen)
     if (plan.mode === 'agent') {
       const backlog = beginning.isNew ? [] : (entries ?? this.#behind(this.#progress.seq, feed.head.seq))
       report.ready({
         seq: feed.head.seq,
-        ...(await backlogOf(backlog, Date.now())),
+        ...(await countBacklog(backlog, Date.now())),
         producer: this.#timetable.producer,
       })
     }
     if (plan.missesEarlier && !plan.quiet) report.warn(MISSES_EARLIER)
-    if (this.#store.begin()) await this.#checkPersonas(met)
+    if (this.#store.begin()) await this.#checkPersonas(seen)
     if (beginning.isNew) {
       // A deadline leaves it the time to begin: else one that is too short would keep it from that for ever.
-      const { backlog: passed } = await backlogOf(this.#behind(0, undefined, io.signal), Date.now())
+      const { backlog: passed } = await countBacklog(this.#behind(0, undefined, io.signal), Date.now())
       if (io.signal.aborted) {
         // It never began: what it passes over is to be said first.
         this.#committer.close()
@@ -176,11 +176,11 @@ class Session {
   }
 
   /** Where it ends early, what was not printed is still to come, for whoever goes on from there. */
-  async #printPast(entries: Iterable<Entry> | AsyncIterable<Entry>): Promise<void> {
+  async #printPast(entries: Iterable<RecordLine> | AsyncIterable<RecordLine>): Promise<void> {
     const { beginning, past, plan, printer } = this.#parts
     const missing = new MissingSegments(() => past)
     let read: number | undefined
-    let last: Entry | undefined
+    let last: RecordLine | undefined
     for await (const entry of entries) {
       if (this.#end !== undefined) {
         const { seq, writer } = last?.record ?? { seq: entry.record.seq - 1, writer: undefined }
@@ -200,24 +200,30 @@ class Session {
   }
 
   /** What was asked for by number or time, as far as it stood there when the feed was opened. */
-  async #pastEntries(met: Acquaintance): Promise<Iterable<Entry> | AsyncIterable<Entry> | undefined> {
+  async #pastEntries(
+    seen: SeenPersonas,
+  ): Promise<Iterable<RecordLine> | AsyncIterable<RecordLine> | undefined> {
     const { beginning, feed, past, plan, printer } = this.#parts
     if (!beginning.printsPast || past === undefined) return undefined
-    return await pastEntries(past, plan, printer.selects, met, this.#looking, feed.head.seq)
+    return await pastEntries(past, plan, printer.selects, seen, this.#looking, feed.head.seq)
   }
 
   /** What waits behind a cursor, up to a seq. */
-  #behind(seq: number, toSeq?: number, end = this.#looking): Iterable<Entry> | AsyncIterable<Entry> {
+  #behind(
+    seq: number,
+    toSeq?: number,
+    end = this.#looking,
+  ): Iterable<RecordLine> | AsyncIterable<RecordLine> {
     const { past, printer } = this.#parts
     return past === undefined ? [] : entriesBehind(past, seq, printer.selects, end, toSeq)
   }
 
   /** A name that nobody has is refused, or said and waited for. */
-  async #checkPersonas(met: Acquaintance): Promise<void> {
+  async #checkPersonas(seen: SeenPersonas): Promise<void> {
     const { feed, past, plan, printer } = this.#parts
     const known = new Set(feed.personas())
-    if (past === undefined || met.unmet.every(name => known.has(name))) return
-    for (const error of await unknownPersonas(past, met, this.#looking)) {
+    if (past === undefined || seen.unseen.every(name => known.has(name))) return
+    for (const error of await unknownPersonas(past, seen, this.#looking)) {
       if (!plan.follow) throw error
       const { code, message } = error
       printer.report.say('waiting', `${message}; waiting for it`, { reason: code, text: message })
@@ -273,12 +279,12 @@ class Session {
     await this.#flush()
   }
 
-  #tell(gap: Gap): Promise<void> {
+  #tell(gap: ReportedGap): Promise<void> {
     const { plan, printer } = this.#parts
     return tellGap(gap, plan, printer.report, () => this.#flush())
   }
 
-  async #handle(entry: Entry): Promise<void> {
+  async #handle(entry: RecordLine): Promise<void> {
     const { plan, printer } = this.#parts
     const { toSeq } = plan.selection
     if (toSeq !== undefined && entry.record.seq > toSeq) {
@@ -295,7 +301,7 @@ class Session {
   }
 
   /** Hands an event to the command; false if it must come again. */
-  async #deliver(entry: Entry): Promise<boolean> {
+  async #deliver(entry: RecordLine): Promise<boolean> {
     const { printer } = this.#parts
     this.#exec ??= await this.#openExec()
     let isOver = false
@@ -342,7 +348,7 @@ class Session {
 
   #tellUnreadable(): void {
     const { location, printer } = this.#parts
-    const past = PastRecords.open(location.eventsDir)
+    const past = RecordLog.open(location.eventsDir)
     past?.tryAll()
     printer.report.unreadable(past?.failures ?? [])
   }
@@ -360,7 +366,7 @@ class Session {
     this.#committer.commit()
   }
 
-  #place(): ReturnType<Progress['place']> | undefined {
+  #place(): ReturnType<ReadCursor['place']> | undefined {
     // A journal that came to be meanwhile is the first one.
     this.#project ??= this.#parts.feed.projectId
     return this.#project === undefined ? undefined : this.#progress.place(this.#project)

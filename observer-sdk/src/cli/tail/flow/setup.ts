@@ -1,6 +1,6 @@
 import type { Io } from '@kim/cli-kit'
-import type { JournalFacts } from '../entry.js'
 import type { Plan } from '../plan.js'
+import type { JournalFacts } from '../record-line.js'
 import { chooseRenderer } from '../render/choose.js'
 import type { Renderer } from '../render/renderer.js'
 import { wantsColour } from '../render/wants-colour.js'

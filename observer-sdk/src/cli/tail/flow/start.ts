@@ -1,9 +1,9 @@
 import { usageError } from '@kim/cli-kit'
 import { type ConsumerCursor, KimError, type ReadRecord } from '@kim/manifest'
-import type { JournalFacts } from '../entry.js'
 import type { Plan } from '../plan.js'
 import { findRecord } from '../read/find-record.js'
-import type { PastRecords } from '../read/history.js'
+import type { RecordLog } from '../read/record-log.js'
+import type { JournalFacts } from '../record-line.js'
 import type { FeedStart } from './feed.js'
 
 /** Where a command begins, once the journal was looked at. */
@@ -21,7 +21,7 @@ const AT_HEAD: Beginning = { start: { kind: 'head' }, printsPast: false, isNew: 
 export function beginningOf(
   plan: Plan,
   stored: ConsumerCursor | undefined,
-  past: PastRecords | undefined,
+  past: RecordLog | undefined,
   facts: JournalFacts,
 ): Beginning {
   const { position } = plan
@@ -80,7 +80,7 @@ function unstarted(plan: Plan, name: string): Beginning {
 /** A cursor of another journal must not be taken for a place in this one. */
 function requireProject(
   wanted: string | undefined,
-  past: PastRecords | undefined,
+  past: RecordLog | undefined,
   facts: JournalFacts,
   whose: string,
   orElse: string,
@@ -90,7 +90,7 @@ function requireProject(
 }
 
 /** The first message above an id, wherever it stands; without one, what comes after all that was looked at. */
-function afterMessage(id: number, plan: Plan, past: PastRecords | undefined, facts: JournalFacts): Beginning {
+function afterMessage(id: number, plan: Plan, past: RecordLog | undefined, facts: JournalFacts): Beginning {
   const [persona] = plan.selection.personas
   let last: Pick<ReadRecord, 'seq' | 'writer'> = { seq: 0, writer: undefined }
   for (const { record } of past?.forwards() ?? []) {

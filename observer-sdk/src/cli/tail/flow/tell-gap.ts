@@ -1,10 +1,10 @@
 import { KimError } from '@kim/manifest'
 import type { Plan } from '../plan.js'
-import type { Gap, Reporter } from './reporter.js'
+import type { ReportedGap, Reporter } from './reporter.js'
 
 /** Says that records are gone, in the way that was asked for. Where that is the end, what stood before is out. */
 export async function tellGap(
-  gap: Gap,
+  gap: ReportedGap,
   { onGap }: Plan,
   report: Reporter,
   flush: () => Promise<void>,

@@ -6,7 +6,7 @@ import type { Feed } from './feed.js'
 import { Heartbeat } from './heartbeat.js'
 import type { Printer } from './printer.js'
 import { ProducerWatch } from './producer-watch.js'
-import type { Progress } from './progress.js'
+import type { ReadCursor } from './read-cursor.js'
 import { Until } from './until.js'
 
 /** Between two looks at whether the parent is still there: rare enough that idling costs nothing. */
@@ -20,7 +20,7 @@ export interface TimetableParts {
   readonly location: StoreLocation
   readonly printer: Printer
   readonly feed: Feed
-  readonly progress: Progress
+  readonly progress: ReadCursor
   /** Whose end is this process's end too, where that is asked for. */
   readonly parent: number
 }

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { realpathSync } from 'node:fs'
 import { payloadOf } from '../../../announce/payload-of.js'
-import type { JournalFacts } from '../entry.js'
-import { PastRecords } from './history.js'
+import type { JournalFacts } from '../record-line.js'
+import { RecordLog } from './record-log.js'
 
 /** The facts of a journal directory, each looked up when it is first asked for. */
 export function createFacts(eventsDir: string, knownProjectId?: () => string | undefined): JournalFacts {
@@ -20,7 +20,7 @@ export function createFacts(eventsDir: string, knownProjectId?: () => string | u
 
 /** Whose journal it is: what the first live segment says that begins with a note naming the project. */
 function findProjectId(eventsDir: string): string {
-  const past = PastRecords.open(eventsDir)
+  const past = RecordLog.open(eventsDir)
   for (const segment of past?.segments ?? []) {
     const note = segment.place === 'live' ? past?.firstOf(segment)?.record : undefined
     const named = note?.action === 'journal_note' ? note.payload?.['project_id'] : undefined

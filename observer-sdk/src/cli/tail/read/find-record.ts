@@ -1,27 +1,31 @@
 import { type MalformedLine, readSegment } from '@kim/manifest'
 import { openSegment } from '../../../store/store-files.js'
-import { type Entry, idOf, type JournalFacts } from '../entry.js'
+import { idOf, type JournalFacts, type RecordLine } from '../record-line.js'
 import type { EventRef } from '../where/event-ref.js'
-import type { PastRecords } from './history.js'
+import type { RecordLog } from './record-log.js'
 
 /** What was found under a name. */
-export type Found =
-  | { readonly kind: 'record'; readonly entry: Entry; readonly others: number }
+export type RecordSearchResult =
+  | { readonly kind: 'record'; readonly entry: RecordLine; readonly others: number }
   /** A line that seems to be the record, but is none. */
   | { readonly kind: 'corrupt'; readonly segment: string; readonly offset: number; readonly reason: string }
   | { readonly kind: 'absent' }
 
 /** Looks a record up by seq or event id. Several records with one seq: the last one, which is the one that counts. */
-export function findRecord(past: PastRecords, ref: EventRef, facts: JournalFacts): Found {
+export function findRecord(past: RecordLog, ref: EventRef, facts: JournalFacts): RecordSearchResult {
   return ref.kind === 'message' ? findMessage(past, ref, facts) : findSeq(past, ref, facts)
 }
 
-function findSeq(past: PastRecords, ref: Extract<EventRef, { seq: number }>, facts: JournalFacts): Found {
+function findSeq(
+  past: RecordLog,
+  ref: Extract<EventRef, { seq: number }>,
+  facts: JournalFacts,
+): RecordSearchResult {
   const home = past.segmentOf(ref.seq)
   // Beyond its home a record stands only where numbers do not ascend, which no writer of ours does.
   const homes = home === undefined ? past.segments : [home, ...past.segments.filter(other => other !== home)]
   for (const segment of homes) {
-    const matches: Entry[] = []
+    const matches: RecordLine[] = []
     for (const entry of past.segment(segment)) {
       if (entry.record.seq === ref.seq && (ref.kind === 'seq' || idOf(entry.record, facts) === ref.text))
         matches.push(entry)
@@ -37,10 +41,10 @@ function findSeq(past: PastRecords, ref: Extract<EventRef, { seq: number }>, fac
 }
 
 function findMessage(
-  past: PastRecords,
+  past: RecordLog,
   ref: Extract<EventRef, { kind: 'message' }>,
   facts: JournalFacts,
-): Found {
+): RecordSearchResult {
   const needle = Buffer.from(`/${ref.id}"`)
   // In JSON the slash may be escaped; then any line may be the one.
   const seems = (line: Buffer): boolean =>
@@ -56,10 +60,10 @@ function findMessage(
 }
 
 /** A damaged line that carries this seq, as far as can be seen without being able to read it. */
-function findCorrupt(past: PastRecords, segment: number, seq: number): Found | undefined {
+function findCorrupt(past: RecordLog, segment: number, seq: number): RecordSearchResult | undefined {
   const opened = openSegment(past.eventsDir, segment)
   if (!opened.ok) return undefined
-  let found: Found | undefined
+  let found: RecordSearchResult | undefined
   try {
     readSegment(() => opened.value.chunks(), {
       malformed({ offset, reason, bytes }: MalformedLine) {

@@ -1,24 +1,24 @@
 import { lastSeqOf } from '@kim/manifest'
 import type { SegmentEntry } from '../../../store/listing.js'
 import { openSegment } from '../../../store/store-files.js'
-import type { Gap } from '../flow/reporter.js'
-import type { PastRecords } from './history.js'
+import type { ReportedGap } from '../flow/reporter.js'
+import type { RecordLog } from './record-log.js'
 
 /**
  * Finds what is missing between segments that stand: a segment's name is the number that came next when it was
  * made, so the one before it ends right below, or something between them is gone.
  */
 export class MissingSegments {
-  readonly #list: () => PastRecords | undefined
-  #past: PastRecords | undefined
+  readonly #list: () => RecordLog | undefined
+  #past: RecordLog | undefined
 
   /** `list` is asked anew whenever numbers are passed over: segments come and go. */
-  constructor(list: () => PastRecords | undefined) {
+  constructor(list: () => RecordLog | undefined) {
     this.#list = list
   }
 
   /** The gaps above one seq and below another, of which something was read. */
-  between(after: number, before: number): Gap[] {
+  between(after: number, before: number): ReportedGap[] {
     if (before <= after + 1) return []
     // Most numbers that are passed over were filtered out, in the segment that is being read.
     if (this.#past === undefined || home(this.#past, before) !== home(this.#past, after))
@@ -26,7 +26,7 @@ export class MissingSegments {
     const past = this.#past
     if (past === undefined) return []
     const { segments } = past
-    const gaps: Gap[] = []
+    const gaps: ReportedGap[] = []
     for (
       let at = Math.max(
         1,
@@ -43,12 +43,12 @@ export class MissingSegments {
   }
 }
 
-function home({ segments }: PastRecords, seq: number): SegmentEntry | undefined {
+function home({ segments }: RecordLog, seq: number): SegmentEntry | undefined {
   return segments.findLast(({ number }) => number <= seq)
 }
 
 /** The seq of a segment's last record; one below its number if it holds none, or none that can be read. */
-function lastSeqIn({ eventsDir }: PastRecords, { number }: SegmentEntry): number {
+function lastSeqIn({ eventsDir }: RecordLog, { number }: SegmentEntry): number {
   const opened = openSegment(eventsDir, number)
   if (!opened.ok) return number - 1
   try {

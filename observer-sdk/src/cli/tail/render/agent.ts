@@ -1,7 +1,7 @@
 import type { JsonObject, ReadRecord } from '@kim/manifest'
 import { firstCodePoints } from '../../../announce/cut-text.js'
-import { bodyOf, idOf, isUrgent, type JournalFacts, senderOf, typeOf } from '../entry.js'
-import { age, timeOf } from './clock.js'
+import { bodyOf, idOf, isUrgent, type JournalFacts, senderOf, typeOf } from '../record-line.js'
+import { age, recordTimeMs } from './clock.js'
 import type { Renderer } from './renderer.js'
 import { countCodePoints, fitSafe, word } from './words.js'
 
@@ -48,7 +48,7 @@ function headOf(
   characters: number,
 ): string {
   const sender = senderOf(payload)
-  const at = timeOf(record.ts)
+  const at = recordTimeMs(record.ts)
   const isOld = at !== undefined && look.nowMs() - at >= FRESH_MS
   const words = [
     `seq=${record.seq}`,

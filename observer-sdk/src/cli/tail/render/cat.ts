@@ -1,6 +1,6 @@
 import { safeText } from '@kim/cli-kit'
 import { firstCodePoints } from '../../../announce/cut-text.js'
-import { bodyOf } from '../entry.js'
+import { bodyOf } from '../record-line.js'
 import type { Look, Renderer } from './renderer.js'
 
 /** The text alone, one line a record. */

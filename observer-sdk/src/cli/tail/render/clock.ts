@@ -27,7 +27,7 @@ export function age(ms: number, nowMs: number): string {
 }
 
 /** The time of a record in milliseconds, or undefined where it has none that can be read. */
-export function timeOf(ts: string | undefined): number | undefined {
+export function recordTimeMs(ts: string | undefined): number | undefined {
   const ms = Date.parse(ts ?? '')
   return Number.isNaN(ms) ? undefined : ms
 }

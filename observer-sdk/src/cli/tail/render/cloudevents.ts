@@ -1,7 +1,7 @@
 import { safeJson } from '@kim/cli-kit'
 import { eventIdOf, isNews, nonceOf } from '@kim/manifest'
-import { type JournalFacts, typeOf } from '../entry.js'
-import { timeOf } from './clock.js'
+import { type JournalFacts, typeOf } from '../record-line.js'
+import { recordTimeMs } from './clock.js'
 import type { Renderer } from './renderer.js'
 
 /** CloudEvents sort `sequence` as text. */
@@ -13,7 +13,7 @@ export function createCloudEvents(facts: JournalFacts): Renderer {
     const projectId = facts.projectId()
     // A record that announces nothing has no event id; its identity in the journal serves.
     const id = isNews(record) ? eventIdOf(projectId, record) : `${record.writer ?? '_'}-${record.seq}`
-    const at = timeOf(record.ts)
+    const at = recordTimeMs(record.ts)
     const { mono_ms: monotonic, boot_ms: boottime } = record.clock ?? {}
     const emitted =
       record.clock === undefined ? undefined : { boottime_ms: boottime, monotonic_ms: monotonic }

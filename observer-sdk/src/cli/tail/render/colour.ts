@@ -1,5 +1,5 @@
 import type { ReadRecord } from '@kim/manifest'
-import { wakeOf } from '../entry.js'
+import { wakeOf } from '../record-line.js'
 
 /** A colour, as the terminal is told. */
 export type Colour = 'red' | 'green' | 'yellow' | 'cyan' | 'dim' | 'bold'

@@ -1,6 +1,6 @@
 import { safeJson, safeText } from '@kim/cli-kit'
 import type { JsonValue } from '@kim/manifest'
-import type { JournalFacts } from '../entry.js'
+import type { JournalFacts } from '../record-line.js'
 import { valueAt } from './paths.js'
 import type { Renderer } from './renderer.js'
 

@@ -1,8 +1,8 @@
 import { type JsonValue, nonceOf } from '@kim/manifest'
-import { bodyOf, type Entry, idOf, type JournalFacts, senderOf, typeOf, wakeOf } from '../entry.js'
+import { bodyOf, idOf, type JournalFacts, type RecordLine, senderOf, typeOf, wakeOf } from '../record-line.js'
 
 /** Reads `payload.from` or a derived name from a record; undefined where there is nothing. */
-export function valueAt(path: string, { record }: Entry, facts: JournalFacts): JsonValue | undefined {
+export function valueAt(path: string, { record }: RecordLine, facts: JournalFacts): JsonValue | undefined {
   switch (path) {
     case 'id':
       return idOf(record, facts)

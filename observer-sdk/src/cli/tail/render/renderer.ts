@@ -1,7 +1,7 @@
-import type { Entry, JournalFacts } from '../entry.js'
+import type { JournalFacts, RecordLine } from '../record-line.js'
 
 /** How one record looks in one output mode: a line without its `\n`, or undefined if the mode does not show it. */
-export type Renderer = (entry: Entry) => string | Uint8Array | undefined
+export type Renderer = (entry: RecordLine) => string | Uint8Array | undefined
 
 /** What the modes for people share. */
 export interface Look {

@@ -1,8 +1,8 @@
 import { safeText } from '@kim/cli-kit'
 import { firstCodePoints } from '../../../announce/cut-text.js'
-import type { Entry } from '../entry.js'
-import { bodyOf, senderOf, typeOf } from '../entry.js'
-import { age, isoTime, shortTime, timeOf } from './clock.js'
+import type { RecordLine } from '../record-line.js'
+import { bodyOf, senderOf, typeOf } from '../record-line.js'
+import { age, isoTime, recordTimeMs, shortTime } from './clock.js'
 import { colourOf, paint } from './colour.js'
 import { displayWidth, fitColumns } from './columns.js'
 import type { Look, Renderer } from './renderer.js'
@@ -23,10 +23,10 @@ export function createShortIso(look: Look): Renderer {
   return entry => line(entry, look, 'iso')
 }
 
-function line({ record }: Entry, look: Look, time: 'short' | 'iso' | 'relative'): string {
+function line({ record }: RecordLine, look: Look, time: 'short' | 'iso' | 'relative'): string {
   const { colour, columns } = look
   const terminal = columns !== undefined
-  const when = timeText(timeOf(record.ts), time, look)
+  const when = timeText(recordTimeMs(record.ts), time, look)
   const persona = look.prefix ? [pad(safeText(record.agent ?? '_'), PERSONA_COLUMNS, terminal)] : []
   const type = pad(safeText(typeOf(record)), TYPE_COLUMNS, terminal)
   const payload = look.facts.payloadOf(record)

@@ -1,5 +1,5 @@
 import { usageError } from '@kim/cli-kit'
-import type { JournalFacts } from '../entry.js'
+import type { JournalFacts } from '../record-line.js'
 import { plain } from './fields.js'
 import { valueAt } from './paths.js'
 import type { Renderer } from './renderer.js'

@@ -1,5 +1,5 @@
 import type { JsonObject, ReadRecord } from '@kim/manifest'
-import { bodyOf, isInboxEntry, isNote, isUrgent, senderOf, typeOf, wakeOf } from '../entry.js'
+import { bodyOf, isInboxEntry, isJournalRecord, isUrgent, senderOf, typeOf, wakeOf } from '../record-line.js'
 import { matchesGlob } from './glob.js'
 import type { Pattern } from './pattern.js'
 
@@ -25,7 +25,7 @@ export interface Selection {
 /** Whether a record belongs to the selected personas. A persona filter never matches the journal's own notes. */
 export function isOf(personas: readonly string[], record: ReadRecord): boolean {
   if (personas.length === 0) return true
-  return record.agent !== undefined && personas.includes(record.agent) && !isNote(record)
+  return record.agent !== undefined && personas.includes(record.agent) && !isJournalRecord(record)
 }
 
 /** The selection as a question about one record. Payloads are asked for only where a condition needs them. */

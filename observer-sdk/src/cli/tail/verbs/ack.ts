@@ -1,10 +1,10 @@
 import { didYouMean, type Input, type Io, usageError } from '@kim/cli-kit'
 import { consumerPath, listConsumers, readConsumer, writeConsumer } from '../consume/consumer-file.js'
-import { placeAtSeq } from '../consume/find-place.js'
+import { cursorAtSeq } from '../consume/find-cursor.js'
 import { withConsumer } from '../consume/with-consumer.js'
 import { noStore } from '../missing.js'
 import { createFacts } from '../read/facts.js'
-import { PastRecords } from '../read/history.js'
+import { RecordLog } from '../read/record-log.js'
 import { locateStore, refuseInside, type StoreLocation } from '../store-location.js'
 
 /**
@@ -49,7 +49,7 @@ function acknowledge(
   location: StoreLocation,
   io: Io,
 ): { readonly before: number; readonly now: number } {
-  const past = PastRecords.open(location.eventsDir)
+  const past = RecordLog.open(location.eventsDir)
   if (past === undefined) throw noStore(location)
   const before = readConsumer(path)
   if (before === undefined) throw unknownConsumer(name, io)
@@ -61,6 +61,6 @@ function acknowledge(
     )
   }
   if (seq > before.seq)
-    writeConsumer(path, { ...placeAtSeq(past, facts, seq), checkpointSeq: before.checkpointSeq })
+    writeConsumer(path, { ...cursorAtSeq(past, facts, seq), checkpointSeq: before.checkpointSeq })
   return { before: before.seq, now: Math.max(seq, before.seq) }
 }

@@ -4,8 +4,8 @@ import { listStore } from '../../../store/listing.js'
 import { openSegment } from '../../../store/store-files.js'
 import { type Activity, judgeActivity } from '../board/activity.js'
 import { withObserver } from '../board/with-observer.js'
-import { PastRecords } from '../read/history.js'
 import { MissingSegments } from '../read/missing-segments.js'
+import { RecordLog } from '../read/record-log.js'
 import { locateStore, type StoreLocation } from '../store-location.js'
 
 /** Exit codes of this command alone: everything that is no answer is 2. */
@@ -44,7 +44,7 @@ const DAMAGE: readonly AnomalyKind[] = [
 
 /** Segments that are missing or cannot be read; behind the newest there is none that would show it. */
 function areSegmentsWhole({ eventsDir }: StoreLocation): boolean {
-  const past = PastRecords.open(eventsDir)
+  const past = RecordLog.open(eventsDir)
   const newest = past?.segments.at(-1)
   const listed = listStore(eventsDir)
   if (listed.ok && listed.value.failures.length > 0) return false

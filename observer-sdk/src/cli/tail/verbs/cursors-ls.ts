@@ -5,27 +5,27 @@ import { consumerPath, listConsumers, readConsumer } from '../consume/consumer-f
 /** `kim-tail cursors ls`: the durable cursors of this user. */
 export function run(input: Input, io: Io): number {
   for (const name of listConsumers(io.env)) {
-    const place = placeOf(io, name)
-    if (input.bool('json')) io.stdout.write(`${safeJson(JSON.stringify(jsonOf(name, place)))}\n`)
+    const cursor = readCursorOf(io, name)
+    if (input.bool('json')) io.stdout.write(`${safeJson(JSON.stringify(jsonOf(name, cursor)))}\n`)
     else
       io.stdout.write(
-        `${name}\t${place === undefined ? 'damaged' : `${place.seq}\t${safeText(place.projectId)}`}\n`,
+        `${name}\t${cursor === undefined ? 'damaged' : `${cursor.seq}\t${safeText(cursor.projectId)}`}\n`,
       )
   }
   return 0
 }
 
 /** A cursor as JSON shows it; `seq` null says that its file is damaged. */
-function jsonOf(name: string, place: ConsumerCursor | undefined): Record<string, string | number | null> {
+function jsonOf(name: string, cursor: ConsumerCursor | undefined): Record<string, string | number | null> {
   return {
     consumer: name,
-    project_id: place?.projectId ?? null,
-    seq: place?.seq ?? null,
-    writer: place?.writer ?? null,
+    project_id: cursor?.projectId ?? null,
+    seq: cursor?.seq ?? null,
+    writer: cursor?.writer ?? null,
   }
 }
 
-function placeOf(io: Io, name: string): ConsumerCursor | undefined {
+function readCursorOf(io: Io, name: string): ConsumerCursor | undefined {
   try {
     return readConsumer(consumerPath(io.env, name))
   } catch {

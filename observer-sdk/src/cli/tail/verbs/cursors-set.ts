@@ -1,10 +1,10 @@
 import { type Input, type Io, usageError } from '@kim/cli-kit'
 import { consumerPath, writeConsumer } from '../consume/consumer-file.js'
-import { placeAtHead, placeAtSeq } from '../consume/find-place.js'
+import { cursorAtHead, cursorAtSeq } from '../consume/find-cursor.js'
 import { withConsumer } from '../consume/with-consumer.js'
 import { noStore } from '../missing.js'
 import { createFacts } from '../read/facts.js'
-import { PastRecords } from '../read/history.js'
+import { RecordLog } from '../read/record-log.js'
 import { locateStore, refuseInside } from '../store-location.js'
 
 /** `kim-tail cursors set`: puts a cursor somewhere else, also backwards. */
@@ -20,17 +20,17 @@ export async function run(input: Input, io: Io): Promise<number> {
   const path = consumerPath(io.env, name)
   const location = locateStore(input, io.env)
   refuseInside(location, path, 'a cursor')
-  const past = PastRecords.open(location.eventsDir)
+  const past = RecordLog.open(location.eventsDir)
   if (past === undefined) throw noStore(location)
   const facts = createFacts(location.eventsDir)
-  const place = seq === undefined ? placeAtHead(past, facts) : placeAtSeq(past, facts, seq)
+  const cursor = seq === undefined ? cursorAtHead(past, facts) : cursorAtSeq(past, facts, seq)
   const dry = input.bool('dry-run')
-  if (!dry) await withConsumer(path, io, () => writeConsumer(path, place))
-  const said = { consumer: name, dry_run: dry, ok: true, seq: place.seq }
+  if (!dry) await withConsumer(path, io, () => writeConsumer(path, cursor))
+  const said = { consumer: name, dry_run: dry, ok: true, seq: cursor.seq }
   io.stdout.write(
     input.bool('json')
       ? `${JSON.stringify(said)}\n`
-      : `${name}: cursor ${dry ? 'would move' : 'moved'} to seq ${place.seq}\n`,
+      : `${name}: cursor ${dry ? 'would move' : 'moved'} to seq ${cursor.seq}\n`,
   )
   return 0
 }

@@ -1,11 +1,11 @@
 import { formatCount, type Input, type Io, safeJson, safeText, usageError } from '@kim/cli-kit'
 import { KimError } from '@kim/manifest'
-import { bodyOf, type Entry, idOf, type JournalFacts, typeOf } from '../entry.js'
 import { noStore } from '../missing.js'
 import { createFacts } from '../read/facts.js'
 import { findRecord } from '../read/find-record.js'
-import { PastRecords } from '../read/history.js'
-import { isoTime, timeOf } from '../render/clock.js'
+import { RecordLog } from '../read/record-log.js'
+import { bodyOf, idOf, type JournalFacts, type RecordLine, typeOf } from '../record-line.js'
+import { isoTime, recordTimeMs } from '../render/clock.js'
 import { plain } from '../render/fields.js'
 import { locateStore } from '../store-location.js'
 import { parseEventRef } from '../where/event-ref.js'
@@ -20,7 +20,7 @@ export function run(input: Input, io: Io): number {
       'give a seq, or an event id such as river:new:246',
     )
   const location = locateStore(input, io.env)
-  const past = PastRecords.open(location.eventsDir)
+  const past = RecordLog.open(location.eventsDir)
   if (past === undefined) throw noStore(location)
   const facts = createFacts(location.eventsDir)
   const found = findRecord(past, ref, facts)
@@ -53,15 +53,15 @@ export function run(input: Input, io: Io): number {
 }
 
 /** The record as it stands, with the payload where the line only refers to it. */
-function jsonText(entry: Entry, facts: JournalFacts): string {
+function jsonText(entry: RecordLine, facts: JournalFacts): string {
   if (entry.record.payload_ref === undefined) return `${Buffer.from(entry.line).toString('utf8').trim()}\n`
   return `${safeJson(JSON.stringify({ ...entry.record.raw, payload: facts.payloadOf(entry.record) }))}\n`
 }
 
 /** Facts one a line, then the body, each of its lines set in: so none of them can be taken for a fact. */
-function text({ record }: Entry, facts: JournalFacts, utc: boolean): string {
+function text({ record }: RecordLine, facts: JournalFacts, utc: boolean): string {
   const payload = facts.payloadOf(record)
-  const at = timeOf(record.ts)
+  const at = recordTimeMs(record.ts)
   const body = bodyOf(record, payload)
   const lines: (readonly [string, string | undefined])[] = [
     ['seq', String(record.seq)],

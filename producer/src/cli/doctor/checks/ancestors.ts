@@ -7,7 +7,7 @@ const WRITABLE_BY_OTHERS = 0o022
 const STICKY = 0o1000
 
 /** Whoever may write above the store can put another one in its place. */
-export const ancestors: Check = {
+export const ancestorsCheck: Check = {
   id: 'ancestors',
   about: 'no other user controls the directories above the store',
   look: ({ paths }) => {

@@ -3,14 +3,14 @@ import { isCount, isJsonObject, type JsonObject, KimError } from '@kim/manifest'
 import type { Observer } from '@kim/observer-sdk'
 import type { Source } from '../../../source/source.js'
 import { hiddenUnread } from '../../status/hidden-unread.js'
-import { type Check, type Found, fine, unseen } from '../check.js'
+import { type Check, type CheckResult, fine, unseen } from '../check.js'
 import type { Context } from '../context.js'
 
 /** So many inboxes are polled to compare their messages. */
 const POLLED_MAX = 50
 
 /** Equal counts may be of different messages, so the messages are compared as well. */
-export const backlog: Check = {
+export const backlogCheck: Check = {
   id: 'backlog',
   about: 'unread mail on the server is in the journal',
   look: async context => {
@@ -52,7 +52,7 @@ async function compareMessages(
   observer: Observer,
   source: Source,
   context: Context,
-): Promise<Found> {
+): Promise<CheckResult> {
   if (names.length === 0) return fine('the server counts no unread mail')
   const polled = names.slice(0, POLLED_MAX)
   for (const name of polled) {

@@ -4,7 +4,7 @@ import { type Check, fine, unseen } from '../check.js'
 const SKEW_MS_MAX = 60_000
 
 /** Ages and latencies compare this clock with the server's. */
-export const clock: Check = {
+export const clockCheck: Check = {
   id: 'clock',
   about: "this machine's clock agrees with the records",
   look: async context => {

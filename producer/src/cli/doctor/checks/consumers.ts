@@ -6,7 +6,7 @@ import { type Check, fine, unseen } from '../check.js'
 const BEHIND_MAX = 10_000
 
 /** Named consumers keep their place; one that was forgotten keeps it for ever. */
-export const consumers: Check = {
+export const consumersCheck: Check = {
   id: 'consumers',
   about: 'no named consumer is far behind',
   look: async context => {

@@ -9,7 +9,7 @@ const LEAST_BYTES = limits.segmentBytesMax * 4
 const COMFORT_BYTES = limits.segmentBytesMax * 50
 
 /** A full disk loses nothing, but it stops everything. */
-export const disk: Check = {
+export const diskCheck: Check = {
   id: 'disk',
   about: 'there is space for the journal to grow',
   look: ({ paths }) => {

@@ -15,7 +15,7 @@ const REMOTE: ReadonlyMap<number, string> = new Map([
 ])
 
 /** Locks and syncs of a network file system promise less than the journal needs. */
-export const fileSystem: Check = {
+export const fileSystemCheck: Check = {
   id: 'file-system',
   about: 'the store is on a local disk',
   look: ({ paths }) => {

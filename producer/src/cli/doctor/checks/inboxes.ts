@@ -1,7 +1,7 @@
 import { type Check, fine, unseen } from '../check.js'
 
 /** What the journal itself says is wrong with inboxes. */
-export const inboxes: Check = {
+export const inboxesCheck: Check = {
   id: 'inboxes',
   about: 'no inbox has an open alert',
   look: async context => {

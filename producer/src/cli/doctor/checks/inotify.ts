@@ -7,7 +7,7 @@ import { type Check, fine, unseen } from '../check.js'
 const WATCHES_COMFORT = 8192
 
 /** A reader that cannot watch still reads, but later. */
-export const inotify: Check = {
+export const inotifyCheck: Check = {
   id: 'inotify',
   about: 'readers are notified of new records',
   look: () => {

@@ -9,7 +9,7 @@ import { type Check, fine, unseen } from '../check.js'
 const BYTES_MAX = 256 * 1024 ** 2
 
 /** The whole journal, judged from its bytes. */
-export const journal: Check = {
+export const journalCheck: Check = {
   id: 'journal',
   about: 'the journal is whole: segments, checkpoints and blobs agree',
   look: async context => {

@@ -1,9 +1,9 @@
 import { userInfo } from 'node:os'
-import { installedServices } from '../../../service/installed.js'
+import { installedServices } from '../../../os-service/installed.js'
 import { type Check, fine, unseen } from '../check.js'
 
 /** A user's services end when the user logs out, unless somebody said otherwise. */
-export const linger: Check = {
+export const lingerCheck: Check = {
   id: 'linger',
   about: 'the service keeps running when you are logged out',
   look: ({ service, run, env, home }) => {

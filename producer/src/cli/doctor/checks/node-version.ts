@@ -3,7 +3,7 @@ import { type Check, fine } from '../check.js'
 const LEAST = [20, 19] as const
 
 /** Older lines lack what we use, and say so in odd places. */
-export const nodeVersion: Check = {
+export const nodeVersionCheck: Check = {
   id: 'node',
   about: 'Node is new enough',
   look: () => {

@@ -3,7 +3,7 @@ import { unlistedName } from '../../../core/unlisted-name.js'
 import { type Check, fine, unseen } from '../check.js'
 
 /** A misspelt inbox is empty for ever, and nobody is told. */
-export const personas: Check = {
+export const personasCheck: Check = {
   id: 'personas',
   about: 'the selected inboxes exist',
   look: async context => {

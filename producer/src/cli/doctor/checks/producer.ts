@@ -2,7 +2,7 @@ import { formatDuration } from '@kim/cli-kit'
 import { type Check, fine } from '../check.js'
 
 /** Somebody has to be at work. */
-export const producer: Check = {
+export const producerCheck: Check = {
   id: 'producer',
   about: 'a producer runs',
   look: context => {

@@ -2,7 +2,7 @@ import { limits, seqRoom } from '@kim/manifest'
 import { type Check, fine, unseen } from '../check.js'
 
 /** The numbers of a store end some day. */
-export const numbers: Check = {
+export const seqRoomCheck: Check = {
   id: 'numbers',
   about: 'there are sequence numbers left for records',
   look: async context => {

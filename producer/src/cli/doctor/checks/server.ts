@@ -4,7 +4,7 @@ import type { Source } from '../../../source/source.js'
 import { type Check, fine, unseen } from '../check.js'
 
 /** One look at the directory: nothing is marked as read by it. */
-export const server: Check = {
+export const serverCheck: Check = {
   id: 'server',
   about: 'the server answers and accepts the token',
   look: async context => {

@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs'
 import { userInfo } from 'node:os'
-import { type Installed, installedServices, servicesOn } from '../../../service/installed.js'
-import { standingOf } from '../../../service/standing.js'
-import type { ServicePlace } from '../../../service/target.js'
-import { type Check, type Found, fine, unseen } from '../check.js'
+import { type Installed, installedServices, servicesOn } from '../../../os-service/installed.js'
+import { serviceHealthOf } from '../../../os-service/service-health.js'
+import type { ServicePlace } from '../../../os-service/target.js'
+import { type Check, type CheckResult, fine, unseen } from '../check.js'
 import type { Context } from '../context.js'
 
 /** A service names Node and this program by their paths, and upgrades move both; and its supervisor has to know of it. */
-export const service: Check = {
+export const serviceCheck: Check = {
   id: 'service',
   about: 'a service is installed, and its supervisor starts it',
   look: context => {
@@ -31,7 +31,7 @@ export const service: Check = {
   },
 }
 
-function severalOn(store: string, own: readonly Installed[]): Found {
+function severalOn(store: string, own: readonly Installed[]): CheckResult {
   const names = own.map(({ name }) => name)
   return {
     status: 'fail',
@@ -41,7 +41,7 @@ function severalOn(store: string, own: readonly Installed[]): Found {
 }
 
 /** Something stands where this store's service would, and it is none. */
-function ofAnother({ name, file }: ServicePlace, all: readonly Installed[], context: Context): Found {
+function ofAnother({ name, file }: ServicePlace, all: readonly Installed[], context: Context): CheckResult {
   const other = all.find(one => one.file === file)
   if (other === undefined) {
     return {
@@ -57,7 +57,7 @@ function ofAnother({ name, file }: ServicePlace, all: readonly Installed[], cont
   }
 }
 
-function judged({ command, ...place }: Installed, { run }: Context): Found {
+function judged({ command, ...place }: Installed, { run }: Context): CheckResult {
   const [node] = command
   const script = command.find(word => word.endsWith('kim-producer.js'))
   const missing = [node, script].filter(path => path !== undefined && !existsSync(path))
@@ -68,7 +68,7 @@ function judged({ command, ...place }: Installed, { run }: Context): Found {
       remedy: REINSTALL,
     }
   }
-  const { isWell, words, remedy } = standingOf(place, userInfo().uid, run)
+  const { isWell, words, remedy } = serviceHealthOf(place, userInfo().uid, run)
   const evidence = `${place.name} ${words}`
   if (isWell === undefined) return unseen(evidence, remedy)
   return isWell ? fine(`${evidence}: it starts ${script ?? node}`) : { status: 'warn', evidence, remedy }

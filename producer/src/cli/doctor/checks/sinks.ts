@@ -3,12 +3,12 @@ import { dirname } from 'node:path'
 import { shellWord } from '@kim/cli-kit'
 import { ownerRemedy } from '../../../journal/failure.js'
 import { type SinkLine, sinksOf } from '../../status/sinks.js'
-import { type Check, type Found, fine, unseen } from '../check.js'
+import { type Check, type CheckResult, fine, unseen } from '../check.js'
 import { filesInTheWay, type Obstacle } from '../named-files.js'
-import { whyShut } from '../standing-path.js'
+import { accessError } from '../path-access.js'
 
 /** Whoever cannot follow a journal is told by a sink, and hears nothing while it takes nothing. */
-export const sinks: Check = {
+export const sinksCheck: Check = {
   id: 'sinks',
   about: 'every sink delivers its events',
   look: async context => {
@@ -43,7 +43,7 @@ export const sinks: Check = {
   },
 }
 
-function namedFound(inTheWay: readonly Obstacle[]): Found {
+function namedFound(inTheWay: readonly Obstacle[]): CheckResult {
   const [first] = inTheWay
   return {
     status: 'fail',
@@ -55,7 +55,7 @@ function namedFound(inTheWay: readonly Obstacle[]): Found {
 }
 
 /** While a producer runs without them, whoever follows what they wrote hears nothing. */
-function leftFound(left: readonly SinkLine[]): Found {
+function leftFound(left: readonly SinkLine[]): CheckResult {
   const [{ identity, file }] = left as readonly [SinkLine, ...SinkLine[]]
   return {
     status: 'warn',
@@ -64,7 +64,7 @@ function leftFound(left: readonly SinkLine[]): Found {
   }
 }
 
-function offFound(off: readonly SinkLine[]): Found {
+function offFound(off: readonly SinkLine[]): CheckResult {
   const [{ identity, why, file }] = off as readonly [SinkLine, ...SinkLine[]]
   return {
     status: 'fail',
@@ -80,7 +80,8 @@ function backRemedy(file: string): string {
   const uid = process.getuid?.()
   if (uid !== undefined && owner !== uid) return ownerRemedy(path, owner, uid, is.directory)
   const word = shellWord(path)
-  if (whyShut(path) !== undefined && (is.directory || is.file)) return `chmod ${is.file ? 600 : 700} ${word}`
+  if (accessError(path, 'rw') !== undefined && (is.directory || is.file))
+    return `chmod ${is.file ? 600 : 700} ${word}`
   const away = is.file && path === file ? `rm ${word}` : `mv ${word} ${shellWord(`${path}.away`)}`
   return `restore the file; or begin at the head: ${away}`
 }
@@ -100,7 +101,7 @@ function kindOf(path: string): { readonly uid: number; readonly file: boolean; r
   return { uid: stat.uid, file: stat.isFile(), directory: stat.isDirectory() }
 }
 
-function troubleFound(troubled: readonly string[]): Found {
+function troubleFound(troubled: readonly string[]): CheckResult {
   return {
     status: 'fail',
     evidence: `${troubled[0]}${more(troubled.length)}`,

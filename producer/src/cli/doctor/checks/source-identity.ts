@@ -4,7 +4,7 @@ import { recordedSource } from '../../recorded-source.js'
 import { type Check, fine, unseen } from '../check.js'
 
 /** A store belongs to one server. */
-export const sourceIdentity: Check = {
+export const sourceIdentityCheck: Check = {
   id: 'source',
   about: 'the store belongs to this server',
   look: ({ hasStore, paths, options }) => {

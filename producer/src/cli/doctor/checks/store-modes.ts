@@ -3,8 +3,8 @@ import { basename, join } from 'node:path'
 import { shellWord } from '@kim/cli-kit'
 import { parseSegmentName, type StorePaths } from '@kim/manifest'
 import { ownerRemedy } from '../../../journal/failure.js'
-import { type Check, type Found, fine, unseen } from '../check.js'
-import { whyUnseen } from '../standing-path.js'
+import { type Check, type CheckResult, fine, unseen } from '../check.js'
+import { accessError } from '../path-access.js'
 
 const OTHERS = 0o077
 const OWNER_READS = 0o400
@@ -23,7 +23,7 @@ interface Flaw {
 }
 
 /** Nobody else may read mail, or put a file in a store's place. */
-export const storeModes: Check = {
+export const storeModesCheck: Check = {
   id: 'store-modes',
   about: 'only its owner can read and write the store',
   look: context => {
@@ -46,7 +46,7 @@ export const storeModes: Check = {
 
 /** What `run/` has under a name that another kind of file belongs to. */
 function misplaced({ run, lock, health, metrics, controlPath, controlSocket }: StorePaths): Flaw[] {
-  if (whyUnseen(run) !== undefined) return []
+  if (accessError(run, 'rx') !== undefined) return []
   const files = [lock, health, metrics, controlPath].flatMap(path => {
     const stat = lstatSync(path, { throwIfNoEntry: false })
     return stat === undefined || stat.isFile() ? [] : [{ path, why: 'not a regular file', mode: undefined }]
@@ -58,10 +58,10 @@ function misplaced({ run, lock, health, metrics, controlPath, controlSocket }: S
 
 /** Files of its owner that a producer could not open: it reads every one of `events/`, and appends to the newest segment. */
 function shut({ events, run, lock }: StorePaths, uid: number): Flaw[] {
-  const names = whyUnseen(events) === undefined ? readdirSync(events) : []
+  const names = accessError(events, 'rx') === undefined ? readdirSync(events) : []
   const segments = names.filter(name => parseSegmentName(name) !== undefined)
   const newest = segments.sort((a, b) => (parseSegmentName(a) ?? 0) - (parseSegmentName(b) ?? 0)).at(-1)
-  const locks = whyUnseen(run) === undefined ? [lock] : []
+  const locks = accessError(run, 'rx') === undefined ? [lock] : []
   return [...segments.map(name => join(events, name)), ...locks].flatMap(path => {
     const stat = lstatSync(path, { throwIfNoEntry: false })
     if (stat?.isFile() !== true || stat.uid !== uid) return []
@@ -73,7 +73,7 @@ function shut({ events, run, lock }: StorePaths, uid: number): Flaw[] {
   })
 }
 
-function judged(root: string, first: Flaw, flaws: readonly Flaw[], uid: number, fix: string): Found {
+function judged(root: string, first: Flaw, flaws: readonly Flaw[], uid: number, fix: string): CheckResult {
   const others = flaws.filter(({ path }) => path !== first.path).length
   const more = others > 0 ? `, and ${others} more` : ''
   const evidence = `${first.path}: ${first.why}${more}`

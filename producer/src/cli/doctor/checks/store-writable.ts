@@ -1,13 +1,13 @@
 import { chmodSync, existsSync, statSync } from 'node:fs'
 import { shellWord } from '@kim/cli-kit'
 import { ownerRemedy } from '../../../journal/failure.js'
-import { type Check, type Found, fine, unseen } from '../check.js'
-import { standing, whyClosed } from '../standing-path.js'
+import { type Check, type CheckResult, fine, unseen } from '../check.js'
+import { accessError, nearestExisting } from '../path-access.js'
 
 const OWNER_ALL = 0o700
 
 /** A store that can only be read keeps every producer from starting, or ends the one that runs. */
-export const storeWritable: Check = {
+export const storeWritableCheck: Check = {
   id: 'store-writable',
   about: 'its owner can write to the store',
   look: ({ hasStore, paths }) => {
@@ -15,7 +15,7 @@ export const storeWritable: Check = {
     const { root, events, checkpoints, archive, blobs, run } = paths
     const there = [root, events, checkpoints, archive, blobs, run].filter(path => existsSync(path))
     for (const path of there) {
-      const why = whyClosed(path)
+      const why = accessError(path, 'wx')
       if (why !== undefined) return closed(path, why)
     }
     return fine(`${there.length} directories, all writable`)
@@ -23,8 +23,8 @@ export const storeWritable: Check = {
 }
 
 /** What keeps a store from being made is told before somebody tries. */
-function unmade(root: string): Found {
-  const path = standing(root)
+function unmade(root: string): CheckResult {
+  const path = nearestExisting(root)
   const stat = statSync(path)
   // Another check says so.
   if (!stat.isDirectory()) return unseen('there is no store')
@@ -34,7 +34,7 @@ function unmade(root: string): Found {
     const evidence = `cannot create the store: ${root} belongs to user ${owner}, not to user ${uid}`
     return { status: 'fail', evidence, remedy: ownerRemedy(root, owner, uid, true) }
   }
-  const code = whyClosed(path)
+  const code = accessError(path, 'wx')
   if (code === undefined) return unseen('there is no store')
   if (path === root || code === 'EROFS' || uid === undefined) return closed(path, code)
   return {
@@ -44,7 +44,7 @@ function unmade(root: string): Found {
   }
 }
 
-function closed(path: string, code: string): Found {
+function closed(path: string, code: string): CheckResult {
   const evidence = `${path} is not writable: ${code}`
   const { mode: bits, uid: owner } = statSync(path)
   const mode = bits & 0o777

@@ -1,16 +1,16 @@
 import { statSync } from 'node:fs'
 import { shellWord } from '@kim/cli-kit'
 import { type Check, fine } from '../check.js'
-import { standing } from '../standing-path.js'
+import { nearestExisting } from '../path-access.js'
 
 /** Is there anything to look at. */
-export const store: Check = {
+export const storeCheck: Check = {
   id: 'store',
   about: 'there is a store',
   look: context => {
     const { root, events } = context.paths
     if (context.hasStore) return fine(root)
-    const path = standing(events)
+    const path = nearestExisting(events)
     if (!statSync(path).isDirectory()) {
       const word = shellWord(path)
       return {

@@ -1,9 +1,9 @@
 import { chmodSync, lstatSync } from 'node:fs'
 import { KimError } from '@kim/manifest'
-import { type Check, type Found, fine } from '../check.js'
+import { type Check, type CheckResult, fine } from '../check.js'
 
 /** The credential, without sending it. */
-export const token: Check = {
+export const tokenCheck: Check = {
   id: 'token',
   about: 'the token can be read',
   look: async context => {
@@ -21,7 +21,7 @@ export const token: Check = {
   },
 }
 
-function refused(error: KimError, tokenFile: string | undefined): Found {
+function refused(error: KimError, tokenFile: string | undefined): CheckResult {
   const isOfToken = error.code === 'token_invalid' || error.code === 'not_permitted'
   if (!isOfToken) return { status: 'unknown', evidence: `not checked: ${error.message}` }
   const canMend = tokenFile !== undefined && error.code === 'not_permitted' && isOwnFile(tokenFile)

@@ -2,7 +2,7 @@ import { version as own } from '../../version.js'
 import { type Check, fine, unseen } from '../check.js'
 
 /** An upgrade changes files, not the process that runs. */
-export const version: Check = {
+export const versionCheck: Check = {
   id: 'version',
   about: 'the running producer is this version',
   look: context => {

@@ -1,0 +1,94 @@
+import { Buffer } from 'node:buffer'
+import type { FileContent } from '../store/file-content.js'
+import type { FileNow } from './file-identity.js'
+
+/** Most bytes read ahead: a burst of lines, or the first ones of a large write. */
+const AHEAD_BYTES = 64 * 1024
+
+/** Identities of what this process holds: what one reads ahead, the others take from it. */
+const heldFiles = new Set<string>()
+
+/** Read into by one reader at a time, which is done with it before another turn begins. */
+let scratch: Buffer | undefined
+
+/**
+ * The segment that is appended to, held open between two looks: opening it again would cost more than reading what
+ * came. Its name is looked at each time all the same, and a file that no longer stands under it is let go.
+ */
+export class ActiveSegmentReader {
+  #number: number | undefined
+  #content: FileContent | undefined
+  /** What was read ahead, and where it begins. */
+  #ahead: { readonly offset: number; readonly bytes: Buffer } | undefined
+
+  /** Whether it is this segment that is held. */
+  isOf(number: number): boolean {
+    return number === this.#number
+  }
+
+  /** What is held, as long as it is now; undefined if that is not what stands there. */
+  lend(now: FileNow | undefined): FileContent | undefined {
+    if (now?.identity !== this.#content?.identity) this.release()
+    return now && this.#content?.atLength(now.size)
+  }
+
+  /** Holds what was opened, in place of what was held before; closes it if another observer holds that file. */
+  hold(number: number, content: FileContent): void {
+    this.release()
+    if (heldFiles.has(content.identity)) {
+      content.close()
+      return
+    }
+    heldFiles.add(content.identity)
+    this.#number = number
+    this.#content = content
+  }
+
+  /** Whether this is what is held, at whatever length. */
+  owns(content: FileContent): boolean {
+    return this.#content?.isSameOpenFile(content) === true
+  }
+
+  /** Reads what came after this offset, and says how much; undefined if nothing is held. */
+  readAhead(offset: number): number | undefined {
+    this.#ahead = undefined
+    if (this.#content === undefined) return undefined
+    scratch ??= Buffer.allocUnsafeSlow(AHEAD_BYTES)
+    const read = this.#content.readOnce(scratch, offset)
+    if (this.#content.failure !== undefined) {
+      this.release()
+      return undefined
+    }
+    if (read > 0) this.#ahead = { offset, bytes: scratch.subarray(0, read) }
+    return read
+  }
+
+  /** What was read ahead, if it begins here. */
+  aheadAt(offset: number): Buffer | undefined {
+    return this.#ahead?.offset === offset ? this.#ahead.bytes : undefined
+  }
+
+  /** Whether what was read ahead may not be all there is: then it does not tell where the file ends. */
+  get isAheadFull(): boolean {
+    return this.#ahead?.bytes.length === AHEAD_BYTES
+  }
+
+  /** What was read ahead is given to nobody any more. */
+  forgetAhead(): void {
+    this.#ahead = undefined
+  }
+
+  /** Lets go unless this is still what is held. */
+  check(tip: (FileNow & { readonly number: number }) | undefined): void {
+    if (tip?.number !== this.#number || tip?.identity !== this.#content?.identity) this.release()
+  }
+
+  /** Lets go of whatever is held. */
+  release(): void {
+    this.#ahead = undefined
+    if (this.#content !== undefined) heldFiles.delete(this.#content.identity)
+    this.#content?.close()
+    this.#content = undefined
+    this.#number = undefined
+  }
+}

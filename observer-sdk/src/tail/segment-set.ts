@@ -1,0 +1,119 @@
+import { basename } from 'node:path'
+import { parseArchivedSegmentName, parseSegmentName } from '@kim/manifest'
+import type { FileContent } from '../store/file-content.js'
+import type { SegmentEntry, StoreListing } from '../store/listing.js'
+import type { ReadFailure } from '../store/read-result.js'
+import { openSegment } from '../store/store-files.js'
+import type { JournalDirectory } from './directory.js'
+
+/** The segments of one listing, opened wherever they stand by then. */
+export class SegmentSet {
+  readonly eventsDir: string
+  readonly listing: StoreListing
+  /** How many files were there and could not be read, nor a copy of them. */
+  unreadable = 0
+  readonly #directory: JournalDirectory
+  readonly #broken = new Set<number>()
+  /** The highest number of a segment that could not be read, or not to its end. */
+  #hidden = 0
+
+  constructor(directory: JournalDirectory) {
+    const { path, listing } = directory
+    this.eventsDir = path
+    this.listing = listing
+    const failures = listing.failures.filter(failure => !this.#hasCopy(failure))
+    this.unreadable = failures.length
+    for (const { path } of failures) this.#hide(numberOf(path) ?? 0)
+    this.#directory = directory
+  }
+
+  /** Every segment that exists, ascending. */
+  get segments(): readonly SegmentEntry[] {
+    return this.listing.segments
+  }
+
+  /** Number of the segment that is appended to, if there is one. */
+  get newest(): number | undefined {
+    return this.segments.at(-1)?.number
+  }
+
+  /** Whether the end of the journal is there and cannot be read, as far as it was tried. */
+  get isEndHidden(): boolean {
+    return this.#hidden > 0 && this.#hidden >= (this.newest ?? 0)
+  }
+
+  /** The first segment that can really be read: what cannot be read is not there. */
+  first(): number | undefined {
+    return this.segments.find(({ number }) => this.#isReadable(number))?.number
+  }
+
+  /** The highest-numbered segment whose number is not above `seq`. */
+  holding(seq: number): number | undefined {
+    let low = 0
+    let high = this.segments.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if ((this.segments[middle] as SegmentEntry).number <= seq) low = middle + 1
+      else high = middle
+    }
+    return this.segments[low - 1]?.number
+  }
+
+  /** Runs `use` over a segment's content; undefined if it cannot be read. */
+  read<T>(number: number, use: (content: FileContent) => T): T | undefined {
+    if (this.#broken.has(number)) return undefined
+    const opened = openSegment(this.eventsDir, number)
+    if (!opened.ok) {
+      this.#directory.passOver(number, opened)
+      this.#fail(number, opened.reason === 'unreadable')
+      return undefined
+    }
+    const content = opened.value
+    try {
+      // Nothing of a compressed copy that cannot be read to its end is taken.
+      if (content.candidate.gzip && content.bytes === 0 && content.failure !== undefined) {
+        this.#directory.passedOver.unreadable(number, content)
+        this.#fail(number, true)
+        return undefined
+      }
+      if (content.passedOver !== undefined) this.#directory.passedOver.unreadable(number, content)
+      if (content.candidate.gzip) this.#directory.copies.set(number, content.identity)
+      else if (content.passedOver === undefined) this.#directory.known.set(number, content.identity)
+      const result = use(content)
+      if (content.failure !== undefined) {
+        this.unreadable += 1
+        this.#hide(number)
+      }
+      return result
+    } finally {
+      content.close()
+    }
+  }
+
+  #hasCopy({ path }: ReadFailure): boolean {
+    const number = numberOf(path)
+    return number !== undefined && this.segments.some(segment => segment.number === number)
+  }
+
+  #isReadable(number: number): boolean {
+    return this.read(number, () => true) === true
+  }
+
+  #fail(number: number, counts: boolean): void {
+    if (counts) {
+      this.unreadable += 1
+      this.#hide(number)
+    }
+    this.#broken.add(number)
+  }
+
+  #hide(number: number): void {
+    this.#hidden = Math.max(this.#hidden, number)
+  }
+}
+
+/** The number of the segment that a file is called by. */
+function numberOf(path: string): number | undefined {
+  const name = basename(path)
+  return parseSegmentName(name) ?? parseArchivedSegmentName(name)?.first
+}

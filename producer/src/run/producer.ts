@@ -1,0 +1,242 @@
+import { KimError, storePaths } from '@kim/manifest'
+import { journalCare } from '../control/journal-care.js'
+import type { ControlVerbs } from '../control/verbs.js'
+import type { Core } from '../core/core.js'
+import { type Clock, systemClock } from '../effects/clock.js'
+import { currentHost, type Host } from '../effects/host.js'
+import { loopTimers, type Timers } from '../effects/timers.js'
+import { loopTurn, type Turn } from '../effects/turn.js'
+import type { Journal } from '../journal/journal.js'
+import type { SinkStatus } from '../sinks/sink-status.js'
+import type { Source } from '../source/source.js'
+import { ControlSocket, type OpenControl } from './control-socket.js'
+import { Driver, type Ending } from './driver.js'
+import { JournalSize } from './journal-size.js'
+import { startedNote, stoppedNote } from './life-notes.js'
+import { Meters } from './meters.js'
+import { metricsText } from './metrics.js'
+import type { RunLog } from './run-log.js'
+import { Shutdown } from './shutdown.js'
+import { type ProducerStatus, personaLine } from './status.js'
+import { StatusFile } from './status-file.js'
+import type { Supervisor } from './supervisor.js'
+
+/** What a service is made of. Everything that is an effect can be replaced. */
+export interface ProducerParts {
+  readonly storeDir: string
+  readonly version: string
+  readonly journal: Journal
+  readonly source: Source
+  readonly core: Core
+  readonly log: RunLog
+  /** How the sinks are; undefined: there are none. */
+  readonly sinks?: (() => readonly SinkStatus[]) | undefined
+  readonly supervisor?: Supervisor | undefined
+  readonly meters?: Meters | undefined
+  readonly clock?: Clock | undefined
+  readonly timers?: Timers | undefined
+  readonly turn?: Turn | undefined
+  readonly host?: Host | undefined
+  /** How the control socket is opened; undefined: there is none. */
+  readonly openControl?: OpenControl | undefined
+  /** Comes first of all at an end, before any step of it. */
+  readonly onEnd?: ((ending: Ending) => void) | undefined
+  /** What is to come to its end while the store is still ours. */
+  readonly finish?: (() => Promise<void>) | undefined
+}
+
+/** How often `run/health.json` and `run/metrics.prom` are replaced. */
+const HEALTH_MS = 10_000
+
+/** A producer at work: the driver, and what tells others how it is. */
+export class Producer {
+  readonly #parts: ProducerParts
+  readonly #clock: Clock
+  readonly #timers: Timers
+  readonly #turn: Turn
+  readonly #host: Host
+  readonly #driver: Driver
+  readonly #control: ControlSocket | undefined
+  readonly #health: StatusFile
+  readonly #metrics: StatusFile
+  readonly #meters: Meters
+  readonly #size: JournalSize
+  readonly #started: string
+  #stopBeat: () => void = () => undefined
+  #turnsSeen = 0
+
+  constructor(parts: ProducerParts) {
+    const { journal, source, core, log, version } = parts
+    this.#parts = parts
+    this.#clock = parts.clock ?? systemClock
+    this.#timers = parts.timers ?? loopTimers
+    this.#turn = parts.turn ?? loopTurn
+    this.#host = parts.host ?? currentHost()
+    this.#started = new Date(this.#clock.wallMs()).toISOString()
+    const paths = storePaths(parts.storeDir)
+    this.#health = new StatusFile(paths.health, this.#host.uid)
+    this.#metrics = new StatusFile(paths.metrics, this.#host.uid)
+    this.#meters = parts.meters ?? new Meters()
+    this.#size = new JournalSize(paths)
+    this.#driver = new Driver({
+      journal,
+      source,
+      core,
+      log,
+      meters: this.#meters,
+      clock: this.#clock,
+      timers: this.#timers,
+      turn: this.#turn,
+      opening: startedNote(version, this.#host),
+      closing: stoppedNote,
+    })
+    this.#control =
+      parts.openControl === undefined ? undefined : new ControlSocket(parts.openControl, this.#verbs(), log)
+  }
+
+  /** Runs to the end. The journal is closed and nothing is under way any more when it settles. */
+  async run(): Promise<Ending> {
+    await this.#control?.open()
+    this.#beat()
+    this.#driver.wake()
+    // After the first turn: by then the journal says that this life began, and the core knows whom it watches.
+    this.#turn.soon(() => {
+      this.#say()
+      this.#parts.supervisor?.ready(`${this.#parts.source.base} → ${this.#parts.storeDir}`)
+    })
+    const ending = await this.#driver.ended
+    this.#parts.onEnd?.(ending)
+    return await this.#shutDown(new Shutdown(ending, this.#parts.log))
+  }
+
+  async #shutDown(shutdown: Shutdown): Promise<Ending> {
+    const { journal, source, supervisor, finish } = this.#parts
+    await shutdown.step('tell the supervisor', () => supervisor?.stopping())
+    this.#stopBeat()
+    await shutdown.step('close the control socket', () => this.#control?.close())
+    await shutdown.step('close the sinks', () => finish?.())
+    // While the store is still ours: the next producer's file is not to be overwritten.
+    await shutdown.step('write the last status', () => {
+      this.#tell({ ...this.status(), state: 'stopped', reason: reasonOf(shutdown.ending) })
+    })
+    await shutdown.step('close the connections', () => source.close())
+    await shutdown.step('close the journal', () => journal.close())
+    return shutdown.ending
+  }
+
+  /** A clean end; nothing happens at a second one. */
+  stop(reason: string): void {
+    this.#driver.stop(reason)
+  }
+
+  /** Makes one persona due, or all of them; says how many are. */
+  poke(persona?: string): number {
+    return this.#driver.poke(persona)
+  }
+
+  /** Reads the token file again. */
+  reload(): void {
+    const { source, log } = this.#parts
+    const changed = source.reloadToken()
+    if (changed === undefined) return
+    const { tokenFrom = 'no file' } = source
+    log({
+      level: 'info',
+      code: 'token_read',
+      message: changed ? `read a new token from ${tokenFrom}` : `the token from ${tokenFrom} did not change`,
+    })
+    if (changed) this.poke()
+  }
+
+  status(): ProducerStatus {
+    const { journal, source, core, storeDir, version, sinks } = this.#parts
+    const now = { monoMs: this.#clock.monoMs(), wallMs: this.#clock.wallMs() }
+    const { personas, counts, polls, failures, asked, genesis } = core.status(now)
+    return {
+      schema_version: 1,
+      state: 'running',
+      version,
+      pid: this.#host.pid,
+      start_key: this.#host.startKey,
+      started: this.#started,
+      updated: new Date(now.wallMs).toISOString(),
+      interval_ms: HEALTH_MS,
+      store: storeDir,
+      source: source.base,
+      dialect: source.dialect,
+      project_id: journal.projectId,
+      head_seq: journal.head.seq,
+      disk: this.#driver.isDiskFull ? 'full' : 'ok',
+      counts,
+      registry_genesis: genesis,
+      polls,
+      failures,
+      requests: asked,
+      personas: personas.map(persona => personaLine(persona, now)),
+      sinks: sinks?.() ?? [],
+    }
+  }
+
+  #beat(): void {
+    this.#tell(this.status())
+    const { turns } = this.#driver
+    if (turns !== this.#turnsSeen) this.#parts.supervisor?.alive(this.#clock.monoMs())
+    this.#turnsSeen = turns
+    this.#stopBeat = this.#timers.after(HEALTH_MS, () => {
+      this.#driver.wake()
+      void this.#control?.open()
+      this.#beat()
+    })
+  }
+
+  /** What the control socket can ask for. */
+  #verbs(): ControlVerbs {
+    const { journal } = this.#parts
+    const care = journalCare(journal, this.#turn)
+    return {
+      headSeq: care.headSeq,
+      poke: persona => this.poke(persona),
+      status: () => ({ ...this.status() }),
+      checkpoint: () => this.#settled(care.checkpoint),
+      gc: dryRun => this.#settled(() => care.gc(dryRun)),
+      shutdown: () => this.stop('shutdown'),
+    }
+  }
+
+  /**
+   * Care of the journal waits until nothing is owed there: what a failed append left standing is for the core to
+   * hear of. Whatever happens to the journal meanwhile, the loop looks at it at once.
+   */
+  async #settled<T>(care: () => Promise<T>): Promise<T> {
+    if (!this.#parts.journal.isSettled) throw new KimError('store_full', 'cannot append: the disk is full')
+    try {
+      return await care()
+    } finally {
+      this.#driver.wake()
+    }
+  }
+
+  #tell(status: ProducerStatus): void {
+    const { user, system } = process.cpuUsage()
+    const residentBytes = process.memoryUsage.rss()
+    const measured = { meters: this.#meters, room: this.#size.look(), residentBytes }
+    this.#health.replace(`${JSON.stringify(status)}\n`)
+    this.#metrics.replace(metricsText(status, { ...measured, cpuSeconds: (user + system) / 1e6 }))
+  }
+
+  #say(): void {
+    const { version, pid, store, source, dialect, head_seq, personas } = this.status()
+    this.#parts.log({
+      level: 'info',
+      code: 'started',
+      message: `kim ${version} writes ${store} from ${source}`,
+      fields: { version, pid, store, source, dialect, head_seq, personas: personas.length },
+    })
+  }
+}
+
+function reasonOf(ending: Ending): string {
+  if (ending.kind === 'stopped') return ending.reason
+  if (ending.kind === 'verdict') return ending.verdict.code
+  return ending.error instanceof Error ? ending.error.message : String(ending.error)
+}
