@@ -126,11 +126,13 @@ t.test('token - help and documents tell of one and the same file, and say how it
   t.match(read('docs/operate.md'), `(umask 077; cat > ${HOME})`)
 })
 
-/** Codes that a text of the producer logs with one of these levels. */
-const logged = (text: string, levels: string): string[] =>
-  [...text.matchAll(new RegExp(`level: '(?:${levels})',\\s+(?:time: .+\\s+)?code: '(\\w+)'`, 'g'))].map(
-    ([, code]) => code ?? '',
-  )
+/** Codes that a text of the producer logs with one of these levels, alone or as one of two. */
+const logged = (text: string, levels: string): string[] => {
+  const one = `'(?:${levels})'`
+  const level = `(?:${one}|\\w+ \\? (?:${one} : '\\w+'|'\\w+' : ${one}))`
+  const pattern = new RegExp(`level: ${level},\\s+(?:time: .+\\s+)?code: '(\\w+)'`, 'g')
+  return [...text.matchAll(pattern)].map(([, code]) => code ?? '')
+}
 
 t.test('troubleshoot - has a row for every code that is logged as a warning or an error', async t => {
   const sources = readdirSync(join(root, 'producer/src'), { recursive: true, encoding: 'utf8' })

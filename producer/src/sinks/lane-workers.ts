@@ -81,7 +81,8 @@ export class LaneWorkers {
   async #deliver(lane: Lane): Promise<void> {
     const { clock, lanes, save, sink } = this.#parts
     const { stop } = lane
-    const batch = lane.queue.slice(0, sink.batchMax)
+    // A lane that is held is tried with the event that was refused, alone: part of a batch would end the trouble too early.
+    const batch = lane.queue.slice(0, lane.block === undefined ? sink.batchMax : 1)
     const { taken, failure, skipped } = await this.#hand(
       lane,
       batch.map(({ event }) => event),
