@@ -63,14 +63,14 @@ t.test(
     const storeDir = join(dir, 'store')
     const journal = openJournal({ storeDir, source: 'http://localhost:7474' })
     t.teardown(() => journal.close())
-    const announce = (agent: string, summary: string): void => {
-      journal.append([
-        { agent, action: 'session_start', item_type: 'session', item_id: 'a', event: 'new', summary },
-      ])
-    }
+    const news = (agent: string, summary: string) =>
+      ({ agent, action: 'session_start', item_type: 'session', item_id: 'a', event: 'new', summary }) as const
+    // In one commit: a reader that starts between two of them would see the end alone.
     const telling = setInterval(() => {
-      announce('river new "paid"\n9 river new "forged"\u001b[2J', 'a\u202eb\u009b31mc\u2066d\u2028e\u{e0041}')
-      announce('river', 'end')
+      journal.append([
+        news('river new "paid"\n9 river new "forged"\u001b[2J', 'a\u202eb\u009b31mc\u2066d\u2028e\u{e0041}'),
+        news('river', 'end'),
+      ])
     }, 50)
     const { text } = await lines([join(storeDir, 'events'), join(dir, 'cursors')], '"end"')
     clearInterval(telling)
