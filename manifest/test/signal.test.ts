@@ -81,4 +81,5 @@ t.test('signal - next waits unless it was raised since its count was read', asyn
   const wait = signal.next(signal.count)
   t.notOk(wait === undefined || (await isDone(wait)))
   t.ok(signal.raise())
+  t.notOk(signal.raise(), 'a wait that ended waits no more')
 })
