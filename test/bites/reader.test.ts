@@ -9,7 +9,9 @@ const BACKWARDS = 'manifest/dist/segment-backwards.js'
 const FOLD = 'manifest/dist/fold.js'
 const TABLE = 'manifest/dist/entity-table.js'
 const CHECKPOINT = 'manifest/dist/checkpoint-reader.js'
+const RUNNER = 'observer-sdk/dist/announce/command-runner.js'
 
+const runnerTest = 'observer-sdk/dist-test/announce/command-runner.test.js'
 const readerTest = 'manifest/dist-test/segment-reader.test.js'
 const foldTest = 'manifest/dist-test/fold.test.js'
 const lazyTest = 'manifest/dist-test/fold-lazy.test.js'
@@ -21,8 +23,16 @@ const anyCut = 'segment reader - reports the same however the bytes are cut'
 const lazyReader = 'segment reader - a lazy reader reports what a strict one does, or gives up'
 const lazyFold = 'fold - lines that are not parsed make the state that parsed ones make'
 
-/** Every fault that the one reader and the one fold must not have, beside the test that notices it. */
+/** Every fault that the one reader, the one fold and the one runner must not have, beside the test that notices it. */
 const PLANTS: readonly Plant[] = [
+  {
+    title: 'the runner tries an event once more than it may',
+    file: RUNNER,
+    from: 'tries >= triesMax',
+    to: 'tries > triesMax',
+    test: runnerTest,
+    named: 'command runner - KS-72 other events have the tries of their class',
+  },
   {
     title: 'the reader drops the last line of a chunk',
     file: READER,

@@ -9,13 +9,6 @@ interface Bite extends Plant {
 
 const BITES: readonly Bite[] = [
   {
-    row: 'J10',
-    about: 'a sign of life that a command refuses holds the mail',
-    file: 'sinks/exec-sink.js',
-    from: 'judgesEvents = true',
-    to: 'judgesEvents = false',
-  },
-  {
     row: 'N3',
     about: 'mail is marked as read',
     file: 'source/open-source.js',
@@ -82,7 +75,7 @@ const BITES: readonly Bite[] = [
     row: 'F19',
     about: 'there is no pause between answers that brought nothing',
     file: 'core/counts-poll.js',
-    from: 'answer.receivedMs + poll.pauseMs',
+    from: 'answer.receivedMs + Math.min(poll.pauseMs, terms.pollSeconds * 1000)',
     to: 'answer.receivedMs',
   },
   {

@@ -192,12 +192,12 @@ row(
   { standing },
   async (_t, scene) => {
     scene.newest(complete(5))
-    scene.pending(counts({ argus: 1 }))
+    scene.pending(counts({ argus: 1 }, 'c1'))
     scene.start([...FP, ...RARELY])
     await pended(scene, 3)
     scene.clear()
     scene.newest({ status: 503 }, complete(5, 6))
-    scene.pending(counts({ argus: 2 }))
+    scene.pending(counts({ argus: 2 }, 'c2'))
     await scene.tells('new 6')
   },
 )
