@@ -1,12 +1,11 @@
 export { importedDrafts as importedFacts } from './cli/import/facts.js'
-export type { AskOptions, ControlReply, ControlRequest } from './control/client.js'
-export { askProducer } from './control/client.js'
-export { journalCare } from './control/journal-care.js'
-export type { Principal } from './control/request.js'
+
+export { type AskOptions, askProducer, type ControlReply, type ControlRequest } from './control/client.js'
+export type { Principal } from './control/protocol.js'
 export type { ControlOptions, ControlServer } from './control/server.js'
 export { openControl } from './control/server.js'
 export type { SocketPathOptions } from './control/socket-path.js'
-export type { ControlVerbs } from './control/verbs.js'
+export { type ControlVerbs, journalCare } from './control/verbs.js'
 export type {
   Answered,
   Ask,

@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { connect } from 'node:net'
 import { isCount, isJsonObject, type JsonObject, KimError, type StorePaths } from '@kim/manifest'
 import { currentHost } from '../effects/host.js'
-import { LineSplitter } from './line-splitter.js'
-import type { Principal } from './request.js'
+import { LineSplitter, type Principal, parseControlLine } from './protocol.js'
 import { checkSocket, placeToAsk, type SocketPathOptions } from './socket-path.js'
 
 /** What a client asks. */
@@ -14,24 +13,24 @@ export interface ControlRequest {
   readonly params?: JsonObject | undefined
 }
 
-/** What it is told; codes of a later version are possible. */
+/** The answer of the producer; codes of a later version are possible. */
 export type ControlReply =
   | { readonly ok: true; readonly seq: number; readonly result: JsonObject }
   | { readonly ok: false; readonly code: string; readonly message: string }
 
 /** How a producer is asked. */
-export interface AskOptions extends Partial<SocketPathOptions> {
+export interface AskOptions extends SocketPathOptions {
   /** Gives up waiting; the request may be done all the same. */
   readonly signal?: AbortSignal | undefined
-  /** So many milliseconds an answer is waited for; without end if it is not given. */
+  /** How long to wait for an answer, in milliseconds; by default without end. */
   readonly withinMs?: number | undefined
 }
 
 /** A status of two thousand personas with long names fits many times. */
 const REPLY_BYTES_MAX = 16 << 20
 
-/** What says that nobody listens: no socket, or one that was left behind. */
-const NOBODY = new Set(['ENOENT', 'ECONNREFUSED', 'ENOTDIR'])
+/** Errors of a store that no producer listens for: it has no socket, or an old one. */
+const NOT_LISTENING = new Set(['ENOENT', 'ECONNREFUSED', 'ENOTDIR'])
 
 function broke(what: string, cause?: unknown): KimError {
   return new KimError('producer_failed', what, cause === undefined ? {} : { cause })
@@ -43,16 +42,10 @@ function silent(ms: number): KimError {
 }
 
 function readReply(line: Buffer, id: string): ControlReply | undefined {
-  let value: unknown
-  try {
-    value = JSON.parse(line.toString('utf8'))
-  } catch {
-    throw broke('the producer sent an invalid reply')
-  }
-  if (!isJsonObject(value)) throw broke('the producer sent an invalid reply')
-  const { ok, seq, result = {}, error } = value
+  const value = parseControlLine(line)
+  const { ok, seq, result = {}, error } = value ?? {}
   // A refusal of the connection names no request.
-  if (value['id'] !== id && value['id'] !== null) return undefined
+  if (value !== undefined && value['id'] !== id && value['id'] !== null) return undefined
   if (ok === true && isCount(seq) && isJsonObject(result)) return { ok, seq, result }
   if (ok === false && isJsonObject(error) && typeof error['code'] === 'string') {
     const message = typeof error['message'] === 'string' ? error['message'] : ''
@@ -61,27 +54,17 @@ function readReply(line: Buffer, id: string): ControlReply | undefined {
   throw broke('the producer sent an invalid reply')
 }
 
-/** Asks the producer of a store; undefined if none runs. Rejects where what is there cannot be asked. */
+/** Asks the producer of a store; undefined if none runs. Rejects if the socket cannot be used. */
 export async function askProducer(
   paths: StorePaths,
   request: ControlRequest,
   options: AskOptions = {},
 ): Promise<ControlReply | undefined> {
-  const platform = options.platform ?? process.platform
-  const path = placeToAsk(paths, { platform, env: options.env ?? process.env })
-  if (path === undefined || !checkSocket(path, currentHost().uid, platform)) return undefined
+  const path = placeToAsk(paths, options)
+  if (path === undefined || !checkSocket(path, currentHost().uid, options)) return undefined
   const id = randomUUID()
   const { verb, principal, key, params } = request
-  const line = `${JSON.stringify({ id, verb, principal, key, params })}\n`
-  return exchangeLine(path, line, answer => readReply(answer, id), options)
-}
-
-function exchangeLine(
-  path: string,
-  line: string,
-  read: (answer: Buffer) => ControlReply | undefined,
-  { signal, withinMs }: AskOptions,
-): Promise<ControlReply | undefined> {
+  const { signal, withinMs } = options
   return new Promise((resolve, reject) => {
     const lines = new LineSplitter(REPLY_BYTES_MAX)
     const socket = connect(path)
@@ -95,20 +78,14 @@ function exchangeLine(
     const patience =
       withinMs === undefined ? undefined : setTimeout(() => give(() => reject(silent(withinMs))), withinMs)
     const onAbort = (): void => give(() => reject(broke('stopped waiting for the answer of the producer')))
-    if (signal?.aborted === true) {
-      onAbort()
-      return
-    }
+    if (signal?.aborted === true) return onAbort()
     signal?.addEventListener('abort', onAbort)
-    socket.on('connect', () => socket.write(line))
+    socket.on('connect', () => socket.write(`${JSON.stringify({ id, verb, principal, key, params })}\n`))
     socket.on('data', chunk => {
       try {
         for (const answer of lines.push(chunk)) {
-          const reply = read(answer)
-          if (reply !== undefined) {
-            give(() => resolve(reply))
-            return
-          }
+          const reply = readReply(answer, id)
+          if (reply !== undefined) return give(() => resolve(reply))
         }
         if (lines.isTooLong) throw broke('the producer sent a reply that is too long')
       } catch (error) {
@@ -118,7 +95,7 @@ function exchangeLine(
     socket.on('error', error => {
       const code = (error as NodeJS.ErrnoException).code ?? ''
       give(() =>
-        NOBODY.has(code)
+        NOT_LISTENING.has(code)
           ? resolve(undefined)
           : reject(broke(`cannot connect to the producer: ${code}`, error)),
       )

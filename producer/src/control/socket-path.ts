@@ -19,10 +19,10 @@ export interface SocketPath {
   readonly kind: 'store' | 'elsewhere' | 'pipe'
 }
 
-/** What the choice of a place rests on. */
+/** What the choice of a place rests on: by default those of this process. */
 export interface SocketPathOptions {
-  readonly platform: NodeJS.Platform
-  readonly env: Environment
+  readonly platform?: NodeJS.Platform | undefined
+  readonly env?: Environment | undefined
 }
 
 /** Bytes of a socket's path, its closing zero left out, that every platform of the kind takes. */
@@ -33,7 +33,10 @@ const ID_DIGITS = 16
 const ANYBODY_BUT_OWNER = 0o077
 
 /** The place for a store, also for one that is only going to be there (CP-1 to CP-3). */
-export function socketPathOf(paths: StorePaths, { platform, env }: SocketPathOptions): SocketPath {
+export function socketPathOf(
+  paths: StorePaths,
+  { platform = process.platform, env = process.env }: SocketPathOptions,
+): SocketPath {
   const id = sha256Hex(resolveExisting(paths.root)).slice(0, ID_DIGITS)
   if (platform === 'win32') return { path: controlPipe(id), kind: 'pipe' }
   const max = PATH_BYTES_MAX[platform] ?? PATH_BYTES_MAX_ELSEWHERE
@@ -126,7 +129,11 @@ export function placeToAsk(paths: StorePaths, options: SocketPathOptions): strin
 }
 
 /** Throws where a client would talk to somebody else's socket; false where there is none (CP-4). */
-export function checkSocket(path: string, uid: number | undefined, platform: NodeJS.Platform): boolean {
+export function checkSocket(
+  path: string,
+  uid: number | undefined,
+  { platform = process.platform }: SocketPathOptions,
+): boolean {
   if (platform === 'win32') return true
   const stat = look(path)
   if (stat === undefined) return false

@@ -1,6 +1,6 @@
 import { KimError, storePaths } from '@kim/manifest'
-import { journalCare } from '../control/journal-care.js'
-import type { ControlVerbs } from '../control/verbs.js'
+
+import { type ControlVerbs, journalCare } from '../control/verbs.js'
 import type { Core } from '../core/core.js'
 import { type Clock, systemClock } from '../effects/clock.js'
 import { currentHost, type Host } from '../effects/host.js'
