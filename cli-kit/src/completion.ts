@@ -1,13 +1,28 @@
 import type { Command, Program } from './flag-table.js'
-import { COMMON_FLAGS } from './parse.js'
-import { usageError } from './usage-error.js'
+import { COMMON_FLAGS, usageError } from './parse.js'
+
+/** The command that prints completion scripts. `program` is a function because the program holds this command. */
+export function completionCommand(program: () => Program): Command {
+  return {
+    name: 'completion',
+    about: 'Print a completion script.',
+    positionals: [{ name: 'shell', about: SHELLS.join(', '), choices: SHELLS }],
+    flags: [],
+    load: async () => ({
+      run: (input, io) => {
+        io.stdout.write(completionScript(program(), input.positional('shell') ?? ''))
+        return 0
+      },
+    }),
+  }
+}
 
 /** Shells that {@link completionScript} writes for. */
 export const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const
 
 /**
- * A static completion script made from the flag table. Static, because completion that starts Node on every
- * Tab is felt; a new version of the program brings a new script.
+ * A completion script made from the flag table. It is static, because starting Node on every Tab would be slow; a new
+ * version of the program needs a new script.
  */
 export function completionScript(program: Program, shell: string): string {
   const name = program.name
@@ -63,7 +78,7 @@ function bash(program: Program, id: string): string {
   ].join('\n')
 }
 
-/** Behind a flag that takes a value come its values, where they are known; else nothing, so that the shell offers files. */
+/** After a flag that takes a value, offer its values if they are known, else nothing: then the shell offers files. */
 function bashCase(pattern: string, command: Command | undefined, words: readonly string[]): string {
   const behind = new Map<string, string[]>()
   for (const { choices = [], kind, name, short } of command?.flags ?? []) {

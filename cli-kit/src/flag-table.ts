@@ -1,11 +1,11 @@
 import type { KimError } from '@kim/manifest'
 
 /**
- * One table describes a command line once: the parser, the help, the completion and the schema all read it.
- * Nothing here runs anything, so the table can be printed without loading a command's code.
+ * A table describes a command line. The parser, the help and the completion read it. The table can be printed without
+ * loading a command's code.
  */
 
-/** What a flag's text means. `duration` becomes milliseconds, `bytes` a count of bytes; a `path` stays as it was given. */
+/** What a flag's text means. `duration` becomes milliseconds, `bytes` a number of bytes; a `path` is not changed. */
 export type FlagKind = 'boolean' | 'string' | 'path' | 'integer' | 'duration' | 'bytes'
 
 /** One flag of a command. */
@@ -13,9 +13,9 @@ export interface Flag {
   readonly name: string
   readonly short?: string
   readonly kind: FlagKind
-  /** May be given several times; a comma separates too, unless `commas` is false. */
+  /** May be given several times. A comma separates values too, unless `commas` is false. */
   readonly many?: true
-  /** False where a comma is part of the value: names are data. */
+  /** False if a comma is part of the value. */
   readonly commas?: false
   /** Placeholder in the help, such as `DIR`. */
   readonly value?: string
@@ -23,23 +23,22 @@ export interface Flag {
   readonly choices?: readonly string[]
   /** Read when the flag is absent; an empty variable counts as absent. */
   readonly env?: string
-  /** Used when flag and variable are absent; shown in the help. */
+  /** Used if flag and variable are absent. The help shows it. */
   readonly default?: string | number
   readonly min?: number
   readonly max?: number
 }
 
 /** One word argument of a command. */
-export interface Positional {
+interface Positional {
   readonly name: string
   readonly about: string
   readonly optional?: true
   readonly many?: true
-  /** What it means, as with a flag. */
   readonly kind?: 'path'
-  /** Help is silent about it: a flag that it belongs to tells it. */
+  /** The help of a flag that it belongs to describes it, and the command's help leaves it out. */
   readonly hidden?: true
-  /** What completion offers for it. */
+  /** What completion offers. */
   readonly choices?: readonly string[]
 }
 
@@ -50,14 +49,14 @@ export interface Command {
   readonly about: string
   readonly positionals?: readonly Positional[]
   readonly flags: readonly Flag[]
-  /** What its help says besides, line by line. */
+  /** Further lines of its help. */
   readonly notes?: readonly string[]
   readonly examples?: readonly (readonly [command: string, about: string])[]
-  /** Loaded only when the command is chosen: start-up is what agents pay for every call. */
+  /** Loads the command's code once it is chosen, because agents wait for the start of every call. */
   readonly load: () => Promise<CommandModule>
 }
 
-/** What a command's module provides. */
+/** The code of a command. */
 export interface CommandModule {
   readonly run: (input: Input, io: Io) => number | Promise<number>
 }
@@ -69,18 +68,18 @@ export interface Program {
   readonly about: string
   readonly commands: readonly Command[]
   readonly exitCodes: readonly (readonly [code: number, meaning: string])[]
-  /** Tells whoever does not see stderr of a command line that cannot be read; on stderr it is told in any case. */
+  /** Reports a command line that cannot be parsed to readers who do not see stderr. Stderr gets it in any case. */
   readonly onUnreadable?: (error: KimError, argv: readonly string[], io: Io) => Promise<void>
 }
 
-/** The parsed command line, read by name; asking for a flag the table lacks is our bug and throws. */
+/** The parsed command line. A name that the table lacks is our bug and throws. */
 export interface Input {
   readonly command: Command
   bool(name: string): boolean
   text(name: string): string | undefined
   number(name: string): number | undefined
   list(name: string): readonly string[]
-  /** Whether the flag stood on the command line (not merely a default or a variable). */
+  /** Whether the flag is on the command line: a default or a variable does not count. */
   given(name: string): boolean
   positional(name: string): string | undefined
   positionals(name: string): readonly string[]
@@ -91,6 +90,6 @@ export interface Io {
   readonly stdout: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number }
   readonly stderr: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number }
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Aborted by SIGINT and SIGTERM; its reason is the signal's name. */
+  /** Aborted by SIGINT and SIGTERM, with the signal's name as its reason. */
   readonly signal: AbortSignal
 }

@@ -1,14 +1,11 @@
 import { parseArgs } from 'node:util'
-import { invariant } from '@kim/manifest'
-import type { Command, Flag, Input, Positional, Program } from './flag-table.js'
+import { invariant, KimError } from '@kim/manifest'
+import type { Command, Flag, Input, Program } from './flag-table.js'
 import { parseBytes, parseDuration } from './quantity.js'
-import { didYouMean } from './suggest.js'
-import { refuseTilde } from './tilde.js'
-import { usageError } from './usage-error.js'
 
 type Value = string | number | boolean | readonly string[]
 
-/** Every command takes these; they are answered before the command's code is loaded. */
+/** Flags of every command, answered before its code is loaded. */
 export const COMMON_FLAGS: readonly Flag[] = [
   { name: 'help', short: 'h', kind: 'boolean', about: 'show this help' },
   { name: 'version', kind: 'boolean', about: 'print the version' },
@@ -38,7 +35,7 @@ export function chooseCommand(
   throw usageError(`${program.name} has no command "${first}"${didYouMean(first, names)}`, known)
 }
 
-/** Reads flags and words of one command. Every refusal names the word that caused it. */
+/** Parses the flags and words of one command. Each error names the word that caused it. */
 export function parseInput(
   program: Program,
   command: Command,
@@ -90,11 +87,11 @@ export function parseInput(
   return inputOf(command, byName, values, new Set(texts.keys()), bindWords(command, loose, help))
 }
 
-/** A command behind a flag is not looked for there: the word may be the flag's own. Said where nothing else fits. */
+/** The error for a command after a flag. Only if nothing else fits, because the word may be the flag's value. */
 function refuseLate(program: Program, given: readonly string[]): void {
-  const stands = (own: readonly string[]): boolean =>
+  const isIn = (own: readonly string[]): boolean =>
     own.length > 0 && given.some((_, at) => own.every((word, i) => given[at + i] === word))
-  const late = program.commands.find(command => stands(words(command)))?.name
+  const late = program.commands.find(command => isIn(words(command)))?.name
   if (late !== undefined)
     throw usageError(`the command "${late}" must come before the flags`, `${program.name} ${late} …`)
 }
@@ -112,7 +109,7 @@ function placeholder(flag: Flag): string {
   return flag.value === undefined ? '' : `: --${flag.name} ${flag.value}`
 }
 
-/** Names may hold commas: `\,` is one, not the end of a name. */
+/** `\,` is a comma within a name. */
 function splitAtCommas(text: string): string[] {
   return text.split(/(?<!\\),/).map(part => part.replaceAll('\\,', ','))
 }
@@ -182,7 +179,7 @@ function inputOf(
     return values.get(name)
   }
   const positional = (name: string): readonly string[] => {
-    const known = (command.positionals ?? []).some((word: Positional) => word.name === name)
+    const known = (command.positionals ?? []).some(word => word.name === name)
     invariant(known, `the flag table of "${command.name}" has no word ${name}`)
     return bound.get(name) ?? []
   }
@@ -210,4 +207,57 @@ function inputOf(
 function rangeOf({ max, min }: Pick<Flag, 'max' | 'min'>): string {
   if (max === undefined) return `at least ${min}`
   return min === undefined ? `at most ${max}` : `from ${min} to ${max}`
+}
+
+/** The word of `known` that a mistyped word probably means, if one is close enough. */
+export function suggest(word: string, known: Iterable<string>): string | undefined {
+  const limit = word.length <= 4 ? 1 : word.length <= 8 ? 2 : 3
+  let best: string | undefined
+  let bestDistance = limit + 1
+  for (const candidate of known) {
+    const distance = editDistance(word.toLowerCase(), candidate.toLowerCase(), bestDistance)
+    if (distance < bestDistance) {
+      best = candidate
+      bestDistance = distance
+    }
+  }
+  return best
+}
+
+/** `; did you mean X?`, or nothing. */
+export function didYouMean(word: string, known: Iterable<string>, prefix = ''): string {
+  const found = suggest(word, known)
+  return found === undefined ? '' : `; did you mean ${prefix}${found}?`
+}
+
+/** The number of insertions, deletions, replacements and swaps of neighbours. */
+function editDistance(a: string, b: string, stop: number): number {
+  if (Math.abs(a.length - b.length) >= stop) return stop
+  const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, j) => j)]
+  const at = (i: number, j: number): number => rows[i]?.[j] ?? stop
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i]
+    rows.push(row)
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = at(i - 1, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1)
+      const swapped = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1] ? at(i - 2, j - 2) + 1 : stop
+      row.push(Math.min(replaced, swapped, at(i - 1, j) + 1, at(i, j - 1) + 1))
+    }
+  }
+  return at(a.length, b.length)
+}
+
+/** A shell expands `~` only at the start of a word: `--store=~/kim` or a quoted path would name a directory `~`. */
+function refuseTilde(path: string, source: string): void {
+  if (!path.startsWith('~')) return
+  const meant = /^~(?=\/|$)/.test(path) ? `write "${path.replace('~', '$HOME')}", or ` : ''
+  throw usageError(
+    `${source}: the shell did not expand the ~ of "${path}"`,
+    `${meant}use a space instead of "=" and no quotes; if the name really begins with ~, write "./${path}"`,
+  )
+}
+
+/** The error for a command line that can never work: exit 2. */
+export function usageError(message: string, hint: string): KimError {
+  return new KimError('usage', message, { hint })
 }

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 
-/** States of `/proc/<pid>/stat` in which a process has ended: what is left of it waits for its parent to ask how. */
+/** States in `/proc/<pid>/stat` of a process that has ended: zombie or dead. */
 const ENDED = new Set(['Z', 'X', 'x'])
 
 /**
- * Whether a process can still do anything. One that ended keeps its pid until its parent has waited for it, and may be
- * signalled all that time, so where the system tells the state of a process, that decides.
+ * Whether a process is running. A zombie keeps its pid and accepts signals until its parent waits for it, so the state
+ * of the process decides, on systems that show it.
  */
 export function isProcessAlive(pid: number): boolean {
   const state = stateOf(pid)
@@ -14,12 +14,12 @@ export function isProcessAlive(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // A process that may not be signalled is there.
+    // A process that we may not signal exists.
     return error instanceof Error && 'code' in error && error.code === 'EPERM'
   }
 }
 
-/** The letter that follows the command, which may hold spaces and parentheses itself. */
+/** The letter after the command, which may hold spaces and parentheses itself. */
 function stateOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')

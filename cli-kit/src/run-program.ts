@@ -1,14 +1,15 @@
+import { fstatSync, writeSync } from 'node:fs'
+import type { Writable } from 'node:stream'
 import { KimError, safeJson, safeText } from '@kim/manifest'
 import type { Command, CommandModule, Input, Io, Program } from './flag-table.js'
 import { chooseCommand, parseInput } from './parse.js'
-import { writeWhole } from './stdout-file.js'
 
-/** Exit status of a process that a signal ended, as shells report it. */
+/** The exit codes that shells report for a process ended by a signal. */
 const SIGNAL_EXIT: Readonly<Record<string, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 }
 
 /**
- * Runs a program as the process: parses, loads the one command that was asked for, and sets the exit code.
- * A closed pipe is a reader that has had enough: exit 0 without a word. `endedBy` are the signals that end it in order: with what it began taken back.
+ * Runs a program as the process: parses, loads the command and sets the exit code. If the reader of stdout closes the
+ * pipe, the process exits 0 silently. The signals in `endedBy` abort the command, so that it can clean up.
  */
 export async function runProcess(
   program: Program,
@@ -21,8 +22,8 @@ export async function runProcess(
   }
   for (const name of endedBy) process.on(name, onSignal)
   writeWhole(process.stdout)
-  process.stdout.on('error', error => process.exit(onStreamError(program, error)))
-  process.stderr.on('error', error => process.exit(isClosed(error) ? 0 : 1))
+  process.stdout.on('error', error => process.exit(onStdoutError(program, error)))
+  process.stderr.on('error', error => process.exit(isPipeClosed(error) ? 0 : 1))
   const io: Io = {
     stdout: process.stdout,
     stderr: process.stderr,
@@ -32,13 +33,13 @@ export async function runProcess(
   process.exitCode = await runProgram(program, process.argv.slice(2), io)
 }
 
-function isClosed(error: NodeJS.ErrnoException): boolean {
+function isPipeClosed(error: NodeJS.ErrnoException): boolean {
   return error.code === 'EPIPE'
 }
 
-/** What stdout does not take is lost: whoever reads the rest must not take it for all of it. */
-function onStreamError(program: Program, error: NodeJS.ErrnoException): number {
-  if (isClosed(error)) return 0
+/** An incomplete output must not look complete, so any other error is reported. */
+function onStdoutError(program: Program, error: NodeJS.ErrnoException): number {
+  if (isPipeClosed(error)) return 0
   const lost = new KimError('store_failed', `cannot write to stdout: ${error.message}`, {
     hint: 'the output is incomplete; free some disk space, or print it elsewhere',
   })
@@ -94,7 +95,7 @@ async function read(
   }
 }
 
-/** The command whose help was asked for, or undefined for the program's own. */
+/** The command to print help for; undefined for the program. */
 function commandFor(program: Program, argv: readonly string[]): Command | undefined {
   try {
     return chooseCommand(program, argv).command
@@ -109,8 +110,8 @@ function isAbort(error: unknown): boolean {
   )
 }
 
-/** Says what happened and what to do next; on stdout as JSON too when the caller reads JSON. */
-export function reportError(
+/** Prints the error and its hint on stderr, and on stdout as JSON if the caller reads JSON. */
+function reportError(
   program: Program,
   error: unknown,
   json: boolean,
@@ -126,10 +127,10 @@ export function reportError(
   return known.exitCode
 }
 
-/** What the system says of a path that leads nowhere, or to another kind of thing. */
+/** Error codes for a path that does not exist or is another kind of file. */
 const MISNAMED: ReadonlySet<string> = new Set(['EISDIR', 'ELOOP', 'ENAMETOOLONG', 'ENOENT', 'ENOTDIR'])
 
-/** What is told of an error, whoever threw it. */
+/** Any thrown value as an error with a code. */
 export function asKimError(error: unknown): KimError {
   if (error instanceof KimError) return error
   const message = error instanceof Error ? error.message : String(error)
@@ -140,4 +141,30 @@ export function asKimError(error: unknown): KimError {
     return new KimError('store_failed', message, { cause: error, hint: 'check the path' })
   if (errno !== undefined) return new KimError('store_failed', message, { cause: error })
   return new KimError('internal', message, { cause: error })
+}
+
+/**
+ * Makes a stream to a file write everything or fail. Node writes once and ignores how much was written, so on a full
+ * disk the rest would be lost silently.
+ */
+function writeWhole(stream: Writable & { readonly fd: number }): void {
+  if (!isRegularFile(stream.fd)) return
+  stream._write = (chunk: Uint8Array, _encoding, done) => {
+    try {
+      for (let taken = 0; taken < chunk.length; ) taken += writeSync(stream.fd, chunk, taken)
+    } catch (error) {
+      done(error instanceof Error ? error : new Error(String(error)))
+      return
+    }
+    done()
+  }
+}
+
+/** False also for a stdout that is closed. */
+function isRegularFile(fd: number): boolean {
+  try {
+    return fstatSync(fd).isFile()
+  } catch {
+    return false
+  }
 }

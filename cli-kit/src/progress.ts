@@ -1,13 +1,13 @@
+import type { Io } from './flag-table.js'
 import { formatBytes, formatDuration } from './quantity.js'
 
-/** Reports long work on a terminal: share done, rate and time left. Silent where stderr is not a terminal. */
-export interface ProgressBar {
+/** Shows the progress of long work on a terminal: share done, rate and time left. Elsewhere it prints nothing. */
+interface ProgressBar {
   update(done: number, total: number): void
-  /** Clears the line, so that results do not stand beside a stale one. */
+  /** Clears the line. */
   end(): void
 }
 
-/** What is counted. */
 type Unit = 'bytes' | 'records' | 'events'
 
 interface ProgressOptions {
@@ -17,10 +17,10 @@ interface ProgressOptions {
   readonly now?: () => number
 }
 
-/** At most ten redraws a second: the terminal is not what the work should wait for. */
+/** The work should not wait for the terminal. */
 const REDRAW_MS = 100
 
-/** Progress for one piece of work that starts now. */
+/** The progress of work that starts now. */
 export function startProgress(options: ProgressOptions): ProgressBar {
   const { label, unit, stream, now = () => performance.now() } = options
   if (stream.isTTY !== true) return { update: () => {}, end: () => {} }
@@ -56,4 +56,24 @@ export function progressLine(
   const left = rate > 0 && done < total ? `, ${formatDuration(((total - done) / rate) * 1000)} left` : ''
   const per = unit === 'bytes' ? '/s' : ` ${unit}/s`
   return `${label} ${percent}% (${show(done)} of ${show(total)}, ${show(rate)}${per}${left})`
+}
+
+/** How a long pass over bytes reports its progress, and learns that it should end. */
+interface PassControl {
+  readonly signal: AbortSignal
+  readonly onProgress: (progress: { readonly done: number; readonly total: number }) => void
+}
+
+/** Runs a long pass over bytes and shows its progress on stderr. */
+export async function withProgress<T>(
+  io: Io,
+  label: string,
+  pass: (control: PassControl) => Promise<T>,
+): Promise<T> {
+  const progress = startProgress({ label, unit: 'bytes', stream: io.stderr })
+  try {
+    return await pass({ signal: io.signal, onProgress: ({ done, total }) => progress.update(done, total) })
+  } finally {
+    progress.end()
+  }
 }
