@@ -1,12 +1,10 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
-import type { Runner } from '../../dist/os-service/host.js'
-import { type InstallContext, installSteps } from '../../dist/os-service/install-plan.js'
-import { install } from '../../dist/os-service/installation.js'
-import { serviceHealthOf } from '../../dist/os-service/service-health.js'
-import type { ServiceSpec } from '../../dist/os-service/spec.js'
-import { servicePlace } from '../../dist/os-service/target.js'
+import { install, installSteps } from '../../dist/os-service/install.js'
+import { serviceHealthOf } from '../../dist/os-service/installed.js'
+import type { InstallContext, ServiceSpec } from '../../dist/os-service/service-text.js'
+import { type Runner, servicePlace } from '../../dist/os-service/supervisors.js'
 
 /** A supervisor that refuses one verb, and what it was told to do. */
 function refusing(verb: string): { readonly run: Runner; readonly told: string[] } {

@@ -3,19 +3,17 @@ import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { ownScript } from '../../dist/cli/service/chosen-service.js'
-import { perform, type Runner } from '../../dist/os-service/host.js'
+import { installSteps, perform, uninstallSteps } from '../../dist/os-service/install.js'
+import { commandInFile } from '../../dist/os-service/installed.js'
 import {
   type InstallContext,
-  installSteps,
+  type ServiceSpec,
   serviceText,
-  uninstallSteps,
-} from '../../dist/os-service/install-plan.js'
-import { commandInFile } from '../../dist/os-service/service-file.js'
-import type { ServiceSpec } from '../../dist/os-service/spec.js'
-import { probeSystemd } from '../../dist/os-service/systemd-probe.js'
-import { systemdUnit } from '../../dist/os-service/systemd-unit.js'
-import { servicePlace, targetOf } from '../../dist/os-service/target.js'
-import { windowsTask, windowsTaskBytes } from '../../dist/os-service/windows-task.js'
+  systemdUnit,
+  windowsTask,
+  windowsTaskBytes,
+} from '../../dist/os-service/service-text.js'
+import { probeSystemd, type Runner, servicePlace, targetOf } from '../../dist/os-service/supervisors.js'
 
 const spec: ServiceSpec = {
   instance: undefined,

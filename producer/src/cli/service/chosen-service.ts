@@ -4,11 +4,15 @@ import { fileURLToPath } from 'node:url'
 import { type Input, type Io, usageError } from '@kim/cli-kit'
 import { defaultStateHome, storePaths } from '@kim/manifest'
 import { socketPathOf } from '../../control/socket-path.js'
-import { systemRunner } from '../../os-service/host.js'
-import type { InstallContext } from '../../os-service/install-plan.js'
-import type { ServiceSpec } from '../../os-service/spec.js'
-import { probeSystemd } from '../../os-service/systemd-probe.js'
-import { type ServicePlace, type ServiceTarget, servicePlace, targetOf } from '../../os-service/target.js'
+import type { InstallContext, ServiceSpec } from '../../os-service/service-text.js'
+import {
+  probeSystemd,
+  type ServicePlace,
+  type ServiceTarget,
+  servicePlace,
+  systemRunner,
+  targetOf,
+} from '../../os-service/supervisors.js'
 import { runFlags } from '../run/flags.js'
 import type { RunOptions } from '../run/options.js'
 import type { SinkOptions } from '../run/sink-options.js'

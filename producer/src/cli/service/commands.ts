@@ -1,5 +1,5 @@
 import type { Command, Flag } from '@kim/cli-kit'
-import { SERVICE_TARGETS } from '../../os-service/target.js'
+import { SERVICE_TARGETS } from '../../os-service/supervisors.js'
 import { runFlags } from '../run/flags.js'
 import { dryRunFlag, jsonFlag } from '../store-flags.js'
 

@@ -2,12 +2,16 @@ import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { type Input, type Io, safeText, shellWord } from '@kim/cli-kit'
 import { KimError, storePaths } from '@kim/manifest'
-import { isBusless, NO_BUS_HINT, systemRunner } from '../../os-service/host.js'
-import { installSteps, serviceText } from '../../os-service/install-plan.js'
-import { install } from '../../os-service/installation.js'
+import { install, installSteps } from '../../os-service/install.js'
 import { installedServices, servicesOn } from '../../os-service/installed.js'
-import type { SystemdFeatures } from '../../os-service/systemd-unit.js'
-import type { ServicePlace } from '../../os-service/target.js'
+import { serviceText } from '../../os-service/service-text.js'
+import {
+  isBusless,
+  NO_BUS_HINT,
+  type ServicePlace,
+  type SystemdFeatures,
+  systemRunner,
+} from '../../os-service/supervisors.js'
 import type { RunLog } from '../../run/run-log.js'
 import { report } from '../report.js'
 import { judgeFlags } from '../run/judge-flags.js'

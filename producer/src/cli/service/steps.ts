@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs'
-import type { Done } from '../../os-service/host.js'
-import type { InstallStep } from '../../os-service/install-plan.js'
+import type { Done, InstallStep } from '../../os-service/install.js'
 
 /** A step as a person reads it, before it is done or after. */
 export function stepLine({ step, refused }: Done): string {

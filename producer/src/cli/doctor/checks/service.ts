@@ -1,8 +1,12 @@
 import { existsSync } from 'node:fs'
 import { userInfo } from 'node:os'
-import { type Installed, installedServices, servicesOn } from '../../../os-service/installed.js'
-import { serviceHealthOf } from '../../../os-service/service-health.js'
-import type { ServicePlace } from '../../../os-service/target.js'
+import {
+  type Installed,
+  installedServices,
+  serviceHealthOf,
+  servicesOn,
+} from '../../../os-service/installed.js'
+import type { ServicePlace } from '../../../os-service/supervisors.js'
 import { type Check, type CheckResult, fine, unseen } from '../check.js'
 import type { Context } from '../context.js'
 
