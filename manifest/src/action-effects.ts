@@ -1,6 +1,6 @@
 import type { Buffer } from 'node:buffer'
+import type { Effect } from './classify.js'
 import { effectOf } from './classify.js'
-import type { Effect } from './kinds.js'
 import type { LineFrame } from './line-frame.js'
 
 /** What a verb does to an entity, with a payload and without one. */

@@ -1,7 +1,16 @@
 import type { JsonObject, JsonValue, PayloadRef, ReadRecord } from './envelope.js'
 import { isCount } from './envelope.js'
-import { actionClasses } from './generated/action-classes.js'
-import type { ActionClass, Effect, Section, WakeClass } from './kinds.js'
+import {
+  type AccountAlertKind,
+  type ActionClass,
+  type AlertKind,
+  actionClasses,
+  type Section,
+  type WakeClass,
+} from './generated/action-classes.js'
+
+/** What a record does to a reader's state. */
+export type Effect = 'upsert' | 'remove' | 'activity' | 'meta'
 
 interface Condition {
   readonly field: string
@@ -22,8 +31,8 @@ interface ByPayload {
   readonly without_payload: Effect
 }
 
-/** What `action-classes.json` says. */
-export interface ManifestData {
+/** What `action-classes.json` says about records. */
+interface ManifestData {
   readonly classes: Readonly<Record<ActionClass, ByPayload>>
   readonly verbs: Readonly<Record<string, ActionClass>>
   readonly wildcards: readonly { readonly prefix: string; readonly class: ActionClass }[]
@@ -45,6 +54,7 @@ export interface ManifestData {
   /** Events that are tried as often as those of another class. */
   readonly delivered_as: Readonly<Record<string, WakeClass>>
   readonly never_news: readonly string[]
+  readonly alert_kinds: Readonly<Record<AlertKind, AlertFacts>>
 }
 
 /** The fields of a record that decide what it does. */
@@ -60,32 +70,6 @@ export interface AttentionEntity {
   readonly payload_ref?: PayloadRef | undefined
 }
 
-/** The manifest as functions. */
-export interface Classifier {
-  /** The class of a verb: its own, else its wildcard's, else none. */
-  classOf(action: string): ActionClass | undefined
-  /** What a record does to the state. Without an `item_id` it can change none. */
-  effectOf(record: Classifiable): Effect
-  /** The sections of the board that a record makes stale. */
-  sectionsOf(record: Classifiable): readonly Section[]
-  /** Whether an event wakes; an unknown one does. */
-  wakeClassOf(event: string): WakeClass
-  /** How often a sink tries an event that it refuses; `Infinity` for mail. */
-  deliveryTriesOf(event: string): number
-  /** True if the record announces something. */
-  isNews(record: Classifiable): boolean
-  /** True if the record belongs in the activity ring. */
-  entersActivity(record: Classifiable): boolean
-  /** How many things wait for a person. */
-  attentionOf(entities: Iterable<AttentionEntity>): number
-  /** True if a deleted entity of this type never comes back, so that its revision need not be kept. */
-  forgetsRevision(itemType: string): boolean
-  /** True if the record makes the journal the authority for the registry families. */
-  isRegistryGenesis(record: Classifiable): boolean
-  /** True if the journal, once authoritative, covers this item type. */
-  isRegistryFamily(itemType: string): boolean
-}
-
 function holds(payload: JsonObject, condition: Condition): boolean {
   const value = Object.hasOwn(payload, condition.field) ? (payload[condition.field] ?? null) : null
   const { one_of: oneOf, is_string: isString, begins } = condition
@@ -99,87 +83,118 @@ function meets(payload: JsonObject, rule: AttentionRule): boolean {
   return all(rule.when) && !(rule.unless ?? []).some(all)
 }
 
-/** Turns manifest data into functions; what a record holds never reaches a prototype. */
-export function createClassifier(data: ManifestData): Classifier {
-  const verbs = new Map(Object.entries(data.verbs))
-  const types = new Map(Object.entries(data.item_types))
-  const aliases = new Map(Object.entries(data.item_type_aliases))
-  const wakes = new Map(Object.entries(data.wake_classes))
-  const deliveredAs = new Map(Object.entries(data.delivered_as))
-  const wakeClassOf = (event: string): WakeClass => wakes.get(event) ?? data.unclassified_wake
-  const neverNews = new Set(data.never_news)
-  const families = new Set(data.registry.families)
-  const activitySections: readonly Section[] = [data.activity_section]
-  const canonical = (itemType: string): string => aliases.get(itemType) ?? itemType
+const data: ManifestData = actionClasses
+// Maps, so that a name in a record never reaches a prototype.
+const verbs = new Map(Object.entries(data.verbs))
+const types = new Map(Object.entries(data.item_types))
+const aliases = new Map(Object.entries(data.item_type_aliases))
+const wakes = new Map(Object.entries(data.wake_classes))
+const deliveredAs = new Map(Object.entries(data.delivered_as))
+const neverNews = new Set(data.never_news)
+const families = new Set(data.registry.families)
+const activitySections: readonly Section[] = [data.activity_section]
+const canonical = (itemType: string): string => aliases.get(itemType) ?? itemType
 
-  const classOf = (action: string): ActionClass | undefined =>
-    verbs.get(action) ?? data.wildcards.find(w => action.startsWith(w.prefix))?.class
-
-  const effectOf = (record: Classifiable): Effect => {
-    const actionClass = classOf(record.action)
-    const rule = actionClass === undefined ? data.unknown_verb : data.classes[actionClass]
-    const hasPayload = record.payload !== undefined || record.payload_ref !== undefined
-    const effect = hasPayload ? rule.with_payload : rule.without_payload
-    return record.item_id === undefined && (effect === 'upsert' || effect === 'remove') ? 'activity' : effect
-  }
-
-  return {
-    classOf,
-    effectOf,
-    sectionsOf(record) {
-      const effect = effectOf(record)
-      if (effect === 'meta') return []
-      return effect === 'activity'
-        ? activitySections
-        : (types.get(canonical(record.item_type))?.sections ?? [])
-    },
-    wakeClassOf,
-    deliveryTriesOf: event =>
-      data.delivery_tries[deliveredAs.get(event) ?? wakeClassOf(event)] ?? Number.POSITIVE_INFINITY,
-    isNews: record => record.event !== undefined && !neverNews.has(record.action),
-    entersActivity: record => record.event !== undefined || effectOf(record) === 'activity',
-    attentionOf(entities) {
-      let count = 0
-      for (const { item_type: itemType, payload } of entities) {
-        if (payload === undefined) continue
-        const type = canonical(itemType)
-        if (data.attention.rules.some(rule => rule.item_type === type && meets(payload, rule))) count++
-        for (const sum of data.attention.sums) {
-          const value = Object.hasOwn(payload, sum.field) ? payload[sum.field] : undefined
-          if (sum.item_type === type && isCount(value)) count += value
-        }
-      }
-      return count
-    },
-    forgetsRevision: itemType => types.get(itemType)?.forgets_revision === true,
-    isRegistryGenesis: record =>
-      record.action === 'journal_note' && record.payload?.['kind'] === data.registry.genesis_note,
-    isRegistryFamily: itemType => families.has(canonical(itemType)),
-  }
+/** The class of a verb: its own, else its wildcard's, else none. */
+export function classOf(action: string): ActionClass | undefined {
+  return verbs.get(action) ?? data.wildcards.find(w => action.startsWith(w.prefix))?.class
 }
 
-/** The manifest's own classifier. */
-const classifier: Classifier = createClassifier(actionClasses)
+/** What a record does to the state. Without an `item_id` it can change none. */
+export function effectOf(record: Classifiable): Effect {
+  const actionClass = classOf(record.action)
+  const rule = actionClass === undefined ? data.unknown_verb : data.classes[actionClass]
+  const hasPayload = record.payload !== undefined || record.payload_ref !== undefined
+  const effect = hasPayload ? rule.with_payload : rule.without_payload
+  return record.item_id === undefined && (effect === 'upsert' || effect === 'remove') ? 'activity' : effect
+}
 
-/** {@link Classifier.classOf} by the manifest. */
-export const classOf: Classifier['classOf'] = classifier.classOf
-/** {@link Classifier.effectOf} by the manifest. */
-export const effectOf: Classifier['effectOf'] = classifier.effectOf
-/** {@link Classifier.sectionsOf} by the manifest. */
-export const sectionsOf: Classifier['sectionsOf'] = classifier.sectionsOf
-/** {@link Classifier.wakeClassOf} by the manifest. */
-export const wakeClassOf: Classifier['wakeClassOf'] = classifier.wakeClassOf
-/** {@link Classifier.deliveryTriesOf} by the manifest. */
-export const deliveryTriesOf: Classifier['deliveryTriesOf'] = classifier.deliveryTriesOf
-/** {@link Classifier.isNews} by the manifest. */
-export const isNews: Classifier['isNews'] = classifier.isNews
-/** {@link Classifier.entersActivity} by the manifest. */
-export const entersActivity: Classifier['entersActivity'] = classifier.entersActivity
-/** {@link Classifier.attentionOf} by the manifest. */
-export const attentionOf: Classifier['attentionOf'] = classifier.attentionOf
-/** {@link Classifier.forgetsRevision} by the manifest. */
-export const forgetsRevision: Classifier['forgetsRevision'] = classifier.forgetsRevision
-/** {@link Classifier.isRegistryGenesis} by the manifest. */
-export const isRegistryGenesis: Classifier['isRegistryGenesis'] = classifier.isRegistryGenesis
-/** {@link Classifier.isRegistryFamily} by the manifest. */
-export const isRegistryFamily: Classifier['isRegistryFamily'] = classifier.isRegistryFamily
+/** The sections of the board that a record makes stale. */
+export function sectionsOf(record: Classifiable): readonly Section[] {
+  const effect = effectOf(record)
+  if (effect === 'meta') return []
+  if (effect === 'activity') return activitySections
+  return types.get(canonical(record.item_type))?.sections ?? []
+}
+
+/** Whether an event wakes; an unknown one does. */
+export function wakeClassOf(event: string): WakeClass {
+  return wakes.get(event) ?? data.unclassified_wake
+}
+
+/** How often a sink tries an event that it refuses; `Infinity` for mail. */
+export function deliveryTriesOf(event: string): number {
+  return data.delivery_tries[deliveredAs.get(event) ?? wakeClassOf(event)] ?? Number.POSITIVE_INFINITY
+}
+
+/** True if the record announces something. */
+export function isNews(record: Classifiable): boolean {
+  return record.event !== undefined && !neverNews.has(record.action)
+}
+
+/** True if the record belongs in the activity ring. */
+export function entersActivity(record: Classifiable): boolean {
+  return record.event !== undefined || effectOf(record) === 'activity'
+}
+
+/** How many things wait for a person. */
+export function attentionOf(entities: Iterable<AttentionEntity>): number {
+  let count = 0
+  for (const { item_type: itemType, payload } of entities) {
+    if (payload === undefined) continue
+    const type = canonical(itemType)
+    if (data.attention.rules.some(rule => rule.item_type === type && meets(payload, rule))) count++
+    for (const sum of data.attention.sums) {
+      const value = Object.hasOwn(payload, sum.field) ? payload[sum.field] : undefined
+      if (sum.item_type === type && isCount(value)) count += value
+    }
+  }
+  return count
+}
+
+/** True if a deleted entity of this type never comes back, so that its revision need not be kept. */
+export function forgetsRevision(itemType: string): boolean {
+  return types.get(itemType)?.forgets_revision === true
+}
+
+/** True if the record makes the journal the authority for the registry families. */
+export function isRegistryGenesis(record: Classifiable): boolean {
+  return record.action === 'journal_note' && record.payload?.['kind'] === data.registry.genesis_note
+}
+
+/** True if the journal, once authoritative, covers this item type. */
+export function isRegistryFamily(itemType: string): boolean {
+  return families.has(canonical(itemType))
+}
+
+/** What the manifest says about a kind of alert. */
+export interface AlertFacts {
+  readonly meaning: string
+  /** The member that lists inboxes, in an alert about the account as a whole. */
+  readonly names_in?: string
+  /** The inbox is out of reach while such an alert is open. */
+  readonly is_outage?: boolean
+  /** The inbox has a gap while such an alert is open. */
+  readonly is_gap?: boolean
+  /** It is shown like an urgent message. */
+  readonly is_urgent?: boolean
+}
+
+/** The kinds of alerts, by name. */
+export const alertKinds: ReadonlyMap<string, AlertFacts> = new Map(Object.entries(data.alert_kinds))
+
+/** True for a kind of the manifest. */
+export function isAlertKind(kind: unknown): kind is AlertKind {
+  return typeof kind === 'string' && alertKinds.has(kind)
+}
+
+/** True for a kind that is about the account as a whole. */
+export function isAccountAlertKind(kind: unknown): kind is AccountAlertKind {
+  return typeof kind === 'string' && alertKinds.get(kind)?.names_in !== undefined
+}
+
+/** What the manifest says about the kind in the payload of an alert; nothing if it does not know the kind. */
+export function alertFacts(payload: JsonObject | undefined): Partial<AlertFacts> {
+  const kind = payload?.['kind']
+  return (typeof kind === 'string' ? alertKinds.get(kind) : undefined) ?? {}
+}

@@ -1,5 +1,5 @@
+import type { Effect } from './classify.js'
 import type { FoldedRecord } from './fold.js'
-import type { Effect } from './kinds.js'
 
 /** What a record repeats of an earlier one with its seq. */
 export type Duplicate = 'duplicate_same_writer' | 'duplicate_other_writer' | 'duplicate_overwrite'

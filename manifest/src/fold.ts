@@ -1,5 +1,6 @@
 /** The one reducer: what records make of a journal, whatever its user keeps as the image of an entity. */
 import { ActionEffects } from './action-effects.js'
+import type { Effect } from './classify.js'
 import { effectOf, isRegistryGenesis } from './classify.js'
 import type { SeqRange } from './continuity.js'
 import { Continuity, repairedBy } from './continuity.js'
@@ -7,8 +8,7 @@ import { type Duplicate, DuplicateFinder } from './duplicates.js'
 import type { Revision } from './entity.js'
 import { EntityTable } from './entity-table.js'
 import type { ReadRecord } from './envelope.js'
-import type { AnomalyKind, Effect } from './kinds.js'
-import { anomalies } from './kinds.js'
+import { type AnomalyKind, anomalies } from './generated/anomalies.js'
 import type { LineFrame } from './line-frame.js'
 import { recordOf, type SegmentLine, type SegmentListener } from './segment-reader.js'
 

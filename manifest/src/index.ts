@@ -28,15 +28,18 @@ export {
 } from './checkpoint.js'
 export type { CheckpointLine } from './checkpoint-reader.js'
 export { CheckpointReader } from './checkpoint-reader.js'
-export type { AttentionEntity, Classifiable, Classifier, ManifestData } from './classify.js'
+export type { AlertFacts, AttentionEntity, Classifiable, Effect } from './classify.js'
 export {
+  alertFacts,
+  alertKinds,
   attentionOf,
   classOf,
-  createClassifier,
   deliveryTriesOf,
   effectOf,
   entersActivity,
   forgetsRevision,
+  isAccountAlertKind,
+  isAlertKind,
   isNews,
   isRegistryFamily,
   isRegistryGenesis,
@@ -90,22 +93,23 @@ export type {
 } from './fold.js'
 export { Fold } from './fold.js'
 export { formatCount } from './format-count.js'
-export { actionClasses } from './generated/action-classes.js'
-export { InvariantError, invariant } from './invariant.js'
-export { JournalTime } from './journal-time.js'
-export { exceedsNesting } from './json-bounds.js'
 export type {
+  AccountAlertKind,
   ActionClass,
-  AnomalyKind,
-  Effect,
+  AlertKind,
   KnownEvent,
   KnownItemType,
   NoteKind,
   Section,
   Verb,
   WakeClass,
-} from './kinds.js'
-export { anomalies } from './kinds.js'
+} from './generated/action-classes.js'
+export { actionClasses } from './generated/action-classes.js'
+export type { AnomalyKind } from './generated/anomalies.js'
+export { anomalies } from './generated/anomalies.js'
+export { InvariantError, invariant } from './invariant.js'
+export { JournalTime } from './journal-time.js'
+export { exceedsNesting } from './json-bounds.js'
 export type { ArchivedSegment, Environment, EventsPaths, StorePaths } from './layout.js'
 export {
   archivedSegmentName,

@@ -1,9 +1,10 @@
 /** The one reader: turns the bytes of a segment into records that have an effect, and everything that has none. */
 import { Buffer, isAscii, isUtf8 } from 'node:buffer'
+import type { Effect } from './classify.js'
 import { effectOf } from './classify.js'
 import { type Decoded, decodeLine, decodeText, type MalformedReason } from './codec.js'
 import type { ReadRecord } from './envelope.js'
-import type { AnomalyKind, Effect } from './kinds.js'
+import type { AnomalyKind } from './generated/anomalies.js'
 import { limits } from './limits.js'
 import { LineFrame } from './line-frame.js'
 import { lineMark, RepeatedLines } from './repeated-lines.js'

@@ -1,13 +1,16 @@
-import type { Classifiable, ManifestData } from '@kim/manifest'
+import type { Classifiable } from '@kim/manifest'
 import {
   actionClasses,
+  alertFacts,
+  alertKinds,
   attentionOf,
   classOf,
-  createClassifier,
   deliveryTriesOf,
   effectOf,
   entersActivity,
   forgetsRevision,
+  isAccountAlertKind,
+  isAlertKind,
   isNews,
   isRegistryFamily,
   isRegistryGenesis,
@@ -269,25 +272,14 @@ t.test('tries - mail is tried until it is taken, all else a few times, KS-72', a
   for (const event of diagnostic.split(' ')) t.equal(deliveryTriesOf(event), 5, event)
 })
 
-t.test('classifier - behaviour follows the data, not the code', async t => {
-  const data: ManifestData = {
-    ...actionClasses,
-    verbs: { ...actionClasses.verbs, create: 'tombstone', frobnicate: 'observability' },
-    item_types: { message: { sections: ['gates'] } },
-    wake_classes: { heartbeat: 'mail' },
-    unclassified_wake: 'liveness',
-    delivery_tries: { mail: 3, diagnostic: null, liveness: 2 },
-    delivered_as: { armed: 'diagnostic' },
-    never_news: ['update'],
+t.test('alerts - what is known of a kind is data, and nothing is known of another', async t => {
+  t.same([...alertKinds.keys()].filter(isAccountAlertKind), ['stranded-mail', 'urgent-unanswered'])
+  t.match(alertFacts({ kind: 'unreachable' }), { is_outage: true })
+  t.match(alertFacts({ kind: 'bounded-window' }), { is_gap: true })
+  t.match(alertFacts({ kind: 'urgent-unanswered' }), { is_urgent: true })
+  for (const kind of ['never_heard_of', '__proto__', 7, null]) {
+    t.same(alertFacts({ kind }), {}, String(kind))
+    t.notOk(isAlertKind(kind) || isAccountAlertKind(kind), String(kind))
   }
-  const changed = createClassifier(data)
-  t.equal(changed.effectOf(touching('create')), 'remove')
-  t.equal(changed.effectOf(touching('frobnicate')), 'activity')
-  t.same(changed.sectionsOf(touching('update')), ['gates'])
-  t.equal(changed.wakeClassOf('heartbeat'), 'mail')
-  t.equal(changed.wakeClassOf('new'), 'liveness')
-  t.equal(changed.deliveryTriesOf('heartbeat'), 3)
-  t.equal(changed.deliveryTriesOf('new'), 2)
-  t.equal(changed.deliveryTriesOf('armed'), Number.POSITIVE_INFINITY)
-  t.notOk(changed.isNews(touching('update', { event: 'x' })))
+  t.same(alertFacts(undefined), {})
 })

@@ -3,6 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writ
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { actionClasses, Classifiable } from '@kim/manifest'
 import t from 'tap'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -40,12 +41,14 @@ t.test('generated - what is committed is what the script makes of the JSON', asy
   }
 })
 
-t.test('generated - adding a verb changes the generated types and nothing else by hand', async t => {
+t.test('generated - adding a verb changes the generated types, and behaviour follows the data', async t => {
   const edited = join(scratch, 'edited')
   mkdirSync(edited)
   for (const file of sources) cpSync(join(manifest, file), join(edited, file))
   const path = join(edited, 'action-classes.json')
-  const classes = JSON.parse(readFileSync(path, 'utf8')) as { verbs: Record<string, string> }
+  const classes = JSON.parse(readFileSync(path, 'utf8')) as typeof actionClasses & {
+    verbs: Record<string, string>
+  }
   classes.verbs['adopt'] = 'entity-state'
   writeFileSync(path, JSON.stringify(classes))
 
@@ -59,9 +62,26 @@ t.test('generated - adding a verb changes the generated types and nothing else b
     .filter(line => !before.has(line))
   t.same(added, ["  | 'adopt'", "    adopt: 'entity-state',"])
 
+  writeFileSync(
+    path,
+    JSON.stringify({
+      ...classes,
+      verbs: { ...classes.verbs, create: 'tombstone', frobnicate: 'observability' },
+      item_types: { message: { sections: ['gates'] } },
+      wake_classes: { heartbeat: 'mail', armed: 'liveness', recovered: 'diagnostic' },
+      unclassified_wake: 'liveness',
+      delivery_tries: { mail: 3, diagnostic: null, liveness: 2 },
+      delivered_as: { armed: 'diagnostic' },
+      never_news: ['update'],
+      alert_kinds: {
+        ...classes.alert_kinds,
+        'id-regressed': { meaning: 'x', is_outage: true, names_in: 'names' },
+      },
+    }),
+  )
   const source = join(scratch, 'src')
   cpSync(join(manifest, 'src'), source, { recursive: true })
-  for (const [file, text] of changed) writeFileSync(join(source, 'generated', file), text)
+  for (const [file, text] of generate(edited, 'built')) writeFileSync(join(source, 'generated', file), text)
   const config = join(root, 'manifest', 'tsconfig.json')
   const built = join(scratch, 'tsconfig.json')
   writeFileSync(
@@ -84,9 +104,23 @@ t.test('generated - adding a verb changes the generated types and nothing else b
     { recursive: true },
   )
   execFileSync(process.execPath, [join(root, 'node_modules', 'typescript', 'lib', 'tsc.js'), '-p', built])
-  const { classOf, effectOf } = (await import(
-    join(scratch, 'dist', 'index.js')
-  )) as typeof import('@kim/manifest')
-  t.equal(classOf('adopt'), 'entity-state', 'the code follows the data')
+  const rebuilt = (await import(join(scratch, 'dist', 'index.js'))) as typeof import('@kim/manifest')
+  const touching = (action: string, fields: object = {}): Classifiable => ({
+    ...{ action, item_type: 'message', item_id: 'river/1', payload: {} },
+    ...fields,
+  })
+  const { effectOf, deliveryTriesOf } = rebuilt
+  t.equal(rebuilt.classOf('adopt'), 'entity-state', 'the code follows the data')
   t.equal(effectOf({ action: 'adopt', item_type: 'x', item_id: 'y' }), 'activity')
+  t.equal(effectOf(touching('create')), 'remove')
+  t.equal(effectOf(touching('frobnicate')), 'activity')
+  t.same(rebuilt.sectionsOf(touching('update')), ['gates'])
+  t.equal(rebuilt.wakeClassOf('heartbeat'), 'mail')
+  t.equal(rebuilt.wakeClassOf('new'), 'liveness')
+  t.equal(deliveryTriesOf('heartbeat'), 3)
+  t.equal(deliveryTriesOf('new'), 2)
+  t.equal(deliveryTriesOf('armed'), Number.POSITIVE_INFINITY)
+  t.notOk(rebuilt.isNews(touching('update', { event: 'x' })))
+  t.ok(rebuilt.alertFacts({ kind: 'id-regressed' }).is_outage)
+  t.ok(rebuilt.isAccountAlertKind('id-regressed'))
 })

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { EventRecord, JsonObject } from '@kim/manifest'
-import { actionClasses, encodeRecord, KimError } from '@kim/manifest'
+import { actionClasses, alertFacts, alertKinds, encodeRecord, KimError } from '@kim/manifest'
 import type { ValidateFunction } from 'ajv/dist/2020.js'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
@@ -116,6 +116,17 @@ t.test('schemas - one for the record, each payload and each kind of note', async
       .sort(),
     [...actionClasses.note_kinds].sort(),
   )
+})
+
+t.test('schemas - kinds of alerts, and the members that list inboxes, are as in the manifest', async t => {
+  const schema = JSON.parse(readFileSync(`${folder}alert.json`, 'utf8')) as {
+    properties: { kind: { enum: string[] } }
+  }
+  t.same(schema.properties.kind.enum, [...alertKinds.keys()])
+  for (const example of payloads['alert'] ?? []) {
+    const member = alertFacts(example as JsonObject).names_in
+    if (member !== undefined) t.ok(Object.hasOwn(example, member), member)
+  }
 })
 
 t.test('schemas - take every payload, with its version, and no other field', async t => {

@@ -15,6 +15,7 @@ interface ActionClasses {
   item_type_aliases: Record<string, string>
   wake_classes: Record<string, string>
   unclassified_wake: string
+  alert_kinds: Record<string, { names_in?: string }>
   note_kinds: string[]
 }
 
@@ -45,6 +46,12 @@ function actionClassesFile(m: ActionClasses): string {
       ...Object.values(m.wake_classes),
       m.unclassified_wake,
     ]),
+    union('The conditions that raise an alert.', 'AlertKind', Object.keys(m.alert_kinds)),
+    union(
+      'The alerts about the account as a whole; each lists the inboxes that it is about.',
+      'AccountAlertKind',
+      Object.keys(m.alert_kinds).filter(kind => m.alert_kinds[kind]?.names_in !== undefined),
+    ),
     union('The kinds of journal notes.', 'NoteKind', m.note_kinds),
     constant('The manifest as data.', 'actionClasses', m),
   ])

@@ -1,6 +1,7 @@
 import { dirname, join, normalize } from 'node:path'
+import { alertKinds } from '@kim/manifest'
 import t from 'tap'
-import { sources, textOf } from './sources.js'
+import { grep, report, sources, textOf } from './sources.js'
 
 /**
  * Names that are still declared in several files, all of them in code that is about to be merged. The list only
@@ -118,5 +119,31 @@ t.test('names - a second declaration is found in each form that it can take', t 
   ])
   t.same([...sharedNames(runs, new Set(['a.ts', 'b.ts']))], [], 'commands')
   t.same([...sharedNames(runs, none)], [['run', ['a.ts', 'b.ts']]], 'no commands')
+  t.end()
+})
+
+/** Those that still spell kinds of alerts. The list only gets shorter. */
+const SPELL_ALERTS: readonly string[] = ['observer-sdk/src/replay/']
+
+const kind = `['"](?:${[...alertKinds.keys()].join('|')})['"]`
+
+t.test('names - kinds of alerts are listed in the manifest only', t => {
+  const spelled = grep(
+    production.filter(
+      file =>
+        !/^(manifest|producer|scripts|examples)\//.test(file) &&
+        !SPELL_ALERTS.some(prefix => file.startsWith(prefix)),
+    ),
+    new RegExp(kind),
+    true,
+  )
+  t.same(report(spelled), [], 'a reader asks alertFacts() what it needs to know of a kind')
+  const listed = production.filter(
+    file =>
+      !/^(manifest|scripts|examples)\//.test(file) &&
+      !SPELL_ALERTS.some(prefix => file.startsWith(prefix)) &&
+      new RegExp(`${kind}\\s*[,|]\\s*${kind}`).test(textOf(file)),
+  )
+  t.same(listed, [], 'use AlertKind, AccountAlertKind or alertKinds')
   t.end()
 })

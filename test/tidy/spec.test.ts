@@ -1,4 +1,4 @@
-import { actionClasses, anomalies, TAIL_ROWS } from '@kim/manifest'
+import { actionClasses, alertKinds, anomalies, TAIL_ROWS } from '@kim/manifest'
 import t from 'tap'
 import { repositoryFiles, textOf } from './sources.js'
 
@@ -132,6 +132,12 @@ t.test('notes - the table names every kind, JF section 6', t => {
     kind.includes('(verb)') ? [] : code(kind),
   )
   t.same(named.toSorted(), [...actionClasses.note_kinds].toSorted())
+  t.end()
+})
+
+t.test('alerts - the table names every kind, KS section 10', t => {
+  const named = rowsOf(section('spec/kijito-source.md', '10. ')).flatMap(([kind = '']) => code(kind))
+  t.same(named, [...alertKinds.keys()])
   t.end()
 })
 

@@ -117,6 +117,18 @@ export type KnownEvent =
 /** Whether an event wakes an agent. */
 export type WakeClass = 'mail' | 'liveness' | 'diagnostic'
 
+/** The conditions that raise an alert. */
+export type AlertKind =
+  | 'unreachable'
+  | 'bounded-window'
+  | 'unread-not-shown'
+  | 'stranded-mail'
+  | 'urgent-unanswered'
+  | 'id-regressed'
+
+/** The alerts about the account as a whole; each lists the inboxes that it is about. */
+export type AccountAlertKind = 'stranded-mail' | 'urgent-unanswered'
+
 /** The kinds of journal notes. */
 export type NoteKind =
   | 'genesis'
@@ -431,6 +443,31 @@ export const actionClasses = {
     recovered: 'liveness',
   },
   never_news: ['backfill'],
+  alert_kinds: {
+    unreachable: {
+      meaning: 'polls of an inbox fail',
+      is_outage: true,
+    },
+    'bounded-window': {
+      meaning: 'messages were left out, so the inbox has a gap',
+      is_gap: true,
+    },
+    'unread-not-shown': {
+      meaning: 'the server counts unread messages that it does not show',
+    },
+    'stranded-mail': {
+      meaning: 'inboxes hold unread mail that no one seems to read',
+      names_in: 'stranded_inboxes',
+    },
+    'urgent-unanswered': {
+      meaning: 'inboxes hold urgent mail, and their owners wrote nothing since',
+      names_in: 'urgent_unanswered',
+      is_urgent: true,
+    },
+    'id-regressed': {
+      meaning: "the server's highest message id went down",
+    },
+  },
   note_kinds: [
     'genesis',
     'registry_genesis',

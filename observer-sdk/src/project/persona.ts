@@ -1,5 +1,5 @@
 /** What one persona looks like from the journal: its inbox, its alerts, and whether anything shows that it lives. */
-import { isCount, type JsonObject, type ReadRecord } from '@kim/manifest'
+import { alertFacts, isCount, type JsonObject, type ReadRecord } from '@kim/manifest'
 import { deepFreeze } from './freeze.js'
 import { isPersonal } from './impact.js'
 import type { State } from './state.js'
@@ -102,7 +102,7 @@ export class Roster {
       seen: {
         newest: newestOf(all),
         state: own?.payload,
-        unreachable: alerts.some(({ payload }) => payload?.['kind'] === 'unreachable'),
+        unreachable: alerts.some(({ payload }) => alertFacts(payload).is_outage),
       },
     }
   }

@@ -1,7 +1,7 @@
-import type { JsonObject } from '@kim/manifest'
+import type { AccountAlertKind, JsonObject } from '@kim/manifest'
 import type { Draft } from '../journal/draft.js'
 import type { DirectoryEntry } from '../source/answer.js'
-import { type AccountKind, accountMember, accountReason } from './account-reason.js'
+import { accountMember, accountReason } from './account-reason.js'
 import { openAlert } from './alert-kind.js'
 import type { Authorship } from './authorship.js'
 import { alertDraft } from './drafts.js'
@@ -79,7 +79,7 @@ export function audienceOf({ directory, personas, authorship }: AccountFacts): r
 
 /** One account-wide alarm as it is to stand. */
 export interface AccountAlarm {
-  readonly kind: AccountKind
+  readonly kind: AccountAlertKind
   readonly names: readonly string[]
   readonly members: JsonObject
 }

@@ -1,12 +1,11 @@
-/** The alarms about the account as a whole: each inbox that reads is told, whoever they are about. */
-export type AccountKind = 'stranded-mail' | 'urgent-unanswered'
+import { type AccountAlertKind, actionClasses } from '@kim/manifest'
 
 /** So many names, each so long, stand in a sentence; the members of the alarm hold them all. */
 const NAMES_MAX = 5
 const NAME_UNITS_MAX = 80
 
 /** What an account-wide alarm says, naming whom it is about (KS-91). */
-export function accountReason(kind: AccountKind, names: readonly string[]): string {
+export function accountReason(kind: AccountAlertKind, names: readonly string[]): string {
   const isOne = names.length === 1
   const whose = listOf(names)
   if (kind === 'urgent-unanswered') {
@@ -17,13 +16,13 @@ export function accountReason(kind: AccountKind, names: readonly string[]): stri
 }
 
 /** What its end says. */
-export function accountEnd(kind: AccountKind, names: readonly string[]): string {
+export function accountEnd(kind: AccountAlertKind, names: readonly string[]): string {
   return names.length === 0 ? `${kind}: ended` : `${kind}: ended for ${listOf(names)}`
 }
 
 /** The member of such an alarm that lists whom it is about. */
-export function accountMember(kind: AccountKind): 'stranded_inboxes' | 'urgent_unanswered' {
-  return kind === 'stranded-mail' ? 'stranded_inboxes' : 'urgent_unanswered'
+export function accountMember(kind: AccountAlertKind): 'stranded_inboxes' | 'urgent_unanswered' {
+  return actionClasses.alert_kinds[kind].names_in
 }
 
 /** `a`, `a and b`, `a, b, c, d, e and 3 more`. */

@@ -1,17 +1,4 @@
-import type { JsonObject } from '@kim/manifest'
-
-/** The conditions that are alarms (spec/kijito-source.md section 10). */
-const alertKinds = [
-  'unreachable',
-  'bounded-window',
-  'unread-not-shown',
-  'stranded-mail',
-  'urgent-unanswered',
-  'id-regressed',
-] as const
-
-/** One of the alarms. */
-export type AlertKind = (typeof alertKinds)[number]
+import { type AlertKind, isAlertKind, type JsonObject } from '@kim/manifest'
 
 /** The alarms of one persona that ever stood, by their newest payload: its status is the latch. */
 export type Alerts = ReadonlyMap<AlertKind, JsonObject>
@@ -27,6 +14,6 @@ export function parseAlertId(
   itemId: string,
 ): { readonly persona: string; readonly kind: AlertKind } | undefined {
   const at = itemId.lastIndexOf('/')
-  const kind = alertKinds.find(known => known === itemId.slice(at + 1))
-  return at > 0 && kind !== undefined ? { persona: itemId.slice(0, at), kind } : undefined
+  const kind = itemId.slice(at + 1)
+  return at > 0 && isAlertKind(kind) ? { persona: itemId.slice(0, at), kind } : undefined
 }

@@ -1,8 +1,7 @@
-import type { JsonObject } from '@kim/manifest'
+import type { AlertKind, JsonObject } from '@kim/manifest'
 import type { Draft } from '../journal/draft.js'
 import { messageItemId } from '../journal/message-id.js'
 import type { Row } from '../source/answer.js'
-import type { AlertKind } from './alert-kind.js'
 import { type PersonaRecord, personaPayload } from './persona-record.js'
 
 /** What the record of a message needs to know besides its row. */

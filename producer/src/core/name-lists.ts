@@ -1,15 +1,15 @@
-import type { AccountKind } from './account-reason.js'
+import type { AccountAlertKind } from '@kim/manifest'
 
 /**
  * The names that account-wide alarms hold. Every inbox that is told of one holds a list of its own, all are looked at
  * with every commit, and most of them are what they were: what was found to be the same is not compared again.
  */
 export class NameLists {
-  readonly #newest = new Map<AccountKind, string[]>()
+  readonly #newest = new Map<AccountAlertKind, string[]>()
   readonly #same = new WeakMap<readonly unknown[], readonly string[]>()
 
   /** These names; the very list of the last time if it held the same. */
-  settle(kind: AccountKind, names: string[]): string[] {
+  settle(kind: AccountAlertKind, names: string[]): string[] {
     const before = this.#newest.get(kind)
     if (before !== undefined && areEqual(before, names)) return before
     this.#newest.set(kind, names)

@@ -1,3 +1,4 @@
+import type { AlertKind } from '@kim/manifest'
 import type { Draft } from '../journal/draft.js'
 import { openAlert } from './alert-kind.js'
 import { alertDraft } from './drafts.js'
@@ -89,7 +90,7 @@ function isJustifiedZero({
   return continuation.kind === 'more' || omitted === 0
 }
 
-function* cleared(persona: Persona, kind: 'unread-not-shown' | 'id-regressed'): Generator<Draft> {
+function* cleared(persona: Persona, kind: AlertKind): Generator<Draft> {
   const payload = openAlert(persona.alerts, kind)
   if (payload === undefined) return
   const { schema_version: _v, persona: _p, kind: _k, status: _s, reason, ...members } = payload

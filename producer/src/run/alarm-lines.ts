@@ -1,11 +1,15 @@
 import { shellWord } from '@kim/cli-kit'
-import { isJsonObject, type JsonObject } from '@kim/manifest'
-import { type AccountKind, accountEnd, accountMember, accountReason } from '../core/account-reason.js'
+import {
+  type AccountAlertKind,
+  alertFacts,
+  isAccountAlertKind,
+  isJsonObject,
+  type JsonObject,
+} from '@kim/manifest'
+import { accountEnd, accountMember, accountReason } from '../core/account-reason.js'
 import type { Draft } from '../journal/draft.js'
 import { type FailedServer, remedyOf } from '../source/remedy.js'
 import type { RunEntry } from './run-log.js'
-
-const ACCOUNT_KINDS: readonly AccountKind[] = ['stranded-mail', 'urgent-unanswered']
 
 /**
  * The lines for the log about conditions that began or ended with what became durable, and about mail that wakes
@@ -14,7 +18,7 @@ const ACCOUNT_KINDS: readonly AccountKind[] = ['stranded-mail', 'urgent-unanswer
 export class AlarmLines {
   readonly #asked: FailedServer
   /** Whom each account-wide alarm is about, as the log has it; none for one that this process has not met yet. */
-  readonly #said = new Map<AccountKind, ReadonlySet<string>>()
+  readonly #said = new Map<AccountAlertKind, ReadonlySet<string>>()
 
   constructor(asked: FailedServer) {
     this.#asked = asked
@@ -26,8 +30,8 @@ export class AlarmLines {
       const payload = isJsonObject(draft.payload) ? draft.payload : {}
       if (draft.event === 'replay_capped') return [capped(draft, payload)]
       if (draft.item_type !== 'alert') return []
-      const kind = ACCOUNT_KINDS.find(known => known === payload['kind'])
-      return kind === undefined ? this.#ofInbox(draft, payload) : this.#ofAccount(draft, payload, kind)
+      const { kind } = payload
+      return isAccountAlertKind(kind) ? this.#ofAccount(draft, payload, kind) : this.#ofInbox(draft, payload)
     })
   }
 
@@ -38,11 +42,11 @@ export class AlarmLines {
     if (payload['status'] === 'cleared') return [{ level: 'info', code: 'alert_ended', ...about }]
     // An open one that goes on is no news.
     if (event !== 'alert') return []
-    const hint = kind === 'unreachable' ? remedyOf(message, this.#asked) : undefined
+    const hint = alertFacts(payload).is_outage ? remedyOf(message, this.#asked) : undefined
     return [{ level: 'warn', code: 'alert', ...about, ...(hint === undefined ? {} : { hint }) }]
   }
 
-  #ofAccount({ event }: Draft, payload: JsonObject, kind: AccountKind): RunEntry[] {
+  #ofAccount({ event }: Draft, payload: JsonObject, kind: AccountAlertKind): RunEntry[] {
     const before = this.#said.get(kind)
     const listed = namesIn(payload, kind)
     const holds = new Set(listed)
@@ -73,7 +77,7 @@ function capped({ agent: persona, summary: message }: Draft, { dropped }: JsonOb
   }
 }
 
-function began(kind: AccountKind, names: readonly string[]): RunEntry {
+function began(kind: AccountAlertKind, names: readonly string[]): RunEntry {
   return {
     level: 'warn',
     code: 'alert',
@@ -83,7 +87,7 @@ function began(kind: AccountKind, names: readonly string[]): RunEntry {
   }
 }
 
-function ended(kind: AccountKind, names: readonly string[]): RunEntry {
+function ended(kind: AccountAlertKind, names: readonly string[]): RunEntry {
   return {
     level: 'info',
     code: 'alert_ended',
@@ -92,7 +96,7 @@ function ended(kind: AccountKind, names: readonly string[]): RunEntry {
   }
 }
 
-function namesIn(payload: JsonObject, kind: AccountKind): readonly string[] {
+function namesIn(payload: JsonObject, kind: AccountAlertKind): readonly string[] {
   const list = payload[accountMember(kind)]
   return Array.isArray(list) ? list.filter(name => typeof name === 'string') : []
 }

@@ -1,5 +1,5 @@
 import { basename, dirname, join } from 'node:path'
-import { isCount, type JsonObject, nextTurn, Signal, tempName } from '@kim/manifest'
+import { alertFacts, isCount, type JsonObject, nextTurn, Signal, tempName } from '@kim/manifest'
 import { memoryCursors, type Observer, openObserver } from '@kim/observer-sdk'
 import type { Clock } from '../effects/clock.js'
 import type { Timers } from '../effects/timers.js'
@@ -141,7 +141,7 @@ function floorOf({ state }: Observer): number | null {
   let floor: number | null = null
   for (const { payload } of state.values('alert')) {
     // Behind a gap nobody knows who wrote.
-    if (payload?.['kind'] === 'bounded-window' && payload['status'] === 'open') return null
+    if (alertFacts(payload).is_gap && payload?.['status'] === 'open') return null
   }
   for (const { payload } of state.values('persona')) {
     const own = payload?.['floor']

@@ -1,5 +1,5 @@
 import type { JsonObject, ReadRecord } from '@kim/manifest'
-import { isNews, wakeClassOf } from '@kim/manifest'
+import { alertFacts, isNews, wakeClassOf } from '@kim/manifest'
 
 export { idOf, type JournalFacts } from '../../announce/journal-facts.js'
 
@@ -46,7 +46,7 @@ export function bodyOf(record: ReadRecord, payload: JsonObject | undefined): str
 
 /** Marked urgent by its sender, or an alarm about urgent mail. */
 export function isUrgent(payload: JsonObject | undefined): boolean {
-  return payload?.['urgent'] === true || payload?.['kind'] === 'urgent-unanswered'
+  return payload?.['urgent'] === true || alertFacts(payload).is_urgent === true
 }
 
 function text(value: unknown): string | undefined {

@@ -1,3 +1,4 @@
+import { alertFacts } from '@kim/manifest'
 import { type BoardEntity, countMember, textMember } from './entity.js'
 
 /** What can be said about whether somebody has written. */
@@ -70,5 +71,5 @@ function floorOf(payload: BoardEntity['payload']): number | undefined {
 }
 
 function isPin(itemType: string, payload: BoardEntity['payload']): boolean {
-  return itemType === 'alert' && payload?.['kind'] === 'bounded-window' && payload['status'] === 'open'
+  return itemType === 'alert' && alertFacts(payload).is_gap === true && payload?.['status'] === 'open'
 }

@@ -1,3 +1,4 @@
+import { alertFacts } from '@kim/manifest'
 import { type Check, fine, unseen } from '../check.js'
 
 /** What the journal itself says is wrong with inboxes. */
@@ -11,7 +12,7 @@ export const inboxesCheck: Check = {
       payload !== undefined && 'status' in payload && payload['status'] === 'open' ? [payload] : [],
     )
     // An inbox that does not answer comes first: what the others say may be long known, and is mended elsewhere.
-    const down = open.find(({ kind }) => kind === 'unreachable')
+    const down = open.find(payload => alertFacts(payload).is_outage)
     const first = down ?? open[0]
     if (first === undefined) return fine('no alert is open')
     const more = open.length > 1 ? `, and ${open.length - 1} more` : ''
