@@ -1,5 +1,5 @@
 import type { CoreStatus, PersonaStatus } from '../core/core.js'
-import type { SinkStatus } from '../sinks/sink-status.js'
+import type { SinkStatus } from '../sinks/sink.js'
 
 /** What the service says about itself: in `run/health.json` and over the control socket. */
 export interface ProducerStatus {

@@ -4,11 +4,10 @@ import { memoryCursors, type Observer, openObserver } from '@kim/observer-sdk'
 import type { Clock } from '../effects/clock.js'
 import type { Timers } from '../effects/timers.js'
 import type { Disk } from '../journal/file-ops.js'
-import type { SinkLog } from './log.js'
-import { makePrivate } from './private-directory.js'
+import { makePrivate } from './output-path.js'
+import type { SinkLog } from './sink.js'
 
-/** What the report is made with. */
-export interface ActivityParts {
+interface ActivityParts {
   readonly path: string
   readonly eventsDir: string
   readonly disk: Disk
@@ -22,15 +21,15 @@ interface Authored {
   readonly created: string | null
 }
 
-/** The file is replaced as often as this at most, and as seldom as that at least. */
+/** The file is replaced at most and at least this often. */
 const WRITE_MS_MIN = 1000
 const WRITE_MS_MAX = 60_000
-/** So many messages are looked at in one slice. */
+/** The number of messages read before other work gets a turn. */
 const SLICE = 200
 
 /**
- * `--activity-file`: who wrote last, from the messages in the journal alone, as read states and presence can be
- * caused by others (KS-71). Nothing relies on the file: it can be made anew at any time.
+ * `--activity-file`: who wrote last. Only messages count, because other personas can cause read states and presence
+ * (KS-71). Nothing relies on the file.
  */
 export class ActivityReport {
   readonly #parts: ActivityParts
@@ -72,7 +71,7 @@ export class ActivityReport {
     this.#observer = observer
     if (this.#isEnded) await observer.close()
     const following = this.#follow(observer)
-    await this.#readIn(observer)
+    await this.#readState(observer)
     let writtenMs = Number.NEGATIVE_INFINITY
     while (!this.#isEnded) {
       const sinceMs = clock.monoMs() - writtenMs
@@ -94,7 +93,7 @@ export class ActivityReport {
     }
   }
 
-  async #readIn(observer: Observer): Promise<void> {
+  async #readState(observer: Observer): Promise<void> {
     let count = 0
     for (const { payload } of observer.state.values('message')) {
       this.#saw(payload)
@@ -136,11 +135,11 @@ export class ActivityReport {
   }
 }
 
-/** The lowest id from which on every message of every inbox is known; null where there is none. */
+/** The lowest id from which on every message of every inbox is known; null if there is none. */
 function floorOf({ state }: Observer): number | null {
   let floor: number | null = null
   for (const { payload } of state.values('alert')) {
-    // Behind a gap nobody knows who wrote.
+    // A gap hides who wrote.
     if (alertFacts(payload).is_gap && payload?.['status'] === 'open') return null
   }
   for (const { payload } of state.values('persona')) {

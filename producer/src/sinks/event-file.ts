@@ -4,29 +4,26 @@ import type { FileStat, FileSystem } from '../effects/file-system.js'
 import { noSpace, toFailure, unsafe } from '../journal/failure.js'
 import type { Disk } from '../journal/file-ops.js'
 import type { Log } from '../journal/log.js'
-import { lastLines } from './last-lines.js'
-import { lineIdentityOf } from './line-identity.js'
-import { isInside } from './output-path.js'
-import { makePrivate } from './private-directory.js'
+import { isInside, makePrivate } from './output-path.js'
 
-/** What an event file is kept with. */
+/** What an event file is written with. */
 export interface EventFileParts {
   readonly fs: FileSystem
   readonly disk: Disk
-  /** Undefined where the platform has no such number. */
+  /** Undefined on platforms without user numbers. */
   readonly uid: number | undefined
   readonly log: Log
-  /** The store, in which no event file may stand. */
+  /** No event file may be in the store. */
   readonly storeDir: string
-  /** Size that a file does not outgrow by more than a line; 0 for any size. */
+  /** The file is rotated at this size; 0 for never. */
   readonly bytesMax: number
-  /** Rotated files that are kept. */
+  /** The number of rotated files to keep. */
   readonly keep: number
 }
 
 /**
- * How many lines, from the first on, are durable, and why the next one is not. With none to say, what was taken is
- * to be noted before the rest is handed over.
+ * How many lines, from the first on, are durable, and why the next one is not. Without a failure, the caller stores its
+ * watermark and then passes the rest.
  */
 export interface Appended {
   readonly taken: number
@@ -34,43 +31,42 @@ export interface Appended {
 }
 
 const LF = 0x0a
-/** What a file that is open is judged by again. */
-const JUDGED = ['ino', 'dev', 'uid', 'mode', 'nlink'] as const
+/** If one of these changes, the file must be opened again. */
+const IDENTITY = ['ino', 'dev', 'uid', 'mode', 'nlink'] as const
 const WRITABLE_BY_OTHERS = 0o022
 const STICKY = 0o1000
-/** Bytes of one write, unless a single line is longer. */
+/** The most bytes of one write, unless a single line is longer. */
 const WRITE_BYTES = 128 * 1024
-/** Bytes at the end of a file that are looked through for lines that come again: more than one write (KS-90). */
+/** The bytes at the end of a file in which repeated lines are searched: more than one write (KS-90). */
 const TAIL_BYTES = 2 * WRITE_BYTES
 
 /**
- * A file of event lines that others follow: whole lines, appended and never changed, and renamed when it is full.
- * It is opened anew by its name when that has come to mean another file, so whoever rotates or removes it from
- * outside loses nothing.
+ * A file of event lines that other programs follow. Lines are appended whole and never changed, and a full file is
+ * rotated. If another program rotates or removes the file, it is opened again by its name, so no line is lost.
  */
 export class EventFile {
   readonly path: string
   readonly #parts: EventFileParts
   #open: { readonly fd: number; readonly file: FileStat | undefined } | undefined
   #size = 0
-  /** The file ends inside a line that a full disk cut: it is ended before the next one begins. */
+  /** The file ends inside a line that a full disk cut: a line feed is written before the next line. */
   #isTorn = false
-  /** An earlier process may have been killed between the name and its sync. */
+  /** The directory must be synced. True at first: an earlier process may have been killed before it did. */
   #isNameDue = true
-  /** Only of an earlier process: what this one wrote and could not sync may stand there and be lost all the same. */
+  /** The last lines must be read. Only those of an earlier process: the disk may still lose what this one could not sync. */
   #isTailDue: boolean
-  /** What stood at the end when the file was opened first: a process that was killed may not have noted it. */
-  #standing: ReadonlySet<string> = new Set()
-  #isJudged = false
+  /** The last lines of an earlier process, by identity: if it was killed, its watermark may not include them. */
+  #writtenBefore: ReadonlySet<string> = new Set()
+  #isDirectoryChecked = false
 
-  /** `isTailTrusted`: what an earlier process wrote last was not refused by the disk. */
+  /** `isTailTrusted`: the last write of the earlier process did not fail. */
   constructor(path: string, parts: EventFileParts, isTailTrusted = true) {
     this.path = path
     this.#parts = parts
     this.#isTailDue = isTailTrusted
   }
 
-  /** Opens the file, or says why it cannot be: a `KimError`. */
+  /** Opens the file, or throws a `KimError` that says why not. */
   open(): void {
     if (this.#open !== undefined && this.#isUnchanged(this.#open.file)) return
     this.close()
@@ -78,15 +74,19 @@ export class EventFile {
     if (isInside(this.path, storeDir)) throw unsafe(this.path, 'it is inside the store')
     const directory = dirname(this.path)
     makePrivate(disk, directory)
-    this.#judge(directory)
+    this.#checkDirectory(directory)
     const isFresh = disk.look(this.path) === undefined
     const { fd, stat } = disk.openAppend(this.path, isFresh, ({ nlink }) => {
       if (nlink > 1) throw unsafe(this.path, 'it has a second name (hard link), so it may be any file')
     })
     try {
       this.#isNameDue ||= isFresh
-      this.#isTorn = stat.size > 0 && this.#lastByte(stat.size) !== LF
-      if (this.#isTailDue) this.#standing = this.#lookBack()
+      this.#isTorn = stat.size > 0 && endOf(disk, this.path, 1).bytes[0] !== LF
+      if (this.#isTailDue) {
+        // The newest rotated file too: another program may have rotated the file meanwhile.
+        const last = lastLines(disk, [this.path, `${this.path}.1`], TAIL_BYTES)
+        this.#writtenBefore = new Set(last.map(lineIdentityOf))
+      }
     } catch (error) {
       disk.close(fd)
       throw error
@@ -98,16 +98,16 @@ export class EventFile {
   }
 
   /**
-   * Appends as many of the lines (without their `\n`) as one write to one file takes, so that what a kill leaves
-   * without a note stands together at the end of that file, where the next process looks for it. `areNoted`: they
-   * come again unless they are noted; signs of life do not, and tell nothing about what stands.
+   * Appends as many of the lines (without their `\n`) as one write takes. If the process is killed before it stores its
+   * watermark, these lines are at the end of the file, where the next process finds them. `areNoted` is false for
+   * heartbeats, which have no watermark.
    */
   append(lines: readonly string[], areNoted = true): Appended {
     let written = 0
     try {
       if (lines.length === 0) return { taken: 0, failure: undefined }
       this.open()
-      if (areNoted) written = this.#countStanding(lines)
+      if (areNoted) written = this.#countWritten(lines)
       if (written > 0) this.#endTorn()
       else {
         if (this.#isFull(0, lengthOf(lines[0] ?? ''))) this.#rotate()
@@ -123,15 +123,15 @@ export class EventFile {
     }
   }
 
-  /** How many of the lines, from the first on, stand there already. After one that does not, all are new. */
-  #countStanding(lines: readonly string[]): number {
-    if (this.#standing.size === 0) return 0
-    const first = lines.findIndex(line => !this.#standing.has(lineIdentityOf(line)))
-    if (first !== -1) this.#standing = new Set()
+  /** How many of the lines, from the first on, the file holds already. After the first new line, all are new. */
+  #countWritten(lines: readonly string[]): number {
+    if (this.#writtenBefore.size === 0) return 0
+    const first = lines.findIndex(line => !this.#writtenBefore.has(lineIdentityOf(line)))
+    if (first !== -1) this.#writtenBefore = new Set()
     return first === -1 ? lines.length : first
   }
 
-  /** How many of the lines, at least one, go into one write and leave the file within its size. */
+  /** How many of the lines, at least one, fit into one write and the size of the file. */
   #countFitting(lines: readonly string[]): number {
     let bytes = 0
     let count = 0
@@ -144,12 +144,6 @@ export class EventFile {
     return count
   }
 
-  /** The lines at the end, of the newest rotated file too: somebody else may have renamed it meanwhile. */
-  #lookBack(): ReadonlySet<string> {
-    const { disk } = this.#parts
-    return new Set(lastLines(disk, [this.path, `${this.path}.1`], TAIL_BYTES).map(lineIdentityOf))
-  }
-
   close(): void {
     if (this.#open !== undefined) this.#parts.disk.close(this.#open.fd)
     this.#open = undefined
@@ -160,7 +154,7 @@ export class EventFile {
     return this.#open.fd
   }
 
-  /** Whole lines that went in before something failed count, if they can be made durable. */
+  /** Lines that were written whole before an error count, if they can be made durable. */
   #salvage(written: number): number {
     if (written === 0 || this.#open === undefined) return 0
     try {
@@ -171,13 +165,13 @@ export class EventFile {
     }
   }
 
-  /** Whether the name means the file that was opened, and that is as it was when it was judged. */
+  /** Whether the path still leads to the file that is open, with the same owner and mode. */
   #isUnchanged(file: FileStat | undefined): boolean {
     const stat = this.#parts.disk.look(this.path)
-    return file !== undefined && stat !== undefined && JUDGED.every(what => stat[what] === file[what])
+    return file !== undefined && stat !== undefined && IDENTITY.every(what => stat[what] === file[what])
   }
 
-  /** Ends what a kill or a full disk cut; it may be a whole line that lacks nothing but this. */
+  /** Ends a line that a kill or a full disk cut. It may be whole but for its line feed. */
   #endTorn(): void {
     if (!this.#isTorn) return
     const { disk } = this.#parts
@@ -186,7 +180,7 @@ export class EventFile {
     this.#isTorn = false
   }
 
-  /** Writes lines in one go; says how many of them went in whole. */
+  /** Writes lines with one write. Returns how many of them were written whole. */
   #write(lines: readonly string[]): number {
     const end = this.#isTorn ? '\n' : ''
     const buffer = Buffer.from(`${end}${lines.join('\n')}\n`)
@@ -201,13 +195,13 @@ export class EventFile {
     if (count === buffer.length) return lines.length
     let ends = 0
     for (const byte of buffer.subarray(end.length, Math.max(end.length, count))) if (byte === LF) ends++
-    // A line that lacks nothing but its end is not written a second time.
+    // A line that lacks only its line feed is not written again.
     if (count > end.length && buffer[count] === LF)
-      this.#standing = new Set([lineIdentityOf(lines[ends] ?? '')])
+      this.#writtenBefore = new Set([lineIdentityOf(lines[ends] ?? '')])
     return ends
   }
 
-  /** After a failed sync nobody knows what the disk holds: the file is looked at anew, and what is in doubt comes again. */
+  /** After a failed sync it is unknown what the disk holds: the file is opened again, and the lines are written again. */
   #sync(): void {
     const { disk } = this.#parts
     try {
@@ -215,7 +209,7 @@ export class EventFile {
       if (this.#isNameDue) disk.syncDirectory(dirname(this.path))
     } catch (error) {
       this.close()
-      this.#standing = new Set()
+      this.#writtenBefore = new Set()
       throw error
     }
     this.#isNameDue = false
@@ -227,7 +221,7 @@ export class EventFile {
     return bytesMax > 0 && size > 0 && size + more > bytesMax
   }
 
-  /** Renames what is full and begins anew under the old name. What cannot be renamed goes on growing. */
+  /** Renames a full file and begins a new one. A file that cannot be renamed keeps growing. */
   #rotate(): void {
     const { disk, keep, log } = this.#parts
     try {
@@ -250,23 +244,14 @@ export class EventFile {
     this.open()
   }
 
-  #lastByte(size: number): number | undefined {
-    const { disk } = this.#parts
-    const { fd } = disk.openRead(this.path)
-    try {
-      return disk.readAt(fd, this.path, size - 1, 1)[0]
-    } finally {
-      disk.close(fd)
-    }
-  }
-
-  /** What is worth a word about where the file stands, once; files that were rotated earlier are private too. */
-  #judge(directory: string): void {
-    if (this.#isJudged) return
-    this.#isJudged = true
+  /** Warns once about an unsafe directory. Opening the files that were rotated earlier makes them private too. */
+  #checkDirectory(directory: string): void {
+    if (this.#isDirectoryChecked) return
+    this.#isDirectoryChecked = true
     const { disk, log, uid } = this.#parts
     const stat = disk.look(`${directory}/.`)
-    if (uid !== undefined && stat !== undefined && isOpenToOthers(stat)) {
+    const mode = stat?.mode ?? 0
+    if (uid !== undefined && (mode & WRITABLE_BY_OTHERS) !== 0 && (mode & STICKY) === 0) {
       log({
         level: 'warn',
         code: 'unsafe_directory',
@@ -280,7 +265,7 @@ export class EventFile {
       try {
         disk.close(disk.openRead(`${directory}/${other}`).fd)
       } catch {
-        // It is not a file of ours, and nothing is done to it.
+        // It is not a file of ours.
       }
     }
   }
@@ -290,6 +275,50 @@ function lengthOf(line: string): number {
   return Buffer.byteLength(line) + 1
 }
 
-function isOpenToOthers({ mode }: FileStat): boolean {
-  return (mode & WRITABLE_BY_OTHERS) !== 0 && (mode & STICKY) === 0
+/**
+ * The last lines of files, the newest file first, up to this many bytes in all; also a line without its line feed. Only
+ * the newest file must be readable: an older one may belong to another user.
+ */
+function lastLines(disk: Disk, paths: readonly string[], bytesMax: number): string[] {
+  const lines: string[] = []
+  let left = bytesMax
+  for (const [at, path] of paths.entries()) {
+    try {
+      if (left <= 0 || disk.look(path) === undefined) continue
+      const { bytes, isWhole } = endOf(disk, path, left)
+      left -= bytes.length
+      // Bytes that do not begin at the start of the file begin inside a line.
+      const from = isWhole ? 0 : bytes.indexOf(LF) + 1
+      lines.push(...bytes.toString('utf8', from).split('\n'))
+    } catch (error) {
+      if (at === 0) throw error
+      break
+    }
+  }
+  return lines.filter(line => line !== '')
+}
+
+function endOf(
+  disk: Disk,
+  path: string,
+  bytesMax: number,
+): { readonly bytes: Buffer; readonly isWhole: boolean } {
+  const { fd, stat } = disk.openRead(path)
+  try {
+    const length = Math.min(stat.size, bytesMax)
+    const bytes = disk.readAt(fd, path, stat.size - length, length)
+    return { bytes, isWhole: length === stat.size }
+  } finally {
+    disk.close(fd)
+  }
+}
+
+/** Two lines with one `event_id` are the same event, although the flags change the text. A line without one is its own id. */
+function lineIdentityOf(line: string): string {
+  try {
+    const { event_id: id } = JSON.parse(line) as Record<string, unknown>
+    return typeof id === 'string' ? id : line
+  } catch {
+    return line
+  }
 }

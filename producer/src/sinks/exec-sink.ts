@@ -6,25 +6,23 @@ import {
   CommandRunner,
   type MonitorEvent,
 } from '@kim/observer-sdk'
-import type { SinkLog } from './log.js'
-import type { Delivery, Sink } from './sink.js'
+import type { Delivery, Sink, SinkLog } from './sink.js'
 import type { SinkState } from './watermark-file.js'
 
-/** So much of what a run prints is logged; the rest is read and forgotten. */
+/** The log gets this much of what a command prints. */
 const OUTPUT_BYTES_MAX = 2000
 
-/** The lane of records that name no inbox; '' is what an earlier version called its one lane of all inboxes. */
+/** The lane of records that name no inbox. It is not '', the single lane of an earlier version. */
 const NO_INBOX = 'kim'
 
-/** A command for each event, one at a time for each inbox; that it exits 0 is the receipt (KS-74). */
+/** Runs a command for each event, one at a time for each inbox. Exit 0 acknowledges the event (KS-74). */
 export class ExecSink implements Sink {
   readonly name = 'exec-per-event'
   readonly batchMax = 1
   readonly areLanesSlow = true
-  readonly names: undefined = undefined
   readonly #runner: CommandRunner
   readonly #log: SinkLog
-  /** What the last run for each lane printed, and about which event: each try of one prints the same again. */
+  /** For each lane, the last event and its output: retries print the same again, which is logged once. */
   readonly #printed: Map<string, string> = new Map()
 
   constructor(plan: CommandPlan, log: SinkLog, effects?: Partial<CommandEffects>) {
@@ -49,7 +47,6 @@ export class ExecSink implements Sink {
     const [event] = events
     if (event === undefined) return { taken: 0 }
     let output = new Output()
-    /** At the end of a try: each one is logged by itself. */
     const endTry = (): void => {
       this.#logOutput(lane, event, output)
       output = new Output()
@@ -70,7 +67,7 @@ export class ExecSink implements Sink {
   }
 
   close(): void {
-    // Nothing is kept between two runs.
+    // There is nothing to close.
   }
 
   #logOutput(lane: string, { event_id }: MonitorEvent, output: Output): void {
@@ -83,29 +80,21 @@ export class ExecSink implements Sink {
   }
 }
 
-/** An earlier version kept one place for all inboxes, in the lane '': each inbox goes on from there (KS-72). */
+/** An earlier version kept one position for all inboxes, in the lane '': each inbox continues from there (KS-72). */
 export function progressByInbox(progress: SinkState): SinkState {
   const single = progress.held.find(([lane]) => lane === '')
   return single === undefined ? progress : { ...progress, passed: single[1], held: [] }
 }
 
-/** The beginning of what a command prints, and how much it was. */
+/** The beginning of what a command prints, and the size of all of it. */
 class Output {
   readonly #decoder = new StringDecoder('utf8')
-  #text = ''
-  #bytes = 0
+  text = ''
+  bytes = 0
 
   take(chunk: Buffer): void {
-    const room = OUTPUT_BYTES_MAX - this.#bytes
-    if (room > 0) this.#text += this.#decoder.write(chunk.subarray(0, room))
-    this.#bytes += chunk.length
-  }
-
-  get text(): string {
-    return this.#text
-  }
-
-  get bytes(): number {
-    return this.#bytes
+    const room = OUTPUT_BYTES_MAX - this.bytes
+    if (room > 0) this.text += this.#decoder.write(chunk.subarray(0, room))
+    this.bytes += chunk.length
   }
 }

@@ -1,29 +1,27 @@
+import { createHash } from 'node:crypto'
 import { type MonitorEvent, monitorLine } from '@kim/observer-sdk'
 import { everyStep } from '../effects/every-step.js'
 import { EventFile, type EventFileParts } from './event-file.js'
-import { FileNames } from './file-names.js'
 import type { Delivery, Sink } from './sink.js'
 
 const PLACEHOLDER = '{persona}'
-/** About as many as one write takes; the next ones are formatted when it is their turn. */
+/** About as many events as one write takes. */
 const BATCH_MAX = 250
-/** Files that are held open: with a file per persona there may be more than a process has descriptors. */
+/** The most open files: with a file per persona there may be more than the process has descriptors. */
 const OPEN_MAX = 64
 
-/** Event lines in one file, or in one per persona where the path holds `{persona}`. */
+/** Writes event lines to one file, or to one file per persona if the path holds `{persona}`. */
 export class FileSink implements Sink {
   readonly name: string
   readonly batchMax: number = BATCH_MAX
   readonly areLanesSlow = false
-  readonly skipped: Sink['skipped'] = {}
-  readonly names: FileNames | undefined
   readonly #path: string
   readonly #parts: EventFileParts
+  readonly #refused: ReadonlySet<string>
+  readonly #names: FileNames | undefined
   readonly #files: Map<string, EventFile> = new Map()
 
-  readonly #refused: ReadonlySet<string>
-
-  /** `names`: those given out in earlier lives; `refused`: lanes in whose way something stood at the end of the last. */
+  /** `names` were given out before; `refused` are lanes that were held when the last process ended. */
   constructor(
     path: string,
     parts: EventFileParts,
@@ -32,19 +30,23 @@ export class FileSink implements Sink {
   ) {
     const isTemplate = path.includes(PLACEHOLDER)
     this.name = isTemplate ? 'events-file-template' : 'events-file'
-    this.names = isTemplate ? new FileNames(path, names) : undefined
+    this.#names = isTemplate ? new FileNames(path, names) : undefined
     this.#path = path
     this.#parts = parts
     this.#refused = refused
   }
 
+  get givenNames(): Sink['givenNames'] {
+    return this.#names?.given
+  }
+
   laneOf(persona: string): string {
-    return this.names === undefined ? '' : persona
+    return this.#names === undefined ? '' : persona
   }
 
   async deliver(lane: string, events: readonly MonitorEvent[]): Promise<Delivery> {
     const lines: string[] = []
-    /** For each line, how many events it and those before it stand for: one too long to be taken has none. */
+    /** For each line, the number of events up to it: an event that is too long has no line. */
     const counts: number[] = []
     events.forEach((event, at) => {
       const line = monitorLine(event)
@@ -69,13 +71,94 @@ export class FileSink implements Sink {
     if (file !== undefined) this.#files.delete(lane)
     else {
       const path =
-        this.names === undefined ? this.#path : this.#path.replaceAll(PLACEHOLDER, this.names.of(lane))
+        this.#names === undefined ? this.#path : this.#path.replaceAll(PLACEHOLDER, this.#names.of(lane))
       file = new EventFile(path, this.#parts, !this.#refused.has(lane))
     }
+    // The map is in the order of use. A closed file opens itself again.
     this.#files.set(lane, file)
-    // In the order of their use; one that is closed is opened again when it is its turn.
     const unused = this.#files.size - OPEN_MAX
     if (unused > 0) [...this.#files.values()][unused - 1]?.close()
     return file
   }
+}
+
+/** A file name has 255 bytes: the template and the number of a rotated file need some of them. */
+const NAME_BYTES_MAX = 120
+const HASH_DIGITS = 8
+
+/** After such an end of a template, the number of a rotated file could be part of another persona's name. */
+const NUMBER_LIKE = /^\d*(\.\d+)*$/
+/** A name that a rotated file may have. */
+const NUMBERED = /\.\d*$/
+
+/**
+ * The part of a file's name that replaces `{persona}` (KS-68). Names are lower case, because some file systems ignore
+ * case. A name that is taken, or could be that of another persona's rotated file, gets a hash. A persona keeps its
+ * name, because a consumer follows that file.
+ */
+export class FileNames {
+  readonly #byPersona: Map<string, string>
+  readonly #taken: Set<string>
+  readonly #mayBeRotated: (name: string) => boolean
+
+  /** `given` are names of earlier processes. One that a rotated file may have is not kept: rotation would overwrite it. */
+  constructor(template: string, given: readonly (readonly [persona: string, name: string])[] = []) {
+    const end = template.slice(template.lastIndexOf(PLACEHOLDER) + PLACEHOLDER.length)
+    this.#mayBeRotated = name => NUMBER_LIKE.test(end) && NUMBERED.test(name)
+    this.#byPersona = new Map(given.filter(([, name]) => !this.#mayBeRotated(name)))
+    this.#taken = new Set(this.#byPersona.values())
+  }
+
+  /** The names that were given out. */
+  get given(): readonly (readonly [persona: string, name: string])[] {
+    return [...this.#byPersona]
+  }
+
+  of(persona: string): string {
+    const known = this.#byPersona.get(persona)
+    if (known !== undefined) return known
+    const name = this.#free(persona)
+    this.#byPersona.set(persona, name)
+    this.#taken.add(name)
+    return name
+  }
+
+  #free(persona: string): string {
+    const plain = safeName(persona)
+    const isWhole = Buffer.byteLength(plain) <= NAME_BYTES_MAX && isFileName(plain)
+    if (isWhole && !this.#taken.has(plain) && !this.#mayBeRotated(plain)) return plain
+    const hash = createHash('sha256').update(persona).digest('hex')
+    const stem = firstBytes(plain.replace(/^\.+$/, ''), NAME_BYTES_MAX - 1 - HASH_DIGITS)
+    const short = `${stem}-${hash.slice(0, HASH_DIGITS)}`
+    return this.#taken.has(short) ? hash : short
+  }
+}
+
+/** Whether a name can have been given out: it is one part of a path, and does not lead upwards. */
+export function isFileName(name: string): boolean {
+  return /^[\p{L}\p{N}._-]+$/u.test(name) && !/^\.+$/.test(name)
+}
+
+/** The file name of the older monitor, which neither limited its length nor kept two personas apart. */
+export function olderFileName(persona: string): string {
+  return safeName(persona)
+}
+
+/** Lower case; other characters than letters, digits and `._-` are replaced. */
+function safeName(persona: string): string {
+  return persona
+    .normalize('NFC')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}._-]/gu, '_')
+}
+
+function firstBytes(text: string, bytes: number): string {
+  let used = 0
+  let kept = ''
+  for (const character of text) {
+    used += Buffer.byteLength(character)
+    if (used > bytes) break
+    kept += character
+  }
+  return kept
 }

@@ -1,28 +1,26 @@
+import { deliveryTriesOf } from '@kim/manifest'
 import { deliveryRetryMs, type MonitorEvent } from '@kim/observer-sdk'
 import type { Clock } from '../effects/clock.js'
 import type { Timers } from '../effects/timers.js'
 import type { Lane, Lanes } from './lanes.js'
-import type { SinkLog } from './log.js'
-import type { Delivery, Sink } from './sink.js'
-import { failingLine, workingLine } from './sink-lines.js'
-import { Skips } from './skips.js'
+import type { Delivery, Sink, SinkLog } from './sink.js'
 
-/** What workers need of the sink they work for. */
-export interface WorkersParts {
+/** What the workers of a sink need. */
+interface WorkersParts {
   readonly sink: Sink
   readonly lanes: Lanes
   readonly clock: Clock
   readonly timers: Timers
   readonly log: SinkLog
-  /** Makes durable how far the lanes have come. */
+  /** Stores the positions of the lanes. */
   readonly save: () => void
-  /** A lane has stopped, or has begun to be held. */
+  /** A lane has stopped, or is held now. */
   readonly changed: () => void
 }
 
 /**
- * Delivers what is queued, each lane on its own: what is in the way of one holds no other. A refusal is logged once,
- * tried again with back-off and caught up with in order (KS-87).
+ * Delivers the queued events. Each lane is delivered on its own, so a failing lane delays no other. A refusal is logged
+ * once, retried with back-off and caught up with in order (KS-87).
  */
 export class LaneWorkers {
   readonly #parts: WorkersParts
@@ -35,7 +33,7 @@ export class LaneWorkers {
     this.#skips = new Skips(parts.sink.name, parts.clock, parts.log)
   }
 
-  /** Delivers what is queued for a lane, unless that is under way. */
+  /** Starts the delivery of a lane's queue, if it does not run already. */
   start(lane: Lane): void {
     if (lane.hasWorker || this.#isEnded) return
     lane.hasWorker = true
@@ -43,7 +41,7 @@ export class LaneWorkers {
     this.#working.add(working)
   }
 
-  /** Gives lanes a sign of life once their queues are empty; one that is held gets none. */
+  /** Sends heartbeats to lanes as soon as their queues are empty. A held lane gets none. */
   beat(events: readonly MonitorEvent[]): void {
     const { lanes, sink } = this.#parts
     const beaten = new Set<Lane>()
@@ -56,13 +54,13 @@ export class LaneWorkers {
     for (const lane of beaten) this.start(lane)
   }
 
-  /** Ends what is under way. */
+  /** Ends all deliveries. */
   end(): void {
     this.#isEnded = true
     for (const { stop } of this.#parts.lanes.all) stop.abort()
   }
 
-  /** Ends, and waits until nothing is under way. */
+  /** Ends all deliveries and waits for their end. */
   async close(): Promise<void> {
     this.end()
     await Promise.all(this.#working)
@@ -81,19 +79,18 @@ export class LaneWorkers {
   async #deliver(lane: Lane): Promise<void> {
     const { clock, lanes, save, sink } = this.#parts
     const { stop } = lane
-    // A lane that is held is tried with the event that was refused, alone: part of a batch would end the trouble too early.
+    // A held lane retries the refused event alone: otherwise a part of the batch could end the hold too early.
     const batch = lane.queue.slice(0, lane.block === undefined ? sink.batchMax : 1)
     const { taken, failure, skipped } = await this.#hand(
       lane,
       batch.map(({ event }) => event),
     )
-    // It was an event of a journal that has been replaced.
+    // The journal was replaced meanwhile: the event was one of the old journal.
     if (lane.stop !== stop) return
     if (skipped !== undefined) this.#skips.add({ ...skipped, lane: lane.name })
     if (taken > 0) {
       this.#free(lane, skipped === undefined)
       lane.took(taken, clock.monoMs())
-      // One with nothing left to do has come as far as the sink.
       lanes.settle(lane)
       save()
     }
@@ -104,7 +101,7 @@ export class LaneWorkers {
     await this.#pause(deliveryRetryMs(tries), stop.signal)
   }
 
-  /** Signs of life wait for nothing and are not tried twice. */
+  /** Heartbeats are not retried. */
   async #deliverBeats(lane: Lane): Promise<void> {
     const { sink } = this.#parts
     const beats = [...lane.beats]
@@ -134,7 +131,7 @@ export class LaneWorkers {
     }
   }
 
-  /** An event of the lane was refused and is tried again. */
+  /** The sink refused an event of the lane, which is retried. */
   #hold(
     lane: Lane,
     event: MonitorEvent,
@@ -145,20 +142,35 @@ export class LaneWorkers {
     lane.block = { tries, why, sinceMs: lane.block?.sinceMs ?? clock.monoMs() }
     lane.beats.clear()
     if (!isNew) return
-    // With why: it is asked for when nothing runs any more.
+    // Stored with the reason, which kim-producer status prints when no producer runs.
     save()
-    log(failingLine({ sink: sink.name, lane: lane.name }, event.event_id, why, triesMax))
+    const kept =
+      'the journal is not affected; the sink retries this event with back-off, then delivers the later ones in order'
+    log({
+      level: 'warn',
+      code: 'sink_failing',
+      message: `${sink.name}: ${why}`,
+      hint: Number.isFinite(triesMax) ? `${kept}; it skips the event after ${triesMax} tries` : kept,
+      ...personaOf(lane.name),
+      fields: { sink: sink.name, event_id: event.event_id },
+    })
     changed()
   }
 
-  /** What was in the way of the lane is not any more: its event was taken or skipped. */
+  /** The sink has taken or skipped the event that held the lane. */
   #free(lane: Lane, isTaken: boolean): void {
     const { clock, log, sink } = this.#parts
     const { block } = lane
     lane.block = undefined
     if (block === undefined || !isTaken) return
     const seconds = Math.round((clock.monoMs() - block.sinceMs) / 1000)
-    log(workingLine({ sink: sink.name, lane: lane.name }, seconds, block.tries))
+    log({
+      level: 'info',
+      code: 'sink_working',
+      message: `${sink.name}: delivers events again after ${seconds} s`,
+      ...personaOf(lane.name),
+      fields: { sink: sink.name, seconds, tries: block.tries },
+    })
   }
 
   async #pause(ms: number, signal: AbortSignal): Promise<void> {
@@ -173,6 +185,57 @@ export class LaneWorkers {
         resolve()
       })
       signal.addEventListener('abort', end, { once: true })
+    })
+  }
+}
+
+/** The lane of a sink without lanes has no name. */
+const personaOf = (lane: string): { readonly persona?: string } => (lane === '' ? {} : { persona: lane })
+
+/** An event that a sink skipped after its last try. */
+interface Skipped {
+  readonly event: MonitorEvent
+  readonly lane: string
+  readonly tries: number
+  /** Why the last try failed. */
+  readonly why: string
+}
+
+/** A kind of event that is skipped repeatedly is logged at most this often. */
+const SAID_MS = 3_600_000
+
+/** Logs skipped events: mail each time, other kinds once an hour (KS-87). */
+export class Skips {
+  readonly #sink: string
+  readonly #clock: Clock
+  readonly #log: SinkLog
+  readonly #kinds: Map<string, { count: number; saidMs: number }> = new Map()
+
+  constructor(sink: string, clock: Clock, log: SinkLog) {
+    this.#sink = sink
+    this.#clock = clock
+    this.#log = log
+  }
+
+  add({ event, lane, tries, why }: Skipped): void {
+    const { event: kind, event_id } = event
+    const isMail = deliveryTriesOf(kind) === Number.POSITIVE_INFINITY
+    const nowMs = this.#clock.monoMs()
+    const { count, saidMs } = this.#kinds.get(kind) ?? { count: 0, saidMs: Number.NEGATIVE_INFINITY }
+    const skipped = count + 1
+    const isSaid = isMail || nowMs - saidMs >= SAID_MS
+    this.#kinds.set(kind, { count: skipped, saidMs: isSaid ? nowMs : saidMs })
+    if (!isSaid) return
+    const sink = this.#sink
+    this.#log({
+      level: isMail ? 'error' : 'warn',
+      code: 'sink_skipped',
+      message: `${sink}: ${why}; ${kind} is skipped after ${tries === 1 ? 'one try' : `${tries} tries`}`,
+      hint: isMail
+        ? 'the journal has the message; correct the command, or use a larger --max-attempts'
+        : 'mail goes on; a command that does not handle a kind of event must exit 0 for it',
+      ...personaOf(lane),
+      fields: { sink, event: kind, event_id, tries, skipped },
     })
   }
 }

@@ -1,48 +1,48 @@
 import type { Watermark } from '@kim/manifest'
 import type { MonitorEvent } from '@kim/observer-sdk'
 
-/** An event on its way to a lane. */
+/** An event in the queue of a lane. */
 export interface QueuedEvent {
   readonly event: MonitorEvent
   readonly place: Watermark
 }
 
-/** Why a lane does not come further. */
-export interface Block {
+/** Why a lane is held. */
+interface Block {
   readonly tries: number
   readonly sinceMs: number
-  /** Why the event was refused the last time. */
+  /** Why the last try failed. */
   readonly why: string
 }
 
-/** A lane takes no more events into its queue than this from the batches before the current one. */
+/** A lane with this many queued events queues no further batch. */
 const QUEUED_MAX = 100
-/** The queues of all lanes hold so many events before lanes that wait already take no more. */
+/** With this many events in all queues, lanes whose queue is not empty queue no further batch. */
 const ALL_QUEUED_MAX = 1000
 
-/** One lane: how far it has come, and which events wait for it. */
+/** One lane: its position and its queue. */
 export class Lane {
   readonly name: string
-  /** It has dealt with everything up to here. */
+  /** It has delivered or skipped everything up to here. */
   place: Watermark
-  /** Events that wait for it, in order; the first may be under way. */
+  /** The next events in order; the first ones may be in delivery. */
   readonly queue: QueuedEvent[] = []
   /** The last event that was queued. */
   queuedTo: number
-  /** Since when events were read that it could not queue: it has to read again from its place. Undefined if there are none. */
+  /** Since when it could not queue events, which must be read again from its position. Undefined if it missed none. */
   missedSinceMs: number | undefined
-  /** It reads again what it missed, and has not come to where the sink is. */
+  /** It reads again what it missed, and is still behind the sink. */
   isCatchingUp = false
-  /** Since when its first event waits. */
+  /** Since when its first event has waited. */
   waitsSinceMs = 0
   block: Block | undefined
-  /** A worker is at its queue, or waits to try again. */
+  /** A worker delivers its queue, or waits to retry. */
   hasWorker = false
-  /** The sink has an event of it, or a sign of life. */
+  /** The sink is delivering an event or a heartbeat of the lane. */
   isUnderWay = false
-  /** Signs of life by persona, which it is given once its queue is empty. */
+  /** Heartbeats by persona, to deliver once the queue is empty. */
   readonly beats: Map<string, MonitorEvent> = new Map()
-  /** Ends what is under way; another one after a rewind. */
+  /** Aborts the delivery; a rewind replaces it. */
   stop: AbortController = new AbortController()
 
   constructor(name: string, place: Watermark) {
@@ -51,12 +51,12 @@ export class Lane {
     this.queuedTo = place.seq
   }
 
-  /** It has dealt with everything that was read for it. */
+  /** Whether nothing waits or is in delivery. */
   get isDone(): boolean {
     return !this.isUnderWay && this.queue.length === 0 && this.beats.size === 0
   }
 
-  /** It took so many events from its queue. */
+  /** Removes delivered events from the queue. */
   took(count: number, nowMs: number): void {
     const last = this.queue.splice(0, count).at(-1)
     if (last !== undefined) this.place = last.place
@@ -65,9 +65,9 @@ export class Lane {
 }
 
 /**
- * How far the lanes of a sink have come. A lane without events that wait is where the sink is; the others have a
- * place of their own. A queue is bounded: a lane that is too far behind misses events, and they are read again from
- * its place once its queue is empty.
+ * The positions of a sink's lanes. A lane without waiting events is at the position of the sink; only the others have
+ * a position of their own. Queues are bounded: a lane that is too far behind misses events, which are read again from
+ * its position once its queue is empty.
  */
 export class Lanes {
   #passed: Watermark
@@ -84,17 +84,17 @@ export class Lanes {
     }
   }
 
-  /** Every lane without a place of its own has dealt with everything up to here. */
+  /** The position of the sink: every lane without a position of its own has delivered everything up to here. */
   get passed(): Watermark {
     return this.#passed
   }
 
-  /** Where the journal was opened last. */
+  /** The position from which the journal is read. */
   get readFrom(): Watermark {
     return this.#readFrom
   }
 
-  /** Lanes with a place of their own. */
+  /** Lanes with a position of their own. */
   get all(): readonly Lane[] {
     return [...this.#lanes.values()]
   }
@@ -103,17 +103,17 @@ export class Lanes {
     return this.all.some(({ block }) => block !== undefined)
   }
 
-  /** True while a lane delivers that nothing is in the way of. */
+  /** Whether a lane that is not held has something to deliver. */
   get areWorking(): boolean {
     return this.all.some(({ block, isDone }) => !isDone && block === undefined)
   }
 
-  /** True if a lane is ready to read again what it missed, and the journal is not being read for another one. */
+  /** Whether a lane is ready to read again what it missed, and no other lane is catching up. */
   get mustReopen(): boolean {
     return this.all.some(mustRead) && !this.all.some(({ isCatchingUp }) => isCatchingUp)
   }
 
-  /** For how long the event that has waited longest waits. */
+  /** For how long the oldest event has waited. */
   waitMs(nowMs: number): number {
     const waits = this.all.flatMap(({ missedSinceMs, queue, waitsSinceMs }) => [
       ...(queue.length > 0 ? [nowMs - waitsSinceMs] : []),
@@ -122,9 +122,9 @@ export class Lanes {
     return Math.max(0, ...waits)
   }
 
-  /** Begins to read the journal; the answer is where, so that no lane that is ready misses anything. */
+  /** Begins to read the journal. Returns the position from which every ready lane gets all it missed. */
   open(): Watermark {
-    // The last reading ended before these had everything.
+    // These had not caught up when the last reading ended.
     for (const lane of this.all) if (lane.isCatchingUp) lane.missedSinceMs ??= 0
     let start = this.#passed
     for (const lane of this.all) {
@@ -138,15 +138,15 @@ export class Lanes {
     return start
   }
 
-  /** True for an event that a lane does not have yet. */
+  /** Whether a lane has not queued this event yet. */
   wants(name: string, seq: number): boolean {
     const lane = this.#lanes.get(name)
     if (lane === undefined) return seq > this.#passed.seq
     return lane.missedSinceMs === undefined && seq > lane.queuedTo
   }
 
-  /** Queues what was read for a lane; undefined if the lane is too far behind, so that it misses them. */
-  add(name: string, parcels: readonly QueuedEvent[], nowMs: number): Lane | undefined {
+  /** Queues events for a lane. Returns undefined if it is too far behind, so that it misses them. */
+  add(name: string, events: readonly QueuedEvent[], nowMs: number): Lane | undefined {
     const lane = this.of(name)
     const isBehind = lane.queue.length > 0
     const isFull = lane.queue.length >= QUEUED_MAX || (isBehind && this.#queued >= ALL_QUEUED_MAX)
@@ -156,12 +156,12 @@ export class Lanes {
       return undefined
     }
     if (!isBehind) lane.waitsSinceMs = nowMs
-    for (const parcel of parcels) lane.queue.push(parcel)
-    lane.queuedTo = parcels.at(-1)?.place.seq ?? lane.queuedTo
+    for (const event of events) lane.queue.push(event)
+    lane.queuedTo = events.at(-1)?.place.seq ?? lane.queuedTo
     return lane
   }
 
-  /** A lane, which has a place of its own from now on. */
+  /** The lane of this name, with a position of its own from now on. */
   of(name: string): Lane {
     const known = this.#lanes.get(name)
     if (known !== undefined) return known
@@ -170,7 +170,7 @@ export class Lanes {
     return lane
   }
 
-  /** Everything up to a place was read and queued. */
+  /** Everything up to this position was read and queued. */
   pass(place: Watermark): void {
     if (place.seq < this.#passed.seq) return
     this.#passed = place
@@ -180,19 +180,19 @@ export class Lanes {
     }
   }
 
-  /** A lane that has dealt with all that was read is where the sink is. */
+  /** A lane that has delivered everything read so far gives up its own position. */
   settle(lane: Lane): void {
     if (!lane.isDone || lane.missedSinceMs !== undefined || lane.isCatchingUp) return
     if (lane.place.seq > this.#passed.seq) return
     if (this.#lanes.get(lane.name) === lane) this.#lanes.delete(lane.name)
   }
 
-  /** Numbers of before mean nothing any more: everything after this place is new to every lane. */
+  /** The journal was replaced: every lane starts again after this position. */
   rewind(place: Watermark): void {
     this.#passed = place
     this.#readFrom = place
     for (const lane of this.all) {
-      // What is under way belongs to a journal that is no more; what is queued from now on comes after its end.
+      // The delivery in progress is of the old journal.
       lane.stop.abort()
       lane.stop = new AbortController()
       lane.queue.length = 0

@@ -9,23 +9,19 @@ import {
 } from '@kim/observer-sdk'
 import type { Clock } from '../effects/clock.js'
 import type { Timers } from '../effects/timers.js'
-import { gapLine } from './gap-line.js'
+import type { LogEntry } from '../journal/log.js'
 import { LaneWorkers } from './lane-workers.js'
 import { Lanes, type QueuedEvent } from './lanes.js'
-import type { SinkLog } from './log.js'
-import type { Sink } from './sink.js'
-import { SinkErrors } from './sink-errors.js'
-import { startedLine } from './sink-lines.js'
-import { progressOf, type SinkStatus } from './sink-status.js'
+import type { HeldLane, Sink, SinkLog, SinkStatus } from './sink.js'
 import type { SinkState, WatermarkFile } from './watermark-file.js'
 
 /** What the sinks of one process share. */
 export interface SinkSurroundings {
   readonly eventsDir: string
   readonly facts: JournalFacts
-  /** Code points of a body that are shown; undefined to leave bodies out. */
+  /** How many code points of a message are shown; undefined for none. */
   readonly contentChars: number | undefined
-  /** The number of the newest record that is durable; undefined once nobody knows what the disk holds. */
+  /** The newest durable record; undefined after a failed sync, because then it is unknown. */
   readonly durableSeq: () => number | undefined
   readonly clock: Clock
   readonly timers: Timers
@@ -34,14 +30,16 @@ export interface SinkSurroundings {
 
 type Arrived = { readonly change: Change | undefined } | { readonly error: unknown }
 
-/** So many records without an event go by before the watermark that passed them is made durable. */
+/** After this many records without an event the watermark is stored all the same. */
 const SAVE_RECORDS = 1000
-/** After a fault of the reader itself, and between two looks at what was not durable or could not be kept. */
+/** The delay before a retry: of a failed reader, of a store of the watermark, of a check whether a record is durable. */
 const AGAIN_MS = 1000
+/** The most held lanes that a status lists. */
+const LANES_SHOWN_MAX = 20
 
 /**
- * Follows the journal for one sink and queues its events by lane, while workers deliver them. What is in the way of a
- * lane holds neither the journal nor other sinks nor other lanes (KS-72).
+ * Follows the journal for one sink and queues its events by lane. Workers deliver them. A failing lane delays neither
+ * the journal nor other sinks nor other lanes (KS-72).
  */
 export class SinkRunner {
   readonly #sink: Sink
@@ -52,20 +50,19 @@ export class SinkRunner {
   readonly #end = new AbortController()
   readonly #errors: SinkErrors
   #running: Promise<void> | undefined
-  /** Counts what a new sink passes over; undefined once that was said. */
+  /** For a new sink, the number of existing events that it skips; undefined once it is logged. */
   #passedOver: number | undefined
   readonly #beginSeq: number
   #savedSeq: number
   #savedLanes: number
   #isUnsaved = false
-  #arrived: Arrived | undefined
   #mustReopen = false
   readonly #gaps: Record<string, number> = {}
   readonly #workers: LaneWorkers
-  /** When the whole journal had been read for this sink. */
+  /** When the sink had last read the whole journal. */
   #idleMs: number
 
-  /** `isNew`: this sink takes `progress.passed` for its beginning and says what it passed over. */
+  /** A sink that `isNew` begins at `progress.passed` and logs how many events it skips. */
   constructor(
     sink: Sink,
     around: SinkSurroundings,
@@ -81,11 +78,7 @@ export class SinkRunner {
     this.#lanes = new Lanes(progress.passed, progress.held)
     this.#errors = new SinkErrors(sink.name, around.log)
     this.#workers = new LaneWorkers({
-      sink,
-      lanes: this.#lanes,
-      clock: around.clock,
-      timers: around.timers,
-      log: around.log,
+      ...{ sink, lanes: this.#lanes, clock: around.clock, timers: around.timers, log: around.log },
       save: () => this.#save(),
       changed: () => this.#signal.raise(),
     })
@@ -97,25 +90,38 @@ export class SinkRunner {
     if (isNew) this.#save()
   }
 
-  /** True if every lane has dealt with the records up to here, but for those that are held. */
+  /** Whether all lanes that are not held have delivered the records up to this one. */
   isThrough(seq: number): boolean {
     return this.#lanes.passed.seq >= seq && !this.#lanes.areWorking
   }
 
-  /** How it is; `identity` is what its watermark is kept under. */
   status(identity: string): SinkStatus {
     const nowMs = this.#around.clock.monoMs()
-    const progress = progressOf(this.#lanes, this.#around.durableSeq(), nowMs)
-    if (this.#lanes.passed.seq >= (this.#around.durableSeq() ?? 0)) this.#idleMs = nowMs
-    const { name, skipped } = this.#sink
+    const durableSeq = this.#around.durableSeq()
+    const { all, areBlocked, passed } = this.#lanes
+    if (passed.seq >= (durableSeq ?? 0)) this.#idleMs = nowMs
+    const held = all
+      .filter(
+        ({ block, isCatchingUp, missedSinceMs }) => block || isCatchingUp || missedSinceMs !== undefined,
+      )
+      .map(({ block, name: lane, place: { seq } }): HeldLane => {
+        if (block === undefined) return { lane, seq, why: null, tries: 0, for_ms: 0 }
+        return { lane, seq, why: block.why, tries: block.tries, for_ms: nowMs - block.sinceMs }
+      })
+      .sort((a, b) => a.seq - b.seq)
+    const lowest = Math.min(passed.seq, ...all.map(({ place }) => place.seq))
     return {
-      sink: name,
+      sink: this.#sink.name,
       identity,
       why: this.#errors.why,
       lag_ms: Math.max(nowMs - this.#idleMs, this.#lanes.waitMs(nowMs)),
       gaps: { ...this.#gaps },
-      skipped,
-      ...progress,
+      skipped: this.#sink.skipped ?? {},
+      state: areBlocked ? 'held' : 'working',
+      seq: passed.seq,
+      behind: Math.max(0, (durableSeq ?? passed.seq) - lowest),
+      held: held.length,
+      lanes: held.slice(0, LANES_SHOWN_MAX),
     }
   }
 
@@ -123,17 +129,17 @@ export class SinkRunner {
     this.#running ??= this.#run()
   }
 
-  /** Hands signs of life over when there is time for them; those before it that still wait are past. */
+  /** Sends heartbeats as soon as the lanes have time for them. They replace earlier ones that still wait. */
   beat(events: readonly MonitorEvent[]): void {
     this.#workers.beat(events)
   }
 
-  /** Ends what is under way. What was not acknowledged comes again in the next life. */
+  /** Ends all deliveries. The next process delivers again what was not acknowledged. */
   async close(): Promise<void> {
     this.#endAll()
     await this.#workers.close()
     await this.#running
-    if (this.#isUnsaved || this.#isUnnoted) this.#save()
+    if (this.#isUnsaved || this.#isAhead) this.#save()
     this.#sink.close()
   }
 
@@ -151,7 +157,7 @@ export class SinkRunner {
     while (!this.#isEnded) {
       try {
         await this.#follow()
-        this.#errors.over('reader')
+        this.#errors.end('reader')
       } catch (error) {
         this.#errors.begin('reader', error instanceof Error ? error.message : String(error))
         if (!this.#isEnded) await this.#signal.sleep(AGAIN_MS, this.#around.timers)
@@ -159,16 +165,14 @@ export class SinkRunner {
     }
   }
 
-  /** Reads on from where the lanes stand until the end, or until a lane has to catch up. */
+  /** Reads from the positions of the lanes until the end, or until a lane has to catch up. */
   async #follow(): Promise<void> {
     this.#mustReopen = false
-    this.#arrived = undefined
+    const arrivals: Arrived[] = []
     const tail = await this.#open()
     const changes = tail.changes()
-    let isOver = false
     const arrive = (arrived: Arrived): void => {
-      if (isOver) return
-      this.#arrived = arrived
+      arrivals.push(arrived)
       this.#signal.raise()
     }
     const pull = (): void => {
@@ -180,13 +184,14 @@ export class SinkRunner {
     try {
       pull()
       while (!this.#isEnded && !this.#mustReopen) {
-        await this.#signal.sleep(this.#sleepMs(), this.#around.timers)
+        const sleepMs = this.#isUnsaved || this.#isAhead ? AGAIN_MS : undefined
+        await this.#signal.sleep(sleepMs, this.#around.timers)
         if (this.#isEnded) return
-        // Where nothing follows, what was passed is noted too: it is asked for when nothing runs any more.
-        const isQuiet = this.#arrived === undefined && !this.#lanes.areWorking
-        if (this.#isUnsaved || (this.#isUnnoted && isQuiet)) this.#save()
+        // While nothing arrives, the watermark is stored too: kim-producer status reads it when no producer runs.
+        const isQuiet = arrivals.length === 0 && !this.#lanes.areWorking
+        if (this.#isUnsaved || (this.#isAhead && isQuiet)) this.#save()
         this.#mustReopen ||= this.#lanes.mustReopen
-        const arrived = this.#mustReopen ? undefined : this.#receive()
+        const arrived = this.#mustReopen ? undefined : arrivals.shift()
         if (arrived === undefined) continue
         if ('error' in arrived) throw arrived.error
         if (arrived.change === undefined) return
@@ -194,39 +199,28 @@ export class SinkRunner {
         if (!this.#mustReopen) pull()
       }
     } finally {
-      isOver = true
       await tail.close()
     }
   }
 
   async #open(): Promise<RecordTail> {
-    if (this.#passedOver !== undefined) this.#passedOver = 0
+    const isNew = this.#passedOver !== undefined
+    if (isNew) this.#passedOver = 0
     const from = this.#lanes.open()
-    const start = this.#passedOver === undefined ? from : undefined
-    const cursor = start === undefined ? undefined : { ...start, checkpoint_seq: 0 }
+    const cursor = isNew ? undefined : { ...from, checkpoint_seq: 0 }
     const tail = await openTail({
       eventsDir: this.#around.eventsDir,
       cursors: { load: () => cursor, save: () => undefined },
       from: 'start',
     })
-    // Further than the journal: another one was put in its place, and its numbers were given out anew.
-    const isBeyond = this.#lanes.passed.seq > tail.head.seq
-    if (start !== undefined && isBeyond && start.seq < this.#lanes.passed.seq) this.#lanes.rewind(start)
+    // A watermark beyond the end of the journal: the journal was replaced, and its numbers are used again.
+    const { seq } = this.#lanes.passed
+    if (!isNew && seq > tail.head.seq && from.seq < seq) this.#lanes.rewind(from)
     return tail
   }
 
-  #receive(): Arrived | undefined {
-    const arrived = this.#arrived
-    this.#arrived = undefined
-    return arrived
-  }
-
-  #sleepMs(): number | undefined {
-    return this.#isUnsaved || this.#isUnnoted ? AGAIN_MS : undefined
-  }
-
-  /** The sink is further than the watermark says that was made durable last. */
-  get #isUnnoted(): boolean {
+  /** The sink is further than the stored watermark. */
+  get #isAhead(): boolean {
     return this.#lanes.passed.seq > this.#savedSeq || this.#lanes.all.length < this.#savedLanes
   }
 
@@ -239,29 +233,20 @@ export class SinkRunner {
     }
     await this.#untilDurable(records)
     if (this.#isEnded) return
-    for (const [lane, parcels] of this.#sorted(records)) this.#queue(lane, parcels)
+    for (const [name, queued] of this.#sorted(records)) {
+      const lane = this.#lanes.add(name, queued, this.#around.clock.monoMs())
+      if (lane !== undefined) this.#workers.start(lane)
+    }
     if (this.#mustReopen) return
     this.#lanes.pass({ seq: cursor.seq, writer: cursor.writer })
     this.#idleMs = this.#around.clock.monoMs()
-    if (!this.#sink.areLanesSlow) await this.#untilDelivered()
+    while (!this.#sink.areLanesSlow && this.#lanes.areWorking && !this.#isEnded)
+      await this.#signal.sleep(undefined, this.#around.timers)
     if (this.#lanes.passed.seq - this.#savedSeq >= SAVE_RECORDS) this.#save()
-    if (cursor.seq >= this.#beginSeq) this.#sayPassedOver()
+    if (cursor.seq >= this.#beginSeq) this.#logStart()
   }
 
-  #queue(name: string, parcels: readonly QueuedEvent[]): void {
-    const lane = this.#lanes.add(name, parcels, this.#around.clock.monoMs())
-    if (lane !== undefined) this.#workers.start(lane)
-  }
-
-  /** Waits for the lanes that nothing is in the way of. */
-  async #untilDelivered(): Promise<void> {
-    while (this.#lanes.areWorking && !this.#isEnded) await this.#signal.sleep(undefined, this.#around.timers)
-  }
-
-  /**
-   * A record is told of once it is durable: what a full disk left standing may be part of the journal or not yet, and
-   * what a failed sync left is nobody's to tell.
-   */
+  /** A record is delivered only once it is durable: the disk may still lose it after an error. */
   async #untilDurable(records: readonly ReadRecord[]): Promise<void> {
     const newest = records.reduce((highest, { seq }) => Math.max(highest, seq), 0)
     while (!this.#isEnded) {
@@ -290,14 +275,14 @@ export class SinkRunner {
       if (!this.#lanes.wants(lane, seq)) continue
       const event = monitorEvent(record, { facts, contentChars, platform: process.platform })
       if (event === undefined) continue
-      const parcels = byLane.get(lane)
-      if (parcels === undefined) byLane.set(lane, [{ event, place: { seq, writer } }])
-      else parcels.push({ event, place: { seq, writer } })
+      const queued = byLane.get(lane) ?? []
+      byLane.set(lane, queued)
+      queued.push({ event, place: { seq, writer } })
     }
     return byLane
   }
 
-  /** True for the record of the watermark's number where somebody else has written it. */
+  /** Whether another process wrote the record at the watermark than the watermark says. */
   #isOtherThan({ seq, writer }: Watermark, record: ReadRecord): boolean {
     return record.seq === seq && writer !== null && record.writer !== writer && this.#lanes.readFrom.seq < seq
   }
@@ -306,24 +291,67 @@ export class SinkRunner {
     const { all, passed } = this.#lanes
     const held = all.map(({ block, name, place }) => [name, place, block?.why] as const)
     try {
-      this.#watermarkFile.save({ passed, held, names: this.#sink.names?.given ?? [] })
+      this.#watermarkFile.save({ passed, held, names: this.#sink.givenNames ?? [] })
       this.#savedSeq = passed.seq
       this.#savedLanes = held.length
       this.#isUnsaved = false
-      this.#errors.over('watermark')
+      this.#errors.end('watermark')
     } catch (error) {
       this.#isUnsaved = true
-      this.#errors.begin(
-        'watermark',
-        `cannot store the watermark: ${error instanceof Error ? error.message : error}`,
-      )
+      const why = error instanceof Error ? error.message : error
+      this.#errors.begin('watermark', `cannot store the watermark: ${why}`)
     }
   }
 
-  #sayPassedOver(): void {
+  #logStart(): void {
     if (this.#passedOver === undefined) return
-    const count = this.#passedOver
+    const sink = this.#sink.name
+    this.#around.log({
+      level: 'info',
+      code: 'sink_started',
+      message: `${sink}: begins at the head; skipped ${this.#passedOver} existing events`,
+      fields: { sink, passed_over: this.#passedOver },
+    })
     this.#passedOver = undefined
-    this.#around.log(startedLine(this.#sink.name, count))
   }
+}
+
+/** Lasting problems of a sink apart from its lanes: one log line when one begins and one when it ends (KS-66). */
+class SinkErrors {
+  readonly #sink: string
+  readonly #log: SinkLog
+  readonly #whys: Map<string, string> = new Map()
+
+  constructor(sink: string, log: SinkLog) {
+    this.#sink = sink
+    this.#log = log
+  }
+
+  /** The present problems; null if there are none. */
+  get why(): string | null {
+    return [...this.#whys.values()].join('; ') || null
+  }
+
+  begin(what: string, why: string): void {
+    if (this.#whys.has(what)) return
+    this.#whys.set(what, why)
+    const sink = this.#sink
+    this.#log({ level: 'error', code: 'sink_trouble', message: `${sink}: ${why}`, fields: { sink } })
+  }
+
+  end(what: string): void {
+    if (!this.#whys.delete(what)) return
+    const sink = this.#sink
+    const message = `${sink}: the ${what} works again`
+    this.#log({ level: 'info', code: 'sink_trouble_over', message, fields: { sink } })
+  }
+}
+
+function gapLine({ from, to, reason }: NonNullable<Change['gap']>): LogEntry {
+  if (reason === 'rewound') {
+    const message = `the journal was replaced or restored to an earlier state: events from record ${from} on are delivered, some perhaps again`
+    return { level: 'warn', code: 'sink_rewound', message }
+  }
+  const message = `records ${from} to ${to} are missing (${reason}) and were not delivered`
+  return { level: 'warn', code: 'sink_gap', message }
 }

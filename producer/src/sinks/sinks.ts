@@ -1,39 +1,39 @@
-import type { Watermark } from '@kim/manifest'
-import type { MonitorEvent } from '@kim/observer-sdk'
+import { randomBytes } from 'node:crypto'
+import { KimError, type Watermark } from '@kim/manifest'
+import { heartbeatEvent, type MonitorEvent, readHostClocks } from '@kim/observer-sdk'
 import { everyEnd } from '../effects/every-step.js'
+import type { Timers } from '../effects/timers.js'
 import type { Disk } from '../journal/file-ops.js'
-import { Heartbeats, type Watched } from './heartbeats.js'
-import type { Sink } from './sink.js'
+import { type Sink, type SinkStatus, sinkKind } from './sink.js'
 import { SinkRunner, type SinkSurroundings } from './sink-runner.js'
-import { type SinkStatus, sinkKind } from './sink-status.js'
 import { type SinkState, WatermarkFile } from './watermark-file.js'
 
-/** A sink that was asked for; it is made once it is known which names it gave out before. */
+/** A configured sink. It is created once its watermark file is read, which holds the file names it gave out before. */
 export interface SinkPlan {
-  /** What its watermark is kept under, besides the journal: the same words, the same sink. */
+  /** The watermark is stored under this identity and the journal's. */
   readonly identity: string
-  /** Turns what an earlier version noted into what this one goes on from. */
+  /** Converts the watermark of an earlier version. */
   adopt?(progress: SinkState): SinkState
-  /** `refused`: lanes in whose way something stood when its last process ended. */
+  /** `refused` are lanes that were held when the last process ended. */
   make(names: readonly (readonly [persona: string, name: string])[], refused: ReadonlySet<string>): Sink
 }
 
-/** What all sinks of one process are opened with. */
+/** What the sinks of one process are opened with. */
 export interface SinksParts {
   readonly plans: readonly SinkPlan[]
   readonly around: SinkSurroundings
-  /** Where watermarks are kept. */
+  /** The directory of the watermarks. */
   readonly ledgerDir: string
   readonly projectId: string
   readonly disk: Disk
-  /** Where a sink begins that never began. */
+  /** A new sink begins here. */
   readonly head: Watermark
-  /** Undefined for no signs of life. */
+  /** Undefined for no heartbeats. */
   readonly heartbeatMs: number | undefined
   readonly watched: () => readonly Watched[]
 }
 
-/** How long an end waits for what is on its way. */
+/** How long `close` waits for deliveries. */
 const LAST_MS = 500
 const LOOK_MS = 10
 
@@ -45,7 +45,7 @@ export class Sinks {
   readonly #off: SinkStatus[] = []
   readonly #heartbeats: Heartbeats | undefined
 
-  /** Takes the head for those that never began, and makes that durable, before it returns (KS-73). */
+  /** Before it returns, it stores the head as the watermark of new sinks (KS-73). */
   constructor(parts: SinksParts) {
     this.#parts = parts
     this.#runners = parts.plans.flatMap(plan => this.#open(plan))
@@ -53,10 +53,11 @@ export class Sinks {
     this.#heartbeats =
       heartbeatMs === undefined || this.#runners.length === 0
         ? undefined
-        : new Heartbeats(heartbeatMs, around.timers, watched, events => this.#beat(events))
+        : new Heartbeats(heartbeatMs, around.timers, watched, events => {
+            for (const runner of this.#runners) runner.beat(events)
+          })
   }
 
-  /** How each of them is. */
   status(): readonly SinkStatus[] {
     const working = [...this.#identities].map(([runner, identity]) => runner.status(identity))
     return [...working, ...this.#off]
@@ -67,24 +68,20 @@ export class Sinks {
     this.#heartbeats?.start()
   }
 
-  /** Lets what is on its way arrive, for a moment, and ends. */
+  /** Waits a moment for deliveries in progress, then ends. */
   async close(): Promise<void> {
     this.#heartbeats?.stop()
     const { around } = this.#parts
     const untilMs = around.clock.monoMs() + LAST_MS
-    const isOnItsWay = (): boolean =>
+    const isDelivering = (): boolean =>
       this.#runners.some(runner => !runner.isThrough(around.durableSeq() ?? 0))
-    while (isOnItsWay() && around.clock.monoMs() < untilMs) {
+    while (isDelivering() && around.clock.monoMs() < untilMs) {
       await new Promise<void>(resolve => void around.timers.after(LOOK_MS, resolve))
     }
     await everyEnd(this.#runners.map(runner => runner.close()))
   }
 
-  #beat(events: readonly MonitorEvent[]): void {
-    for (const runner of this.#runners) runner.beat(events)
-  }
-
-  /** A sink whose watermark cannot be read delivers nothing: beginning at the head would pass over mail. */
+  /** A sink whose watermark cannot be read delivers nothing: to begin at the head would skip mail. */
   #open({ adopt = progress => progress, identity, make }: SinkPlan): readonly SinkRunner[] {
     const { around, disk, head, ledgerDir, projectId } = this.#parts
     const watermarkFile = new WatermarkFile(ledgerDir, projectId, identity, disk)
@@ -100,20 +97,58 @@ export class Sinks {
       this.#identities.set(runner, identity)
       return [runner]
     } catch (error) {
-      const [message, hint] =
-        error instanceof Error ? [error.message, hintOf(error)] : [String(error), undefined]
-      this.#off.push(offStatus(identity, message))
-      around.log({ level: 'error', code: 'sink_off', message: `${identity}: ${message}`, ...hint })
+      const why = error instanceof Error ? error.message : String(error)
+      const nothing = { seq: null, behind: null, lag_ms: 0, gaps: {}, skipped: {}, held: 0, lanes: [] }
+      this.#off.push({ sink: sinkKind(identity), identity, state: 'off', why, ...nothing })
+      const hint = error instanceof KimError ? { hint: error.hint } : {}
+      around.log({ level: 'error', code: 'sink_off', message: `${identity}: ${why}`, ...hint })
       return []
     }
   }
 }
 
-function offStatus(identity: string, why: string): SinkStatus {
-  const nothing = { seq: null, behind: null, lag_ms: 0, gaps: {}, skipped: {}, held: 0, lanes: [] }
-  return { sink: sinkKind(identity), identity, state: 'off', why, ...nothing }
+/** A watched persona and its cursor, which is undefined before its first healthy poll. */
+export interface Watched {
+  readonly persona: string
+  readonly cursor: number | undefined
 }
 
-function hintOf(error: Error): { readonly hint: string } | undefined {
-  return 'hint' in error && typeof error.hint === 'string' ? { hint: error.hint } : undefined
+/** Makes heartbeats, the only events without a record. */
+class Heartbeats {
+  readonly #everyMs: number
+  readonly #timers: Timers
+  readonly #watched: () => readonly Watched[]
+  readonly #send: (events: readonly MonitorEvent[]) => void
+  readonly #run = randomBytes(8).toString('hex')
+  #count = 0
+  #stop: () => void = () => undefined
+
+  constructor(
+    everyMs: number,
+    timers: Timers,
+    watched: () => readonly Watched[],
+    send: (events: readonly MonitorEvent[]) => void,
+  ) {
+    this.#everyMs = everyMs
+    this.#timers = timers
+    this.#watched = watched
+    this.#send = send
+  }
+
+  start(): void {
+    this.#stop = this.#timers.after(this.#everyMs, () => {
+      this.#send(this.#watched().map(one => this.#event(one)))
+      this.start()
+    })
+  }
+
+  stop(): void {
+    this.#stop()
+  }
+
+  #event({ persona, cursor }: Watched): MonitorEvent {
+    this.#count++
+    const id = `${persona}:heartbeat:${this.#run}-${this.#count}`
+    return heartbeatEvent(persona, cursor, id, readHostClocks(this.#count), process.platform)
+  }
 }

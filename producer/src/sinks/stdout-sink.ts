@@ -1,30 +1,25 @@
 import { once } from 'node:events'
-import { fstatSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs'
 import { type MonitorEvent, monitorLine } from '@kim/observer-sdk'
 import { systemCode } from '../journal/failure.js'
 import type { Delivery, Sink } from './sink.js'
-import { StdoutFile } from './stdout-file.js'
 
 const BATCH_MAX = 100
 const STDOUT = 1
+const LF = 0x0a
 
-/**
- * Event lines on stdout. Whoever reads them may stop reading, or go away: neither may hold up the process, so a
- * pipe is written to as a stream, and what it does not take stays where it is.
- */
+/** Writes event lines to stdout. A reader that stops reading, or closes the pipe, must not delay the process. */
 export class StdoutSink implements Sink {
   readonly name = 'stdout-jsonl'
   readonly batchMax: number = BATCH_MAX
   readonly areLanesSlow = false
-  readonly skipped: Sink['skipped'] = {}
-  readonly names: undefined = undefined
   readonly #stream: NodeJS.WritableStream
   readonly #file: StdoutFile | undefined
 
   constructor(stream: NodeJS.WritableStream) {
     this.#stream = stream
     this.#file = stream === process.stdout && isRegularFile(STDOUT) ? new StdoutFile(STDOUT) : undefined
-    // Anybody else would take a closed pipe for the end of the command.
+    // The listener of cli-kit would end the process when the pipe is closed.
     stream.removeAllListeners('error')
     stream.on('error', () => undefined)
   }
@@ -34,11 +29,8 @@ export class StdoutSink implements Sink {
   }
 
   async deliver(_lane: string, events: readonly MonitorEvent[], signal: AbortSignal): Promise<Delivery> {
-    const text = events
-      .map(monitorLine)
-      .filter(line => line !== undefined)
-      .map(line => `${line}\n`)
-      .join('')
+    const lines = events.map(monitorLine).filter(line => line !== undefined)
+    const text = lines.map(line => `${line}\n`).join('')
     try {
       if (this.#file !== undefined) this.#file.append(text)
       else if (!(await this.#write(text, signal))) return { taken: 0 }
@@ -49,10 +41,10 @@ export class StdoutSink implements Sink {
   }
 
   close(): void {
-    // It is the process's own.
+    // Stdout belongs to the process.
   }
 
-  /** False if nobody took it before the end. */
+  /** Returns false if the end came before the stream took the text. */
   async #write(text: string, signal: AbortSignal): Promise<boolean> {
     if (signal.aborted) return false
     const written = new Promise<boolean>((resolve, reject) => {
@@ -74,6 +66,48 @@ export class StdoutSink implements Sink {
 function isRegularFile(fd: number): boolean {
   try {
     return fstatSync(fd).isFile()
+  } catch {
+    return false
+  }
+}
+
+/**
+ * Stdout that is a file. A stream would refuse everything after one error. This writes all of a text or throws, and
+ * ends a line that a full disk cut before it begins the next one, because the cut line is written again.
+ */
+export class StdoutFile {
+  readonly #fd: number
+  readonly #write: typeof writeSync
+  #isTorn: boolean
+
+  constructor(fd: number, write: typeof writeSync = writeSync) {
+    this.#fd = fd
+    this.#write = write
+    this.#isTorn = endsInsideLine(fd)
+  }
+
+  /** Throws the error of the system. */
+  append(text: string): void {
+    const bytes = Buffer.from(`${this.#isTorn ? '\n' : ''}${text}`)
+    for (let done = 0; done < bytes.length; ) {
+      done += this.#write(this.#fd, bytes, done)
+      this.#isTorn = bytes[done - 1] !== LF
+    }
+  }
+}
+
+/** Whether an earlier process left a cut line. False if the file cannot be read: the descriptor may be write-only. */
+function endsInsideLine(fd: number): boolean {
+  const { size } = fstatSync(fd)
+  if (size === 0) return false
+  const last = Buffer.alloc(1)
+  try {
+    const reader = openSync(`/proc/self/fd/${fd}`, 'r')
+    try {
+      return readSync(reader, last, 0, 1, size - 1) === 1 && last[0] !== LF
+    } finally {
+      closeSync(reader)
+    }
   } catch {
     return false
   }

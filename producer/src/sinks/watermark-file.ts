@@ -2,28 +2,28 @@ import { createHash } from 'node:crypto'
 import { basename, dirname, join } from 'node:path'
 import { isJsonObject, KimError, parseWatermark, tempName, type Watermark } from '@kim/manifest'
 import type { Disk } from '../journal/file-ops.js'
-import { isFileName } from './file-names.js'
-import { makePrivate } from './private-directory.js'
+import { isFileName } from './file-sink.js'
+import { makePrivate } from './output-path.js'
 
-/** What a sink remembers between two lives of its process. */
+/** What a sink stores for its next process. */
 export interface SinkState {
-  /** Every lane has dealt with everything up to here, but for those that are held. */
+  /** Every lane that is not held has delivered everything up to here. */
   readonly passed: Watermark
-  /** Lanes that came less far, and what stands in their way, for people. */
+  /** Lanes that are behind, each with the reason, for people. */
   readonly held: readonly (readonly [lane: string, place: Watermark, why?: string | undefined])[]
-  /** Names of files that were given out. */
+  /** File names that were given out. */
   readonly names: readonly (readonly [persona: string, name: string])[]
 }
 
-/** Where the watermark of a sink on a journal is kept. */
+/** The file of a sink's watermark on a journal. */
 export function watermarkPath(directory: string, projectId: string, identity: string): string {
   const name = createHash('sha256').update(identity).digest('hex').slice(0, 16)
   return join(directory, projectId, `${name}.json`)
 }
 
 /**
- * The durable watermark of one sink on one journal: a small file in client-private state, never in the store.
- * What stands there and is none is refused: taking it for none would pass over mail.
+ * The durable watermark of one sink on one journal: a small file in client-private state, never in the store. An invalid
+ * file is an error: to ignore it would skip mail.
  */
 export class WatermarkFile {
   readonly path: string
@@ -36,7 +36,7 @@ export class WatermarkFile {
     this.#disk = disk
   }
 
-  /** What is remembered; undefined for a sink that never began. */
+  /** The stored state; undefined for a new sink. */
   load(): SinkState | undefined {
     const bytes = this.#disk.readWhole(this.path)
     if (bytes === undefined) return undefined
@@ -47,7 +47,7 @@ export class WatermarkFile {
     })
   }
 
-  /** Makes it durable: afterwards the old one or this one stands there, whole. */
+  /** Replaces the stored state atomically and durably. */
   save({ passed, held, names }: SinkState): void {
     const value = {
       schema_version: 1,
@@ -63,7 +63,7 @@ export class WatermarkFile {
   }
 }
 
-/** What a watermark file says; undefined for anything else. */
+/** The content of a watermark file; undefined if it is invalid. */
 export function parseWatermarkFile(
   text: string,
 ): { readonly sink: string | undefined; readonly progress: SinkState } | undefined {
@@ -79,10 +79,9 @@ export function parseWatermarkFile(
   if (at === undefined || !Array.isArray(held) || !Array.isArray(names)) return undefined
   const lanes: [string, Watermark, string | undefined][] = []
   for (const one of held) {
-    const place = Array.isArray(one) ? parseWatermark(one[1], one[2]) : undefined
-    const lane = Array.isArray(one) ? one[0] : undefined
+    const [lane, seq, writer, why] = Array.isArray(one) ? one : []
+    const place = parseWatermark(seq, writer)
     if (place === undefined || typeof lane !== 'string') return undefined
-    const why = Array.isArray(one) ? one[3] : undefined
     lanes.push([lane, place, typeof why === 'string' ? why : undefined])
   }
   const given: [string, string][] = []

@@ -5,7 +5,7 @@ import type { JournalRoom } from '../../dist/run/journal-size.js'
 import { Meters } from '../../dist/run/meters.js'
 import { metricsText } from '../../dist/run/metrics.js'
 import type { PersonaLine, ProducerStatus } from '../../dist/run/status.js'
-import type { SinkStatus } from '../../dist/sinks/sink-status.js'
+import type { SinkStatus } from '../../dist/sinks/sink.js'
 import { message } from '../kit/store.js'
 
 const sink: SinkStatus = {

@@ -33,13 +33,11 @@ const FAST = {
 /** A sink that keeps what it is given, and refuses what it is told to. */
 class KeepingSink implements Sink {
   readonly name = 'keeping'
-  readonly names: undefined = undefined
   readonly given: MonitorEvent[] = []
   /** Why an event is refused; undefined if it is not. */
   refuse: (event: MonitorEvent) => string | undefined = () => undefined
   readonly batchMax: number
   readonly areLanesSlow = false
-  readonly skipped: Sink['skipped'] = {}
   readonly #hasLanes: boolean
 
   constructor(batchMax = 10, hasLanes = true) {

@@ -1,7 +1,7 @@
 import { existsSync, realpathSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { shellWord } from '@kim/cli-kit'
-import { olderFileName } from '../../sinks/file-names.js'
+import { olderFileName } from '../../sinks/file-sink.js'
 import { type Process, whoHasOpen } from './processes.js'
 
 /** An event file that the older monitor wrote for a persona, and who follows it. */

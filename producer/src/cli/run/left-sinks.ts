@@ -2,7 +2,7 @@ import { homedir } from 'node:os'
 import { type Io, shellWord } from '@kim/cli-kit'
 import type { Journal } from '../../journal/journal.js'
 import type { RunLog } from '../../run/run-log.js'
-import type { SinkStatus } from '../../sinks/sink-status.js'
+import type { SinkStatus } from '../../sinks/sink.js'
 import { sinksOf } from '../status/sinks.js'
 
 /** Names the sinks that began on this journal and that no flag names any more: whoever follows them hears nothing. */

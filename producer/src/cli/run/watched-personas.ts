@@ -1,6 +1,6 @@
 import type { CoreStatus } from '../../core/core.js'
 import type { StoredState } from '../../journal/journal.js'
-import type { Watched } from '../../sinks/heartbeats.js'
+import type { Watched } from '../../sinks/sinks.js'
 
 /** Who is watched, and at what: the larger of watermark and seed, as wherever people read a cursor (KS-35). */
 export function watchedOf(

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { clientState, type Environment, isJsonObject, type JsonObject } from '@kim/manifest'
 import { readPlainFile } from '../../effects/plain-file.js'
 import { systemCode } from '../../journal/failure.js'
-import { type SinkStatus, sinkKind } from '../../sinks/sink-status.js'
+import { type SinkStatus, sinkKind } from '../../sinks/sink.js'
 import { parseWatermarkFile, watermarkPath } from '../../sinks/watermark-file.js'
 
 /** A sink as it is, or as its ledger says it was left. */
