@@ -1,8 +1,10 @@
-import type { CheckpointFacts, CheckpointHeader, Entity } from '@kim/manifest'
 import {
+  type CheckpointFacts,
+  type CheckpointHeader,
   checkpointFooter,
   checkpointKey,
   compareUtf8,
+  type Entity,
   encodeCheckpoint,
   encodeCheckpointHeader,
   endsCheckpointHeader,

@@ -1,9 +1,9 @@
-import type { Classifiable } from '@kim/manifest'
 import {
   actionClasses,
   alertFacts,
   alertKinds,
   attentionOf,
+  type Classifiable,
   classOf,
   deliveryTriesOf,
   effectOf,

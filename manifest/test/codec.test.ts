@@ -1,5 +1,10 @@
-import type { EventRecord, MalformedReason, ReadRecord } from '@kim/manifest'
-import { encodeRecord, KimError } from '@kim/manifest'
+import {
+  type EventRecord,
+  encodeRecord,
+  KimError,
+  type MalformedReason,
+  type ReadRecord,
+} from '@kim/manifest'
 import fc from 'fast-check'
 import t from 'tap'
 import { type Decoded, decodeLine } from '../dist/codec.js'

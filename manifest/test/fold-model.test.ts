@@ -1,5 +1,4 @@
-import type { AnomalyKind, ReadRecord, Tx } from '@kim/manifest'
-import { classOf } from '@kim/manifest'
+import { type AnomalyKind, classOf, type ReadRecord, type Tx } from '@kim/manifest'
 import t from 'tap'
 import { type Decoded, decodeLine } from '../dist/codec.js'
 import { EntityFold } from './kit/entity-fold.js'

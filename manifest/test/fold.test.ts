@@ -1,5 +1,12 @@
-import type { AnomalyKind, EventRecord, FoldOptions } from '@kim/manifest'
-import { encodeRecord, limits, projectionDigest, SegmentReader } from '@kim/manifest'
+import {
+  type AnomalyKind,
+  type EventRecord,
+  encodeRecord,
+  type FoldOptions,
+  limits,
+  projectionDigest,
+  SegmentReader,
+} from '@kim/manifest'
 import t from 'tap'
 import { EntityFold, type EntityFoldStart } from './kit/entity-fold.js'
 import { Feed } from './kit/feed.js'

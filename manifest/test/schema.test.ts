@@ -1,7 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import type { EventRecord, JsonObject } from '@kim/manifest'
-import { actionClasses, alertFacts, alertKinds, encodeRecord, KimError } from '@kim/manifest'
+import {
+  actionClasses,
+  alertFacts,
+  alertKinds,
+  type EventRecord,
+  encodeRecord,
+  type JsonObject,
+  KimError,
+} from '@kim/manifest'
 import type { ValidateFunction } from 'ajv/dist/2020.js'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'

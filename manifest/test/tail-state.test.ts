@@ -1,5 +1,4 @@
-import type { TailFeatures } from '@kim/manifest'
-import { classifyTail, TAIL_ROWS } from '@kim/manifest'
+import { classifyTail, TAIL_ROWS, type TailFeatures } from '@kim/manifest'
 import t from 'tap'
 
 const lines: TailFeatures['lines'][] = ['barren', 'records', 'open_run']

@@ -20,7 +20,7 @@ const home = '/tmp/kim-compat'
 const source = 'http://localhost:47474'
 const personas = ['river', 'loom', 'Loom', 'west wind']
 const producer = 'producer/bin/kim-producer.js'
-const kimTail = 'observer-sdk/bin/kim-tail.js'
+const kimTail = 'tail/bin/kim-tail.js'
 const store = join(home, 'store')
 const events = join(store, 'events')
 const files = join(home, 'files')
@@ -259,7 +259,7 @@ try {
   writeFileSync(join(out, 'announced.json'), listed(announcedEvents))
   const cursor = readdirSync(client).find(name => name.endsWith('.json')) as string
   cpSync(join(client, cursor), join(out, 'cursor.json'))
-  const expect = runProgramToEnd(home, 'observer-sdk/bin/kim-replay.js', [
+  const expect = runProgramToEnd(home, 'replay/bin/kim-replay.js', [
     ...['digest', '--full', '--events', events, '--cursor', join(out, 'cursor.json')],
   ])
   writeFileSync(join(out, 'expect.json'), expect.stdout)

@@ -15,7 +15,7 @@ const binOf = (name: string, bin: string): string =>
 export const PRODUCER: string = binOf('@kim/producer', 'kim-producer.js')
 
 /** The command of `kim-tail`. */
-export const TAIL: string = binOf('@kim/observer-sdk', 'kim-tail.js')
+export const TAIL: string = binOf('@kim/tail', 'kim-tail.js')
 
 /** A compiled script beside this one. */
 export const script = (name: string): string => fileURLToPath(new URL(name, import.meta.url))

@@ -14,10 +14,7 @@ const RATIO_MAX = 2.5
 const STORE_BYTES = 10_000_000
 const PERSONAS = ['river', 'argus', 'loom']
 
-const bin = join(
-  dirname(createRequire(import.meta.url).resolve('@kim/observer-sdk/package.json')),
-  'bin/kim-tail.js',
-)
+const bin = join(dirname(createRequire(import.meta.url).resolve('@kim/tail/package.json')), 'bin/kim-tail.js')
 
 /** A store of about ten megabytes, written as the producer writes it. */
 function makeStore(directory: string): { readonly records: number; readonly bytes: number } {

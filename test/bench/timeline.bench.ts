@@ -16,7 +16,7 @@ const FIRST_PAINT_MS_MAX = 3000
 const FRAME_MS_MAX = 50
 
 const bin = join(
-  dirname(createRequire(import.meta.url).resolve('@kim/observer-sdk/package.json')),
+  dirname(createRequire(import.meta.url).resolve('@kim/replay/package.json')),
   'bin/kim-replay.js',
 )
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { statsJournal } from '@kim/observer-sdk'
+import { statsJournal } from '@kim/observer-sdk/verify'
 import t from 'tap'
 import { vectorsDir } from './vectors.js'
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { type Change, memoryCursors, type Observer, openObserver } from '@kim/observer-sdk'
-import { coldStart, fullScan } from '@kim/observer-sdk/internal'
+import { coldStart, fullScan } from '@kim/replay/internal'
 import t from 'tap'
 import { coldMembers, differencesOf, pick } from './compare.js'
 import { loadVectors, type VectorOnDisk } from './vectors.js'

@@ -19,7 +19,7 @@ import {
   sha256Hex,
   storePaths,
 } from '@kim/manifest'
-import { type FindingKind, type JournalVerdict, verifyJournal } from '@kim/observer-sdk'
+import { type FindingKind, type JournalVerdict, verifyJournal } from '@kim/observer-sdk/verify'
 import { redactStore, repairStore } from '@kim/producer/internal'
 import t from 'tap'
 import { fastTmpdir } from '../kit/scratch.js'

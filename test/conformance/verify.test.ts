@@ -1,4 +1,4 @@
-import { verifyJournal } from '@kim/observer-sdk'
+import { verifyJournal } from '@kim/observer-sdk/verify'
 import t from 'tap'
 import { loadVectors } from './vectors.js'
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { cpSync, existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { verifyJournal } from '@kim/observer-sdk'
+import { verifyJournal } from '@kim/observer-sdk/verify'
 import t, { type Test } from 'tap'
 import { loadReleases, type VectorOnDisk } from '../conformance/vectors.js'
 import { homeOf, type ProducerProcess, portInstead, readRecords, Scene } from '../kit/kijito/index.js'

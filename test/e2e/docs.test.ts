@@ -9,8 +9,8 @@ const root = fileURLToPath(new URL('../../../', import.meta.url))
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
 const BINS: Readonly<Record<string, string>> = {
   'kim-producer': 'producer/bin/kim-producer.js',
-  'kim-tail': 'observer-sdk/bin/kim-tail.js',
-  'kim-replay': 'observer-sdk/bin/kim-replay.js',
+  'kim-tail': 'tail/bin/kim-tail.js',
+  'kim-replay': 'replay/bin/kim-replay.js',
 }
 const DOCUMENTS = [
   'README.md',
@@ -160,7 +160,7 @@ t.test('troubleshoot - has a row for every code that is logged as a warning or a
 })
 
 t.test('operate - lists every variable that a command gets', async t => {
-  const source = read('observer-sdk/src/announce/exec-env.ts')
+  const source = read('monitor/src/exec-env.ts')
   const set = [...source.matchAll(/^ {2}\w+: '([A-Z_]+)',$/gm)].map(([, name]) => name)
   t.ok(set.length >= 19, set.join(', '))
   const table = /\| `KIJITOMON_…` [\s\S]*?\n\n/.exec(read('docs/operate.md'))?.[0] ?? ''

@@ -7,8 +7,8 @@ import t from 'tap'
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 const BINS = {
   'kim-producer': 'producer/bin/kim-producer.js',
-  'kim-tail': 'observer-sdk/bin/kim-tail.js',
-  'kim-replay': 'observer-sdk/bin/kim-replay.js',
+  'kim-tail': 'tail/bin/kim-tail.js',
+  'kim-replay': 'replay/bin/kim-replay.js',
 } as const
 type Name = keyof typeof BINS
 

@@ -5,10 +5,10 @@ import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import t from 'tap'
 
-const sdk = dirname(createRequire(import.meta.url).resolve('@kim/observer-sdk/package.json'))
+const folder = dirname(createRequire(import.meta.url).resolve('@kim/tail/package.json'))
 
 /** The launcher that npm links. */
-export const BIN: string = join(sdk, 'bin/kim-tail.js')
+export const BIN: string = join(folder, 'bin/kim-tail.js')
 
 /** How a finished command ended and what it said. */
 export interface Ended {

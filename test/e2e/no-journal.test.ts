@@ -8,8 +8,8 @@ import { line, write } from './kim-tail-process.js'
 const packageOf = (name: string): string =>
   dirname(createRequire(import.meta.url).resolve(`${name}/package.json`))
 const producer = join(packageOf('@kim/producer'), 'bin', 'kim-producer.js')
-const replay = join(packageOf('@kim/observer-sdk'), 'bin', 'kim-replay.js')
-const tail = join(packageOf('@kim/observer-sdk'), 'bin', 'kim-tail.js')
+const replay = join(packageOf('@kim/replay'), 'bin', 'kim-replay.js')
+const tail = join(packageOf('@kim/tail'), 'bin', 'kim-tail.js')
 
 const root = t.testdir()
 const store = write(join(root, 'store'), { 'events/seg-00000001.jsonl': line(1) + line(2) })

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 
 const root = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))))
-const bin = join(root, 'observer-sdk', 'bin', 'kim-replay.js')
+const bin = join(root, 'replay', 'bin', 'kim-replay.js')
 
 function run(...args: string[]): { code: number | null; out: string; err: string } {
   const { status, stdout, stderr } = spawnSync(process.execPath, [bin, ...args], { encoding: 'utf8' })

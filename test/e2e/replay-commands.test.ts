@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isProcessAlive } from '@kim/cli-kit'
-import { pathForms } from '@kim/observer-sdk/internal'
+import { pathForms } from '@kim/replay/internal'
 import t from 'tap'
 import { bin, replay, SECRET, segmentsOf, writeStore } from './replay-store.js'
 

@@ -15,7 +15,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { tarEnd } from '@kim/observer-sdk/internal'
+import { tarEnd } from '@kim/replay/internal'
 import t from 'tap'
 import { bin, replay, segmentsOf, writeStore } from './replay-store.js'
 

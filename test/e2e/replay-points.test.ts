@@ -10,7 +10,7 @@ import {
   stateAt,
   stateDocument,
   stateLines,
-} from '@kim/observer-sdk/internal'
+} from '@kim/replay/internal'
 import t from 'tap'
 import { listSegments, splitLines } from '../conformance/naive/files.js'
 import { foldNaively, readNaively } from '../conformance/naive/naive-reader.js'

@@ -7,7 +7,7 @@ import { type Draft, openJournal } from '@kim/producer/internal'
 
 const root = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))))
 /** The command. */
-export const bin: string = join(root, 'observer-sdk', 'bin', 'kim-replay.js')
+export const bin: string = join(root, 'replay', 'bin', 'kim-replay.js')
 
 /** A word that stands in every body and nowhere else. */
 export const SECRET = 'tests-are-green'

@@ -320,7 +320,7 @@ row(
     await scene.tells('armed(4)')
     const { pid } = await status(t, scene)
     const tail = (): Readonly<Record<string, unknown>> => {
-      const bin = join(root, 'observer-sdk/bin/kim-tail.js')
+      const bin = join(root, 'tail/bin/kim-tail.js')
       const { stdout } = spawnSync(process.execPath, [bin, 'status', '--json', '--store', scene.store])
       return (JSON.parse(String(stdout)) as { producer: Readonly<Record<string, unknown>> }).producer
     }

@@ -9,7 +9,7 @@ import { isSoak } from '../kit/index.js'
 import { breachOf, readCalls, type SystemCall } from './strace-log.js'
 import { ended, scriptPath, write } from './writer-process.js'
 
-const kimTail = fileURLToPath(new URL('../../../observer-sdk/bin/kim-tail.js', import.meta.url))
+const kimTail = fileURLToPath(new URL('../../../tail/bin/kim-tail.js', import.meta.url))
 
 /** How long nothing happens, and the calls that a minute of nothing may cost. */
 const IDLE_SECONDS = isSoak() ? 60 : 20

@@ -1,4 +1,4 @@
-import { verifyJournal } from '@kim/observer-sdk'
+import { verifyJournal } from '@kim/observer-sdk/verify'
 
 /** What `verify` has against a journal directory, in words; nothing if it exits 0 and finds the digest expected. */
 export async function objections(eventsDir: string, expectedDigest?: string): Promise<string[]> {

@@ -1,7 +1,8 @@
 import t from 'tap'
-import { grep, report, repositoryFiles, sources, textOf } from './sources.js'
+import { grep, PACKAGES, report, repositoryFiles, sources, textOf } from './sources.js'
 
-const SOURCE = ['manifest/src/', 'cli-kit/src/', 'observer-sdk/src/', 'producer/src/']
+/** Where the sources of our packages are. */
+const SOURCE = PACKAGES.map(name => `${name}/src/`)
 
 interface Ban {
   readonly rule: string
@@ -22,8 +23,8 @@ const BANS: readonly Ban[] = [
     pattern:
       /\b(writeFile|appendFile|writev?|createWriteStream|mkdir|mkdtemp|rename|unlink|rmdir|rm|f?truncate|symlink|link|f?chmod|l?chown|utimes|copyFile|cp)Sync\(|from 'node:fs\/promises'|\bcreateWriteStream\(|O_(WRONLY|RDWR|CREAT|APPEND|TRUNC)/,
     files: () =>
-      sources('observer-sdk/src/').filter(
-        file => !/^observer-sdk\/src\/(cursors|cli|replay\/output)\//.test(file),
+      sources('observer-sdk/src/', 'monitor/src/', 'tail/src/', 'replay/src/').filter(
+        file => !/^(observer-sdk\/src\/cursors|replay\/src\/output)\//.test(file),
       ),
   },
   {

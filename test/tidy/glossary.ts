@@ -18,11 +18,7 @@ export function entriesOf(glossary: string): Entry[] {
 }
 
 /** Where a program's table is in the built tree. */
-const PROGRAMS = [
-  'producer/dist/cli/program.js',
-  'observer-sdk/dist/cli/tail/program.js',
-  'observer-sdk/dist/cli/replay/program.js',
-]
+const PROGRAMS = ['producer/dist/cli/program.js', 'tail/dist/program.js', 'replay/dist/cli/program.js']
 
 /** The tables of our programs, from which their help is printed. */
 export async function programs(): Promise<Program[]> {

@@ -7,16 +7,7 @@ import { type Breach, report, sources, textOf } from './sources.js'
  * own; what stands at the top of `src/` and under `cli/` composes and sees all of them.
  */
 const STAGES: Readonly<Record<string, readonly (readonly string[])[]>> = {
-  'observer-sdk': [
-    ['store'],
-    ['watch', 'verify', 'announce'],
-    ['tail'],
-    ['project'],
-    ['cursors'],
-    ['deliver'],
-    ['replay'],
-    ['cli'],
-  ],
+  'observer-sdk': [['store'], ['watch', 'verify'], ['tail'], ['project'], ['cursors'], ['deliver']],
   producer: [
     ['effects'],
     ['source', 'journal'],
@@ -31,8 +22,11 @@ const STAGES: Readonly<Record<string, readonly (readonly string[])[]>> = {
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   manifest: [],
   'cli-kit': ['@kim/manifest'],
-  'observer-sdk': ['@kim/manifest', '@kim/cli-kit'],
-  producer: ['@kim/manifest', '@kim/cli-kit', '@kim/observer-sdk'],
+  'observer-sdk': ['@kim/manifest'],
+  monitor: ['@kim/manifest'],
+  tail: ['@kim/manifest', '@kim/cli-kit', '@kim/observer-sdk', '@kim/monitor'],
+  replay: ['@kim/manifest', '@kim/cli-kit', '@kim/observer-sdk', '@kim/monitor'],
+  producer: ['@kim/manifest', '@kim/cli-kit', '@kim/observer-sdk', '@kim/monitor'],
 }
 
 function importsOf(file: string): { line: number; target: string }[] {

@@ -123,7 +123,7 @@ t.test('names - a second declaration is found in each form that it can take', t 
 })
 
 /** Those that still spell kinds of alerts. The list only gets shorter. */
-const SPELL_ALERTS: readonly string[] = ['observer-sdk/src/replay/']
+const SPELL_ALERTS: readonly string[] = ['replay/src/']
 
 const kind = `['"](?:${[...alertKinds.keys()].join('|')})['"]`
 

@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import t from 'tap'
-import { grep, report, sources, textOf } from './sources.js'
+import { grep, PACKAGES, report, sources, textOf } from './sources.js'
 
 /** What the one reader and the one fold are made of, by file of `manifest/src`, and who may use it. */
 const PARTS: readonly {
@@ -31,11 +31,10 @@ const FOLDED_IN: readonly string[] = [
   'producer/src/journal/',
   'observer-sdk/src/tail/',
   'observer-sdk/src/verify/',
-  'observer-sdk/src/replay/',
+  'replay/src/',
 ]
 
-const production = (): string[] =>
-  sources('manifest/src/', 'cli-kit/src/', 'observer-sdk/src/', 'producer/src/')
+const production = (): string[] => sources(...PACKAGES.map(name => `${name}/src/`))
 
 /** The names in braces after `import` or `export`, each with the module that it comes from. */
 function namesOf(file: string, keyword: 'import' | 'export'): { name: string; target: string }[] {

@@ -3,6 +3,17 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
+/** The folders of the packages that are published, those that others import first. */
+export const PACKAGES: readonly string[] = [
+  'manifest',
+  'cli-kit',
+  'observer-sdk',
+  'monitor',
+  'tail',
+  'replay',
+  'producer',
+]
+
 /** The repository's root. */
 export const root: string = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))))
 

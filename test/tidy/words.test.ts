@@ -52,7 +52,7 @@ t.test('texts - of a source are its strings and templates, whatever looks like o
   ]
   for (const [source, ...texts] of cases) t.same(textsIn(source), texts, source)
   // A quote that is taken for the wrong end makes texts of code: those hold whole statements.
-  const odd = sources('manifest/', 'producer/', 'cli-kit/', 'observer-sdk/src/cli/').flatMap(file =>
+  const odd = sources('manifest/', 'producer/', 'cli-kit/', 'tail/src/', 'replay/src/cli/').flatMap(file =>
     textsIn(textOf(file))
       .filter(text => /^import [\w{*]+.* from |\nconst |\nexport /.test(text))
       .map(text => `${file}: ${text.slice(0, 80)}`),

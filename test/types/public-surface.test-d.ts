@@ -25,28 +25,13 @@ import type { Assert, Equal } from './equal.js'
 
 /** The values of the door. A verb that writes has no place among them. */
 type Values =
-  | 'CommandRunner'
-  | 'consumersOf'
-  | 'deliveryRetryMs'
-  | 'execEnvironment'
   | 'fileCursors'
-  | 'heartbeatEvent'
   | 'mementoCursors'
   | 'memoryCursors'
-  | 'monitorEvent'
-  | 'monitorLine'
-  | 'noJournalAt'
   | 'openObserver'
   | 'openTail'
-  | 'payloadOf'
-  | 'readHostClocks'
-  | 'runExec'
   | 'safeJson'
   | 'safeText'
-  | 'statsJournal'
-  | 'statsText'
-  | 'verdictText'
-  | 'verifyJournal'
 
 export type Assertions = [
   Assert<Equal<keyof typeof namespace, Values>>,

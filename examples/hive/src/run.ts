@@ -21,7 +21,7 @@ export async function run(input: Input, io: Io): Promise<number> {
     await producer.started
     const reader = new Part(
       'the reader',
-      fileOf('@kim/observer-sdk', 'bin/kim-tail.js'),
+      fileOf('@kim/tail', 'bin/kim-tail.js'),
       ['--store', store, '--all-personas', '-f', '-o', 'short', '--exit-with-parent'],
       true,
     )

@@ -1,5 +1,4 @@
-import type { EventRecord } from '@kim/manifest'
-import { encodeRecord } from '@kim/manifest'
+import { type EventRecord, encodeRecord } from '@kim/manifest'
 
 /** A record of our writer, with what a test cares about. */
 export function record(fields: Partial<EventRecord> = {}): EventRecord {

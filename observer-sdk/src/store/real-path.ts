@@ -1,5 +1,6 @@
-import { realpathSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { storePaths } from '@kim/manifest'
 
 /** The path with every link in the part of it that exists resolved. */
 export function realPathOf(path: string): string {
@@ -16,4 +17,28 @@ export function realPathOf(path: string): string {
 export function isAtOrBelow(directory: string, path: string): boolean {
   const steps = relative(directory, path)
   return steps !== '..' && !steps.startsWith(`..${sep}`) && !isAbsolute(steps)
+}
+
+/** What is observed: an events directory, and the store that it belongs to, if that is known. */
+export interface ObservedStore {
+  readonly eventsDir: string
+  readonly storeDir?: string | undefined
+}
+
+/**
+ * Whether a write to a path would change the observed store. Programs that write files for their users ask this first:
+ * a reader must not disturb the store, whatever it is asked to do.
+ */
+export function isInsideStore(observed: ObservedStore, path: string): boolean {
+  // Replacing a file replaces a link itself, wherever it points.
+  const written = [realPathOf(path), join(realPathOf(dirname(resolve(path))), basename(resolve(path)))]
+  return directoriesOf(observed).some(directory => written.some(target => isAtOrBelow(directory, target)))
+}
+
+/** The real paths of what is observed: with an events directory also the store around it, if it is in one. */
+function directoriesOf({ eventsDir, storeDir }: ObservedStore): string[] {
+  const events = realPathOf(eventsDir)
+  if (storeDir !== undefined) return [realPathOf(storeDir), events]
+  const around = storePaths(dirname(events))
+  return around.events === events && existsSync(around.run) ? [around.root, events] : [events]
 }

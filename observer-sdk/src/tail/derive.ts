@@ -1,6 +1,12 @@
 /** A cold start: what the journal holds now, folded forward from the newest verified checkpoint, most lines unparsed. */
-import type { AnomalyKind, Fold, Head, ReadRecord } from '@kim/manifest'
-import { EntityLineMatcher, registryCapability } from '@kim/manifest'
+import {
+  type AnomalyKind,
+  EntityLineMatcher,
+  type Fold,
+  type Head,
+  type ReadRecord,
+  registryCapability,
+} from '@kim/manifest'
 import { type BytePosition, ORIGIN } from './byte-position.js'
 import { type CheckpointDocument, entityLines } from './checkpoint-document.js'
 import { type CheckpointSearch, searchCheckpoint } from './checkpoint-search.js'

@@ -11,7 +11,7 @@ import {
   openRegularFile,
   openSegment,
   readBlob,
-} from '@kim/observer-sdk/internal'
+} from '@kim/observer-sdk/history'
 import t from 'tap'
 
 const long = Buffer.from(

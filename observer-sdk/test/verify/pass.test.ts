@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { encodeRecord, segmentName } from '@kim/manifest'
-import { type PassOptions, type PassProgress, statsJournal, verifyJournal } from '@kim/observer-sdk'
+import { type PassOptions, type PassProgress, statsJournal, verifyJournal } from '@kim/observer-sdk/verify'
 import t from 'tap'
 import { JournalMaker } from './journal-maker.js'
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { statsJournal, statsText, verdictText, verifyJournal } from '@kim/observer-sdk'
+import { statsJournal, statsText, verdictText, verifyJournal } from '@kim/observer-sdk/verify'
 import t from 'tap'
 import { JournalMaker } from './journal-maker.js'
 

@@ -1,4 +1,4 @@
-import type { FindingKind } from '@kim/observer-sdk'
+import type { FindingKind } from '@kim/observer-sdk/verify'
 
 const REPAIRABLE: ReadonlySet<string> = new Set<FindingKind>([
   'checkpoint_corrupt',

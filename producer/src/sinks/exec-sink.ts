@@ -5,7 +5,7 @@ import {
   type CommandRefusal,
   CommandRunner,
   type MonitorEvent,
-} from '@kim/observer-sdk'
+} from '@kim/monitor'
 import type { Delivery, Sink, SinkLog } from './sink.js'
 import type { SinkState } from './watermark-file.js'
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type MonitorEvent, monitorLine } from '@kim/observer-sdk'
+import { type MonitorEvent, monitorLine } from '@kim/monitor'
 import { everyStep } from '../effects/every-step.js'
 import { EventFile, type EventFileParts } from './event-file.js'
 import type { Delivery, Sink } from './sink.js'

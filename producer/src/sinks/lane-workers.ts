@@ -1,5 +1,5 @@
 import { deliveryTriesOf } from '@kim/manifest'
-import { deliveryRetryMs, type MonitorEvent } from '@kim/observer-sdk'
+import { deliveryRetryMs, type MonitorEvent } from '@kim/monitor'
 import type { Clock } from '../effects/clock.js'
 import type { Timers } from '../effects/timers.js'
 import type { Lane, Lanes } from './lanes.js'

@@ -1,5 +1,5 @@
 import type { Watermark } from '@kim/manifest'
-import type { MonitorEvent } from '@kim/observer-sdk'
+import type { MonitorEvent } from '@kim/monitor'
 
 /** An event in the queue of a lane. */
 export interface QueuedEvent {

@@ -1,12 +1,6 @@
 import { isNews, type ReadRecord, Signal, type Watermark } from '@kim/manifest'
-import {
-  type Change,
-  type JournalFacts,
-  type MonitorEvent,
-  monitorEvent,
-  openTail,
-  type RecordTail,
-} from '@kim/observer-sdk'
+import { type JournalFacts, type MonitorEvent, monitorEvent } from '@kim/monitor'
+import { type Change, openTail, type RecordTail } from '@kim/observer-sdk'
 import type { Clock } from '../effects/clock.js'
 import type { Timers } from '../effects/timers.js'
 import type { LogEntry } from '../journal/log.js'

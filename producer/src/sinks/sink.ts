@@ -1,4 +1,4 @@
-import type { CommandRefusal, MonitorEvent } from '@kim/observer-sdk'
+import type { CommandRefusal, MonitorEvent } from '@kim/monitor'
 import type { LogEntry } from '../journal/log.js'
 
 /** The result of a delivery. */

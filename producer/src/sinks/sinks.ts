@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { KimError, type Watermark } from '@kim/manifest'
-import { heartbeatEvent, type MonitorEvent, readHostClocks } from '@kim/observer-sdk'
+import { heartbeatEvent, type MonitorEvent, readHostClocks } from '@kim/monitor'
 import { everyEnd } from '../effects/every-step.js'
 import type { Timers } from '../effects/timers.js'
 import type { Disk } from '../journal/file-ops.js'

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs'
-import { type MonitorEvent, monitorLine } from '@kim/observer-sdk'
+import { type MonitorEvent, monitorLine } from '@kim/monitor'
 import { systemCode } from '../journal/failure.js'
 import type { Delivery, Sink } from './sink.js'
 

@@ -1,6 +1,5 @@
 import { shellWord } from '@kim/cli-kit'
-import type { Environment } from '@kim/manifest'
-import { KimError } from '@kim/manifest'
+import { type Environment, KimError } from '@kim/manifest'
 import { type FileSystem, openFlags } from '../effects/file-system.js'
 
 const TOKEN_BYTES_MAX = 16_384

@@ -1,21 +1,21 @@
-import type {
-  Answer,
-  Answered,
-  Ask,
-  Core,
-  CoreOptions,
-  DirectoryEntry,
-  Journal,
-  JournalOptions,
-  Now,
-  Page,
-  PageQuery,
-  PersonaDirectory,
-  RequestFailure,
-  Row,
-  UnreadCounts,
+import {
+  type Answer,
+  type Answered,
+  type Ask,
+  type Core,
+  type CoreOptions,
+  createCore,
+  type DirectoryEntry,
+  type Journal,
+  type JournalOptions,
+  type Now,
+  type Page,
+  type PageQuery,
+  type PersonaDirectory,
+  type RequestFailure,
+  type Row,
+  type UnreadCounts,
 } from '@kim/producer/internal'
-import { createCore } from '@kim/producer/internal'
 import type { Test } from 'tap'
 import { type Line, TestStore } from '../kit/store.js'
 

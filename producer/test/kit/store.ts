@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { storePaths } from '@kim/manifest'
-import { verifyJournal } from '@kim/observer-sdk'
+import { verifyJournal } from '@kim/observer-sdk/verify'
 import {
   type Clock,
   type Draft,

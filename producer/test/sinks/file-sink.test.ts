@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { MonitorEvent } from '@kim/observer-sdk'
+import type { MonitorEvent } from '@kim/monitor'
 import { Disk, FileSink, type FileSystem, type Journal, Sinks } from '@kim/producer/internal'
 import t, { type Test } from 'tap'
 import { FaultyFs } from '../kit/faulty-fs.js'

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import type { MonitorEvent } from '@kim/observer-sdk'
+import type { MonitorEvent } from '@kim/monitor'
 import {
   type Delivery,
   Disk,

@@ -5,7 +5,7 @@ import { capture } from './command.js'
 import type { Result } from './result.js'
 import type { TierStep } from './step.js'
 
-const PUBLISHED = ['manifest', 'cli-kit', 'observer-sdk', 'producer']
+const PUBLISHED = ['manifest', 'cli-kit', 'observer-sdk', 'monitor', 'tail', 'replay', 'producer']
 
 /** Checks of what would be published, not of what stands in the checkout. */
 export const packSteps: readonly TierStep[] = [
@@ -40,9 +40,13 @@ async function forEach(
 
 const CONSUMER = `
 import * as manifest from '@kim/manifest'
+import * as monitor from '@kim/monitor'
 import * as sdk from '@kim/observer-sdk'
+import * as consumers from '@kim/observer-sdk/consumers'
+import * as history from '@kim/observer-sdk/history'
+import * as verify from '@kim/observer-sdk/verify'
 import * as producer from '@kim/producer'
-console.log([manifest, sdk, producer].every(door => typeof door === 'object'))
+console.log([manifest, monitor, sdk, consumers, history, verify, producer].every(door => typeof door === 'object'))
 `
 
 /** Packs everything, installs the tarballs together in an empty project, runs the bins, imports the doors, compiles a consumer. */

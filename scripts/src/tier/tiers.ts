@@ -5,7 +5,7 @@ import type { TierStep } from './step.js'
 import { type SuiteOptions, tapSuite } from './tap-suite.js'
 
 const EXAMPLES = ['examples/tail-to-stdout', 'examples/extension-host', 'examples/kijito-sim']
-const PACKAGES = ['manifest', 'cli-kit', 'observer-sdk', 'producer', ...EXAMPLES]
+const PACKAGES = ['manifest', 'cli-kit', 'observer-sdk', 'monitor', 'tail', 'replay', 'producer', ...EXAMPLES]
 
 function suite(name: string, options: SuiteOptions = {}): TierStep {
   return { name, run: () => tapSuite(name, testFiles(`test/${name}`, '.test'), options) }

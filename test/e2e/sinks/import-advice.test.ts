@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { complete, NF, row, type Scene } from '../../kit/kijito/index.js'
 import { mail, parsed } from './lines.js'
 
-const kimTail = fileURLToPath(new URL('../../../../observer-sdk/bin/kim-tail.js', import.meta.url))
+const kimTail = fileURLToPath(new URL('../../../../tail/bin/kim-tail.js', import.meta.url))
 
 /** Leaves a state file of the older monitor, which had told up to 4; gives its path. */
 function stateFile(scene: Scene, persona: string, file: string = persona): string {

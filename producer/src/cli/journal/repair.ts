@@ -1,6 +1,6 @@
 import { type Input, type Io, withProgress } from '@kim/cli-kit'
 import { storePaths } from '@kim/manifest'
-import { verifyJournal } from '@kim/observer-sdk'
+import { verifyJournal } from '@kim/observer-sdk/verify'
 import { repairStore } from '../../journal/repair.js'
 import { storeOptions } from '../open-store.js'
 import { openingLines } from '../opening-lines.js'

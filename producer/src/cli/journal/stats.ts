@@ -1,6 +1,7 @@
 import { type Input, type Io, startProgress } from '@kim/cli-kit'
 import { KimError } from '@kim/manifest'
-import { noJournalAt, statsJournal, statsText } from '@kim/observer-sdk'
+import { noJournalAt } from '@kim/observer-sdk/history'
+import { statsJournal, statsText } from '@kim/observer-sdk/verify'
 import { report } from '../report.js'
 import { eventsDirOf } from '../store-flags.js'
 

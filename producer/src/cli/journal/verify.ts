@@ -1,5 +1,5 @@
 import { type Input, type Io, startProgress } from '@kim/cli-kit'
-import { verdictText, verifyJournal } from '@kim/observer-sdk'
+import { verdictText, verifyJournal } from '@kim/observer-sdk/verify'
 import { report } from '../report.js'
 import { eventsDirOf } from '../store-flags.js'
 

@@ -1,6 +1,6 @@
 import { type Io, usageError } from '@kim/cli-kit'
 import { KimError, storePaths } from '@kim/manifest'
-import { payloadOf } from '@kim/observer-sdk'
+import { payloadOf } from '@kim/observer-sdk/history'
 import { systemClock } from '../../effects/clock.js'
 import { everyEnd } from '../../effects/every-step.js'
 import { nodeFileSystem } from '../../effects/file-system.js'

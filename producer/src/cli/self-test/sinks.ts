@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { heartbeatEvent, readHostClocks } from '@kim/observer-sdk'
+import { heartbeatEvent, readHostClocks } from '@kim/monitor'
 import type { SinkPlan } from '../../sinks/sinks.js'
 import type { SelfTestResult } from './self-test-result.js'
 

@@ -1,6 +1,6 @@
 import { formatCount, formatDuration, shellWord } from '@kim/cli-kit'
 import type { JsonObject, StorePaths } from '@kim/manifest'
-import type { Consumer } from '@kim/observer-sdk'
+import type { Consumer } from '@kim/observer-sdk/consumers'
 import type { Backlog } from './backlog.js'
 import type { LastSign } from './last-sign.js'
 import type { SinkLine } from './sinks.js'

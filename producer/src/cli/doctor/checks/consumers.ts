@@ -1,5 +1,5 @@
 import { shellWord } from '@kim/cli-kit'
-import { consumersOf } from '@kim/observer-sdk'
+import { consumersOf } from '@kim/observer-sdk/consumers'
 import { type Check, fine, unseen } from '../check.js'
 
 /** So far behind, a consumer is not slow: nobody runs it. */

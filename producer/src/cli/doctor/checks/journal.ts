@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { formatBytes } from '@kim/cli-kit'
-import { verifyJournal } from '@kim/observer-sdk'
+import { verifyJournal } from '@kim/observer-sdk/verify'
 import { isRepairable } from '../../repairable.js'
 import { type Check, fine, unseen } from '../check.js'
 

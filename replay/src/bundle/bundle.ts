@@ -1,0 +1,267 @@
+/** A slice of a journal with its manifest, packed: the same bytes for the same input. */
+import { createHash, type Hash } from 'node:crypto'
+import { createGzip, type Gzip } from 'node:zlib'
+import { blobPath, jcs, KimError } from '@kim/manifest'
+import { readBlob } from '@kim/observer-sdk/history'
+import type { PassOptions } from '@kim/observer-sdk/verify'
+import type { CopiedJournal } from '../copied-journal.js'
+import { walkLines } from '../line-walk.js'
+import type { OutFile } from '../output/out-file.js'
+import { Payloads } from '../payloads.js'
+import { type RedactMode, Redactor } from '../redactor.js'
+import { paceFrom } from '../state-at.js'
+import { BundleSlice, type SliceRange, type SliceTarget } from './bundle-slice.js'
+import { type BundledFile, type BundleManifest, bundleEvents, bundleFile, bundleVersion } from './manifest.js'
+import { tarEnd, tarHeader, tarPadding } from './tar.js'
+
+/** What goes into a bundle. */
+export interface BundlePlan {
+  readonly manifest: BundleManifest
+  readonly slice: BundleSlice
+  readonly range: SliceRange
+  readonly mode: RedactMode
+  /** Blobs that are referred to and cannot be had. */
+  readonly blobsMissing: readonly string[]
+}
+
+/** Reads the slice once and says what a bundle of it holds. */
+export async function planBundle(
+  journal: CopiedJournal,
+  range: SliceRange,
+  mode: RedactMode,
+  createdMs: number | undefined,
+  options: PassOptions,
+): Promise<BundlePlan> {
+  const digests = new Digests()
+  const payloads = new Payloads(journal.eventsDir)
+  const unread = new Set<string>()
+  const redactor = new Redactor(mode, ref => {
+    const payload = payloads.of({ payload: undefined, payload_ref: ref })
+    if (payload === undefined) unread.add(ref.sha256)
+    return payload
+  })
+  const slice = new BundleSlice(range, redactor, digests)
+  await walkLines(journal, slice, paceFrom(journal, undefined, options))
+  const { first, last } = slice
+  if (first === undefined || last === undefined)
+    throw new KimError('no_record', 'there is no record in this range', {
+      hint: 'see which seqs there are: kim-replay stats',
+    })
+  const files = digests.close()
+  const blobsMissing = [...unread].sort()
+  for (const ref of [...slice.blobs.values()].sort((a, b) => (a.sha256 < b.sha256 ? -1 : 1))) {
+    const read = readBlob(journal.eventsDir, ref)
+    if (read.ok) files.push({ path: blobName(ref.sha256), bytes: ref.bytes, sha256: ref.sha256 })
+    else blobsMissing.push(ref.sha256)
+  }
+  const manifest: BundleManifest = {
+    bundle: bundleVersion,
+    created: createdMs === undefined ? (redactor.time(last.ts) ?? null) : new Date(createdMs).toISOString(),
+    files,
+    project_id: redactor.project(journal.projectId),
+    range: {
+      from_seq: first.seq,
+      to_seq: last.seq,
+      from_ts: redactor.time(first.ts) ?? null,
+      to_ts: redactor.time(last.ts) ?? null,
+    },
+    records: slice.records,
+    redact: mode,
+  }
+  return { manifest, slice, range, mode, blobsMissing }
+}
+
+/** Reads the slice again and writes the bundle. */
+export async function writeBundle(
+  journal: CopiedJournal,
+  { manifest, slice, range, mode }: BundlePlan,
+  file: OutFile,
+  options: PassOptions,
+): Promise<void> {
+  const created = Date.parse(manifest.created ?? '')
+  const archive = new Archive(file, Number.isNaN(created) ? 0 : created / 1000)
+  const text = Buffer.from(`${jcs(manifest)}\n`)
+  archive.begin(bundleFile, text.length)
+  archive.add(text)
+  archive.close()
+  const target = new Packer(archive, manifest.files)
+  const payloads = new Payloads(journal.eventsDir)
+  const redactor = new Redactor(mode, ref => payloads.of({ payload: undefined, payload_ref: ref }))
+  const again = new BundleSlice(range, redactor, target, slice.end)
+  await walkLines(journal, again, paceFrom(journal, undefined, options))
+  target.close()
+  for (const { path, bytes, sha256 } of manifest.files) {
+    if (path !== blobName(sha256)) continue
+    const read = readBlob(journal.eventsDir, { sha256, bytes })
+    if (!read.ok) throw changed(path)
+    archive.begin(path, bytes)
+    archive.add(read.value)
+    archive.close()
+    await archive.pause()
+  }
+  await archive.end()
+}
+
+function blobName(sha256: string): string {
+  return `${bundleEvents}/blobs/${blobPath(sha256).replaceAll('\\', '/')}`
+}
+
+function changed(path: string): KimError {
+  return new KimError('store_failed', `cannot bundle ${path}: it changed while it was read`, {
+    hint: 'no bundle was written; try again, or bundle a copy',
+  })
+}
+
+/** Length and hash of each file of the slice. */
+class Digests implements SliceTarget {
+  readonly #files: BundledFile[] = []
+  #open: { readonly path: string; readonly hash: Hash; bytes: number } | undefined
+
+  begin(name: string): void {
+    this.#finish()
+    this.#open = { path: `${bundleEvents}/${name}`, hash: createHash('sha256'), bytes: 0 }
+  }
+
+  line(line: Uint8Array | string): void {
+    const open = this.#open
+    if (open === undefined) return
+    open.hash.update(line).update('\n')
+    open.bytes += Buffer.byteLength(line) + 1
+  }
+
+  close(): BundledFile[] {
+    this.#finish()
+    return this.#files
+  }
+
+  #finish(): void {
+    if (this.#open === undefined) return
+    const { path, hash, bytes } = this.#open
+    this.#files.push({ path, bytes, sha256: hash.digest('hex') })
+  }
+}
+
+/** Puts the lines of the slice into an archive. */
+class Packer implements SliceTarget {
+  readonly #archive: Archive
+  readonly #sizes: ReadonlyMap<string, number>
+  #isOpen = false
+
+  constructor(archive: Archive, files: readonly BundledFile[]) {
+    this.#archive = archive
+    this.#sizes = new Map(files.map(({ path, bytes }) => [path, bytes]))
+  }
+
+  begin(name: string): void {
+    this.close()
+    const path = `${bundleEvents}/${name}`
+    const size = this.#sizes.get(path)
+    if (size === undefined) throw changed(path)
+    this.#archive.begin(path, size)
+    this.#isOpen = true
+  }
+
+  line(line: Uint8Array | string): void {
+    this.#archive.add(line)
+    this.#archive.add('\n')
+  }
+
+  pause(): Promise<void> | undefined {
+    return this.#archive.pause()
+  }
+
+  close(): void {
+    if (this.#isOpen) this.#archive.close()
+    this.#isOpen = false
+  }
+}
+
+/** Where in a gzip header the system stands that packed it. */
+const OS_AT = 9
+const OS_UNKNOWN = 255
+
+/** Bytes that are packed at once: each write is a trip to another thread. */
+const GATHER_BYTES = 256 * 1024
+
+/** A gzipped tar on its way into a file. */
+class Archive {
+  readonly #gzip: Gzip = createGzip()
+  readonly #mtime: number
+  #size = 0
+  #left = 0
+  #path = ''
+  #parts: Buffer[] = []
+  #gathered = 0
+  #isFull = false
+  #isFirst = true
+  #failure: unknown
+
+  constructor(file: OutFile, mtime: number) {
+    this.#mtime = mtime
+    this.#gzip.on('data', (chunk: Buffer) => {
+      // The same bytes on every system.
+      if (this.#isFirst && chunk.length > OS_AT) chunk[OS_AT] = OS_UNKNOWN
+      this.#isFirst = false
+      try {
+        file.write(chunk)
+      } catch (error) {
+        this.#failure ??= error
+      }
+    })
+  }
+
+  begin(path: string, size: number): void {
+    const header = tarHeader({ path, size }, this.#mtime)
+    if (header === undefined)
+      throw new KimError('record_too_large', `cannot bundle ${path}: it is too large for an archive`, {
+        hint: 'no bundle was written; bundle a smaller range with --from-seq and --to-seq',
+      })
+    this.#path = path
+    this.#size = size
+    this.#left = size
+    this.#put(header)
+  }
+
+  add(data: Uint8Array | string): void {
+    this.#left -= Buffer.byteLength(data)
+    if (this.#left < 0) throw changed(this.#path)
+    this.#put(data)
+  }
+
+  close(): void {
+    if (this.#left !== 0) throw changed(this.#path)
+    this.#put(tarPadding(this.#size))
+  }
+
+  /** Waits until what was put in has been taken, if there is much of it. */
+  pause(): Promise<void> | undefined {
+    if (this.#failure !== undefined) throw this.#failure
+    if (!this.#isFull) return undefined
+    this.#isFull = false
+    return new Promise(resolve => this.#gzip.once('drain', resolve))
+  }
+
+  async end(): Promise<void> {
+    this.#put(tarEnd)
+    this.#pass()
+    await new Promise<void>((resolve, reject) => {
+      this.#gzip.once('end', resolve)
+      this.#gzip.once('error', reject)
+      this.#gzip.end()
+    })
+    if (this.#failure !== undefined) throw this.#failure
+  }
+
+  #put(data: Uint8Array | string): void {
+    // A copy: what the line is a view of is used again.
+    this.#parts.push(Buffer.from(data))
+    this.#gathered += Buffer.byteLength(data)
+    if (this.#gathered >= GATHER_BYTES) this.#pass()
+  }
+
+  #pass(): void {
+    if (!this.#gzip.write(Buffer.concat(this.#parts))) this.#isFull = true
+    this.#parts = []
+    this.#gathered = 0
+  }
+}

@@ -1,0 +1,277 @@
+import { type Command, completionCommand, type Program, VERSION } from '@kim/cli-kit'
+import {
+  outputFlag,
+  personaFlag,
+  replayEventsFlag,
+  replayJsonFlag,
+  replaySourceFlags,
+  replayStoreFlag,
+  utcFlag,
+} from './flags.js'
+import { redact } from './redact-mode.js'
+
+/** What `find` takes, under both of its names. */
+const finding: Pick<Command, 'flags' | 'notes' | 'examples' | 'load'> = {
+  flags: [
+    ...replaySourceFlags,
+    {
+      name: 'until',
+      kind: 'string',
+      value: 'EXPR',
+      about: 'find where this condition becomes true; see the paths below',
+    },
+    { name: 'all', kind: 'boolean', about: 'print every time it becomes true, and until when' },
+    outputFlag('text', 'json'),
+    replayJsonFlag,
+  ],
+  notes: [
+    'Paths:',
+    '  seq  ts  entities  attention_required  registry_authoritative  damage',
+    '  count.TYPE',
+    '  persona.NAME.{known,unread,messages,newest,alerts,attention,unread_urgent,state}',
+    '  alert.NAME.KIND.{open,status,reason}',
+    '  entity.TYPE.ID.{exists,seq,ts,agent,entity_rev,payload.…}',
+    'compared by = != < <= > >= with numbers, "texts", true, false, null; combined by and, or, not, ( ).',
+    'Put names with characters other than letters, digits, _ and - in double quotes: entity.message."river/246".exists',
+  ],
+  examples: [
+    [
+      'kim-replay find --events ./events --until "persona.river.unread > 10"',
+      'find when unread mail began to pile up',
+    ],
+    ["kim-replay find --events ./events --all --until 'alert.river.unreachable.open'", 'list every outage'],
+  ],
+  load: () => import('./find.js'),
+}
+
+/** `kim-replay`: what a copied journal says, from its files alone. */
+export const replayProgram: Program = {
+  name: 'kim-replay',
+  version: VERSION,
+  about: 'Answer questions about a journal from its files alone: no token, no network, no write.',
+  commands: [
+    {
+      name: 'digest',
+      about: 'Print a digest of the final state of a journal. Two readers that agree print the same digest.',
+      flags: [
+        replayEventsFlag,
+        replayStoreFlag,
+        {
+          name: 'full',
+          kind: 'boolean',
+          about: 'scan every record and print all that a conformance vector expects',
+        },
+        { name: 'cold', kind: 'boolean', about: 'open the journal as an observer does, and print its state' },
+        { name: 'cursor', kind: 'path', value: 'FILE', about: 'open with the cursor stored in FILE' },
+        replayJsonFlag,
+      ],
+      examples: [
+        ['kim-replay digest --events ./copied/events', 'print digest, live entities and head on one line'],
+      ],
+      load: () => import('./digest.js'),
+    },
+    {
+      name: 'verify',
+      about: 'Check a journal or a bundle for damage. Exit 0 clean, 5 records missing, 6 corrupt.',
+      positionals: [
+        {
+          name: 'BUNDLE',
+          kind: 'path',
+          about: 'a bundle to check instead of a journal, packed or unpacked',
+          optional: true,
+        },
+      ],
+      flags: [replayEventsFlag, replayStoreFlag, replayJsonFlag],
+      load: () => import('./verify.js'),
+    },
+    {
+      name: 'stats',
+      about: 'Count the segments, bytes, records by type and verb, personas and checkpoints of a journal.',
+      flags: [replayEventsFlag, replayStoreFlag, replayJsonFlag],
+      load: () => import('./stats.js'),
+    },
+    {
+      name: 'at',
+      about: 'Print the state of every persona as it was at one point in the journal.',
+      flags: [
+        ...replaySourceFlags,
+        {
+          name: 'seq',
+          kind: 'integer',
+          min: 0,
+          value: 'N',
+          about: 'stop before the first record with a seq above N',
+        },
+        {
+          name: 'time',
+          kind: 'string',
+          value: 'T',
+          about: 'stop after the last record that is not later than T',
+        },
+        { name: 'event-id', kind: 'string', value: 'E', about: 'stop after the record of this event' },
+        personaFlag,
+        outputFlag('text', 'json'),
+        replayJsonFlag,
+        utcFlag,
+      ],
+      examples: [
+        [
+          'kim-replay at --events ./events --time 2026-06-10T14:00:00Z',
+          'show the state of each persona at 14:00',
+        ],
+        [
+          'kim-replay at --events ./events --event-id river:new:246 -p river -o json',
+          'show the state when that message arrived',
+        ],
+      ],
+      load: () => import('./at.js'),
+    },
+    {
+      name: 'diff',
+      about: 'Print what changed between two points in the journal, and which record changed it.',
+      flags: [
+        ...replaySourceFlags,
+        { name: 'from', kind: 'string', value: 'A', about: 'begin at a seq, a time or an event id' },
+        { name: 'to', kind: 'string', value: 'B', about: 'end at a seq, a time, an event id, or "end"' },
+        personaFlag,
+        outputFlag('text', 'json', 'json-patch'),
+        replayJsonFlag,
+        utcFlag,
+      ],
+      examples: [
+        ['kim-replay diff --events ./events --from 18000 --to end', 'print what changed since seq 18000'],
+        [
+          'kim-replay diff --events ./events --from 2h --to 1h -o json-patch',
+          'print the changes from two hours to one hour ago, for a program',
+        ],
+      ],
+      load: () => import('./diff.js'),
+    },
+    {
+      name: 'explain',
+      about: 'Explain why a message came late: when it was created, polled, appended, read and archived.',
+      positionals: [{ name: 'EVENT', about: 'a seq, or an event id such as river:new:246' }],
+      flags: [...replaySourceFlags, outputFlag('text', 'json'), replayJsonFlag],
+      examples: [
+        ['kim-replay explain river:new:246 --events ./events', 'explain why that message took four hours'],
+      ],
+      load: () => import('./explain.js'),
+    },
+    {
+      name: 'find',
+      about: 'Find the first record after which a condition over the state is true.',
+      ...finding,
+    },
+    { name: 'bisect', about: 'Same as find.', ...finding },
+    {
+      name: 'play',
+      about: 'Print the stored lines again at their original pace, to test a consumer.',
+      flags: [
+        ...replaySourceFlags,
+        {
+          name: 'speed',
+          kind: 'string',
+          value: 'SPEED',
+          default: '1x',
+          about: 'choose the pace, such as 1x, 10x or max; step: print one line for each line on stdin',
+        },
+        {
+          name: 'from-seq',
+          kind: 'integer',
+          min: 1,
+          value: 'N',
+          about: 'begin with the first record with a seq of at least N',
+        },
+        {
+          name: 'to-seq',
+          kind: 'integer',
+          min: 1,
+          value: 'N',
+          about: 'end before the first record with a seq above N',
+        },
+        personaFlag,
+        {
+          name: 'exec',
+          kind: 'string',
+          value: 'CMD',
+          about: 'run CMD for each line, with the line on its stdin',
+        },
+      ],
+      examples: [
+        ['kim-replay play --events ./events --speed max | my-consumer', 'print everything at once'],
+        [
+          'kim-replay play --events ./events --speed 10x -p river',
+          'print one inbox at ten times the original pace',
+        ],
+      ],
+      load: () => import('./play.js'),
+    },
+    {
+      name: 'bundle',
+      about: 'Write a part of the journal into one file for a bug report. Message bodies are removed.',
+      flags: [
+        ...replaySourceFlags,
+        { name: 'out', kind: 'path', value: 'F.tgz', about: 'write to this file, outside the store' },
+        {
+          name: 'from-seq',
+          kind: 'integer',
+          min: 1,
+          value: 'N',
+          about: 'begin with the first record with a seq of at least N',
+        },
+        {
+          name: 'to-seq',
+          kind: 'integer',
+          min: 1,
+          value: 'N',
+          about: 'end before the first record with a seq above N',
+        },
+        redact,
+        { name: 'dry-run', kind: 'boolean', about: 'print what would be written and write nothing' },
+        replayJsonFlag,
+      ],
+      examples: [
+        [
+          'kim-replay bundle --events ./events --from-seq 18000 --out report.tgz',
+          'make a bundle for a bug report',
+        ],
+        ['kim-replay verify report.tgz', 'check a bundle that you received'],
+      ],
+      load: () => import('./bundle.js'),
+    },
+    {
+      name: 'timeline',
+      about: 'Write a timeline into one file: a self-contained HTML page, Markdown, JSON or CSV.',
+      flags: [
+        ...replaySourceFlags,
+        { ...outputFlag('html', 'md', 'json', 'csv'), default: 'html' },
+        { name: 'out', kind: 'path', value: 'F', about: 'write to this file, outside the store' },
+        { name: 'since', short: 'S', kind: 'string', value: 'T', about: 'leave out everything before T' },
+        { name: 'until', short: 'U', kind: 'string', value: 'T', about: 'leave out everything after T' },
+        personaFlag,
+        redact,
+        { name: 'title', kind: 'string', value: 'TEXT', about: 'use this title' },
+        replayJsonFlag,
+        utcFlag,
+      ],
+      examples: [
+        [
+          'kim-replay timeline --events ./events --out incident.html',
+          'write a page to read, and to attach to a report',
+        ],
+      ],
+      load: () => import('./timeline.js'),
+    },
+    completionCommand(() => replayProgram),
+  ],
+  exitCodes: [
+    [0, 'ok'],
+    [1, 'runtime error'],
+    [2, 'usage'],
+    [3, 'the condition is never true (find)'],
+    [4, 'no journal, persona or record of that name'],
+    [5, 'records are missing'],
+    [6, 'corrupt'],
+    [77, 'not permitted'],
+  ],
+}

@@ -1,0 +1,44 @@
+import { formatCount } from '@kim/cli-kit'
+import type { JsonValue } from '@kim/manifest'
+import type { Findings } from '@kim/observer-sdk/verify'
+import type { PersonaState } from '../persona-state.js'
+import type { StateDocument } from '../state-document.js'
+import { missingText } from './missing-text.js'
+
+/** A state for a person: the moment, then each persona. */
+export function stateText(document: StateDocument): string[] {
+  const { at, base, entity_count, attention_required, digest, personas, registry_authoritative } = document
+  const names = Object.keys(personas).sort()
+  const width = names.reduce((most, name) => Math.min(24, Math.max(most, name.length)), 0)
+  return [
+    at === null
+      ? 'at the beginning: no record yet'
+      : `at seq ${at.seq}, ${at.ts ?? 'at an unknown time'}, in ${at.segment}`,
+    `  ${formatCount(entity_count, 'live entity', 'live entities')}, ${attention_required} waiting for a person, registry ${registry_authoritative ? 'authoritative' : 'not yet authoritative'}`,
+    `  read from ${base === null ? 'the first record on' : `checkpoint ${base.file}`}; digest ${digest}`,
+    ...(names.length === 0 ? ['  no persona is known yet'] : []),
+    ...names.flatMap(name => personaLines(name, personas[name] as PersonaState, width)),
+    ...missingText(document.missing as unknown as Findings),
+  ]
+}
+
+function personaLines(name: string, state: PersonaState, width: number): string[] {
+  const { liveness, unread, messages, newest_message, unread_urgent, evidence, alerts } = state
+  const urgent = unread_urgent === null || unread_urgent === 0 ? '' : `, ${unread_urgent} urgent`
+  const newest = newest_message === null ? '' : `, newest ${newest_message}`
+  const seen =
+    evidence === null
+      ? ''
+      : `; newest record seq ${evidence.seq}${evidence.ts === null ? '' : `, ${evidence.ts}`}`
+  return [
+    `${name.padEnd(width)}  ${liveness.padEnd(7)}  ${unread} unread of ${messages}${newest}${urgent}${seen}`,
+    ...alerts.map(
+      ({ kind, reason, seq, ts }) =>
+        `${''.padEnd(width)}  ALERT ${word(kind)} since seq ${seq}${ts === null ? '' : `, ${ts}`}${reason === null ? '' : `: ${word(reason)}`}`,
+    ),
+  ]
+}
+
+function word(value: JsonValue): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}

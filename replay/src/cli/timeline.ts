@@ -1,0 +1,99 @@
+import {
+  formatCount,
+  type Input,
+  type Io,
+  printReport,
+  safeText,
+  usageError,
+  withProgress,
+} from '@kim/cli-kit'
+import { jcs } from '@kim/manifest'
+import { openCopy } from '../copied-journal.js'
+import { writeOut } from '../output/out-file.js'
+import { collectTimeline } from '../timeline/collect.js'
+import { timelineCsv } from '../timeline/csv.js'
+import { timelineHtml } from '../timeline/html.js'
+import { timelineMarkdown } from '../timeline/markdown.js'
+import type { Timeline } from '../timeline/timeline.js'
+import { caveats } from '../timeline/words.js'
+import { replayEventsDir } from './events-dir.js'
+import { missingText } from './missing-text.js'
+import { outPath } from './out-path.js'
+import { parseReplayTime, sourceDateMs } from './parse-point.js'
+import { parseRedactMode } from './redact-mode.js'
+
+type Writer = (timeline: Timeline) => Iterable<string>
+
+const FORMS: Readonly<Record<string, Writer>> = {
+  html: timelineHtml,
+  md: timelineMarkdown,
+  csv: timelineCsv,
+  json: timeline => [`${jcs(timeline)}\n`],
+}
+
+/** CL-49: one file that shows what happened. */
+export async function run(input: Input, io: Io): Promise<number> {
+  const form = input.text('output') ?? 'html'
+  const eventsDir = replayEventsDir(input, io)
+  const out = outPath(input, eventsDir)
+  const write = FORMS[form]
+  if (write === undefined)
+    throw usageError(`-o ${safeText(form)} is not a format`, 'use html, md, json or csv')
+  const journal = openCopy(eventsDir)
+  const [since, until] = [input.text('since'), input.text('until')]
+  const request = {
+    fromMs:
+      since === undefined ? Number.NEGATIVE_INFINITY : parseReplayTime(since, '--since', input, io, journal),
+    toMs:
+      until === undefined ? Number.POSITIVE_INFINITY : parseReplayTime(until, '--until', input, io, journal),
+    personas: input.list('persona'),
+    mode: parseRedactMode(input),
+    title: input.text('title') ?? 'Timeline of a journal',
+    createdMs: sourceDateMs(io),
+  }
+  if (request.fromMs > request.toMs)
+    throw usageError(`--since ${since} is after --until ${until}`, 'swap them')
+  const timeline = await withProgress(io, 'timeline', control =>
+    collectTimeline(journal, request, { eventsDir, ...control }),
+  )
+  await writeOut(out, async file => {
+    for (const piece of gathered(write(timeline))) {
+      io.signal.throwIfAborted()
+      file.write(piece)
+    }
+  })
+  const { records, lanes, from_seq, to_seq, missing } = timeline
+  const text = [
+    `wrote ${out}: ${formatCount(records, 'record')} of ${formatCount(lanes.length - 1, 'persona')}`,
+    ...caveats(timeline).map(caveat => `  ${caveat}`),
+    ...missingText(missing),
+  ]
+  printReport(
+    io,
+    input.bool('json'),
+    { out, records, from_seq, to_seq, binned: timeline.bins !== null, missing },
+    text,
+  )
+  return exitOf(missing)
+}
+
+function exitOf(missing: Timeline['missing']): number {
+  const weights = Object.values(missing).map(({ weight }) => weight)
+  return weights.includes(6) ? 6 : weights.includes(5) || missing.history_starts_at !== undefined ? 5 : 0
+}
+
+const GATHER_CHARS = 256 * 1024
+
+function* gathered(pieces: Iterable<string>): Generator<string> {
+  let parts: string[] = []
+  let chars = 0
+  for (const piece of pieces) {
+    parts.push(piece)
+    chars += piece.length
+    if (chars < GATHER_CHARS) continue
+    yield parts.join('')
+    parts = []
+    chars = 0
+  }
+  yield parts.join('')
+}

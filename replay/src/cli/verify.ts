@@ -1,0 +1,87 @@
+import { dirname, join, resolve } from 'node:path'
+import {
+  formatCount,
+  type Input,
+  type Io,
+  printReport,
+  safeText,
+  usageError,
+  withProgress,
+} from '@kim/cli-kit'
+import { KimError } from '@kim/manifest'
+import { closeFile, listEntries, noJournalAt, openRegularFile } from '@kim/observer-sdk/history'
+import { verdictText, verifyJournal } from '@kim/observer-sdk/verify'
+import type { BundleVerdict } from '../bundle/bundle-judge.js'
+import { bundleFile } from '../bundle/manifest.js'
+import { verifyPacked, verifyUnpacked } from '../bundle/verify-bundle.js'
+import { replayEventsDir } from './events-dir.js'
+import { missingText } from './missing-text.js'
+
+/** Judges a journal or a bundle and exits with its verdict. */
+export async function run(input: Input, io: Io): Promise<number> {
+  const named = input.positional('BUNDLE')
+  if (named !== undefined && (input.given('events') || input.given('store')))
+    throw usageError('a bundle and a journal exclude each other', 'give one of them')
+  if (named !== undefined) return await judgeBundle(resolve(named), input, io)
+  const eventsDir = replayEventsDir(input, io)
+  if (isBundle(dirname(eventsDir))) return await judgeBundle(dirname(eventsDir), input, io)
+  const verdict = await withProgress(io, 'verify', control => verifyJournal({ eventsDir, ...control }))
+  printReport(io, input.bool('json'), verdict, verdictText(verdict, eventsDir).split('\n'))
+  return verdict.exit
+}
+
+function isBundle(directory: string): boolean {
+  const listed = listEntries(directory)
+  return listed.ok && listed.value.some(({ name, kind }) => name === bundleFile && kind === 'file')
+}
+
+async function judgeBundle(path: string, input: Input, io: Io): Promise<number> {
+  const verdict = await withProgress(io, 'verify', async control => {
+    if (isBundle(path)) return await verifyUnpacked(path, { eventsDir: join(path, 'events'), ...control })
+    const opened = openRegularFile(path)
+    if (!opened.ok)
+      throw new KimError('no_store', `there is no bundle at ${safeText(path)} (${opened.code})`, {
+        hint:
+          noJournalAt(path) === undefined && listEntries(path).ok
+            ? `this is a journal; did you mean --events ${safeText(path)}?`
+            : `name a .tgz file, or a directory with ${bundleFile}`,
+      })
+    try {
+      return await verifyPacked(opened.value, { eventsDir: path, ...control })
+    } finally {
+      closeFile(opened.value)
+    }
+  })
+  printReport(io, input.bool('json'), verdict, textOf(verdict, path))
+  return verdict.exit
+}
+
+const WRONG_SHOWN = 20
+const MEANING = { 0: 'clean', 5: 'records are missing', 6: 'corrupt' } as const
+
+function textOf(
+  { exit, broken, manifest, files, wrong, findings, records, redacted_lines, not_applicable }: BundleVerdict,
+  path: string,
+): string[] {
+  const range =
+    manifest === null
+      ? ''
+      : `, seq ${manifest.range.from_seq} to ${manifest.range.to_seq}, redacted: ${manifest.redact}`
+  return [
+    `${MEANING[exit]}: bundle ${path}`,
+    ...(broken === null ? [] : [`  ERROR ${broken}`]),
+    `  ${formatCount(records, 'record')} with effect in ${formatCount(files, 'file')} that match the list${range}`,
+    ...wrong
+      .slice(0, WRONG_SHOWN)
+      .map(
+        ({ path: file, why, detail }) =>
+          `  ERROR ${file}: ${why}${detail === undefined ? '' : `: ${detail}`}`,
+      ),
+    ...(wrong.length > WRONG_SHOWN ? [`  and ${wrong.length - WRONG_SHOWN} more`] : []),
+    ...(redacted_lines === 0
+      ? []
+      : [`  ${formatCount(redacted_lines, 'line')} without a record, removed when the bundle was made`]),
+    `  not checked, because a bundle is a part of a journal: ${not_applicable.join(', ')}`,
+    ...missingText(findings).slice(1, -1),
+  ]
+}

@@ -1,0 +1,107 @@
+/** What happened in a journal, laid out in time. */
+import type { Findings } from '@kim/observer-sdk/verify'
+import type { RedactMode } from '../redactor.js'
+
+/** What a mark can be. */
+export const MARK_KINDS = ['new', 'silent', 'backfill', 'read', 'removed', 'alert', 'event', 'other'] as const
+
+/** One of them. */
+export type MarkKind = (typeof MARK_KINDS)[number]
+
+/** What a span can be. */
+export type SpanKind = 'alert' | 'outage' | 'down' | 'run' | 'suspended' | 'no_producer' | 'gap'
+
+/** Something that happened at a time. Columns, for there may be many. */
+export interface Marks {
+  /** Milliseconds since 1970, ascending. */
+  readonly t: readonly number[]
+  /** Index of a lane. */
+  readonly lane: readonly number[]
+  /** Index of a kind. */
+  readonly kind: readonly number[]
+  readonly seq: readonly number[]
+  readonly label: readonly string[]
+}
+
+/** Marks that were too many, counted. */
+export interface Bins {
+  readonly width_ms: number
+  /** Where each begins. */
+  readonly t: readonly number[]
+  readonly lane: readonly number[]
+  readonly kind: readonly number[]
+  readonly n: readonly number[]
+}
+
+/** Something that lasted. */
+export interface TimelineSpan {
+  readonly lane: number
+  readonly kind: SpanKind
+  readonly from: number
+  /** Null while it lasts. */
+  readonly to: number | null
+  readonly from_seq: number
+  readonly to_seq: number | null
+  readonly label: string
+}
+
+/** The wall clock was set between two records. */
+export interface ClockSet {
+  readonly from_seq: number
+  readonly to_seq: number
+  /** By how much; negative: back. */
+  readonly ms: number
+}
+
+/** A message that took long from creation to the journal. */
+export interface SlowMessage {
+  readonly ms: number
+  readonly lane: number
+  readonly seq: number
+  /** When it was appended. */
+  readonly t: number
+  readonly label: string
+}
+
+/** How long messages took from creation to the journal, by two clocks. */
+export interface Latency {
+  /** Upper bound of each bin in ms; null for the last. */
+  readonly upto_ms: readonly (number | null)[]
+  readonly counts: readonly number[]
+  readonly messages: number
+  /** The server gave no time. */
+  readonly unknown: number
+  /** By the two clocks it was here before it was made. */
+  readonly negative: number
+}
+
+/** A timeline. The first lane is the producer's. */
+export interface Timeline {
+  readonly title: string
+  readonly created: string | null
+  readonly project_id: string
+  readonly redact: RedactMode
+  readonly from_ms: number | null
+  readonly to_ms: number | null
+  readonly from_seq: number | null
+  readonly to_seq: number | null
+  readonly records: number
+  /** Records that state no time. */
+  readonly undated: number
+  readonly lanes: readonly string[]
+  readonly kinds: readonly MarkKind[]
+  /** Per lane, how often each kind. */
+  readonly counts: readonly (readonly number[])[]
+  readonly marks: Marks | null
+  /** In place of marks, where there are more than can be drawn. */
+  readonly bins: Bins | null
+  readonly spans: readonly TimelineSpan[]
+  /** Spans that are left out. */
+  readonly spans_left_out: number
+  /** Where the wall clock of the producer's host was set: times before and after do not compare. */
+  readonly clock_set: readonly ClockSet[]
+  readonly latency: Latency
+  /** The slowest first. */
+  readonly slowest: readonly SlowMessage[]
+  readonly missing: Findings
+}

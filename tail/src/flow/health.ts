@@ -1,0 +1,76 @@
+import { fstatSync } from 'node:fs'
+import { isProcessAlive, type StoreLocation } from '@kim/cli-kit'
+import { isJsonObject, type JsonObject, storePaths } from '@kim/manifest'
+import { closeFile, openRegularFile, readAt } from '@kim/observer-sdk/history'
+
+/** What can be told about the producer from the outside. */
+export interface ProducerState {
+  readonly state: 'up' | 'stale' | 'down' | 'unknown'
+  /** When it last gave a sign of life, in milliseconds since 1970. */
+  readonly seenMs: number | undefined
+  /** Why this is believed. */
+  readonly evidence: string
+}
+
+/** How often the file is written where it does not say so itself. */
+const INTERVAL_MS = 10_000
+/** Intervals without a new one before the file counts as old. */
+const INTERVALS = 3
+/** Longest interval that is believed: with any longer one, nothing would ever be stale. */
+const INTERVAL_MS_MAX = 3_600_000
+/** Bytes of the file that are read; what two thousand inboxes with the longest names take fits. */
+const HEALTH_BYTES_MAX = 16 * 1024 ** 2
+
+/** The producer's state by `run/health.json`, which it writes anew at an interval of its own. */
+export function producerState(location: StoreLocation, nowMs: number = Date.now()): ProducerState {
+  if (location.storeDir === undefined)
+    return unknown('an events directory does not show the producer; use --store')
+  const opened = openRegularFile(storePaths(location.storeDir).health)
+  const none = unknown('run/health.json is missing or cannot be read')
+  if (!opened.ok) return none
+  const file = opened.value
+  try {
+    if (file.size > HEALTH_BYTES_MAX) return none
+    const bytes = Buffer.alloc(file.size)
+    const text = bytes.toString('utf8', 0, readAt(file, bytes, 0, file.size, 0))
+    const value: unknown = JSON.parse(text)
+    if (!isJsonObject(value)) return none
+    return judgeHealth(value, fstatSync(file.fd).mtimeMs, nowMs, isProcessAlive)
+  } catch {
+    return none
+  } finally {
+    closeFile(file)
+  }
+}
+
+/** The judgement itself, from what the file holds. */
+export function judgeHealth(
+  health: JsonObject,
+  writtenMs: number,
+  nowMs: number,
+  alive: (pid: number) => boolean,
+): ProducerState {
+  const stated = health['interval_ms']
+  const interval = typeof stated === 'number' && stated > 0 ? Math.min(stated, INTERVAL_MS_MAX) : INTERVAL_MS
+  // A sign of life from the future is none: it would hide that the producer has ended, for as long as it lies ahead.
+  const signs = [writtenMs, timeIn(health['updated']) ?? 0].filter(ms => ms <= nowMs + interval)
+  const seenMs = Math.max(0, ...signs)
+  const said = health['state'] ?? health['status']
+  if (said === 'stopped' || said === 'down')
+    return { state: 'down', seenMs, evidence: 'run/health.json says that it stopped' }
+  const pid = health['pid']
+  if (typeof pid === 'number' && Number.isSafeInteger(pid) && pid > 0 && !alive(pid)) {
+    return { state: 'down', seenMs, evidence: `its process ${pid} does not run any more` }
+  }
+  const fresh = nowMs - seenMs <= interval * INTERVALS
+  return { state: fresh ? 'up' : 'stale', seenMs, evidence: 'run/health.json was written' }
+}
+
+function unknown(evidence: string): ProducerState {
+  return { state: 'unknown', seenMs: undefined, evidence }
+}
+
+function timeIn(value: unknown): number | undefined {
+  const ms = typeof value === 'string' ? Date.parse(value) : Number.NaN
+  return Number.isNaN(ms) ? undefined : ms
+}

@@ -1,0 +1,221 @@
+import { didYouMean, type Input, usageError } from '@kim/cli-kit'
+import { limits } from '@kim/manifest'
+import { parseRate, type Rate } from './flow/rate.js'
+import type { Mode } from './render/choose.js'
+import type { Selection } from './select/filter.js'
+import { compilePattern } from './select/grep.js'
+import { bounded, type Pattern } from './select/pattern.js'
+import { parseTimeFlag, positionOf, type StartFrom } from './where/start-from.js'
+
+/** Everything the command line asked of `kim-tail`, checked before anything is opened. */
+export interface Plan {
+  readonly mode: Mode
+  readonly follow: boolean
+  readonly selection: Selection
+  readonly position: StartFrom
+  readonly commit: 'emit' | 'ack' | 'never'
+  readonly start: 'new' | 'earliest' | 'fail'
+  readonly onGap: 'report' | 'fail' | 'ignore'
+  readonly count: number | undefined
+  /** It waits from now on, with no position that remembers what came before. */
+  readonly missesEarlier: boolean
+  readonly untilMatch: Pattern | undefined
+  readonly timeoutMs: number | undefined
+  readonly deadlineMs: number | undefined
+  readonly rate: Rate | undefined
+  readonly heartbeatMs: number | undefined
+  readonly exitWithParent: boolean
+  readonly sayCaughtUp: boolean
+  readonly showCursor: boolean
+  readonly quiet: boolean
+  readonly fields: readonly string[]
+  readonly template: string | undefined
+  readonly maxLine: number
+  /** Code points of a body that are shown; undefined for all (in `monitor`: for none). */
+  readonly bodyChars: number | undefined
+  readonly prefix: boolean
+  readonly utc: boolean
+  readonly color: string | undefined
+  /** `maxAttempts`: tries of any event; undefined for those of its class. */
+  readonly exec: { readonly command: string; readonly maxAttempts: number | undefined } | undefined
+}
+
+/** What the process brings to the decision. */
+export interface ProcessContext {
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly isTerminal: boolean
+  readonly nowMs: number
+}
+
+/** Reads a plan from the flags; a command line that can never work is refused here. */
+export function planOf(input: Input, verbs: readonly string[], around: ProcessContext): Plan {
+  const maxAttempts = maxAttemptsOf(input, verbs)
+  const mode = modeOf(input, around)
+  const follow = input.bool('follow') || input.bool('retry') || input.bool('wait')
+  const personas = input.bool('all-personas') ? [] : [...new Set(input.list('persona'))]
+  if (input.bool('all-personas') && input.given('persona')) {
+    throw usageError('--persona and --all-personas exclude each other', 'give one of them')
+  }
+  const position = positionOf(input, personas, around.nowMs)
+  const exec = input.text('exec')
+  if (exec?.trim() === '') {
+    throw usageError('--exec names no command', 'give a command, such as --exec "my-consumer --once"')
+  }
+  if (exec !== undefined && position.kind !== 'consumer') {
+    throw usageError(
+      '--exec needs --consumer NAME',
+      'add --consumer NAME; its cursor stores what was acknowledged',
+    )
+  }
+  for (const flag of ['commit', 'start']) {
+    if (input.given(flag) && position.kind !== 'consumer') {
+      throw usageError(`--${flag} needs --consumer`, 'add --consumer NAME')
+    }
+  }
+  if (exec !== undefined && input.given('commit')) {
+    throw usageError(
+      '--commit and --exec exclude each other',
+      'leave out --commit: with --exec, the cursor moves when the command exits 0',
+    )
+  }
+  for (const flag of ['heartbeat', 'timeout'] as const) {
+    if (input.given(flag) && !follow)
+      throw usageError(`--${flag} needs --follow`, 'add -f; without it, kim-tail does not wait')
+  }
+  checkOutput(input, mode)
+  return {
+    mode,
+    follow,
+    selection: selectionOf(input, personas, position, mode, follow, around),
+    position,
+    commit: input.text('commit') as Plan['commit'],
+    start: input.text('start') as Plan['start'],
+    onGap: input.text('on-gap') as Plan['onGap'],
+    count: input.number('count') ?? (input.bool('wait') ? 1 : undefined),
+    missesEarlier: input.bool('wait') && position.kind === 'last' && position.lines === 0,
+    untilMatch: patternOf(input, 'until-match'),
+    timeoutMs: input.number('timeout'),
+    deadlineMs: input.number('deadline'),
+    rate: input.text('max-rate') === undefined ? undefined : parseRate(input.text('max-rate') ?? ''),
+    heartbeatMs: input.number('heartbeat'),
+    exitWithParent: follow && (mode === 'agent' || input.bool('exit-with-parent')),
+    sayCaughtUp: input.bool('caught-up'),
+    showCursor: input.bool('show-cursor'),
+    quiet: input.bool('quiet'),
+    fields: input.list('fields'),
+    template: input.text('template'),
+    maxLine: input.number('max-line') ?? limits.agentLineCharactersMax,
+    bodyChars: bodyChars(input, mode),
+    prefix: input.bool('prefix'),
+    utc: input.bool('utc'),
+    color: input.bool('no-color') ? 'never' : input.text('color'),
+    exec: exec === undefined ? undefined : { command: exec, maxAttempts },
+  }
+}
+
+/** How often an event is tried at most: `--max-attempts`, or the N of `--on-poison skip-after N`. */
+function maxAttemptsOf(input: Input, verbs: readonly string[]): number | undefined {
+  const policy = input.text('on-poison') ?? 'hold'
+  const tries = input.positional('tries')
+  if (tries !== undefined && policy !== 'skip-after') {
+    const group = verbs.filter(verb => verb.startsWith(`${tries} `))
+    if (group.length > 0)
+      throw usageError(`kim-tail ${tries} needs a subcommand`, `the subcommands are: ${group.join(', ')}`)
+    throw usageError(
+      `kim-tail has no command "${tries}"${didYouMean(tries, verbs)}`,
+      `the commands are: ${verbs.join(', ')}`,
+    )
+  }
+  const skipAfter = skipAfterOf(tries === undefined ? policy : `skip-after ${tries}`)
+  if (!input.given('max-attempts')) return skipAfter
+  if (input.given('on-poison')) {
+    throw usageError('--max-attempts and --on-poison exclude each other', 'give one of them')
+  }
+  if (!input.given('exec')) {
+    throw usageError(
+      '--max-attempts needs --exec',
+      'add --exec CMD: the flag limits how often CMD is tried for an event',
+    )
+  }
+  return input.number('max-attempts')
+}
+
+/** Reads `hold`, `skip-after N`, `skip-after=N` or `skip-after:N`. */
+function skipAfterOf(policy: string): number | undefined {
+  if (policy === 'hold') return undefined
+  const after = Number(/^skip-after[ =:](\d{1,6})$/.exec(policy)?.[1])
+  if (after >= 1) return after
+  throw usageError(`--on-poison cannot be "${policy}"`, 'hold, or skip-after N with N of at least 1')
+}
+
+/** The mode that was asked for, or the one that goes without saying. */
+export function modeOf(input: Input, { env, isTerminal }: ProcessContext): Mode {
+  const asked = input.text('output') as Mode | undefined
+  if (asked !== undefined) return asked
+  if (env['KIM_AGENT'] === '1') return 'agent'
+  return isTerminal ? 'short' : 'json'
+}
+
+function checkOutput(input: Input, mode: Mode): void {
+  if (input.given('fields') && input.given('template')) {
+    throw usageError('--fields and --template exclude each other', 'give one of them')
+  }
+  for (const flag of ['fields', 'template'] as const) {
+    if (input.given(flag) && mode !== 'short' && mode !== 'json') {
+      throw usageError(`--${flag} does not go with -o ${mode}`, 'leave out --output')
+    }
+  }
+  if (input.given('no-body') && input.given('body-chars')) {
+    throw usageError('--no-body and --body-chars exclude each other', 'give one of them')
+  }
+  if (mode === 'json' && !input.given('fields') && (input.given('no-body') || input.given('body-chars'))) {
+    throw usageError(
+      '-o json prints the stored line and never cuts it',
+      'choose another --output, or --fields',
+    )
+  }
+}
+
+function bodyChars(input: Input, mode: Mode): number | undefined {
+  if (mode === 'monitor' || input.given('exec')) {
+    return input.bool('no-body')
+      ? undefined
+      : (input.number('body-chars') ?? limits.monitorContentCodePointsMax)
+  }
+  return input.bool('no-body') ? 0 : input.number('body-chars')
+}
+
+function patternOf(input: Input, flag: 'grep' | 'until-match'): Pattern | undefined {
+  const source = input.text(flag)
+  if (source === undefined) return undefined
+  // Shown where it cannot be told, and not taken for what was waited for.
+  return bounded(compilePattern(source, `--${flag}`, input.bool('case-sensitive')), flag === 'grep')
+}
+
+function selectionOf(
+  input: Input,
+  personas: readonly string[],
+  position: StartFrom,
+  mode: Mode,
+  follow: boolean,
+  { nowMs }: ProcessContext,
+): Selection {
+  const grep = patternOf(input, 'grep')
+  const untilMs = parseTimeFlag(input, 'until', nowMs)
+  const toSeq = input.number('to-seq')
+  const news = mode === 'monitor' || input.given('exec') || (mode === 'agent' && follow)
+  return {
+    personas,
+    // Each line wakes an agent that follows, and nothing may wake it for old mail.
+    records: input.bool('all-records') ? 'all' : news ? 'news' : 'entries',
+    wake: input.bool('wake'),
+    urgent: input.bool('urgent'),
+    ...(input.given('type') ? { types: input.list('type') } : {}),
+    ...(input.given('exclude-type') ? { notTypes: input.list('exclude-type') } : {}),
+    ...(input.given('from') ? { senders: input.list('from') } : {}),
+    ...(grep === undefined ? {} : { grep }),
+    ...(position.kind === 'since' ? { sinceMs: position.ms } : {}),
+    ...(untilMs === undefined ? {} : { untilMs }),
+    ...(toSeq === undefined ? {} : { toSeq }),
+  }
+}

@@ -1,0 +1,156 @@
+import { completionCommand, type Program, VERSION } from '@kim/cli-kit'
+import { JSON_FLAG, PERSONA_FLAG, STORE_FLAGS, TAIL_FLAGS, UTC_FLAG } from './flags.js'
+
+const CONSUMER_NAME = {
+  name: 'consumer',
+  kind: 'string',
+  value: 'NAME',
+  about: 'the consumer that owns the cursor',
+} as const
+
+/** The command line of `kim-tail`. Each command's code is loaded when it is chosen. */
+export const tailProgram: Program = {
+  name: 'kim-tail',
+  version: VERSION,
+  about: 'Print and follow an inbox journal. Never writes to it.',
+  exitCodes: [
+    [0, 'ok, or the reader closed the pipe'],
+    [1, 'runtime error'],
+    [2, 'usage or configuration'],
+    [3, 'the wait ended and nothing matched'],
+    [4, 'no such persona, journal or record'],
+    [5, 'a gap, with --on-gap fail'],
+    [6, 'corrupt record'],
+    [7, 'the producer is down or stale (status --check)'],
+    [8, 'unknown (status --check)'],
+    [75, 'the consumer is in use'],
+    [77, 'not permitted'],
+  ],
+  onUnreadable: async (error, argv, io) => {
+    const isVerb = tailProgram.commands.some(({ name }) => name !== '' && name.split(' ')[0] === argv[0])
+    const { isForAgent, tellAgent } = await import('./flow/tell-agent.js')
+    if (!isVerb && isForAgent(argv, io.env)) await tellAgent('error', error, io)
+  },
+  commands: [
+    {
+      name: '',
+      about: 'Print records of the journal; with -f, wait for new ones.',
+      positionals: [
+        { name: 'tries', about: 'the N of "--on-poison skip-after N"', optional: true, hidden: true },
+      ],
+      flags: TAIL_FLAGS,
+      examples: [
+        ['kim-tail -p river', 'print the last ten entries of one persona'],
+        [
+          'kim-tail -p river -f -o agent --consumer session',
+          'wake an agent, and continue where the last run ended',
+        ],
+        ['kim-tail -p river --wait --consumer session', 'wait for one message; in a loop, miss none'],
+        ['kim-tail -f -o monitor', 'print the event lines of the older monitor'],
+      ],
+      load: () => import('./verbs/tail.js'),
+    },
+    {
+      name: 'show',
+      about: 'Print one whole record, with its body.',
+      positionals: [{ name: 'record', about: 'a seq, or an event id such as river:new:246' }],
+      flags: [...STORE_FLAGS, JSON_FLAG, UTC_FLAG],
+      load: () => import('./verbs/show.js'),
+    },
+    {
+      name: 'status',
+      about: 'Show unread mail, the producer and the consumers.',
+      flags: [
+        PERSONA_FLAG,
+        ...STORE_FLAGS,
+        CONSUMER_NAME,
+        {
+          name: 'check',
+          kind: 'boolean',
+          about: 'exit 0 if the producer is up, 7 if it is down or stale, 8 if unknown',
+        },
+        JSON_FLAG,
+      ],
+      load: () => import('./verbs/status.js'),
+    },
+    {
+      name: 'ack',
+      about: "Move a consumer's cursor forward to a seq (for --commit ack); never backwards.",
+      flags: [
+        CONSUMER_NAME,
+        {
+          name: 'seq',
+          kind: 'integer',
+          min: 1,
+          value: 'N',
+          about: 'seq of the last record that was processed',
+        },
+        ...STORE_FLAGS,
+        JSON_FLAG,
+      ],
+      load: () => import('./verbs/ack.js'),
+    },
+    {
+      name: 'cursors ls',
+      about: 'List the durable cursors.',
+      flags: [JSON_FLAG],
+      load: () => import('./verbs/cursors-ls.js'),
+    },
+    {
+      name: 'cursors set',
+      about: "Move a consumer's cursor, forwards or backwards.",
+      positionals: [{ name: 'name', about: 'the consumer' }],
+      flags: [
+        {
+          name: 'seq',
+          kind: 'integer',
+          min: 0,
+          value: 'N',
+          about: 'continue after this record; 0 for the beginning',
+        },
+        { name: 'head', kind: 'boolean', about: 'continue after the newest record' },
+        { name: 'dry-run', kind: 'boolean', about: 'print what would be done and change nothing' },
+        ...STORE_FLAGS,
+        JSON_FLAG,
+      ],
+      load: () => import('./verbs/cursors-set.js'),
+    },
+    {
+      name: 'cursors rm',
+      about: 'Delete a consumer and its cursor.',
+      positionals: [{ name: 'name', about: 'the consumer' }],
+      flags: [
+        { name: 'dry-run', kind: 'boolean', about: 'print what would be done and change nothing' },
+        JSON_FLAG,
+      ],
+      load: () => import('./verbs/cursors-rm.js'),
+    },
+    {
+      name: 'personas',
+      about: 'List the personas of a journal: unread, newest message, state.',
+      flags: [...STORE_FLAGS, JSON_FLAG],
+      load: () => import('./verbs/personas.js'),
+    },
+    {
+      name: 'schema',
+      about: 'Print the JSON Schema of a record or an output.',
+      positionals: [
+        { name: 'name', about: 'name of a schema; without it, the names are listed', optional: true },
+      ],
+      flags: [],
+      load: () => import('./verbs/schema.js'),
+    },
+    completionCommand(() => tailProgram),
+    {
+      name: 'activity',
+      about: 'Check if an author wrote a message after an id. Exit 0 yes, 1 no, 2 unknown.',
+      positionals: [{ name: 'persona', about: 'the author, in exact case' }],
+      flags: [
+        { name: 'since-id', kind: 'integer', value: 'N', about: 'look for messages with an id above N' },
+        ...STORE_FLAGS,
+        JSON_FLAG,
+      ],
+      load: () => import('./verbs/activity.js'),
+    },
+  ],
+}

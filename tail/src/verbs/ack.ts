@@ -1,0 +1,66 @@
+import { didYouMean, type Input, type Io, locateStore, type StoreLocation, usageError } from '@kim/cli-kit'
+import { consumerPath, listConsumers, readConsumer, writeConsumer } from '@kim/observer-sdk/consumers'
+import { cursorAtSeq } from '../consume/find-cursor.js'
+import { withConsumer } from '../consume/with-consumer.js'
+import { noStore } from '../missing.js'
+import { createFacts } from '../read/facts.js'
+import { RecordLog } from '../read/record-log.js'
+import { refuseInside } from '../refuse-inside.js'
+
+/**
+ * `kim-tail ack`: what `--commit ack` waits for. It does not take the consumer's name, because the process that prints
+ * holds it and, in that mode, never moves the cursor itself; of several that acknowledge, one at a time does.
+ */
+export async function run(input: Input, io: Io): Promise<number> {
+  const name = input.text('consumer')
+  const seq = input.number('seq')
+  if (name === undefined || seq === undefined)
+    throw usageError('ack needs --consumer NAME and --seq N', 'both are in the lines that kim-tail printed')
+  const path = consumerPath(io.env, name)
+  const location = locateStore(input, io.env)
+  refuseInside(location, path, 'a cursor')
+  if (readConsumer(path) === undefined) throw unknownConsumer(name, io)
+  const { before, now } = await withConsumer(`${path}.ack`, io, () =>
+    acknowledge(name, path, seq, location, io),
+  )
+  const said =
+    now > before ? `${name}: cursor moved to seq ${now}` : `${name}: cursor is already at seq ${now}`
+  io.stdout.write(
+    input.bool('json')
+      ? `${JSON.stringify({ consumer: name, moved: now > before, ok: true, seq: now })}\n`
+      : `${said}\n`,
+  )
+  return 0
+}
+
+function unknownConsumer(name: string, io: Io): Error {
+  const known = listConsumers(io.env)
+  return usageError(
+    `no consumer "${name}"${didYouMean(name, known)}`,
+    'create a consumer with: kim-tail -f --consumer NAME',
+  )
+}
+
+/** Moves the cursor forward, or leaves it. */
+function acknowledge(
+  name: string,
+  path: string,
+  seq: number,
+  location: StoreLocation,
+  io: Io,
+): { readonly before: number; readonly now: number } {
+  const past = RecordLog.open(location.eventsDir)
+  if (past === undefined) throw noStore(location)
+  const before = readConsumer(path)
+  if (before === undefined) throw unknownConsumer(name, io)
+  const facts = createFacts(location.eventsDir)
+  if (before.projectId !== facts.projectId()) {
+    throw usageError(
+      `the consumer "${name}" belongs to another journal`,
+      'name its journal with --store DIR; list the cursors: kim-tail cursors ls',
+    )
+  }
+  if (seq > before.seq)
+    writeConsumer(path, { ...cursorAtSeq(past, facts, seq), checkpointSeq: before.checkpointSeq })
+  return { before: before.seq, now: Math.max(seq, before.seq) }
+}

@@ -1,0 +1,206 @@
+import { createHash } from 'node:crypto'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import t from 'tap'
+import { createFacts } from '../dist/read/facts.js'
+import { findRecord } from '../dist/read/find-record.js'
+import { lineFilter } from '../dist/read/line-filter.js'
+import { allEntries, lastEntries, SeenPersonas } from '../dist/read/query-records.js'
+import { RecordLog } from '../dist/read/record-log.js'
+import { type ScanStep, withTurns } from '../dist/read/with-turns.js'
+import { record } from './records.js'
+
+const line = (seq: number, more: object = {}): string =>
+  `${JSON.stringify({ v: 2, seq, action: 'create', item_type: 'message', item_id: `river/${seq}`, agent: 'river', writer: 'w_1-aa', event: 'new', payload: { id: seq }, ...more })}\n`
+
+/** The records of a journal that is there. */
+function open(events: string): RecordLog {
+  const past = RecordLog.open(events)
+  if (past === undefined) throw new Error('no journal')
+  return past
+}
+
+/** An events directory with these files. */
+function journal(directory: string, files: Readonly<Record<string, string | Buffer>>): string {
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(join(directory, name, '..'), { recursive: true })
+    writeFileSync(join(directory, name), text)
+  }
+  return directory
+}
+
+function seqs(entries: Iterable<{ readonly record: { readonly seq: number } } | undefined>): number[] {
+  return [...entries].flatMap(entry => (entry === undefined ? [] : [entry.record.seq]))
+}
+
+t.test('history - is the same from both ends, archive included', t => {
+  const tx = (id: string, i: number, n: number): object => ({ tx: { id, i, n } })
+  const events = journal(t.testdir(), {
+    'archive/seg-00000001.jsonl.gz': gzipSync(line(1) + line(2)),
+    'archive/seg-00000003.jsonl': line(3),
+    'seg-00000003.jsonl': line(3) + line(4),
+    'seg-00000005.jsonl':
+      `\ufeff${line(5)}\n \r\n${line(6, tx('a', 1, 2))}\n${line(7, tx('a', 2, 2))}garbage\n${line(8, tx('b', 1, 2))}${line(9)}` +
+      line(10, tx('c', 2, 2)) +
+      line(11, { tx: 'odd' }) +
+      line(12, tx('d', 1, 3)) +
+      line(13, tx('d', 2, 3)) +
+      `{"v":3,"seq":14}\n` +
+      line(15, tx('d', 3, 3)) +
+      line(16, tx('e', 1, 1)) +
+      line(17, tx('f', 1, 2)),
+    'seg-1.jsonl': line(99),
+  })
+  const past = open(events)
+  const expected = [1, 2, 3, 4, 5, 6, 7, 9, 16]
+  t.same(seqs(past.forwards()), expected)
+  t.same(seqs(past.backwards()).toReversed(), expected)
+  t.same(seqs(past.forwards(5)), [5, 6, 7, 9, 16])
+  t.equal(past.newest()?.record.seq, 16)
+  t.equal(past.segmentOf(4)?.number, 3)
+  t.equal(past.segmentOf(0), undefined)
+  t.equal(RecordLog.open(join(events, 'nothing')), undefined)
+  t.end()
+})
+
+t.test('history - a line that repeats one of its segment is passed over', t => {
+  const events = journal(t.testdir(), {
+    'seg-00000001.jsonl': line(1) + line(2) + line(1) + line(1, { x: 1 }),
+  })
+  t.same(seqs(RecordLog.open(events)?.forwards() ?? []), [1, 2, 1])
+  t.end()
+})
+
+t.test('last - the newest that are wanted, and no more than is needed is read', t => {
+  const events = journal(t.testdir(), {
+    'seg-00000001.jsonl': Array.from({ length: 20 }, (_, i) =>
+      line(i + 1, { agent: i % 2 ? 'river' : 'loom' }),
+    ).join(''),
+  })
+  const past = open(events)
+  const wanted = {
+    personas: ['river'],
+    lines: 3,
+    sinceMs: undefined,
+    selects: (one: { record: { agent?: string | undefined } }) => one.record.agent === 'river',
+  }
+  const met = new SeenPersonas(['river'])
+  t.same(seqs(lastEntries(past, wanted, met)), [16, 18, 20])
+  t.same(met.unseen, [])
+  t.same(seqs(allEntries(past, { ...wanted, lines: Number.POSITIVE_INFINITY }, met)).length, 10)
+  const strange = new SeenPersonas(['nobody', 'loom'])
+  t.same(seqs(lastEntries(past, { ...wanted, personas: ['nobody', 'loom'], lines: 0 }, strange)), [])
+  t.same(strange.unseen, ['nobody'])
+  t.end()
+})
+
+t.test('last - with a time, nothing before two segments that are old is looked into', t => {
+  const at = (hour: number): object => ({ ts: `2026-06-10T${String(hour).padStart(2, '0')}:00:00.000Z` })
+  const events = journal(t.testdir(), {
+    'seg-00000001.jsonl': line(1, at(1)) + line(2, at(23)),
+    'seg-00000003.jsonl': line(3, at(5)),
+    'seg-00000004.jsonl': line(4, at(6)) + line(5, at(7)),
+    'seg-00000006.jsonl': line(6, at(10)),
+  })
+  const past = open(events)
+  const wanted = {
+    personas: [],
+    selects: () => true,
+    sinceMs: Date.parse('2026-06-10T09:30:00Z'),
+    lines: 100,
+  }
+  t.same(seqs(lastEntries(past, wanted, new SeenPersonas([]))), [3, 4, 5, 6], 'two in a row are old')
+  t.same(seqs(allEntries(past, wanted, new SeenPersonas([]))), [3, 4, 5, 6])
+  t.end()
+})
+
+t.test('wanted - says no only of lines that cannot matter', t => {
+  const wanted = lineFilter(['river'])
+  const of = (text: string): boolean | undefined => wanted?.(Buffer.from(text))
+  t.ok(of('{"agent":"river"}'))
+  t.ok(of('{"agent" : "river"}'))
+  t.ok(of('{"agent":"r\\u0069ver"}'), 'an escape may spell it')
+  t.ok(of('{"agent":"loom","tx":{}}'), 'a run is judged whole')
+  t.notOk(of('{"agent":"loom","summary":"for river"}'))
+  t.equal(lineFilter([]), undefined)
+  t.equal(lineFilter(['ri"ver']), undefined, 'a name that JSON can spell in several ways')
+  t.end()
+})
+
+t.test('facts - the project by the first live segment that names one, payloads from blobs', t => {
+  const payload = '{"content":"big","id":1}'
+  const sha256 = createHash('sha256').update(payload).digest('hex')
+  const note = {
+    agent: 'kim',
+    item_type: 'journal',
+    item_id: 'genesis',
+    action: 'journal_note',
+    event: undefined,
+  }
+  const ref = (bytes: number): object => ({ payload: undefined, payload_ref: { sha256, bytes } })
+  const events = journal(t.testdir(), {
+    'archive/seg-00000001.jsonl': line(1, { ...note, payload: { project_id: 'archived' } }),
+    'seg-00000002.jsonl': line(2, ref(payload.length)) + line(3, ref(5)),
+    'seg-00000004.jsonl': line(4, { ...note, payload: { project_id: 'ours' } }),
+    [`blobs/${sha256.slice(0, 2)}/${sha256}`]: payload,
+  })
+  const facts = createFacts(events)
+  t.equal(facts.projectId(), 'ours')
+  t.equal(createFacts(events, () => 'known').projectId(), 'known')
+  const [, whole, wrong] = [...(RecordLog.open(events)?.forwards() ?? [])]
+  t.same(whole && facts.payloadOf(whole.record), { content: 'big', id: 1 })
+  t.equal(wrong && facts.payloadOf(wrong.record), undefined)
+  const foreign = journal(join(events, 'foreign'), { 'seg-00000001.jsonl': line(1) })
+  t.match(createFacts(foreign).projectId(), /^[0-9a-f]{64}$/)
+  t.end()
+})
+
+t.test('find - by seq, by message, by event id, and what is damaged', t => {
+  const events = journal(t.testdir(), {
+    'seg-00000001.jsonl':
+      line(1, { action: 'backfill', event: undefined, item_id: 'river/9' }) +
+      line(2) +
+      line(2, { writer: 'w_2-bb' }) +
+      '{"v":2,"seq":3,"action":"create","item_type":""}\n',
+    'seg-00000004.jsonl':
+      line(4, { event: 'armed', item_type: 'persona', item_id: 'river' }) +
+      line(5, { item_id: 'ri/ver/7', agent: 'ri/ver' }),
+  })
+  const past = open(events)
+  const facts = createFacts(events, () => 'p')
+  t.match(findRecord(past, { kind: 'seq', seq: 2 }, facts), {
+    kind: 'record',
+    entry: { record: { writer: 'w_2-bb' } },
+    others: 1,
+  })
+  t.match(findRecord(past, { kind: 'seq', seq: 3 }, facts), { kind: 'corrupt', reason: 'no_item_type' })
+  t.same(findRecord(past, { kind: 'seq', seq: 9 }, facts), { kind: 'absent' })
+  t.match(findRecord(past, { kind: 'message', persona: 'river', id: 9, text: 'river:new:9' }, facts), {
+    entry: { record: { seq: 1 } },
+  })
+  t.match(findRecord(past, { kind: 'message', persona: 'ri/ver', id: 7, text: 'ri/ver:new:7' }, facts), {
+    entry: { record: { seq: 5 } },
+  })
+  const run = createHash('sha256').update('p\nw_1-aa').digest('hex').slice(0, 16)
+  t.match(findRecord(past, { kind: 'event', seq: 4, text: `river:armed:${run}-4` }, facts), {
+    entry: { record: { seq: 4 } },
+  })
+  t.same(findRecord(past, { kind: 'event', seq: 4, text: `river:alert:${run}-4` }, facts), { kind: 'absent' })
+  t.end()
+})
+
+t.test(
+  'with turns - CL-39 a look without an end is left where it stands, and others have their turns',
+  async t => {
+    function* endless(): Generator<ScanStep> {
+      for (let seq = 1; ; seq++) yield seq === 1 ? entry : undefined
+    }
+    const entry = { record: record(1), line: Buffer.from('') }
+    const ended = new AbortController()
+    setTimeout(() => ended.abort('SIGINT'), 1)
+    const found: ScanStep[] = []
+    for await (const one of withTurns(endless(), ended.signal)) found.push(one)
+    t.same(found, [entry])
+  },
+)
