@@ -37,7 +37,13 @@ t.test('examples - every public name of the SDK has one', async t => {
 })
 
 t.test('examples - all of them compile, those of the front page too', async t => {
-  const pages = ['README.md', 'manifest/README.md']
+  const pages = [
+    'README.md',
+    'manifest/README.md',
+    'monitor/README.md',
+    'producer/README.md',
+    'replay/README.md',
+  ]
   const all = [...examples, ...pages.flatMap(page => examplesIn(textOf(page)))]
   t.ok(all.length >= 7)
   t.equal(await compileFiles(t, Object.fromEntries(all.map((code, at) => [`example-${at}.ts`, code]))), '')
