@@ -1,32 +1,179 @@
-import type { Context } from './context.js'
+import { readdirSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { type Input, type Io, parseInput } from '@kim/cli-kit'
+import { type Environment, KimError, type StorePaths, storePaths } from '@kim/manifest'
+import { memoryCursors, type Observer, openObserver } from '@kim/observer-sdk'
+import { noJournalAt } from '@kim/observer-sdk/history'
+import { installedServices, servicesOn } from '../../os-service/installed.js'
+import { type ServicePlace, servicePlace, targetOf } from '../../os-service/supervisors.js'
+import type { Answer, PersonaDirectory } from '../../source/answer.js'
+import { openSource } from '../../source/open-source.js'
+import type { Source } from '../../source/source.js'
+import { runCommands } from '../run/commands.js'
+import { type RunOptions, runOptions } from '../run/options.js'
+import { runWords } from '../service/run-args.js'
+import { askedSign } from '../status/asked-sign.js'
+import { type LastSign, lastSign } from '../status/last-sign.js'
+import { storeCommand } from '../store-flags.js'
+import { version } from '../version.js'
 
-/** How bad it is; `unknown` where it could not be looked at. */
-type CheckStatus = 'ok' | 'warn' | 'fail' | 'unknown'
-
-/** What a check saw. */
+/** What a check found. */
 export interface CheckResult {
-  readonly status: CheckStatus
-  /** What was seen, in one line. */
+  /** `unknown`: the check could not look. */
+  readonly status: 'ok' | 'warn' | 'fail' | 'unknown'
+  /** What was found, in one line. */
   readonly evidence: string
   /** What to do about it, exactly. */
   readonly remedy?: string | undefined
-  /** Mends it, where that can do no harm; present only if there is something to mend. */
+  /** Corrects it; present only if there is something to correct and the correction can do no harm. */
   readonly fix?: (() => void) | undefined
 }
 
 /** One thing that can be wrong. */
 export interface Check {
   readonly id: string
-  readonly about: string
   readonly look: (context: Context) => CheckResult | Promise<CheckResult>
 }
 
-/** Nothing is wrong. */
 export function fine(evidence: string): CheckResult {
   return { status: 'ok', evidence }
 }
 
-/** It could not be looked at. */
+export function warning(evidence: string, remedy: string | undefined): CheckResult {
+  return { status: 'warn', evidence, remedy }
+}
+
+export function failed(evidence: string, remedy: string, fix?: () => void): CheckResult {
+  return { status: 'fail', evidence, remedy, fix }
+}
+
+/** The check could not look. */
 export function unseen(evidence: string, remedy?: string): CheckResult {
   return { status: 'unknown', evidence, remedy }
+}
+
+/** `, and N more`, if more than one was found. */
+export function andMore(count: number): string {
+  return count > 1 ? `, and ${count - 1} more` : ''
+}
+
+/** What the checks look at. Each expensive part is opened once, when the first check needs it. */
+export class Context {
+  readonly options: RunOptions
+  /** The given flags of `run` apart from the store, as they are typed. */
+  readonly given: readonly string[]
+  readonly paths: StorePaths
+  readonly env: Environment
+  readonly home: string = homedir()
+  readonly service: ServicePlace | undefined
+  /** Whether the service was given by name, and not by its store. */
+  readonly isServiceNamed: boolean
+  readonly signal: AbortSignal
+  #asked: Promise<LastSign> | undefined
+  #observer: Promise<Observer | undefined> | undefined
+  #source: Promise<Source> | undefined
+  #directory: Promise<Answer<PersonaDirectory>> | undefined
+
+  constructor(input: Input, io: Io) {
+    this.service = serviceOf(input, io)
+    const asked = askedFlags(input, io, this.service)
+    this.options = runOptions(asked, io)
+    this.given = runWords(asked)
+    this.paths = storePaths(runOptions(input, io).storeDir)
+    this.env = io.env
+    this.isServiceNamed = input.given('name')
+    this.signal = io.signal
+  }
+
+  /** Whether there is a store. Another program's `events` directory is none (CL-41), nor is an empty one. */
+  get hasStore(): boolean {
+    const { events } = this.paths
+    if (noJournalAt(events) !== undefined) return false
+    try {
+      return readdirSync(events).length > 0
+    } catch {
+      // A directory that cannot be listed may hold anything.
+      return true
+    }
+  }
+
+  /** What the files of the running producer, or the last one, say. */
+  sign(): LastSign {
+    return lastSign(this.paths, Date.now())
+  }
+
+  /** The same, but a running producer is asked. */
+  asked(): Promise<LastSign> {
+    this.#asked ??= askedSign(this.paths, { env: this.env, signal: this.signal })
+    return this.#asked
+  }
+
+  /** A command, with the flag that names this store. */
+  command(words: string): string {
+    return storeCommand(words, this.paths.root, this.env)
+  }
+
+  /** The same for a command that starts a producer, with the given flags of `run`. */
+  starting(words: string): string {
+    return [this.command(words), ...this.given].join(' ')
+  }
+
+  /** The journal as a reader sees it; undefined if there is none. */
+  observer(): Promise<Observer | undefined> {
+    this.#observer ??= this.hasStore
+      ? openObserver({ eventsDir: this.paths.events, cursors: memoryCursors() })
+      : Promise.resolve(undefined)
+    return this.#observer
+  }
+
+  /** The server. Rejects if the flags or the token can never work. */
+  source(): Promise<Source> {
+    const { server } = this.options
+    this.#source ??= openSource({ ...server, version, env: this.env, uid: process.getuid?.() })
+    return this.#source
+  }
+
+  /** The list of personas, requested once. */
+  directory(): Promise<Answer<PersonaDirectory>> {
+    this.#directory ??= this.source().then(source => source.directory(this.signal))
+    return this.#directory
+  }
+
+  async close(): Promise<void> {
+    const ignore = (): undefined => undefined
+    await this.#observer?.then(observer => observer?.close(), ignore)
+    await this.#source?.then(source => source.close(), ignore)
+  }
+}
+
+/** Undefined on a platform whose supervisor we do not know. */
+function serviceOf(input: Input, io: Io): ServicePlace | undefined {
+  try {
+    return servicePlace(targetOf(process.platform), input.text('name'), io.env, homedir())
+  } catch (error) {
+    if (error instanceof KimError) return undefined
+    throw error
+  }
+}
+
+/**
+ * The given flags of `run`, or else those of the one service that runs on the store. Without them the doctor would ask
+ * the default server about the store of another (CL-64).
+ */
+function askedFlags(input: Input, io: Io, place: ServicePlace | undefined): Input {
+  if (place === undefined || runWords(input).length > 0) return input
+  const { storeDir } = runOptions(input, io)
+  const [one, ...others] = servicesOn(storeDir, installedServices(place, io.env, homedir()))
+  const run = runCommands.find(({ name }) => name === 'run')
+  if (one === undefined || others.length > 0 || run === undefined) return input
+  const program = { name: 'kim-producer', version, about: '', commands: runCommands, exitCodes: [] }
+  try {
+    const flags = parseInput(program, run, one.command.slice(one.command.indexOf('run') + 1), io.env)
+    runOptions(flags, io)
+    return flags
+  } catch (error) {
+    // A unit that was written by hand, or by another release, may have flags that `run` does not know.
+    if (error instanceof KimError) return input
+    throw error
+  }
 }

@@ -1,0 +1,123 @@
+import { mkdtempSync, readFileSync, rmSync, statfsSync, watch } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { formatBytes } from '@kim/cli-kit'
+import { limits } from '@kim/manifest'
+import { type Check, failed, fine, unseen, warning } from './check.js'
+import { nearestExisting } from './path-access.js'
+
+const NODE_LEAST = [20, 19] as const
+
+/** Is Node new enough? */
+export const nodeVersionCheck: Check = {
+  id: 'node',
+  look: () => {
+    const { node } = process.versions
+    const [major = 0, minor = 0] = node.split('.').map(Number)
+    const [majorLeast, minorLeast] = NODE_LEAST
+    if (major > majorLeast || (major === majorLeast && minor >= minorLeast)) return fine(`node ${node}`)
+    return failed(
+      `node ${node}; ${NODE_LEAST.join('.')} or newer is needed`,
+      'install a newer Node, then run kim-producer install-service again with the same flags',
+    )
+  },
+}
+
+/** Room for a segment, its checkpoint and the copy that redaction makes. */
+const LEAST_BYTES = limits.segmentBytesMax * 4
+const COMFORT_BYTES = limits.segmentBytesMax * 50
+
+/** Is there space for the journal to grow? */
+export const diskCheck: Check = {
+  id: 'disk',
+  look: ({ paths }) => {
+    const path = nearestExisting(paths.root)
+    const { bavail, bsize, files, ffree } = statfsSync(path)
+    const free = bavail * bsize
+    const evidence = `${formatBytes(free)} free at ${path}`
+    const remedy = 'free some disk space; appending then resumes by itself'
+    if (files > 0 && ffree === 0) return failed(`${evidence}, but no inode is free`, remedy)
+    if (free < LEAST_BYTES) return failed(evidence, remedy)
+    return free < COMFORT_BYTES ? warning(evidence, remedy) : fine(evidence)
+  },
+}
+
+/** The `statfs` numbers of network file systems and of those that run as a program. */
+const REMOTE: ReadonlyMap<number, string> = new Map([
+  [0x6969, 'NFS'],
+  [0xff534d42, 'CIFS'],
+  [0xfe534d42, 'SMB2'],
+  [0x517b, 'SMB'],
+  [0x65735546, 'FUSE'],
+  [0x01021997, '9p'],
+  [0x00c36400, 'Ceph'],
+  [0x5346414f, 'AFS'],
+])
+
+/** Is the store on a local disk? Locks and syncs of a network file system guarantee less than the journal needs. */
+export const fileSystemCheck: Check = {
+  id: 'file-system',
+  look: ({ paths }) => {
+    if (process.platform !== 'linux') return unseen('only Linux shows this')
+    const path = nearestExisting(paths.root)
+    const name = REMOTE.get(statfsSync(path).type >>> 0)
+    if (name === undefined) return fine('a local file system')
+    return warning(
+      `${path} is on ${name}: locks and syncs may be unreliable, and readers get no notifications`,
+      'put the store on a local disk: --store DIR; until then readers poll once a second',
+    )
+  },
+}
+
+/** Fewer than these, an editor or two use up. */
+const WATCHES_COMFORT = 8192
+
+/** Does the system notify readers of new records? Without a watch a reader reads later. */
+export const inotifyCheck: Check = {
+  id: 'inotify',
+  look: () => {
+    if (process.platform !== 'linux') return unseen('only Linux has these limits')
+    const remedy = 'sudo sysctl fs.inotify.max_user_watches=524288 fs.inotify.max_user_instances=512'
+    const refusal = tryWatch()
+    if (refusal !== undefined)
+      return failed(`the system refused a watch (${refusal}): readers poll instead`, remedy)
+    const most = Number(readFileSync('/proc/sys/fs/inotify/max_user_watches', 'utf8'))
+    const evidence = `the system allows a watch; the limit is ${most}`
+    return most < WATCHES_COMFORT ? warning(evidence, remedy) : fine(evidence)
+  },
+}
+
+function tryWatch(): string | undefined {
+  const dir = mkdtempSync(join(tmpdir(), 'kim-doctor-'))
+  try {
+    watch(dir).close()
+    return undefined
+  } catch (error) {
+    return error instanceof Error && 'code' in error ? String(error.code) : String(error)
+  } finally {
+    rmSync(dir, { recursive: true, force: true })
+  }
+}
+
+/** If the clocks of two machines differ more than this, ages mean nothing. */
+const SKEW_MS_MAX = 60_000
+
+/** Does this machine's clock agree with the server's? */
+export const clockCheck: Check = {
+  id: 'clock',
+  look: async context => {
+    const observer = await context.observer()
+    if (observer === undefined) return unseen('there is no store')
+    const ahead = [...observer.state.values('message')].reduce((most, { ts, payload }) => {
+      const created = payload !== undefined && 'created' in payload ? payload['created'] : undefined
+      const skew = Date.parse(String(created)) - Date.parse(ts ?? '')
+      return Number.isNaN(skew) ? most : Math.max(most, skew)
+    }, Number.NEGATIVE_INFINITY)
+    if (ahead === Number.NEGATIVE_INFINITY) return unseen('no message has both times')
+    if (ahead <= SKEW_MS_MAX) return fine('no message was received before it was created')
+    return warning(
+      `a message was received ${Math.round(ahead / 1000)} s before it was created, by the two clocks`,
+      'synchronize the clock: timedatectl set-ntp true',
+    )
+  },
+}

@@ -1,0 +1,104 @@
+import { chmodSync, lstatSync } from 'node:fs'
+import { KimError } from '@kim/manifest'
+import { unlistedName } from '../../core/unlisted-name.js'
+import { canonicalSource, sourceRemedy } from '../../journal/source.js'
+import { remedyOf } from '../../source/remedy.js'
+import type { Source } from '../../source/source.js'
+import { recordedSource } from '../recorded-source.js'
+import { type Check, failed, fine, unseen, warning } from './check.js'
+
+/** Does the store belong to this server? */
+export const sourceIdentityCheck: Check = {
+  id: 'source',
+  look: ({ hasStore, paths, options }) => {
+    if (!hasStore) return unseen('there is no store')
+    const recorded = recordedSource(paths.events)
+    if (recorded === undefined) return unseen('the live segments do not hold the note that names the server')
+    let given: string
+    try {
+      given = canonicalSource(options.server.url)
+    } catch (error) {
+      if (error instanceof KimError) return failed(error.message, error.hint)
+      throw error
+    }
+    const own = canonicalSource(recorded)
+    if (own === given) return fine(given)
+    return failed(
+      `${paths.root} belongs to ${own}, not to ${given}`,
+      sourceRemedy(paths.root, recorded, given),
+    )
+  },
+}
+
+function isOfToken({ code }: KimError): boolean {
+  return code === 'token_invalid' || code === 'not_permitted'
+}
+
+/** Can the token be read? The check does not send it. */
+export const tokenCheck: Check = {
+  id: 'token',
+  look: async context => {
+    const { tokenFile } = context.options.server
+    try {
+      const source = await context.source()
+      const { KIM_TOKEN, KIJITOMON_TOKEN } = context.env
+      if ((tokenFile ?? KIM_TOKEN ?? KIJITOMON_TOKEN) === undefined)
+        return fine(`no token; ${source.base} needs none`)
+      return fine(`read from ${tokenFile ?? (KIM_TOKEN === undefined ? '$KIJITOMON_TOKEN' : '$KIM_TOKEN')}`)
+    } catch (error) {
+      if (!(error instanceof KimError)) throw error
+      if (!isOfToken(error)) return unseen(`not checked: ${error.message}`)
+      const canFix = tokenFile !== undefined && error.code === 'not_permitted' && isOwnFile(tokenFile)
+      return failed(error.message, error.hint, canFix ? () => chmodSync(tokenFile, 0o600) : undefined)
+    }
+  },
+}
+
+function isOwnFile(path: string): boolean {
+  const stat = lstatSync(path, { throwIfNoEntry: false })
+  return stat?.isFile() === true && stat.uid === process.getuid?.()
+}
+
+/** Does the server answer and accept the token? The check requests the list of personas, which marks no mail as read. */
+export const serverCheck: Check = {
+  id: 'server',
+  look: async context => {
+    let source: Source
+    try {
+      source = await context.source()
+    } catch (error) {
+      if (!(error instanceof KimError)) throw error
+      return isOfToken(error) ? unseen('no request without a token') : failed(error.message, error.hint)
+    }
+    const answer = await context.directory()
+    const { base } = source
+    if (!answer.ok) {
+      const { reason } = answer.failure
+      return failed(`${base}: ${reason}`, remedyOf(reason, source) ?? 'read the log of the server')
+    }
+    const ms = Math.round(answer.receivedMs - answer.sentMs)
+    return fine(`${base} answered in ${ms} ms with ${answer.value.entries.length} personas`)
+  },
+}
+
+/** Do the selected inboxes exist? The server answers for a misspelt name as for an empty inbox. */
+export const personasCheck: Check = {
+  id: 'personas',
+  look: async context => {
+    const { personas: selected } = context.options.core
+    if (selected === undefined) return fine('every persona of the directory is selected')
+    try {
+      const answer = await context.directory()
+      if (!answer.ok) return unseen('the directory could not be fetched')
+      const known = answer.value.entries.map(({ persona }) => persona)
+      const missing = selected.filter(name => !known.includes(name)).map(name => unlistedName(name, known))
+      const [first] = missing
+      if (first === undefined)
+        return fine(`${selected.length} of the ${known.length} personas of the directory`)
+      return warning(missing.map(({ message }) => message).join('; '), first.hint)
+    } catch (error) {
+      if (error instanceof KimError) return unseen('the directory could not be fetched')
+      throw error
+    }
+  },
+}

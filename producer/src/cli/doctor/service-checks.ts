@@ -1,0 +1,131 @@
+import { existsSync } from 'node:fs'
+import { userInfo } from 'node:os'
+import { formatDuration } from '@kim/cli-kit'
+import { type Installed, installedServices, serviceHealthOf, servicesOn } from '../../os-service/installed.js'
+import { type ServicePlace, systemRunner } from '../../os-service/supervisors.js'
+import { version as own } from '../version.js'
+import { type Check, type CheckResult, type Context, failed, fine, unseen, warning } from './check.js'
+
+/** Does a producer run? */
+export const producerCheck: Check = {
+  id: 'producer',
+  look: context => {
+    const { state, pid, ageMs, health } = context.sign()
+    const start = `start it: ${context.starting('kim-producer run')}, or ${context.starting('kim-producer install-service')}`
+    if (state === 'never') return warning('no producer has run on this store yet', start)
+    if (state === 'unknown')
+      return warning('no producer holds the store, and run/health.json of the last one cannot be read', start)
+    if (state === 'stopped') {
+      const reason = typeof health['reason'] === 'string' ? `: ${health['reason']}` : ''
+      return warning(`the producer was stopped${reason}`, start)
+    }
+    if (state === 'gone')
+      return failed(
+        'the producer ended without a clean stop; no acknowledged record is lost',
+        `read its log, then ${start}`,
+      )
+    const seen = ageMs === undefined ? 'no heartbeat yet' : `last heartbeat ${formatDuration(ageMs)} ago`
+    if (state === 'hung')
+      return failed(
+        `pid ${pid} holds the store and does not respond (${seen}): it hangs or is suspended`,
+        `resume it: kill -CONT ${pid}; or end it: kill -9 ${pid} (no acknowledged record is lost), then ${start}`,
+      )
+    if (health['disk'] === 'full')
+      return failed(
+        `pid ${pid} cannot append: the disk is full`,
+        'free some disk space; appending then resumes by itself',
+      )
+    return fine(`pid ${pid}, ${seen}`)
+  },
+}
+
+/** Is the running producer this version? An upgrade changes files, not the process that runs. */
+export const versionCheck: Check = {
+  id: 'version',
+  look: context => {
+    const { state, health } = context.sign()
+    const running = health['version']
+    if ((state !== 'running' && state !== 'hung') || typeof running !== 'string')
+      return unseen('no producer runs')
+    if (running === own) return fine(own)
+    return warning(
+      `the running producer is ${running}, this program is ${own}`,
+      'restart it: systemctl --user restart kim-producer; or run kim-producer install-service again with the same flags',
+    )
+  },
+}
+
+const REINSTALL = 'run kim-producer install-service again with the same flags'
+
+/**
+ * Is a service installed, and does its supervisor start it? A service holds the paths of Node and of this program,
+ * which an upgrade can move.
+ */
+export const serviceCheck: Check = {
+  id: 'service',
+  look: context => {
+    const { service: place } = context
+    if (place === undefined) return unseen('no supervisor of this platform is known')
+    const all = installedServices(place, context.env, context.home)
+    const named = context.isServiceNamed ? all.find(({ file }) => file === place.file) : undefined
+    const store = named?.storeDir ?? context.paths.root
+    const onStore = servicesOn(store, all)
+    if (onStore.length > 1)
+      return failed(
+        `${onStore.map(({ name }) => name).join(' and ')} run a producer on ${store}: all but one fail again and again`,
+        `remove one of them: ${onStore.map(({ removal }) => removal).join(', or ')}`,
+      )
+    const one = named ?? onStore[0]
+    if (one !== undefined) return checkInstalled(one)
+    return existsSync(place.file) ? ofAnotherStore(place, all, context) : notInstalled(place, context)
+  },
+}
+
+function notInstalled({ name }: ServicePlace, context: Context): CheckResult {
+  return warning(
+    `${name} is not installed: no supervisor starts a producer after a crash or a login`,
+    context.starting('kim-producer install-service --linger'),
+  )
+}
+
+/** The file of this store's service exists, but it is of something else. */
+function ofAnotherStore(
+  { name, file }: ServicePlace,
+  all: readonly Installed[],
+  context: Context,
+): CheckResult {
+  const other = all.find(one => one.file === file)
+  if (other === undefined)
+    return warning(`the file of ${name} was changed: it does not start kim-producer`, REINSTALL)
+  return warning(
+    `${name} is for ${other.storeDir}: no service runs a producer on ${context.paths.root}`,
+    `install a second service: ${context.starting('kim-producer install-service --name NAME')}; or name the other store with --store DIR`,
+  )
+}
+
+function checkInstalled({ command, ...place }: Installed): CheckResult {
+  const [node] = command
+  const script = command.find(word => word.endsWith('kim-producer.js'))
+  const missing = [node, script].filter(path => path !== undefined && !existsSync(path))
+  if (missing.length > 0)
+    return failed(`${place.name} cannot start: ${missing.join(' and ')} is missing`, REINSTALL)
+  const { isWell, words, remedy } = serviceHealthOf(place, userInfo().uid, systemRunner)
+  const evidence = `${place.name} ${words}`
+  if (isWell === undefined) return unseen(evidence, remedy)
+  return isWell ? fine(`${evidence}: it starts ${script ?? node}`) : warning(evidence, remedy)
+}
+
+/** Does the service keep running when you are logged out? A user's services end at logout, unless linger is on. */
+export const lingerCheck: Check = {
+  id: 'linger',
+  look: ({ service, env, home }) => {
+    if (process.platform !== 'linux') return unseen('only systemd needs it')
+    if (service === undefined || installedServices(service, env, home).length === 0)
+      return unseen('no service is installed')
+    const { username } = userInfo()
+    const { status, output } = systemRunner(['loginctl', 'show-user', username, '--property=Linger'])
+    if (status !== 0) return unseen(`loginctl failed: ${output}`)
+    if (output.includes('Linger=yes')) return fine('linger is on')
+    return warning('linger is off: the producer ends when you log out', `loginctl enable-linger ${username}`)
+  },
+}
