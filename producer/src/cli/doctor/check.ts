@@ -43,7 +43,7 @@ export function warning(evidence: string, remedy: string | undefined): CheckResu
   return { status: 'warn', evidence, remedy }
 }
 
-export function failed(evidence: string, remedy: string, fix?: () => void): CheckResult {
+export function failing(evidence: string, remedy: string, fix?: () => void): CheckResult {
   return { status: 'fail', evidence, remedy, fix }
 }
 

@@ -14,7 +14,7 @@ import {
   type Check,
   type CheckResult,
   type Context,
-  failed,
+  failing,
   fine,
   unseen,
   warning,
@@ -128,7 +128,7 @@ export const sinksCheck: Check = {
     const obstacles = obstaclesTo(context.options.sinks)
     const [obstacle] = obstacles
     if (obstacle !== undefined)
-      return failed(
+      return failing(
         `${obstacle.why}${andMore(obstacles.length)}`,
         obstacle.remedy ??
           'name a regular file that belongs to you, or a new file in a directory that you can write to',
@@ -142,14 +142,14 @@ export const sinksCheck: Check = {
     const off = all.filter(sink => sink.state === 'off')
     if (off[0] !== undefined) {
       const { identity, why, file } = off[0]
-      return failed(
+      return failing(
         `${identity} is off: ${why}${andMore(off.length)}`,
         `${restoreRemedy(file)}; then start the producer again`,
       )
     }
     const troubled = all.flatMap(({ identity, why }) => (why === null ? [] : [`${identity}: ${why}`]))
     if (troubled.length > 0)
-      return failed(
+      return failing(
         `${troubled[0]}${andMore(troubled.length)}`,
         'correct what it names before you start the producer again: without its watermark a sink repeats events, and a new watermark skips events',
       )

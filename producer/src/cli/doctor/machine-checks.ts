@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { formatBytes } from '@kim/cli-kit'
 import { limits } from '@kim/manifest'
-import { type Check, failed, fine, unseen, warning } from './check.js'
+import { type Check, failing, fine, unseen, warning } from './check.js'
 import { nearestExisting } from './path-access.js'
 
 const NODE_LEAST = [20, 19] as const
@@ -16,7 +16,7 @@ export const nodeVersionCheck: Check = {
     const [major = 0, minor = 0] = node.split('.').map(Number)
     const [majorLeast, minorLeast] = NODE_LEAST
     if (major > majorLeast || (major === majorLeast && minor >= minorLeast)) return fine(`node ${node}`)
-    return failed(
+    return failing(
       `node ${node}; ${NODE_LEAST.join('.')} or newer is needed`,
       'install a newer Node, then run kim-producer install-service again with the same flags',
     )
@@ -36,8 +36,8 @@ export const diskCheck: Check = {
     const free = bavail * bsize
     const evidence = `${formatBytes(free)} free at ${path}`
     const remedy = 'free some disk space; appending then resumes by itself'
-    if (files > 0 && ffree === 0) return failed(`${evidence}, but no inode is free`, remedy)
-    if (free < LEAST_BYTES) return failed(evidence, remedy)
+    if (files > 0 && ffree === 0) return failing(`${evidence}, but no inode is free`, remedy)
+    if (free < LEAST_BYTES) return failing(evidence, remedy)
     return free < COMFORT_BYTES ? warning(evidence, remedy) : fine(evidence)
   },
 }
@@ -80,7 +80,7 @@ export const inotifyCheck: Check = {
     const remedy = 'sudo sysctl fs.inotify.max_user_watches=524288 fs.inotify.max_user_instances=512'
     const refusal = tryWatch()
     if (refusal !== undefined)
-      return failed(`the system refused a watch (${refusal}): readers poll instead`, remedy)
+      return failing(`the system refused a watch (${refusal}): readers poll instead`, remedy)
     const most = Number(readFileSync('/proc/sys/fs/inotify/max_user_watches', 'utf8'))
     const evidence = `the system allows a watch; the limit is ${most}`
     return most < WATCHES_COMFORT ? warning(evidence, remedy) : fine(evidence)

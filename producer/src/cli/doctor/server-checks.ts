@@ -5,7 +5,7 @@ import { canonicalSource, sourceRemedy } from '../../journal/source.js'
 import { remedyOf } from '../../source/remedy.js'
 import type { Source } from '../../source/source.js'
 import { recordedSource } from '../recorded-source.js'
-import { type Check, failed, fine, unseen, warning } from './check.js'
+import { type Check, failing, fine, unseen, warning } from './check.js'
 
 /** Does the store belong to this server? */
 export const sourceIdentityCheck: Check = {
@@ -18,12 +18,12 @@ export const sourceIdentityCheck: Check = {
     try {
       given = canonicalSource(options.server.url)
     } catch (error) {
-      if (error instanceof KimError) return failed(error.message, error.hint)
+      if (error instanceof KimError) return failing(error.message, error.hint)
       throw error
     }
     const own = canonicalSource(recorded)
     if (own === given) return fine(given)
-    return failed(
+    return failing(
       `${paths.root} belongs to ${own}, not to ${given}`,
       sourceRemedy(paths.root, recorded, given),
     )
@@ -49,7 +49,7 @@ export const tokenCheck: Check = {
       if (!(error instanceof KimError)) throw error
       if (!isOfToken(error)) return unseen(`not checked: ${error.message}`)
       const canFix = tokenFile !== undefined && error.code === 'not_permitted' && isOwnFile(tokenFile)
-      return failed(error.message, error.hint, canFix ? () => chmodSync(tokenFile, 0o600) : undefined)
+      return failing(error.message, error.hint, canFix ? () => chmodSync(tokenFile, 0o600) : undefined)
     }
   },
 }
@@ -68,13 +68,13 @@ export const serverCheck: Check = {
       source = await context.source()
     } catch (error) {
       if (!(error instanceof KimError)) throw error
-      return isOfToken(error) ? unseen('no request without a token') : failed(error.message, error.hint)
+      return isOfToken(error) ? unseen('no request without a token') : failing(error.message, error.hint)
     }
     const answer = await context.directory()
     const { base } = source
     if (!answer.ok) {
       const { reason } = answer.failure
-      return failed(`${base}: ${reason}`, remedyOf(reason, source) ?? 'read the log of the server')
+      return failing(`${base}: ${reason}`, remedyOf(reason, source) ?? 'read the log of the server')
     }
     const ms = Math.round(answer.receivedMs - answer.sentMs)
     return fine(`${base} answered in ${ms} ms with ${answer.value.entries.length} personas`)

@@ -4,7 +4,7 @@ import { formatDuration } from '@kim/cli-kit'
 import { type Installed, installedServices, serviceHealthOf, servicesOn } from '../../os-service/installed.js'
 import { type ServicePlace, systemRunner } from '../../os-service/supervisors.js'
 import { version as own } from '../version.js'
-import { type Check, type CheckResult, type Context, failed, fine, unseen, warning } from './check.js'
+import { type Check, type CheckResult, type Context, failing, fine, unseen, warning } from './check.js'
 
 /** Does a producer run? */
 export const producerCheck: Check = {
@@ -20,18 +20,18 @@ export const producerCheck: Check = {
       return warning(`the producer was stopped${reason}`, start)
     }
     if (state === 'gone')
-      return failed(
+      return failing(
         'the producer ended without a clean stop; no acknowledged record is lost',
         `read its log, then ${start}`,
       )
     const seen = ageMs === undefined ? 'no heartbeat yet' : `last heartbeat ${formatDuration(ageMs)} ago`
     if (state === 'hung')
-      return failed(
+      return failing(
         `pid ${pid} holds the store and does not respond (${seen}): it hangs or is suspended`,
         `resume it: kill -CONT ${pid}; or end it: kill -9 ${pid} (no acknowledged record is lost), then ${start}`,
       )
     if (health['disk'] === 'full')
-      return failed(
+      return failing(
         `pid ${pid} cannot append: the disk is full`,
         'free some disk space; appending then resumes by itself',
       )
@@ -71,7 +71,7 @@ export const serviceCheck: Check = {
     const store = named?.storeDir ?? context.paths.root
     const onStore = servicesOn(store, all)
     if (onStore.length > 1)
-      return failed(
+      return failing(
         `${onStore.map(({ name }) => name).join(' and ')} run a producer on ${store}: all but one fail again and again`,
         `remove one of them: ${onStore.map(({ removal }) => removal).join(', or ')}`,
       )
@@ -108,7 +108,7 @@ function checkInstalled({ command, ...place }: Installed): CheckResult {
   const script = command.find(word => word.endsWith('kim-producer.js'))
   const missing = [node, script].filter(path => path !== undefined && !existsSync(path))
   if (missing.length > 0)
-    return failed(`${place.name} cannot start: ${missing.join(' and ')} is missing`, REINSTALL)
+    return failing(`${place.name} cannot start: ${missing.join(' and ')} is missing`, REINSTALL)
   const { isWell, words, remedy } = serviceHealthOf(place, userInfo().uid, systemRunner)
   const evidence = `${place.name} ${words}`
   if (isWell === undefined) return unseen(evidence, remedy)

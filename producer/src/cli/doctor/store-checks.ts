@@ -5,7 +5,7 @@ import { limits, parseSegmentName, type StorePaths, seqRoom } from '@kim/manifes
 import { verifyJournal } from '@kim/observer-sdk/verify'
 import { ownerRemedy } from '../../journal/failure.js'
 import { isRepairable } from '../repairable.js'
-import { andMore, type Check, type CheckResult, failed, fine, unseen, warning } from './check.js'
+import { andMore, type Check, type CheckResult, failing, fine, unseen, warning } from './check.js'
 import { accessError, nearestExisting } from './path-access.js'
 
 const OTHERS = 0o077
@@ -26,7 +26,7 @@ export const storeCheck: Check = {
     if (context.hasStore) return fine(root)
     const path = nearestExisting(events)
     if (!statSync(path).isDirectory())
-      return failed(
+      return failing(
         `cannot create the store ${root}: ${path} is not a directory`,
         `name another store with --store DIR, or move the file away: mv ${shellWord(path)} ${shellWord(`${path}.away`)}`,
       )
@@ -69,14 +69,14 @@ export const storeModesCheck: Check = {
     const others = flaws.filter(flaw => flaw.path !== path).length
     const evidence = `${path}: ${why}${andMore(others + 1)}`
     const word = shellWord(path)
-    if (owner !== undefined) return failed(evidence, ownerRemedy(path, owner, uid, isDirectory === true))
+    if (owner !== undefined) return failing(evidence, ownerRemedy(path, owner, uid, isDirectory === true))
     if (mode === undefined)
-      return failed(
+      return failing(
         evidence,
         `find out where it came from: ls -la ${word}; then move it away: mv ${word} ${shellWord(`${paths.root}.${basename(path)}`)}`,
       )
     const all = context.command('kim-producer doctor --fix')
-    return failed(evidence, `chmod ${mode.toString(8)} ${word}   (all of them: ${all})`, () => {
+    return failing(evidence, `chmod ${mode.toString(8)} ${word}   (all of them: ${all})`, () => {
       for (const flaw of flaws) if (flaw.mode !== undefined) chmodSync(flaw.path, flaw.mode)
     })
   },
@@ -166,14 +166,14 @@ function checkCreatable(root: string): CheckResult {
   const { uid: owner } = stat
   const uid = process.getuid?.()
   if (path === root && uid !== undefined && owner !== uid)
-    return failed(
+    return failing(
       `cannot create the store: ${root} belongs to user ${owner}, not to user ${uid}`,
       ownerRemedy(root, owner, uid, true),
     )
   const code = accessError(path, 'wx')
   if (code === undefined) return unseen('there is no store')
   if (path === root || code === 'EROFS' || uid === undefined) return notWritable(path, code)
-  return failed(
+  return failing(
     `cannot create the store: ${path} is not writable (${code})`,
     `name another store with --store DIR, or create this one: sudo install -d -m 700 -o ${uid} ${shellWord(root)}`,
   )
@@ -184,15 +184,15 @@ function notWritable(path: string, code: string): CheckResult {
   const stat = statSync(path)
   const uid = process.getuid?.()
   if (code === 'EROFS')
-    return failed(
+    return failing(
       evidence,
       'its file system is read-only: find the cause with dmesg, mount it for writing, then start the producer again',
     )
-  if (uid !== undefined && stat.uid !== uid) return failed(evidence, ownerRemedy(path, stat.uid, uid, true))
+  if (uid !== undefined && stat.uid !== uid) return failing(evidence, ownerRemedy(path, stat.uid, uid, true))
   const word = shellWord(path)
   if ((stat.mode & OWNER_ALL) === OWNER_ALL)
-    return failed(evidence, `compare its owner with your user: ls -ld ${word}; id`)
-  return failed(`${evidence} (${modeOf(stat)})`, `chmod 700 ${word}`, () => chmodSync(path, OWNER_ALL))
+    return failing(evidence, `compare its owner with your user: ls -ld ${word}; id`)
+  return failing(`${evidence} (${modeOf(stat)})`, `chmod 700 ${word}`, () => chmodSync(path, OWNER_ALL))
 }
 
 /** Does no other user control the directories above the store? One who can write there can replace the store. */
@@ -235,7 +235,7 @@ export const journalCheck: Check = {
     const next = helps
       ? `then: ${context.command('kim-producer journal repair')} --dry-run`
       : 'no repair can undo this: stop the producer and restore the named files from a backup; if the producer starts without them, you can also leave it so'
-    return failed(
+    return failing(
       exit === 5 ? `records are missing: ${kinds.join(', ')}` : `damaged: ${kinds.join(', ') || hint}`,
       `find the damage: ${verify}; ${next}`,
     )
