@@ -3,13 +3,18 @@ import { Buffer } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import {
   type CheckpointHeader,
+  type CheckpointRef,
   checkpointFooter,
   endsCheckpointHeader,
   parseCheckpointEntity,
   parseCheckpointHeader,
+  parseCheckpointRef,
 } from './checkpoint.js'
 import type { Entity } from './entity.js'
+import type { ReadRecord } from './envelope.js'
+import type { LineFrame } from './line-frame.js'
 import { LineFramer } from './lines.js'
+import { type RestartListener, recordOf, type SegmentLine } from './segment-reader.js'
 
 /** The line of one entity, without its comma. */
 export interface CheckpointLine {
@@ -116,4 +121,36 @@ export class CheckpointReader {
 
 function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')
+}
+
+/** What a `checkpoint_ref` says, and the seq of its record. */
+export interface FoundRef {
+  readonly ref: CheckpointRef
+  readonly seq: number
+}
+
+/** Collects what the `checkpoint_ref` records of a segment say: the listener of its reader. */
+export class CheckpointRefs implements RestartListener {
+  found: FoundRef[] = []
+
+  framed(frame: LineFrame): void {
+    // Every verb of the ref's length is rare enough to be parsed.
+    if (frame.actionEnd - frame.actionStart !== 'checkpoint_ref'.length) return
+    const record = recordOf(frame.line)
+    if (record !== undefined) this.#take(record)
+  }
+
+  released({ record }: SegmentLine): void {
+    this.#take(record)
+  }
+
+  restart(): void {
+    this.found = []
+  }
+
+  #take({ action, payload, seq }: ReadRecord): void {
+    if (action !== 'checkpoint_ref') return
+    const ref = parseCheckpointRef(payload)
+    if (ref !== undefined) this.found.push({ ref, seq })
+  }
 }

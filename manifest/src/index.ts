@@ -26,8 +26,7 @@ export {
   revisionsInOrder,
   verifyHeader,
 } from './checkpoint.js'
-export type { CheckpointLine } from './checkpoint-reader.js'
-export { CheckpointReader } from './checkpoint-reader.js'
+export { type CheckpointLine, CheckpointReader, CheckpointRefs, type FoundRef } from './checkpoint-reader.js'
 export type { AlertFacts, AttentionEntity, Classifiable, Effect } from './classify.js'
 export {
   alertFacts,
@@ -46,10 +45,8 @@ export {
   sectionsOf,
   wakeClassOf,
 } from './classify.js'
-export type { MalformedReason } from './codec.js'
-export { encodeRecord, parsePayload } from './codec.js'
-export type { SeqRange } from './continuity.js'
-export { Continuity, repairedBy } from './continuity.js'
+export { encodeRecord, type MalformedReason, parsePayload } from './codec.js'
+export { Continuity, repairedBy, type SeqRange } from './continuity.js'
 export type { ConsumerCursor, Cursor, CursorToken, Watermark } from './cursor.js'
 export {
   formatConsumerCursor,
@@ -60,14 +57,11 @@ export {
   parseCursorToken,
   parseWatermark,
 } from './cursor.js'
-export type { DigestEntity } from './digest.js'
-export { entityHash, jcs, payloadHash, projectionDigest, sha256Hex } from './digest.js'
+export { type DigestEntity, entityHash, jcs, payloadHash, projectionDigest, sha256Hex } from './digest.js'
 export type { Duplicate } from './duplicates.js'
-export type { Entity, Revision } from './entity.js'
-export { upsertedEntity } from './entity.js'
+export { type Entity, type Revision, upsertedEntity } from './entity.js'
 export { EntityLineMatcher } from './entity-line.js'
-export type { KeyBytes, TableEntry } from './entity-table.js'
-export { EntityTable } from './entity-table.js'
+export { EntityTable, type KeyBytes, type TableEntry } from './entity-table.js'
 export type {
   Actor,
   EventRecord,
@@ -78,9 +72,8 @@ export type {
   RecordClocks,
   Tx,
 } from './envelope.js'
-export { asRead, entityKey, isCount, isJsonObject, isPayloadRef, isSeq, isSha256 } from './envelope.js'
-export type { ErrorCode, KimErrorOptions, Retry } from './errors.js'
-export { errorCodes, KimError } from './errors.js'
+export { entityKey, isCount, isJsonObject, isPayloadRef, isSeq, isSha256 } from './envelope.js'
+export { type ErrorCode, errorCodes, KimError, type KimErrorOptions, type Retry } from './errors.js'
 export { eventIdOf, nonceOf } from './event-id.js'
 export type {
   AnomalyCounts,
@@ -105,8 +98,7 @@ export type {
   WakeClass,
 } from './generated/action-classes.js'
 export { actionClasses } from './generated/action-classes.js'
-export type { AnomalyKind } from './generated/anomalies.js'
-export { anomalies } from './generated/anomalies.js'
+export { type AnomalyKind, anomalies } from './generated/anomalies.js'
 export { InvariantError, invariant } from './invariant.js'
 export { JournalTime } from './journal-time.js'
 export { exceedsNesting } from './json-bounds.js'
@@ -144,15 +136,13 @@ export {
   seqRoom,
 } from './limits.js'
 export { LineFrame } from './line-frame.js'
-export type { Meta } from './meta.js'
-export { announcedLoss, encodeMeta, parseMeta } from './meta.js'
+export { announcedLoss, encodeMeta, type Meta, parseMeta } from './meta.js'
 export type { AsyncReplaceDisk, ReplaceDisk, Replacement } from './replace-file.js'
 export { replaceFile, replaceFileAsync } from './replace-file.js'
 export { RingBuffer } from './ring-buffer.js'
 export { safeJson } from './safe-json.js'
 export { safeText } from './safe-text.js'
-export type { BackwardSource } from './segment-backwards.js'
-export { isPeakBefore, lastSeqOf, recordsBackwards } from './segment-backwards.js'
+export { type BackwardSource, isPeakBefore, lastSeqOf, recordsBackwards } from './segment-backwards.js'
 export type {
   LineLocation,
   MalformedLine,
@@ -163,10 +153,8 @@ export type {
   UnterminatedLine,
 } from './segment-reader.js'
 export { readSegment, recordOf, SegmentLine, SegmentReader } from './segment-reader.js'
-export type { Timers } from './signal.js'
-export { Signal } from './signal.js'
-export type { Slices } from './slices.js'
-export { nextTurn, runAtOnce } from './slices.js'
+export { Signal, type Timers } from './signal.js'
+export { nextTurn, runAtOnce, type Slices } from './slices.js'
 export type { TailAction, TailFeatures, TailLabel, TailRow } from './tail-state.js'
 export { classifyTail, TAIL_ROWS } from './tail-state.js'
 export { compareUtf8 } from './utf8-order.js'

@@ -1,13 +1,5 @@
 /** The one search for a verified checkpoint: table C of the recovery page. */
-import {
-  type CheckpointRef,
-  type LineFrame,
-  parseCheckpointRef,
-  type ReadRecord,
-  type RestartListener,
-  recordOf,
-  type SegmentLine,
-} from '@kim/manifest'
+import { CheckpointRefs, type FoundRef } from '@kim/manifest'
 import type { CheckpointEntry, StoreListing } from '../store/listing.js'
 import { type CheckpointDocument, readCheckpoint, vouches } from './checkpoint-document.js'
 import type { SegmentScanner } from './segment-scan.js'
@@ -18,12 +10,6 @@ export interface CheckpointSearch {
   readonly document: CheckpointDocument | undefined
   /** Candidates that failed before it, or all of them. */
   readonly rejected: number
-}
-
-/** A ref with the seq of the record that holds it. */
-interface FoundRef {
-  readonly ref: CheckpointRef
-  readonly seq: number
 }
 
 /** Looks for the newest verified checkpoint; those with a refused head count as rejected. Yields between segments. */
@@ -91,35 +77,9 @@ export class CheckpointVerifier {
   #refsIn(number: number): readonly FoundRef[] {
     const known = this.#refs.get(number)
     if (known !== undefined) return known
-    const refs = new RefCollector()
+    const refs = new CheckpointRefs()
     this.#history.read(number, content => this.#scanner.scan(content, refs))
     this.#refs.set(number, refs.found)
     return refs.found
-  }
-}
-
-/** Collects what the `checkpoint_ref` records of a segment say. */
-class RefCollector implements RestartListener {
-  found: FoundRef[] = []
-
-  framed(frame: LineFrame): void {
-    // Every verb of the ref's length is rare enough to be parsed.
-    if (frame.actionEnd - frame.actionStart !== 'checkpoint_ref'.length) return
-    const record = recordOf(frame.line)
-    if (record !== undefined) this.#take(record)
-  }
-
-  released({ record }: SegmentLine): void {
-    this.#take(record)
-  }
-
-  restart(): void {
-    this.found = []
-  }
-
-  #take({ action, payload, seq }: ReadRecord): void {
-    if (action !== 'checkpoint_ref') return
-    const ref = parseCheckpointRef(payload)
-    if (ref !== undefined) this.found.push({ ref, seq })
   }
 }

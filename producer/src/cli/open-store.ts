@@ -6,8 +6,8 @@ import { noJournalAt } from '@kim/observer-sdk/history'
 import type { RehearsedChange } from '../effects/rehearsal.js'
 import { type Journal, openJournal } from '../journal/journal.js'
 import type { Log } from '../journal/log.js'
-import type { JournalOptions } from '../journal/options.js'
-import { rehearse } from '../journal/rehearse.js'
+import type { JournalOptions } from '../journal/store.js'
+import { rehearse } from '../journal/store.js'
 import { storeOf } from './store-flags.js'
 
 /** How a one-shot command opens the store it was given; refused where there is none, so that none is made. */

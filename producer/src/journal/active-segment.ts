@@ -1,7 +1,9 @@
 import { createHash, type Hash } from 'node:crypto'
+import { segmentName } from '@kim/manifest'
 import type { FileStat } from '../effects/file-system.js'
 import { fenced } from './failure.js'
 import type { Disk } from './file-ops.js'
+import type { Sealed } from './segment-scan.js'
 import type { StoreFile } from './store-file.js'
 
 /** The segment that is appended to: its descriptor, and what this process knows of its bytes. */
@@ -48,7 +50,7 @@ export class ActiveSegment {
     }
   }
 
-  /** One write. After a failure nobody knows how much of it the file took; `length` stays. */
+  /** One write. After a failure it is unknown how much of it the file took; `length` stays. */
   write(bytes: Uint8Array): void {
     this.#disk.write(this.#fd, bytes, this.path)
   }
@@ -57,10 +59,21 @@ export class ActiveSegment {
     this.#disk.syncData(this.#fd, this.path)
   }
 
-  /** Takes over bytes that are now known to stand in the file. */
+  /** Takes over bytes that are now known to be in the file. */
   advance(bytes: Uint8Array): void {
     this.length += bytes.length
     this.hash.update(bytes)
+  }
+
+  /** The segment as its seal will state it. */
+  get sealed(): Sealed {
+    return {
+      segment: segmentName(this.number),
+      bytes: this.length,
+      sha256: this.hash.copy().digest('hex'),
+      first_seq: this.firstSeq,
+      last_seq: this.lastSeq,
+    }
   }
 
   /** Takes over what a scan of the file found. */
@@ -69,14 +82,14 @@ export class ActiveSegment {
     this.hash = hash
   }
 
-  /** A valid record stands in it. */
+  /** It holds a valid record with this seq. */
   see(seq: number): void {
     if (this.firstSeq === 0) this.firstSeq = seq
     if (seq > this.lastSeq) this.lastSeq = seq
     this.pass(seq)
   }
 
-  /** A line stands in it that bears this number and is no record for this version. */
+  /** It holds a line with this seq that is no record of this version. */
   pass(seq: number): void {
     if (seq > this.highest) this.highest = seq
   }

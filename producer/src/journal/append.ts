@@ -1,11 +1,14 @@
+/** The one path to the disk: append, settle what a failed write left open, roll. */
 import { Buffer } from 'node:buffer'
-import { KimError, limits } from '@kim/manifest'
+import { join } from 'node:path'
+import { invariant, KimError, limits, segmentName } from '@kim/manifest'
 import type { HeldLock } from '../effects/store-lock.js'
-import type { ActiveSegment } from './active-segment.js'
+import { ActiveSegment } from './active-segment.js'
+import { type Boundary, takeBoundary } from './checkpoint.js'
 import { type BuiltRecord, CommitBuilder } from './commit-builder.js'
 import type { AppendOptions, Draft, Receipt } from './draft.js'
-import { failure, isNoSpace } from './failure.js'
-import { requireLock } from './lock.js'
+import { failure, fenced, isNoSpace, syncFailed, toFailure } from './failure.js'
+import { sealNote } from './notes.js'
 import { Recovery } from './recover.js'
 import type { JournalState } from './state.js'
 import type { Store } from './store.js'
@@ -27,11 +30,17 @@ export interface AppenderStart {
   readonly writer: string
   readonly nextSeq: number
   readonly segment: ActiveSegment
+  /** What an open knows of the end of the segment, if the segment was there. */
+  readonly recovery?: Recovery
+  /** The record that the segment must begin with, if it has none. */
+  readonly first: readonly Draft[]
+  /** The pins owed for mail that a power loss may have taken, asked for once the end of the file is known. */
+  readonly pins?: () => readonly Draft[]
 }
 
 /**
- * The one path to the disk: whatever is appended goes through `commit`, and whatever goes wrong there decides
- * what this process may still do. A full disk leaves it waiting; anything else ends it.
+ * Whatever is appended goes through `#write`, and whatever goes wrong there decides what this process may still do: a
+ * full disk leaves it waiting, anything else ends it.
  */
 export class Appender {
   readonly #store: Store
@@ -41,13 +50,11 @@ export class Appender {
   readonly #scratch: Buffer = Buffer.allocUnsafe(limits.commitBytesMax)
   #segment: ActiveSegment
   #nextSeq: number
-  /** The record a segment must begin with, until one stands in it. */
-  #first: readonly Draft[] = []
-  /** The pins owed for mail that a power loss may have taken, asked for once the end of the file is known. */
-  #pins: () => readonly Draft[] = () => []
-  /** Set while nobody knows what stands at the end of the file. */
+  /** The record that a segment must begin with, until the segment has it. */
+  #first: readonly Draft[]
+  #pins: () => readonly Draft[]
+  /** Set while it is unknown what the end of the file holds. */
   #recovery: Recovery | undefined
-  /** Records that a failed write had left standing, until somebody who has to know was told. */
   #unreportedSeqs: readonly number[] = []
   #dead: unknown
 
@@ -58,6 +65,9 @@ export class Appender {
     this.#writer = start.writer
     this.#nextSeq = start.nextSeq
     this.#segment = start.segment
+    this.#recovery = start.recovery
+    this.#first = start.first
+    this.#pins = start.pins ?? (() => [])
   }
 
   get segment(): ActiveSegment {
@@ -109,33 +119,15 @@ export class Appender {
     this.#segment.close()
   }
 
-  /** Goes on in a segment that was just made; its first record is owed. */
-  enter(segment: ActiveSegment, first: readonly Draft[]): void {
-    this.#segment.close()
-    this.#segment = segment
-    this.#first = first
-  }
-
-  /** Takes over from an open: what stands at the end is known, what is owed for it is not yet paid. */
-  resume(
-    recovery: Recovery | undefined,
-    first: readonly Draft[],
-    pins: () => readonly Draft[] = () => [],
-  ): void {
-    this.#recovery = recovery
-    this.#first = first
-    this.#pins = pins
-  }
-
   /**
-   * The seqs of records that a failed write had left standing: nobody was told of them, and they are part of the
-   * journal now. They stay news, whatever is done meanwhile, until `told`.
+   * The seqs of records that a failed write left in the journal, and of which no caller knows yet. They stay here until
+   * `markReported`.
    */
   get unreportedSeqs(): readonly number[] {
     return this.#unreportedSeqs
   }
 
-  /** Whoever derives records from the state knows of what stands. */
+  /** Every caller that derives records from the state now knows of these. */
   markReported(): void {
     this.#unreportedSeqs = []
     this.#recovery?.told()
@@ -179,8 +171,8 @@ export class Appender {
   }
 
   /**
-   * Appends batches in as few commits as their sizes allow. A batch that breaks a rule is refused alone, and what
-   * stood before a commit that failed keeps its receipts.
+   * Appends batches in as few commits as their sizes allow. A batch that breaks a rule is refused alone. If a commit
+   * fails, the batches of earlier commits keep their receipts.
    */
   append(batches: readonly AppendBatch[]): AppendResult[] {
     this.#requireLife()
@@ -207,8 +199,34 @@ export class Appender {
     }
   }
 
+  /** Appends one batch, or throws. */
+  appendOne(drafts: readonly Draft[], options: AppendOptions = {}): Receipt {
+    const [result] = this.append([{ drafts, options }])
+    invariant(result !== undefined, 'a batch has a result')
+    if ('refused' in result) throw result.refused
+    return result.receipt
+  }
+
   #builder(): CommitBuilder {
     return new CommitBuilder(this.#store, this.#state, this.#writer, this.#nextSeq, this.#scratch)
+  }
+
+  /**
+   * Seals the segment and goes on in a new one, whose first record says what was sealed. Until that record is written,
+   * nothing else is appended. Returns what the state was at the end of the sealed segment.
+   */
+  roll(projectId: string): Boundary {
+    return this.guard(() => {
+      const old = this.#segment
+      // What is sealed must be what this process knows of it.
+      old.fence(this.#store.switches.skipLengthCheck !== true)
+      old.sync()
+      const { sealed } = old
+      this.#segment = createSegment(this.#store, this.#nextSeq)
+      this.#first = [sealNote(sealed, projectId)]
+      old.close()
+      return takeBoundary(this.#state, sealed)
+    })
   }
 
   /** Durable, then visible: the one function that does both, in this order. */
@@ -216,7 +234,7 @@ export class Appender {
     const { built, bytes } = builder
     if (built.length === 0) return
     const { switches } = this.#store
-    requireLock(this.#lock, this.#store)
+    this.#requireLock()
     this.#segment.fence(switches.skipLengthCheck !== true)
     try {
       this.#segment.write(bytes)
@@ -229,7 +247,18 @@ export class Appender {
     if (switches.receiptBeforeSync !== true) this.#takeOver(built, bytes)
   }
 
-  /** A write failed: some of it may stand in the file. */
+  /** Throws unless the lock is still held. If its path cannot be read, the disk is at fault, and the lock is not lost. */
+  #requireLock(): void {
+    let isIntact: boolean
+    try {
+      isIntact = this.#lock.intact()
+    } catch (error) {
+      throw toFailure(error, `look at the lock file ${this.#store.paths.lock}`)
+    }
+    if (!isIntact) throw fenced('the lock file of the store was removed or replaced')
+  }
+
+  /** A write failed: some of it may be in the file. */
   #distrust(): void {
     this.#recovery ??= new Recovery(this.#store, this.#state, this.#segment, {
       wholeFile: false,
@@ -245,6 +274,24 @@ export class Appender {
     }
     this.#segment.advance(bytes)
     this.#nextSeq += built.length
+  }
+}
+
+/**
+ * Makes a new segment. If its file is there and yet something failed, this process must not go on in the old one,
+ * whatever it was: a segment with a higher number is the newest, so a new process has to finish the roll.
+ */
+function createSegment({ disk, paths }: Store, number: number): ActiveSegment {
+  const path = join(paths.events, segmentName(number))
+  let fresh: ActiveSegment | undefined
+  try {
+    fresh = new ActiveSegment(disk, number, path, true)
+    disk.syncDirectory(paths.events)
+    return fresh
+  } catch (error) {
+    fresh?.close()
+    if (!isNoSpace(error) || disk.look(path) === undefined) throw error
+    throw syncFailed(`${path} was created, but its name may not be durable`, error)
   }
 }
 

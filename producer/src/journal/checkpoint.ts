@@ -1,3 +1,4 @@
+/** The checkpoint module of the writer: what one states, which one the journal vouches for, and how one is built. */
 import { Buffer } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import { basename, join } from 'node:path'
@@ -5,6 +6,7 @@ import {
   type CheckpointHeader,
   CheckpointReader,
   type CheckpointRef,
+  CheckpointRefs,
   checkpointFooter,
   checkpointKey,
   checkpointName,
@@ -14,19 +16,140 @@ import {
   encodeCheckpointEntity,
   encodeCheckpointHeader,
   Fold,
+  type FoundRef,
+  KimError,
+  parseSegmentName,
+  readSegment,
   recordOf,
+  revisionsInOrder,
+  runAtOnce,
   SegmentReader,
+  type Slices,
   tempName,
   toWellFormed,
+  upsertedEntity,
+  verifyHeader,
 } from '@kim/manifest'
-import type { Boundary } from './boundary.js'
-import type { VerifiedCheckpoint } from './checkpoint-file.js'
 import { EntityReader } from './entity-reader.js'
 import { damaged } from './failure.js'
-import { type SegmentSource, segmentChunks } from './listing.js'
-import type { JournalState, LiveImage } from './state.js'
+import { type CheckpointCandidate, listSegments, type SegmentFile, segmentChunks } from './listing.js'
+import type { Sealed } from './segment-scan.js'
+import { JournalState, type LiveImage } from './state.js'
 import type { Store } from './store.js'
 import type { StoredLineLocation, StoreFile } from './store-file.js'
+
+/** What a checkpoint states about the end of the sealed segment that it covers. */
+export type Boundary = Omit<CheckpointHeader, 'project_id'>
+
+/** What the state is now: a segment was just sealed, and the next one has no record yet. */
+export function takeBoundary(state: JournalState, { segment, sha256 }: Sealed): Boundary {
+  state.keys.forget()
+  return {
+    head_seq: state.head.seq,
+    head_writer: state.head.writer,
+    capabilities: [...state.capabilities].sort(),
+    entity_count: state.size,
+    revisions: revisionsInOrder(state.removedRevisions()),
+    keys: state.keys.entries(),
+    chain: { segment, sha256 },
+  }
+}
+
+/** A checkpoint that its journal vouches for. */
+export interface VerifiedCheckpoint {
+  /** The seq of the record that vouches for it. */
+  readonly refSeq: number
+  readonly file: StoreFile
+  readonly header: CheckpointHeader
+}
+
+/** A checkpoint and the state it holds. */
+export interface LoadedCheckpoint {
+  readonly checkpoint: VerifiedCheckpoint
+  readonly state: JournalState
+}
+
+/** Finds out which checkpoints the journal vouches for. It reads no segment twice. */
+export class CheckpointJudge {
+  readonly #store: Store
+  readonly #segments: readonly SegmentFile[]
+  readonly #projectId: string
+  readonly #refs: Map<SegmentFile, readonly FoundRef[]> = new Map()
+
+  constructor(store: Store, segments: readonly SegmentFile[], projectId: string) {
+    this.#store = store
+    this.#segments = segments
+    this.#projectId = projectId
+  }
+
+  /** The newest checkpoint that the journal vouches for, with the state it holds. */
+  newest(candidates: readonly CheckpointCandidate[]): LoadedCheckpoint | undefined {
+    for (const candidate of candidates) {
+      try {
+        const state = new JournalState()
+        const checkpoint = runAtOnce(this.verify(candidate, state))
+        if (checkpoint !== undefined) return { checkpoint, state }
+      } catch (error) {
+        // A candidate that cannot be read is one candidate less; a dying disk will say so again at the segments.
+        if (!(error instanceof KimError)) throw error
+      }
+      this.#store.log({
+        level: 'warn',
+        code: 'checkpoint_rejected',
+        message: `${candidate.path} is not a checkpoint of this journal; using an older one, or only the segments`,
+      })
+    }
+    return undefined
+  }
+
+  /**
+   * Reads a candidate in one pass: hash, header and entities. It yields between chunks, so that a caller with something
+   * else to do may do it. What it puts into a state counts only if it returns a checkpoint.
+   */
+  *verify(
+    { path, headSeq }: CheckpointCandidate,
+    into?: JournalState,
+  ): Slices<VerifiedCheckpoint | undefined> {
+    const { disk } = this.#store
+    const refs = this.#refsFor(basename(path), headSeq)
+    const stat = disk.look(path)
+    if (stat?.isFile() !== true || !refs.some(({ ref }) => ref.bytes === stat.size)) return undefined
+    const file: StoreFile = { path }
+    let isSound = true
+    const reader = new CheckpointReader(line => {
+      const entity = line.entity()
+      if (entity === undefined) isSound = false
+      else into?.load(entity, { file, offset: line.offset, length: line.length })
+    })
+    for (const chunk of disk.fileChunks(path)) {
+      if (!reader.push(chunk) || !isSound) return undefined
+      yield
+    }
+    const { header, sha256, bytes, entities: lines } = reader
+    if (header === undefined || reader.fault(headSeq) !== undefined) return undefined
+    const found = { projectId: this.#projectId, sha256, bytes, lines }
+    const vouching = refs.findLast(({ ref }) => verifyHeader(header, { ...found, ref }) === undefined)
+    if (vouching === undefined) return undefined
+    into?.loadHeader(header)
+    return { refSeq: vouching.seq, file, header }
+  }
+
+  /** The refs of a file in the segments after the seq that it covers. */
+  #refsFor(name: string, headSeq: number): FoundRef[] {
+    const after = this.#segments.filter(({ number }) => number > headSeq)
+    const refs = after.flatMap(file => this.#refsIn(file))
+    return refs.filter(({ ref, seq }) => ref.file === name && seq > ref.head_seq)
+  }
+
+  #refsIn(file: SegmentFile): readonly FoundRef[] {
+    const known = this.#refs.get(file)
+    if (known !== undefined) return known
+    const refs = new CheckpointRefs()
+    readSegment(() => segmentChunks(this.#store, file), refs, { isLazy: true })
+    this.#refs.set(file, refs.found)
+    return refs.found
+  }
+}
 
 /** Entities sorted, merged or written between two yields; bytes written between two syncs. */
 const SLICE_ENTITIES = 512
@@ -50,8 +173,6 @@ export interface CheckpointPlan {
   readonly projectId: string
   /** The last verified one; without it everything is folded from the first segment. */
   readonly base: VerifiedCheckpoint | undefined
-  /** The sealed segments after the base, in order. */
-  readonly segments: readonly SegmentSource[]
   /** Changes the image of an entity; a redaction does. */
   readonly rewrite?: (line: EntityLine) => EntityLine
 }
@@ -96,23 +217,23 @@ export function* buildCheckpoint(
   store: Store,
   state: JournalState,
   plan: CheckpointPlan,
-): Generator<void, BuiltCheckpoint> {
+): Slices<BuiltCheckpoint> {
+  const header: CheckpointHeader = { project_id: plan.projectId, ...plan.boundary }
   const memory = Buffer.allocUnsafe(CHUNK_BYTES)
-  const changes = yield* foldSegments(store, plan.segments, memory)
+  const changes = yield* foldSegments(store, plan, memory)
   const runs = yield* sortRuns(changes)
-  const name = checkpointName(plan.boundary.headSeq)
+  const name = checkpointName(header.head_seq)
   const path = join(store.paths.checkpoints, name)
   const temp = join(store.paths.checkpoints, tempName(name))
   const file: StoreFile = { path }
   const moved: LiveImage[] = []
   const places: number[] = []
-  const header = headerOf(plan)
   const readBack = new EntityReader(store)
   const writer = new DocumentWriter(store, temp)
   try {
     writer.put(`${encodeCheckpointHeader(header)}\n`)
     let count = 0
-    for (const merged of merge(store, plan, { changes, runs, readBack, memory })) {
+    for (const merged of merge(baseLines(store, plan.base, memory), { changes, runs, readBack })) {
       const { entity, text } = plan.rewrite?.(merged) ?? merged
       if (count > 0) writer.put(',\n')
       count++
@@ -157,42 +278,27 @@ export function* buildCheckpoint(
   return { ref, header, file, adopt }
 }
 
-function headerOf({ boundary, projectId }: CheckpointPlan): CheckpointHeader {
-  const { segment, sha256 } = boundary.sealed
-  return {
-    project_id: projectId,
-    head_seq: boundary.headSeq,
-    head_writer: boundary.headWriter,
-    capabilities: boundary.capabilities,
-    entity_count: boundary.entityCount,
-    revisions: boundary.revisions,
-    keys: boundary.keys,
-    chain: { segment, sha256 },
-  }
-}
-
-/** What the sealed segments did to the state. */
-function* foldSegments(
-  store: Store,
-  segments: readonly SegmentSource[],
-  memory: Buffer,
-): Generator<void, Changes> {
+/** What the sealed segments after the base did to the state. */
+function* foldSegments(store: Store, { base, boundary }: CheckpointPlan, memory: Buffer): Slices<Changes> {
+  const after = base?.header.head_seq ?? 0
+  const last = parseSegmentName(boundary.chain.segment) ?? 0
   let file: StoreFile = { path: '' }
   let isPacked = false
   const fold = new Fold<Newest>(
     {
-      of: read => ({
+      of: line => ({
         file,
-        offset: read.offset,
-        length: read.length,
-        line: isPacked ? Buffer.from(read.bytes) : undefined,
+        offset: line.offset,
+        length: line.length,
+        line: isPacked ? Buffer.from(line.bytes) : undefined,
       }),
     },
     {},
     // The base may hold an entity of which these segments only say that it was removed.
     { keepsUnknown: true },
   )
-  for (const source of segments) {
+  for (const source of listSegments(store)) {
+    if (source.number <= after || source.number > last) continue
     file = { path: source.path }
     isPacked = source.isGzipped
     const reader = new SegmentReader(fold)
@@ -211,7 +317,7 @@ interface Run {
 }
 
 /** Sorting everything at once could take long, so it is sorted in runs that are merged as they are read. */
-function* sortRuns(changes: Changes): Generator<void, Run[]> {
+function* sortRuns(changes: Changes): Slices<Run[]> {
   const byType = new Map<string, number[]>()
   for (const slot of changes.knownSlots()) {
     const item_type = changes.typeAt(slot)
@@ -278,28 +384,22 @@ function* baseLines(
   }
 }
 
-/** What is merged into the base, and what with. */
+/** What is merged into the base. */
 interface Merging {
   readonly changes: Changes
   readonly runs: readonly Run[]
   readonly readBack: EntityReader
-  /** To read chunks of the base into. */
-  readonly memory: Buffer
 }
 
-/** The base with the changes made in it. */
-function* merge(
-  store: Store,
-  { base }: CheckpointPlan,
-  { changes, runs, readBack, memory }: Merging,
-): Generator<EntityLine> {
+/** The lines of the base with the changes made in them. */
+function* merge(base: Iterable<EntityLine>, { changes, runs, readBack }: Merging): Generator<EntityLine> {
   const names = inOrder(changes, runs)
   let next = names.next()
   const emit = function* ({ slot }: Touched): Generator<EntityLine> {
     const newest = changes.imageAt(slot)
     if (newest !== undefined) yield changedLine(newest, readBack)
   }
-  for (const line of baseLines(store, base, memory)) {
+  for (const line of base) {
     let isReplaced = false
     while (next.done !== true && compare(next.value, line.entity) <= 0) {
       isReplaced = compare(next.value, line.entity) === 0
@@ -320,8 +420,7 @@ function changedLine({ line, ...place }: Newest, readBack: EntityReader): Entity
   if (record?.item_id === undefined) {
     throw damaged(`${place.file.path}: the record at byte ${place.offset} changed`)
   }
-  const { item_type, item_id, agent, entity_rev, payload, payload_ref, seq, ts } = record
-  const entity: Entity = { item_type, item_id, agent, entity_rev, payload, payload_ref, seq, ts }
+  const entity = upsertedEntity(record)
   return { entity, text: encodeCheckpointEntity(entity, true) }
 }
 

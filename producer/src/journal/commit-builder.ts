@@ -1,18 +1,23 @@
 import { Buffer } from 'node:buffer'
+import { basename, dirname, join } from 'node:path'
 import {
   belongsInBlob,
+  blobPath,
   type RecordClocks as ClockReading,
   clipSummary,
   type Effect,
   type EventRecord,
   effectOf,
   encodeRecord,
+  jcs,
   KimError,
   limits,
   type PayloadRef,
+  sha256Hex,
   type Tx,
+  tempName,
+  toWellFormed,
 } from '@kim/manifest'
-import { payloadBytes, writeBlob } from './blob.js'
 import type { AppendOptions, Draft, Receipt } from './draft.js'
 import { failure } from './failure.js'
 import { NOTE_TYPE } from './notes.js'
@@ -229,7 +234,7 @@ export class CommitBuilder {
       }
       if (error.code !== 'record_too_large' || record.payload === undefined) throw error
       if (record.item_type === NOTE_TYPE) throw error
-      const bytes = payloadBytes(record.payload)
+      const bytes = Buffer.from(jcs(toWellFormed(record.payload)))
       if (!belongsInBlob(bytes.length)) throw error
       const { payload, ...rest } = record
       const payload_ref: PayloadRef = writeBlob(this.#store, bytes)
@@ -254,4 +259,26 @@ export class CommitBuilder {
     this.#keys.clear()
     for (const { record } of this.#built) if (record.key !== undefined) this.#keys.set(record.key, record.seq)
   }
+}
+
+/**
+ * Puts a payload into a blob, durably, and returns what stands for it in the line. A blob that is already there
+ * may be one whose writer died before its name was durable, so its directory is synced again.
+ */
+function writeBlob(store: Store, bytes: Buffer): PayloadRef {
+  const sha256 = sha256Hex(bytes)
+  const path = join(store.paths.blobs, blobPath(sha256))
+  const { disk, paths } = store
+  const directory = dirname(path)
+  disk.ownDirectory(directory)
+  if (!holds(store, path, bytes)) disk.writeDurably(join(directory, tempName(basename(path))), path, [bytes])
+  else disk.syncDirectory(directory)
+  disk.syncDirectory(paths.blobs)
+  return { sha256, bytes: bytes.length }
+}
+
+function holds(store: Store, path: string, bytes: Buffer): boolean {
+  const stat = store.disk.look(path)
+  if (stat === undefined || !stat.isFile() || stat.size !== bytes.length) return false
+  return store.disk.readWhole(path)?.equals(bytes) === true
 }

@@ -1,14 +1,16 @@
-import { gunzipSync } from 'node:zlib'
+import { join } from 'node:path'
 import {
+  blobPath,
   effectOf,
   type JsonObject,
   type PayloadRef,
   parseCheckpointEntity,
   type ReadRecord,
   recordOf,
+  sha256Hex,
 } from '@kim/manifest'
-import { readBlobPayload } from './blob.js'
 import { damaged } from './failure.js'
+import { unpacked } from './listing.js'
 import type { LiveEntity } from './state.js'
 import type { Store } from './store.js'
 import type { StoredLineLocation } from './store-file.js'
@@ -69,11 +71,7 @@ export class EntityReader {
   }
 
   #unpack(path: string): Buffer {
-    if (this.#unpacked?.path !== path) {
-      const packed = this.#store.disk.readWhole(path)
-      if (packed === undefined) throw damaged(`${path} is missing`)
-      this.#unpacked = { path, bytes: gunzipSync(packed) }
-    }
+    if (this.#unpacked?.path !== path) this.#unpacked = { path, bytes: unpacked(this.#store.disk, path) }
     return this.#unpacked.bytes
   }
 
@@ -89,4 +87,11 @@ export class EntityReader {
     this.#open.set(path, fd)
     return fd
   }
+}
+
+/** The payload in a blob; undefined if it is not there or not what the ref says. */
+function readBlobPayload(store: Store, ref: PayloadRef): JsonObject | undefined {
+  const bytes = store.disk.readWhole(join(store.paths.blobs, blobPath(ref.sha256)))
+  if (bytes === undefined || bytes.length !== ref.bytes || sha256Hex(bytes) !== ref.sha256) return undefined
+  return JSON.parse(bytes.toString('utf8')) as JsonObject
 }

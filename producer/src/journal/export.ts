@@ -4,8 +4,8 @@ import { createGunzip } from 'node:zlib'
 import { KimError, SegmentReader } from '@kim/manifest'
 import { currentHost } from '../effects/host.js'
 import type { Disk } from './file-ops.js'
-import { listSegmentFiles, type SegmentCopies, type SegmentFile } from './segment-files.js'
-import { makeStore } from './session.js'
+import { listSegmentCopies, type SegmentCopies, type SegmentFile } from './listing.js'
+import { makeStore } from './store.js'
 
 /** Which records are exported. */
 export interface ExportOptions {
@@ -29,7 +29,7 @@ export async function* exportRecords(options: ExportOptions): AsyncGenerator<Buf
   // A writer judges and tightens what it opens; who owns nothing here only reads.
   const store = makeStore({ storeDir: options.storeDir, host: { ...currentHost(), uid: undefined } })
   const { from = 1, to = Number.POSITIVE_INFINITY, agents = [], itemType, unreadable } = options
-  const segments = listSegmentFiles(store)
+  const segments = listSegmentCopies(store)
   for (const [at, copies] of segments.entries()) {
     const { number } = copies.first
     const next = segments[at + 1]?.first.number
@@ -45,7 +45,7 @@ export async function* exportRecords(options: ExportOptions): AsyncGenerator<Buf
       },
     })
     // A running producer may have parked it since it was listed.
-    const now = store.disk.look(copies.first.path) === undefined ? listSegmentFiles(store) : segments
+    const now = store.disk.look(copies.first.path) === undefined ? listSegmentCopies(store) : segments
     for await (const chunk of contentOf(store.disk, now.find(isOf(number)) ?? copies, unreadable)) {
       reader.push(chunk)
       yield* lines.splice(0)

@@ -1,9 +1,10 @@
 import { basename, dirname, join } from 'node:path'
+import { shellWord } from '@kim/cli-kit'
 import { type KimError, type ReplaceDisk, replaceFile, tempName } from '@kim/manifest'
 import { type FileStat, type FileSystem, openFlags } from '../effects/file-system.js'
 import { damaged, foreignOwner, noSpace, syncFailed, systemCode, toFailure, unsafe } from './failure.js'
 import type { Log } from './log.js'
-import type { Switches } from './switches.js'
+import type { Switches } from './store.js'
 
 /** Bytes of one read. */
 const READ_CHUNK_BYTES: number = 256 * 1024
@@ -20,11 +21,27 @@ const NO_LINKS: ReadonlySet<string> = new Set([
 
 const FILE_MODE = 0o600
 const DIRECTORY_MODE = 0o700
+const ANYBODY_BUT_OWNER = 0o077
+export const WRITABLE_BY_OTHERS = 0o022
+
+/** A descriptor, and what it is open on. */
+interface OpenFile {
+  readonly fd: number
+  readonly stat: FileStat
+}
+
+/** Runs a call of the system; its failure leaves as a typed error. */
+function attempt<T>(doing: string, call: () => T): T {
+  try {
+    return call()
+  } catch (error) {
+    throw toFailure(error, doing)
+  }
+}
 
 /**
- * Every durable step of the writer, named for what it guarantees: the only file that knows `fsync`. Each
- * failure leaves as a typed error; a failed sync is never swallowed and never tried again, because after it
- * nobody knows what the disk holds.
+ * Every durable step of the writer, named for what it guarantees: the only file that knows `fsync`. Each failure leaves
+ * as a typed error. A failed sync is never swallowed and never tried again: after it, what the disk holds is unknown.
  */
 export class Disk {
   readonly #fs: FileSystem
@@ -39,64 +56,74 @@ export class Disk {
     this.#switches = switches
   }
 
-  /** What stands under a path, links not followed; undefined if nothing does. */
+  /** What is under a path, links not followed; undefined if nothing is. */
   look(path: string): FileStat | undefined {
-    try {
-      return this.#fs.lstatSync(path)
-    } catch (error) {
-      if (systemCode(error) === 'ENOENT' || systemCode(error) === 'ENOTDIR') return undefined
-      throw toFailure(error, `look at ${path}`)
-    }
+    return attempt(`look at ${path}`, () => unlessMissing(() => this.#fs.lstatSync(path)))
   }
 
   /** The names in a directory; none if it is not there. */
   names(path: string): string[] {
-    try {
-      return this.#fs.readdirSync(path)
-    } catch (error) {
-      if (systemCode(error) === 'ENOENT' || systemCode(error) === 'ENOTDIR') return []
-      throw toFailure(error, `list ${path}`)
+    return attempt(`list ${path}`, () => unlessMissing(() => this.#fs.readdirSync(path)) ?? [])
+  }
+
+  /**
+   * Makes a missing directory of the store. One that is there is refused if it is a link or somebody else's, or if others
+   * can write to it; if others can only read it, they lose that right.
+   */
+  ownDirectory(path: string): void {
+    const stat = this.look(path)
+    if (stat === undefined) {
+      this.makeDirectory(path)
+      return
     }
+    if (stat.isSymbolicLink()) throw unsafe(path, 'it is a symbolic link')
+    if (!stat.isDirectory()) throw unsafe(path, 'it is not a directory')
+    // Without user numbers (Windows) the mode bits say nothing either; the directory's own ACL guards it.
+    if (this.#uid === undefined) return
+    if (stat.uid !== this.#uid) throw foreignOwner(path, stat.uid, this.#uid, true)
+    if ((stat.mode & WRITABLE_BY_OTHERS) !== 0) {
+      const mode = (stat.mode & 0o777).toString(8).padStart(4, '0')
+      // Not done unasked: what others put there meanwhile would then look like the store's own.
+      const remedy = `check that every file in it is yours: ls -la ${shellWord(path)}; then: chmod 700 ${shellWord(path)}, or kim-producer doctor --fix with the same --store`
+      throw unsafe(path, `other users can write to it (mode ${mode})`, remedy)
+    }
+    if ((stat.mode & ANYBODY_BUT_OWNER) === 0) return
+    this.#tightenDirectory(path)
+    this.#tightened(`${path} was readable by other users; changed its mode to 0700`)
   }
 
   /** Makes a directory of ours, 0700 whatever the umask is. Its name is durable after `syncDirectory(parent)`. */
   makeDirectory(path: string): void {
-    try {
+    attempt(`make the directory ${path}`, () => {
       this.#fs.mkdirSync(path, { mode: DIRECTORY_MODE })
-      if (this.#uid !== undefined) this.tightenDirectory(path)
-    } catch (error) {
-      throw toFailure(error, `make the directory ${path}`)
-    }
+      if (this.#uid !== undefined) this.#tightenDirectory(path)
+    })
   }
 
   /** Takes every right from everybody but the owner. */
-  tightenDirectory(path: string): void {
-    try {
+  #tightenDirectory(path: string): void {
+    attempt(`set the mode of ${path}`, () => {
       const fd = this.#fs.openSync(path, openFlags.readOnly | openFlags.directory | openFlags.noFollow)
       try {
         this.#fs.fchmodSync(fd, DIRECTORY_MODE)
       } finally {
         this.close(fd)
       }
-    } catch (error) {
-      throw toFailure(error, `set the mode of ${path}`)
-    }
+    })
+  }
+
+  #tightened(message: string): void {
+    this.#log({ level: 'warn', code: 'tightened', message })
   }
 
   /** Makes the names in a directory durable. */
   syncDirectory(path: string): void {
     // Windows cannot open a directory; there the file system's own journal has to do.
     if (this.#switches.skipDirectorySync === true || this.#uid === undefined) return
-    let fd: number
+    const flags = openFlags.readOnly | openFlags.directory
+    const fd = attempt(`open the directory ${path}`, () => this.#fs.openSync(path, flags))
     try {
-      fd = this.#fs.openSync(path, openFlags.readOnly | openFlags.directory)
-    } catch (error) {
-      throw toFailure(error, `open the directory ${path}`)
-    }
-    try {
-      this.#fs.fsyncSync(fd)
-    } catch (error) {
-      throw failedSync(error, path)
+      sync(path, () => this.#fs.fsyncSync(fd))
     } finally {
       this.close(fd)
     }
@@ -106,26 +133,18 @@ export class Disk {
    * Opens a file for appending and nothing else. `fresh` creates it and refuses one that is there; `judge` refuses one
    * by throwing, before anything about it is changed.
    */
-  openAppend(
-    path: string,
-    fresh: boolean,
-    judge?: (stat: FileStat) => void,
-  ): { readonly fd: number; readonly stat: FileStat } {
+  openAppend(path: string, fresh: boolean, judge?: (stat: FileStat) => void): OpenFile {
     const made = fresh ? openFlags.create | openFlags.exclusive : 0
     return this.#openFile(path, openFlags.append | made, judge)
   }
 
   /** Opens a file for reading. The caller closes it. */
-  openRead(path: string): { readonly fd: number; readonly stat: FileStat } {
+  openRead(path: string): OpenFile {
     return this.#openFile(path, openFlags.readOnly)
   }
 
   /** The descriptor is checked, not the path: what was opened is what is judged. */
-  #openFile(
-    path: string,
-    flags: number,
-    judge?: (stat: FileStat) => void,
-  ): { readonly fd: number; readonly stat: FileStat } {
+  #openFile(path: string, flags: number, judge?: (stat: FileStat) => void): OpenFile {
     let fd: number
     try {
       fd = this.#fs.openSync(path, flags | openFlags.noFollow | openFlags.nonBlock, FILE_MODE)
@@ -135,9 +154,7 @@ export class Disk {
     try {
       const stat = this.#fs.fstatSync(fd)
       if (!stat.isFile()) throw unsafe(path, 'it is not a regular file')
-      if (this.#uid !== undefined && stat.uid !== this.#uid) {
-        throw foreignOwner(path, stat.uid, this.#uid)
-      }
+      if (this.#uid !== undefined && stat.uid !== this.#uid) throw foreignOwner(path, stat.uid, this.#uid)
       judge?.(stat)
       if (this.#uid !== undefined && (stat.mode & 0o777) !== FILE_MODE) this.#tighten(fd, stat, path)
       return { fd, stat }
@@ -156,12 +173,8 @@ export class Disk {
 
   #tighten(fd: number, stat: FileStat, path: string): void {
     this.#fs.fchmodSync(fd, FILE_MODE)
-    if ((stat.mode & 0o077) === 0) return
-    this.#log({
-      level: 'warn',
-      code: 'tightened',
-      message: `${path} was accessible to other users; changed its mode to 0600`,
-    })
+    if ((stat.mode & ANYBODY_BUT_OWNER) === 0) return
+    this.#tightened(`${path} was accessible to other users; changed its mode to 0600`)
   }
 
   /**
@@ -178,35 +191,19 @@ export class Disk {
 
   /** One write of all the bytes. Fewer taken is the disk saying that it is full. */
   write(fd: number, bytes: Uint8Array, path: string): void {
-    let written: number
-    try {
-      written = this.#fs.writeSync(fd, bytes, 0, bytes.length)
-    } catch (error) {
-      throw toFailure(error, `write to ${path}`)
-    }
-    if (written !== bytes.length) {
-      throw noSpace(`write to ${path}: only ${written} of ${bytes.length} bytes were written`)
-    }
+    const written = attempt(`write to ${path}`, () => this.#fs.writeSync(fd, bytes, 0, bytes.length))
+    if (written === bytes.length) return
+    throw noSpace(`write to ${path}: only ${written} of ${bytes.length} bytes were written`)
   }
 
   /** Makes a file's bytes durable. */
   syncData(fd: number, path: string): void {
-    if (this.#switches.skipFsync === true) return
-    try {
-      this.#fs.fdatasyncSync(fd)
-    } catch (error) {
-      throw failedSync(error, path)
-    }
+    if (this.#switches.skipFsync !== true) sync(path, () => this.#fs.fdatasyncSync(fd))
   }
 
   /** Makes a new file's bytes and size durable. */
   syncFile(fd: number, path: string): void {
-    if (this.#switches.skipFsync === true) return
-    try {
-      this.#fs.fsyncSync(fd)
-    } catch (error) {
-      throw failedSync(error, path)
-    }
+    if (this.#switches.skipFsync !== true) sync(path, () => this.#fs.fsyncSync(fd))
   }
 
   /** Reads exactly `length` bytes at `position`; fewer mean that the file is not what it was. */
@@ -222,11 +219,7 @@ export class Disk {
   }
 
   #readSome(fd: number, path: string, buffer: Buffer, offset: number, length: number, at: number): number {
-    try {
-      return this.#fs.readSync(fd, buffer, offset, length, at)
-    } catch (error) {
-      throw toFailure(error, `read ${path}`)
-    }
+    return attempt(`read ${path}`, () => this.#fs.readSync(fd, buffer, offset, length, at))
   }
 
   /**
@@ -263,22 +256,17 @@ export class Disk {
   readSmall(path: string, bytesMax: number): Buffer | undefined {
     const stat = this.look(path)
     if (stat === undefined || stat.size > bytesMax) return undefined
-    const { fd } = this.openRead(path)
-    try {
-      const [bytes = Buffer.alloc(0)] = this.chunks(fd, path)
-      return bytes
-    } finally {
-      this.close(fd)
-    }
+    const [bytes = Buffer.alloc(0)] = this.fileChunks(path)
+    return bytes
   }
 
-  /** Starts a temporary file; what stood there is a leftover of nobody. */
+  /** Starts a temporary file; a file of that name is a leftover and is removed. */
   createTemp(path: string): number {
     if (this.look(path) !== undefined) this.removeNow(path)
     return this.#openFile(path, openFlags.append | openFlags.create | openFlags.exclusive).fd
   }
 
-  /** Gives a synced file its name, durably: afterwards either the old or the new one stands there, whole. */
+  /** Gives a synced file its name, durably: afterwards either the old or the new file has it, whole. */
   publish(temp: string, target: string): void {
     this.rename(temp, target)
     this.syncDirectory(dirname(target))
@@ -314,11 +302,7 @@ export class Disk {
   }
 
   rename(from: string, to: string): void {
-    try {
-      this.#fs.renameSync(from, to)
-    } catch (error) {
-      throw toFailure(error, `rename ${from} to ${to}`)
-    }
+    attempt(`rename ${from} to ${to}`, () => this.#fs.renameSync(from, to))
   }
 
   /**
@@ -372,8 +356,22 @@ export class Disk {
   }
 }
 
-/** Only what the system said is judged; anything else (the death a test injects) passes as it is. */
-function failedSync(error: unknown, path: string): unknown {
-  const code = systemCode(error)
-  return code === undefined ? error : syncFailed(`cannot make ${path} durable: ${code}`, error)
+/** What a call returns; undefined if the system says that the path does not exist. */
+function unlessMissing<T>(call: () => T): T | undefined {
+  try {
+    return call()
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT' || systemCode(error) === 'ENOTDIR') return undefined
+    throw error
+  }
+}
+
+/** A sync that the system reports as failed ends the writer; other errors (a death that a test injects) pass. */
+function sync(path: string, call: () => void): void {
+  try {
+    call()
+  } catch (error) {
+    const code = systemCode(error)
+    throw code === undefined ? error : syncFailed(`cannot make ${path} durable: ${code}`, error)
+  }
 }

@@ -1,9 +1,14 @@
-import { createHash } from 'node:crypto'
 import { basename, join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { archivedSegmentName, tempName } from '@kim/manifest'
-import { CheckpointJudge, loadCheckpoint } from './checkpoint-file.js'
-import { type CheckpointSource, listCheckpoints, listSegments, type SegmentSource } from './listing.js'
+import { archivedSegmentName, type Slices, tempName } from '@kim/manifest'
+import { CheckpointJudge } from './checkpoint.js'
+import {
+  type CheckpointCandidate,
+  digestOfChunks,
+  listCheckpoints,
+  listSegments,
+  type SegmentFile,
+} from './listing.js'
 import type { Store } from './store.js'
 
 /** How gc parks. */
@@ -22,8 +27,8 @@ export interface GcReport {
 
 /** What a gc may move, given which checkpoints are verified. */
 export interface GcPlan {
-  readonly segments: readonly SegmentSource[]
-  readonly checkpoints: readonly CheckpointSource[]
+  readonly segments: readonly SegmentFile[]
+  readonly checkpoints: readonly CheckpointCandidate[]
 }
 
 /** Bytes packed between two yields. */
@@ -33,21 +38,15 @@ const PACK_BYTES = 256 * 1024
  * What lies wholly below the second-newest verified checkpoint. `known` names checkpoints that this process
  * verified itself; any other is read before anything is built on it.
  */
-export function* planGc(
-  store: Store,
-  projectId: string,
-  known: ReadonlySet<number>,
-): Generator<void, GcPlan> {
+export function* planGc(store: Store, projectId: string, known: ReadonlySet<number>): Slices<GcPlan> {
   const segments = listSegments(store)
   const candidates = listCheckpoints(store).filter(({ isArchived }) => !isArchived)
-  const judge = new CheckpointJudge(store, segments)
-  const verified: CheckpointSource[] = []
+  const judge = new CheckpointJudge(store, segments, projectId)
+  const verified: CheckpointCandidate[] = []
   for (const candidate of candidates) {
     if (verified.length === 2) break
-    const isVerified =
-      known.has(candidate.headSeq) ||
-      (yield* loadCheckpoint(store, candidate, judge.refsFor(candidate), projectId)) !== undefined
-    if (isVerified) verified.push(candidate)
+    if (known.has(candidate.headSeq) || (yield* judge.verify(candidate)) !== undefined)
+      verified.push(candidate)
     yield
   }
   const floor = verified[1]?.headSeq
@@ -61,7 +60,7 @@ export function* planGc(
 }
 
 /** Parks what a plan names, one file between two yields. */
-export function* runGc(store: Store, plan: GcPlan, options: GcOptions): Generator<void, GcReport> {
+export function* runGc(store: Store, plan: GcPlan, options: GcOptions): Slices<GcReport> {
   const { disk, paths } = store
   const report = { segments: [] as string[], checkpoints: [] as string[] }
   for (const source of plan.segments) {
@@ -77,7 +76,7 @@ export function* runGc(store: Store, plan: GcPlan, options: GcOptions): Generato
 }
 
 /** Parks one segment; false if what stands in the archive already is something else. */
-function* park(store: Store, source: SegmentSource, { gzip }: GcOptions): Generator<void, boolean> {
+function* park(store: Store, source: SegmentFile, { gzip }: GcOptions): Slices<boolean> {
   const { disk, paths, log } = store
   const target = (gzipped: boolean): string =>
     join(paths.archive, archivedSegmentName({ first: source.number, gzipped }))
@@ -86,7 +85,7 @@ function* park(store: Store, source: SegmentSource, { gzip }: GcOptions): Genera
     if (disk.look(path) === undefined) continue
     const copy = archivedDigest(store, path, gzipped)
     if (copy === undefined) continue
-    if (copy === digest(disk.fileChunks(source.path))) {
+    if (copy === digestOfChunks(disk.fileChunks(source.path))) {
       // A move that was not finished: the copy is whole.
       disk.syncDirectory(paths.archive)
       disk.removeNow(source.path)
@@ -119,19 +118,13 @@ function* park(store: Store, source: SegmentSource, { gzip }: GcOptions): Genera
   return true
 }
 
-function digest(chunks: Iterable<Uint8Array>): string {
-  const hash = createHash('sha256')
-  for (const chunk of chunks) hash.update(chunk)
-  return hash.digest('hex')
-}
-
 /** The digest of an archived copy's unpacked bytes; undefined if it is broken. */
 function archivedDigest(store: Store, path: string, gzipped: boolean): string | undefined {
   const bytes = store.disk.readWhole(path)
   if (bytes === undefined) return undefined
-  if (!gzipped) return digest([bytes])
+  if (!gzipped) return digestOfChunks([bytes])
   try {
-    return digest([gunzipSync(bytes)])
+    return digestOfChunks([gunzipSync(bytes)])
   } catch {
     return undefined
   }

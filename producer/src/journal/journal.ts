@@ -1,21 +1,18 @@
+/** The door of the writer: open a journal, append, roll, close. */
 import { type Head, isSegmentFull, KimError, limits, runAtOnce, seqRoom } from '@kim/manifest'
 import { everyStep, regardless } from '../effects/every-step.js'
 import { loopTurn, type Turn } from '../effects/turn.js'
 import type { AppendBatch, Appender, AppendResult } from './append.js'
-import type { AppendOptions, Draft, Receipt } from './draft.js'
+import { type AppendOptions, type Draft, type Receipt, validateDrafts } from './draft.js'
 import { EntityReader, type StoredEntity } from './entity-reader.js'
 import { failure, isNoSpace } from './failure.js'
 import type { GcReport } from './gc.js'
 import { MetaCache } from './meta.js'
-import type { OpenHistory } from './open.js'
-import type { JournalOptions } from './options.js'
+import { closeSession, type OpenHistory, openSession, type Session } from './open.js'
 import { retentionCommits } from './retention.js'
-import { roll } from './roll.js'
-import { closeSession, openSession, type Session } from './session.js'
 import type { JournalState } from './state.js'
-import type { Store } from './store.js'
+import type { JournalOptions, Store } from './store.js'
 import type { Upkeep } from './upkeep.js'
-import { validateDrafts } from './validate-draft.js'
 
 /** The state of the journal as its records say it is. */
 export interface StoredState {
@@ -144,18 +141,18 @@ class OpenJournal implements Journal {
   #isOpen = true
 
   constructor(session: Session, options: JournalOptions) {
-    const { store, opened, upkeep } = session
+    const { store, appender, state, projectId, history, upkeep } = session
     this.#session = session
     this.#store = store
-    this.#appender = opened.appender
-    this.#state = opened.state
+    this.#appender = appender
+    this.#state = state
     this.#upkeep = upkeep
-    this.projectId = opened.projectId
-    this.writer = opened.appender.writer
-    this.history = opened.history
+    this.projectId = projectId
+    this.writer = appender.writer
+    this.history = history
     this.#readBack = new EntityReader(store)
-    this.state = viewOf(opened.state, this.#readBack)
-    this.#meta = new MetaCache(store, opened.projectId)
+    this.state = viewOf(state, this.#readBack)
+    this.#meta = new MetaCache(store, projectId)
     this.#turn = options.turn ?? loopTurn
     this.#segmentBytes = options.segmentBytes ?? limits.segmentBytesMax
     this.#retainRead = options.retainRead ?? limits.readMessagesRetainedMax
@@ -275,9 +272,7 @@ class OpenJournal implements Journal {
       })
       try {
         // Without its `known_from` a deleted message would be taken for one that never came (JF-80).
-        for (const outcome of this.#appender.append([{ drafts, options: { tx: true } }])) {
-          if ('refused' in outcome) throw outcome.refused
-        }
+        this.#appender.appendOne(drafts, { tx: true })
       } catch (error) {
         // What was not appended is not done: the next roll finds it again.
         this.#retention = undefined
@@ -288,8 +283,7 @@ class OpenJournal implements Journal {
   }
 
   #roll(): void {
-    const boundary = roll(this.#store, this.#appender, this.#state, this.projectId)
-    this.#upkeep.sealed(boundary)
+    this.#upkeep.sealed(this.#appender.roll(this.projectId))
     this.#warnOfEnd()
     this.#appender.settle()
     this.#meta.write(this.#appender.nextSeq, this.#appender.segment.number)
@@ -327,7 +321,7 @@ class OpenJournal implements Journal {
   }
 
   get checkpointSeq(): number {
-    return this.#upkeep.base?.headSeq ?? 0
+    return this.#upkeep.base?.header.head_seq ?? 0
   }
 
   upkeep(): boolean {

@@ -1,5 +1,9 @@
-import type { JsonObject, ReadRecord } from '@kim/manifest'
+/** The records in which the journal says something about itself. */
+import type { CheckpointRef, JsonObject, ReadRecord } from '@kim/manifest'
 import type { Draft } from './draft.js'
+import { digestOfChunks } from './listing.js'
+import type { AbandonedRun, ScannedRange, Sealed } from './segment-scan.js'
+import { canonicalSource, type Store } from './store.js'
 
 /** The agent of everything the journal says about itself. */
 export const NOTE_AGENT = 'kim'
@@ -7,7 +11,7 @@ export const NOTE_AGENT = 'kim'
 /** The item type of everything the journal says about itself. */
 export const NOTE_TYPE = 'journal'
 
-/** True for what the journal says about itself; anybody may call a record of theirs by the same verb. */
+/** True for such a note. A record of another program may have the same verb. */
 export function isNote({ action, agent, item_type }: ReadRecord): boolean {
   return action === 'journal_note' && agent === NOTE_AGENT && item_type === NOTE_TYPE
 }
@@ -24,7 +28,42 @@ export function journalNote(kind: string, fields: JsonObject, summary: string): 
   }
 }
 
-/** The one record that is about numbers: these were skipped. */
+/** The first record of a journal. */
+export function genesisNote({ clock }: Store, projectId: string, source: string): Draft {
+  const created = new Date(clock.wallMs()).toISOString()
+  const fields = { project_id: projectId, source: canonicalSource(source), created }
+  return journalNote('genesis', fields, 'a new journal')
+}
+
+/** The note about the segment before: the first record of every segment but the first. */
+export function sealNote(sealed: Sealed, projectId: string): Draft {
+  return journalNote(
+    'segment_sealed',
+    { ...sealed, project_id: projectId },
+    `${sealed.segment}: ${sealed.bytes} bytes, numbers ${sealed.first_seq} to ${sealed.last_seq}`,
+  )
+}
+
+/** Names a line that is no record. `bytes` is called only for a line too long to be held. */
+export function tornNote(
+  segment: string,
+  { from, to, sha256 }: ScannedRange,
+  bytes: () => Iterable<Uint8Array>,
+): Draft {
+  const fields = { segment, from, to, sha256: sha256 ?? digestOfChunks(bytes()) }
+  return journalNote('torn_tail_adjudicated', fields, `bytes ${from} to ${to} of ${segment} are no record`)
+}
+
+/** Names a transaction that never had an effect. */
+export function abandonedNote(segment: string, { began, ...run }: AbandonedRun): Draft {
+  return journalNote(
+    'tx_abandoned',
+    { ...run, segment },
+    `${run.records} of ${run.n} records${began ? '' : ', the first of which are lost,'} of a transaction never took effect`,
+  )
+}
+
+/** Says that these seqs are skipped. */
 export function seqRepair(from: number, to: number, reason: string): Draft {
   return {
     agent: NOTE_AGENT,
@@ -36,20 +75,14 @@ export function seqRepair(from: number, to: number, reason: string): Draft {
   }
 }
 
-/** What vouches for a checkpoint. */
-export function checkpointRef(fields: {
-  readonly file: string
-  readonly sha256: string
-  readonly bytes: number
-  readonly head_seq: number
-  readonly entities: number
-}): Draft {
+/** The record that vouches for a checkpoint. */
+export function checkpointRef(ref: CheckpointRef): Draft {
   return {
     agent: NOTE_AGENT,
     action: 'checkpoint_ref',
     item_type: NOTE_TYPE,
     item_id: 'checkpoint_ref',
-    summary: `${fields.file}: ${fields.entities} entities up to ${fields.head_seq}`,
-    payload: { ...fields, schema_version: 1 },
+    summary: `${ref.file}: ${ref.entities} entities up to ${ref.head_seq}`,
+    payload: { ...ref, schema_version: 1 },
   }
 }

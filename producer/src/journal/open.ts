@@ -1,3 +1,4 @@
+/** Opens a store for writing: finds out what a crash left, finishes it, and changes nothing that is there. */
 import { join } from 'node:path'
 import { shellWord } from '@kim/cli-kit'
 import {
@@ -9,69 +10,110 @@ import {
   type SeqRange,
   segmentName,
 } from '@kim/manifest'
+import { everyStep, regardless } from '../effects/every-step.js'
 import type { HeldLock } from '../effects/store-lock.js'
 import { ActiveSegment } from './active-segment.js'
 import { Appender } from './append.js'
-import { type Boundary, takeBoundary } from './boundary.js'
-import { CheckpointJudge, type LoadedCheckpoint, loadNewest } from './checkpoint-file.js'
+import { type Boundary, CheckpointJudge, type LoadedCheckpoint, takeBoundary } from './checkpoint.js'
 import type { Draft } from './draft.js'
+import { finishRedactions } from './erase.js'
 import { damaged, failure, isNoSpace } from './failure.js'
-import { listCheckpoints, listSegments, listTemps, type SegmentSource, segmentChunks } from './listing.js'
+import { listCheckpoints, listSegments, listTemps, type SegmentFile } from './listing.js'
 import { inboxProgressOf, LostMail } from './lost-mail.js'
 import { nextSeqByMeta, projectInMeta, tellOfEarlier } from './meta.js'
-import { isNote, journalNote } from './notes.js'
+import { genesisNote, isNote, sealNote } from './notes.js'
 import { Recovery } from './recover.js'
-import { readSeal, sealNote, sealOfScan } from './seal.js'
-import { projectOf, readSegmentHead } from './segment-head.js'
-import { SegmentScan } from './segment-scan.js'
-import { canonicalSource, checkSource } from './source.js'
+import { projectOf, readSegmentHead, scanSegment } from './segment-scan.js'
 import { JournalState } from './state.js'
-import type { Store } from './store.js'
-import { newWriterId } from './writer-id.js'
+import { checkSource, type JournalOptions, letGo, lockedStore, type Store } from './store.js'
+import { Upkeep } from './upkeep.js'
 
 /** What of the journal's history is there. */
 export interface OpenHistory {
-  /** False where records before `from` are gone and no checkpoint covers them: state is incomplete. */
+  /** False if records before `from` are missing and no checkpoint covers them: state is incomplete. */
   readonly isWhole: boolean
-  /** The number that the available history begins with. */
+  /** The seq that the available history begins with. */
   readonly from: number
-  /** Numbers without a record in what was read: signs that records were lost, whether or not a note says so. */
+  /** Seqs without a record in what was read: signs that records were lost, whether or not a note says so. */
   readonly holes: readonly SeqRange[]
 }
 
-/** A store that may be appended to. */
-export interface Opened {
+/** An open store and what works on it. */
+export interface Session {
+  readonly store: Store
+  readonly lock: HeldLock
   readonly appender: Appender
   readonly state: JournalState
   readonly projectId: string
-  readonly base: LoadedCheckpoint['checkpoint'] | undefined
+  readonly upkeep: Upkeep
+  readonly history: OpenHistory
   /** The end of the last sealed segment, if no verified checkpoint covers it. */
   readonly boundary: Boundary | undefined
-  readonly history: OpenHistory
-  /** The redaction notes that stand after the newest verified checkpoint's records. */
+  /** The redaction notes after the records that the newest verified checkpoint covers. */
   readonly redactions: readonly ReadRecord[]
-  /** True where the newest segment has lost the record it began with: a repair has to go on in a new one. */
+  /** True if the newest segment has lost its first record: a repair has to go on in a new one. */
   readonly isHurt: boolean
 }
 
-/** Opens a store under its lock: what a crash left is found out and finished, what is there is never changed. */
-export function openStore(store: Store, lock: HeldLock, source: string | undefined, mends = false): Opened {
+/** Opens a store for writing and finishes what a crash left. */
+export function openSession(options: JournalOptions): Session {
+  const { store, lock } = lockedStore(options)
+  try {
+    return enterStore(store, lock, options)
+  } catch (error) {
+    regardless(() => lock.release())
+    throw error
+  }
+}
+
+/** The same, for a caller that holds the lock; `mends` opens a store that only a repair can go on with. */
+export function enterStore(store: Store, lock: HeldLock, options: JournalOptions, mends = false): Session {
+  const session = enterOnce(store, lock, options, mends)
+  try {
+    if (!finishRedactions(session)) return session
+  } catch (error) {
+    regardless(() => session.appender.close())
+    throw error
+  }
+  // Files were replaced, so what was derived from them is derived once more.
+  session.appender.close()
+  return enterOnce(store, lock, options, mends)
+}
+
+function enterOnce(store: Store, lock: HeldLock, options: JournalOptions, mends: boolean): Session {
   for (const path of listTemps(store)) store.disk.removeNow(path)
   const segments = listSegments(store)
   const newest = segments.at(-1)
-  if (newest === undefined) return createJournal(store, lock, source)
-  if (newest.isArchived) throw damaged(`the newest segment, ${newest.path}, is only in the archive`)
-  return new Opening(store, lock, segments, newest, source, mends).run()
+  if (newest?.isArchived === true) throw damaged(`the newest segment, ${newest.path}, is only in the archive`)
+  const opened =
+    newest === undefined
+      ? createJournal(store, lock, options.source)
+      : new Opening(store, lock, segments, newest, options.source, mends).run()
+  const { appender, state, projectId, base, history } = opened
+  const gc = options.gc === false ? undefined : { gzip: options.gzip === true }
+  const isHistoryWhole = history.isWhole
+  const upkeep = new Upkeep({ store, appender, state, projectId, base, isHistoryWhole, gc })
+  if (opened.boundary !== undefined) upkeep.sealed(opened.boundary)
+  return { store, lock, upkeep, ...opened }
 }
 
-/** The first record of a journal. */
-function genesis(store: Store, projectId: string, source: string): Draft {
-  const created = new Date(store.clock.wallMs()).toISOString()
-  return journalNote(
-    'genesis',
-    { project_id: projectId, source: canonicalSource(source), created },
-    'a new journal',
+/** Lets go of a store. */
+export function closeSession({ store, lock, appender, upkeep }: Session): void {
+  everyStep(
+    () => upkeep.abandon(),
+    () => appender.close(),
+    () => letGo(lock, store),
   )
+}
+
+/** Names one life of one process: with it, `(seq, writer)` is a record's identity. */
+function newWriterId({ host, random }: Store): string {
+  return `w_${host.pid}-${random.hex(3)}`
+}
+
+/** A store that may be appended to. */
+type Opened = Omit<Session, 'store' | 'lock' | 'upkeep'> & {
+  readonly base: LoadedCheckpoint['checkpoint'] | undefined
 }
 
 function needSource(store: Store, source: string | undefined): string {
@@ -91,9 +133,9 @@ function createJournal(store: Store, lock: HeldLock, given: string | undefined):
   const segment = new ActiveSegment(store.disk, 1, join(store.paths.events, segmentName(1)), true)
   store.disk.syncDirectory(store.paths.events)
   const state = new JournalState()
-  const writer = newWriterId(store.host, store.random)
-  const appender = new Appender({ store, lock, state, writer, nextSeq: 1, segment })
-  appender.resume(undefined, [genesis(store, projectId, source)])
+  const writer = newWriterId(store)
+  const first = [genesisNote(store, projectId, source)]
+  const appender = new Appender({ store, lock, state, writer, nextSeq: 1, segment, first })
   try {
     settleIfPossible(store, appender)
   } catch (error) {
@@ -101,8 +143,8 @@ function createJournal(store: Store, lock: HeldLock, given: string | undefined):
     throw error
   }
   const history = { isWhole: true, from: 1, holes: [] }
-  const rest = { base: undefined, boundary: undefined, history, redactions: [], isHurt: false }
-  return { appender, state, projectId, ...rest }
+  const rest = { base: undefined, boundary: undefined, redactions: [], isHurt: false }
+  return { appender, state, projectId, history, ...rest }
 }
 
 /** A full disk does not keep a store from being opened: what is owed is paid when it can be. */
@@ -116,36 +158,29 @@ function settleIfPossible(store: Store, appender: Appender): void {
   }
 }
 
-/** What an older segment, or a checkpoint, says about where the newest one goes on. */
-interface Before {
-  /** The highest seq of a valid record in the newest segment that holds one. */
-  lastSeq: number
-  /** The highest number of a line of a later version. */
-  passed: number
-  /** All numbers, those of later versions included. */
-  readonly numbers: Continuity
-}
-
 /** One opening of a journal that is there. */
 class Opening {
   readonly #store: Store
   readonly #lock: HeldLock
-  readonly #segments: readonly SegmentSource[]
-  readonly #newest: SegmentSource
-  readonly #older: readonly SegmentSource[]
+  readonly #segments: readonly SegmentFile[]
+  readonly #newest: SegmentFile
   readonly #source: string | undefined
+  readonly #mends: boolean
   readonly #redactions: ReadRecord[] = []
   /** What a repair said of numbers that hold no record. */
   readonly #repairs: SeqRange[] = []
-  readonly #mends: boolean
   #isHurt = false
   #boundary: Boundary | undefined
+  /** The highest seq of a valid record in the newest segment that holds one, or of the checkpoint. */
+  #lastSeq = 0
+  /** The highest seq of a line of a later version. */
+  #passed = 0
 
   constructor(
     store: Store,
     lock: HeldLock,
-    segments: readonly SegmentSource[],
-    newest: SegmentSource,
+    segments: readonly SegmentFile[],
+    newest: SegmentFile,
     source: string | undefined,
     mends: boolean,
   ) {
@@ -154,13 +189,11 @@ class Opening {
     this.#lock = lock
     this.#segments = segments
     this.#newest = newest
-    this.#older = segments.slice(0, -1)
     this.#source = source
   }
 
   run(): Opened {
-    const store = this.#store
-    const segment = new ActiveSegment(store.disk, this.#newest.number, this.#newest.path, false)
+    const segment = new ActiveSegment(this.#store.disk, this.#newest.number, this.#newest.path, false)
     try {
       return this.#open(segment)
     } catch (error) {
@@ -174,83 +207,78 @@ class Opening {
     segment.sync()
     const stated = this.#statedProject()
     this.#checkSource()
-    const reading = stated === undefined ? undefined : this.#load(stated)
-    const base = reading?.checkpoint
-    const state = reading?.state ?? new JournalState()
+    const loaded =
+      stated === undefined
+        ? undefined
+        : new CheckpointJudge(store, this.#segments, stated).newest(listCheckpoints(store))
+    const base = loaded?.checkpoint
+    const state = loaded?.state ?? new JournalState()
+    const covered = base?.header.head_seq ?? 0
     const from = this.#segments[0]?.number ?? 1
     const isWhole = base !== undefined || from === 1
-    const before: Before = {
-      lastSeq: base?.headSeq ?? 0,
-      passed: 0,
-      numbers: new Continuity(base?.headSeq ?? (isWhole ? 0 : from - 1)),
+    this.#lastSeq = covered
+    // All seqs, those of later versions included.
+    const numbers = new Continuity(isWhole ? covered : from - 1)
+    const lost = new LostMail(new Continuity(numbers.highest), () => inboxProgressOf(store, state))
+    const onNumber = (seq: number): void => {
+      lost.see(seq)
+      numbers.see(seq)
     }
-    const lost = new LostMail(new Continuity(before.numbers.highest), () => inboxProgressOf(store, state))
-    this.#fold(state, base?.headSeq ?? 0, before, lost)
-    const recovery = new Recovery(
-      store,
-      state,
-      segment,
-      { wholeFile: true, after: before.numbers.highest },
-      {
-        effective: record => {
-          lost.effective(record)
-          this.#note(record)
-        },
-        number: seq => {
-          lost.see(seq)
-          before.numbers.see(seq)
-        },
-      },
-    )
+    const onEffective = (record: ReadRecord): void => {
+      lost.effective(record)
+      this.#note(record)
+    }
+    this.#fold(state, covered, onNumber, onEffective)
+    const start = { wholeFile: true, after: numbers.highest }
+    const recovery = new Recovery(store, state, segment, start, { effective: onEffective, number: onNumber })
     recovery.read()
     const isBarren = recovery.first === undefined
     if (recovery.first !== undefined && !this.#isHurt) this.#judgeFirst(recovery.first)
     const projectId = stated ?? (recovery.first && projectOf(recovery.first)) ?? this.#unborn(recovery)
-    const last = isBarren ? before.lastSeq : segment.lastSeq
-    const derived = Math.max(last, before.passed, segment.highest) + 1
+    const last = isBarren ? this.#lastSeq : segment.lastSeq
+    const derived = Math.max(last, this.#passed, segment.highest) + 1
     const nextSeq = nextSeqByMeta(store, projectId, derived)
     if (nextSeq > derived) recovery.skipTo(nextSeq)
-    if (isBarren && this.#older.length > 0) this.#judgeNumber(nextSeq)
-    const writer = newWriterId(store.host, store.random)
-    const appender = new Appender({ store, lock: this.#lock, state, writer, nextSeq, segment })
+    if (isBarren && this.#segments.length > 1) this.#judgeNumber(nextSeq)
     const first = isBarren ? [this.#firstRecord(projectId)] : []
-    appender.resume(recovery, first, () => lost.owed(store, state))
+    const writer = newWriterId(store)
+    const pins = (): readonly Draft[] => lost.owed(store, state)
+    const lock = this.#lock
+    const appender = new Appender({ store, lock, state, writer, nextSeq, segment, recovery, first, pins })
     settleIfPossible(store, appender)
     appender.markReported()
-    const history = { isWhole, from, holes: before.numbers.openHoles() }
-    for (const range of this.#repairs) before.numbers.repair(range)
-    this.#warn(history, before.numbers.openHoles().length)
-    const boundary = this.#boundary
+    const history = { isWhole, from, holes: numbers.openHoles() }
+    for (const range of this.#repairs) numbers.repair(range)
+    this.#warn(history, numbers.openHoles().length)
     return {
-      ...{ appender, state, projectId, base, boundary, history },
-      ...{ redactions: this.#redactions, isHurt: this.#isHurt },
+      ...{ appender, state, projectId, base, history },
+      ...{ boundary: this.#boundary, redactions: this.#redactions, isHurt: this.#isHurt },
     }
   }
 
   /** The project that the journal's own records state: the newest segment's, else the one's before it. */
   #statedProject(): string | undefined {
-    let hurt: SegmentSource | undefined
-    for (const source of this.#segments.toReversed()) {
-      const { first, isHurt } = readSegmentHead(this.#store, source)
+    let hurt: SegmentFile | undefined
+    for (const file of this.#segments.toReversed()) {
+      const { first, isHurt } = readSegmentHead(this.#store, file)
       if (first === undefined) continue
-      if (isHurt && !this.#fits(first, source)) {
-        hurt ??= source
+      if (isHurt && !this.#fits(first, file)) {
+        hurt ??= file
         continue
       }
-      this.#judgeFirst(first, source)
-      const project = projectOf(first)
+      this.#judgeFirst(first, file)
       if (hurt !== undefined) this.#judgeHurt(hurt)
-      return project
+      return projectOf(first)
     }
-    const project = hurt === undefined ? undefined : projectInMeta(this.#store)
     if (hurt === undefined) return undefined
+    const project = projectInMeta(this.#store)
     if (project === undefined) throw foreign(hurt, this.#isFirst(hurt))
     this.#judgeHurt(hurt)
     return project
   }
 
   /** A segment whose first line is no record any more is damaged, if something else names its project. */
-  #judgeHurt({ path }: SegmentSource): void {
+  #judgeHurt({ path }: SegmentFile): void {
     this.#isHurt = true
     if (!this.#mends) throw damaged(`${path} has lost its first record`)
   }
@@ -262,27 +290,27 @@ class Opening {
   }
 
   /** Refuses a journal that is not this writer's to go on with. */
-  #judgeFirst(first: ReadRecord, source: SegmentSource = this.#newest): void {
-    if (!this.#fits(first, source)) throw foreign(source, this.#isFirst(source))
+  #judgeFirst(first: ReadRecord, file: SegmentFile = this.#newest): void {
+    if (!this.#fits(first, file)) throw foreign(file, this.#isFirst(file))
   }
 
-  #fits(first: ReadRecord, source: SegmentSource): boolean {
+  #fits(first: ReadRecord, file: SegmentFile): boolean {
     const kind = first.action === 'journal_note' ? first.payload?.['kind'] : undefined
-    const fits = kind === 'segment_sealed' || (kind === 'genesis' && this.#isFirst(source))
+    const fits = kind === 'segment_sealed' || (kind === 'genesis' && this.#isFirst(file))
     return fits && projectOf(first) !== undefined
   }
 
-  #isFirst({ number }: SegmentSource): boolean {
+  #isFirst({ number }: SegmentFile): boolean {
     return number === this.#segments[0]?.number
   }
 
   #checkSource(): void {
-    if (this.#source === undefined) return
-    const first = this.#segments[0]
-    const record = first === undefined ? undefined : readSegmentHead(this.#store, first).first
-    const recorded = record?.payload?.['kind'] === 'genesis' ? record.payload['source'] : undefined
+    const [file] = this.#segments
+    if (this.#source === undefined || file === undefined) return
+    const { first } = readSegmentHead(this.#store, file)
+    const recorded = first?.payload?.['kind'] === 'genesis' ? first.payload['source'] : undefined
     if (typeof recorded === 'string') checkSource(this.#store.paths.root, recorded, this.#source)
-    else if (record !== undefined) {
+    else if (first !== undefined) {
       this.#store.log({
         level: 'warn',
         code: 'source_unknown',
@@ -291,38 +319,31 @@ class Opening {
     }
   }
 
-  #load(projectId: string): LoadedCheckpoint | undefined {
-    const judge = new CheckpointJudge(this.#store, this.#segments)
-    return loadNewest(this.#store, listCheckpoints(this.#store), judge, projectId)
-  }
-
   /** Folds the sealed segments that no checkpoint covers. */
-  #fold(state: JournalState, after: number, before: Before, lost: LostMail): void {
-    for (const source of this.#older) {
-      if (source.number <= after) continue
+  #fold(
+    state: JournalState,
+    covered: number,
+    onNumber: (seq: number) => void,
+    onEffective: (record: ReadRecord) => void,
+  ): void {
+    for (const source of this.#segments.slice(0, -1)) {
+      if (source.number <= covered) continue
       const file = { path: source.path }
-      const scan = new SegmentScan({
-        valid: ({ record }) => {
-          lost.see(record.seq)
-          before.numbers.see(record.seq)
-        },
+      const scan = scanSegment(this.#store, source, {
+        valid: ({ record }) => onNumber(record.seq),
         effective: line => {
-          lost.effective(line.record)
           state.released(line, file)
-          this.#note(line.record)
+          onEffective(line.record)
         },
         dropped: line => state.dropped(line),
         future: seq => {
           if (seq === undefined) return
-          lost.see(seq)
-          before.numbers.see(seq)
-          before.passed = Math.max(before.passed, seq)
+          onNumber(seq)
+          this.#passed = Math.max(this.#passed, seq)
         },
       })
-      for (const chunk of segmentChunks(this.#store, source)) scan.push(chunk)
-      scan.finish()
-      if (scan.first !== undefined) before.lastSeq = scan.lastSeq
-      this.#boundary = takeBoundary(state, source.number, sealOfScan(source, scan))
+      if (scan.first !== undefined) this.#lastSeq = scan.lastSeq
+      this.#boundary = takeBoundary(state, scan.sealOf(source))
     }
   }
 
@@ -346,13 +367,13 @@ class Opening {
 
   /** What a segment without a record has to begin with. */
   #firstRecord(projectId: string): Draft {
-    const sealed = this.#older.at(-1)
-    if (sealed !== undefined) return sealNote(readSeal(this.#store, sealed), projectId)
+    const sealed = this.#segments.at(-2)
+    if (sealed !== undefined) return sealNote(scanSegment(this.#store, sealed, {}).sealOf(sealed), projectId)
     tellOfEarlier(this.#store)
-    return genesis(this.#store, projectId, needSource(this.#store, this.#source))
+    return genesisNote(this.#store, projectId, needSource(this.#store, this.#source))
   }
 
-  /** `unexplained`: how many of the holes no repair names. Records are gone either way; one that was mended is no news. */
+  /** `unexplained`: how many of the holes no repair names. A hole that a repair explains is only information. */
   #warn({ isWhole, from, holes }: OpenHistory, unexplained: number): void {
     const { log, paths } = this.#store
     if (!isWhole) {
@@ -365,22 +386,16 @@ class Opening {
     }
     const [hole] = holes
     if (hole === undefined) return
+    const code = 'history_holes'
     const message = `ranges of seqs without a record: ${holes.length}, the first from ${hole.from} to ${hole.to}`
-    if (unexplained === 0) {
-      log({ level: 'info', code: 'history_holes', message: `${message}; repair notes explain them all` })
-      return
-    }
-    log({
-      level: 'error',
-      code: 'history_holes',
-      message,
-      hint: `see which are explained: kim-producer journal verify --store ${shellWord(paths.root)}`,
-    })
+    const hint = `see which are explained: kim-producer journal verify --store ${shellWord(paths.root)}`
+    if (unexplained > 0) log({ level: 'error', code, message, hint })
+    else log({ level: 'info', code, message: `${message}; repair notes explain them all` })
   }
 }
 
 /** `isFirst`: nothing before it says that the journal is ours, so it may all be another writer's. */
-function foreign({ path }: SegmentSource, isFirst: boolean): KimError {
+function foreign({ path }: SegmentFile, isFirst: boolean): KimError {
   return failure(
     'journal_foreign',
     `cannot append: ${path} was made by another writer`,

@@ -11,9 +11,9 @@ import {
 } from '@kim/manifest'
 import type { ActiveSegment } from './active-segment.js'
 import type { Draft } from './draft.js'
+import { cutChunks } from './listing.js'
 import { isLossPin } from './lost-mail.js'
-import { seqRepair } from './notes.js'
-import { abandonedNote, tornNote } from './recovery-notes.js'
+import { abandonedNote, seqRepair, tornNote } from './notes.js'
 import { type AbandonedRun, addRun, type ScannedRange, SegmentScan } from './segment-scan.js'
 import type { JournalState } from './state.js'
 import type { Store } from './store.js'
@@ -119,13 +119,7 @@ export class Recovery {
   /** Takes over the bytes up to the end of the file. Call it only once they are durable. */
   read(): void {
     const { disk } = this.#store
-    const { path } = this.#segment
-    const { fd } = disk.openRead(path)
-    try {
-      for (const chunk of disk.chunks(fd, path, this.#scan.bytes)) this.#scan.push(chunk)
-    } finally {
-      disk.close(fd)
-    }
+    for (const chunk of disk.fileChunks(this.#segment.path, this.#scan.bytes)) this.#scan.push(chunk)
     this.#segment.adopt(this.#scan.bytes, this.#scan.hash)
     // A line that turned out blank or of a later version is no record either, and this recovery ended it.
     for (const [from, to] of this.#ended) {
@@ -187,7 +181,12 @@ export class Recovery {
     const repairs = this.#numbers.openHoles().map(({ from, to }) => seqRepair(from, to, 'lost'))
     const torn = this.#malformed
       .toSorted((a, b) => a.from - b.from)
-      .map(range => tornNote(segment, range, () => this.#bytesOf(range)))
+      .map(range => {
+        const { from, to } = range
+        const bytes = (): Iterable<Buffer> =>
+          cutChunks(this.#store.disk.fileChunks(this.#segment.path, from), to - from)
+        return tornNote(segment, range, bytes)
+      })
     return [...repairs, ...torn, ...this.#runs.map(run => abandonedNote(segment, run))]
   }
 
@@ -197,23 +196,6 @@ export class Recovery {
       ({ began, tx_id, first_seq }) => began && tx_id === run.tx_id && first_seq === run.first_seq,
     )
     if (!isOwed) addRun(this.#runs, run)
-  }
-
-  /** The bytes of a range too long to be held. */
-  *#bytesOf({ from, to }: ScannedRange): Generator<Buffer> {
-    const { disk } = this.#store
-    const { path } = this.#segment
-    const { fd } = disk.openRead(path)
-    try {
-      let left = to - from
-      for (const chunk of disk.chunks(fd, path, from)) {
-        yield chunk.subarray(0, left)
-        left -= chunk.length
-        if (left <= 0) return
-      }
-    } finally {
-      disk.close(fd)
-    }
   }
 
   #effective(line: SegmentLine): void {

@@ -1,24 +1,29 @@
-import { type JsonObject, KimError, SegmentReader } from '@kim/manifest'
+/** Erases the content of one entity: finds it, announces the new segments in a note, puts them into place. */
+import { type JsonObject, KimError, type ReadRecord, SegmentReader } from '@kim/manifest'
 import type { RehearsedChange } from '../effects/rehearsal.js'
 import type { Draft } from './draft.js'
-import { failure } from './failure.js'
-import { listSegments, segmentChunks } from './listing.js'
-import { journalNote, NOTE_TYPE } from './notes.js'
-import type { JournalOptions } from './options.js'
-import { applyRedactions, eraseRest, type RedactedFile, type Redaction } from './redact-finish.js'
-import { eraseInSegment, type RedactedEntity } from './redact-image.js'
-import { rehearse } from './rehearse.js'
-import { roll } from './roll.js'
 import {
-  listSegmentFiles,
-  readSegmentFile,
-  type SegmentFile,
+  applyRedactions,
+  eraseInSegment,
+  eraseRest,
+  type RedactedEntity,
+  type RedactedFile,
+  type Redaction,
   segmentDigestOf,
   waitingPath,
   writeWaiting,
-} from './segment-files.js'
-import { closeSession, openSession, type Session } from './session.js'
-import type { Store } from './store.js'
+} from './erase.js'
+import { failure } from './failure.js'
+import {
+  listSegmentCopies,
+  listSegments,
+  readSegmentFile,
+  type SegmentFile,
+  segmentChunks,
+} from './listing.js'
+import { journalNote, NOTE_TYPE } from './notes.js'
+import { closeSession, openSession, type Session } from './open.js'
+import { type JournalOptions, rehearse, type Store } from './store.js'
 
 /** Whose content is to be erased: an entity, or that of the record with a number. */
 export type RedactTarget = RedactedEntity | { readonly seq: number }
@@ -62,11 +67,13 @@ export function redactStore(options: RedactOptions): RedactReport {
 function redactIn(options: RedactOptions, rehearsed?: () => readonly RehearsedChange[]): RedactReport {
   const session = openSession(options)
   try {
-    const { store, opened } = session
+    const { store, appender, state, upkeep } = session
     const opening = rehearsed?.()
     const entity = findTarget(store, options.target)
     const found = changes(store, entity)
-    if (found.length === 0) requireEntity(session, entity)
+    // A name that nothing has ever had is a mistake in the name, and not something that is erased already.
+    if (found.length === 0 && state.find(entity.item_type, entity.item_id) === undefined)
+      requireRecord(store, entity)
     const report = {
       ...entity,
       records: found.reduce((sum, { lines }) => sum + lines, 0),
@@ -74,8 +81,8 @@ function redactIn(options: RedactOptions, rehearsed?: () => readonly RehearsedCh
       ...(opening === undefined ? {} : { opening }),
     }
     if (found.length === 0 || opening !== undefined) return report
-    opened.appender.settle()
-    session.upkeep.hold()
+    appender.settle()
+    upkeep.hold()
     redact(session, entity, options.reason)
     return report
   } finally {
@@ -93,33 +100,31 @@ function findTarget(store: Store, target: RedactTarget): RedactedEntity {
   )
 }
 
-function entityOf(store: Store, seq: number): RedactedEntity {
-  for (const source of listSegments(store)) {
-    let found: RedactedEntity | undefined
+/** A record of the journal for which this is true. */
+function findRecord(store: Store, isIt: (record: ReadRecord) => boolean): ReadRecord | undefined {
+  let found: ReadRecord | undefined
+  for (const file of listSegments(store)) {
     const reader = new SegmentReader({
-      valid({ record: { seq: at, item_type, item_id } }) {
-        if (at === seq && item_id !== undefined) found = { item_type, item_id }
+      valid({ record }) {
+        if (isIt(record)) found = record
       },
     })
-    for (const chunk of segmentChunks(store, source)) reader.push(chunk)
+    for (const chunk of segmentChunks(store, file)) reader.push(chunk)
     if (found !== undefined) return found
   }
+  return undefined
+}
+
+function entityOf(store: Store, seq: number): RedactedEntity {
+  const found = findRecord(store, record => record.seq === seq && record.item_id !== undefined)
+  if (found?.item_id !== undefined) return { item_type: found.item_type, item_id: found.item_id }
   throw failure('no_record', `the journal has no record with seq ${seq}`, 'nothing was changed')
 }
 
-/** A name that nothing has ever had is a mistake in the name, and not something that is erased already. */
-function requireEntity({ store, opened }: Session, { item_id, item_type }: RedactedEntity): void {
-  if (opened.state.find(item_type, item_id) !== undefined) return
-  let isThere = false
-  for (const source of listSegments(store)) {
-    const reader = new SegmentReader({
-      valid({ record }) {
-        if (record.item_type === item_type && record.item_id === item_id) isThere = true
-      },
-    })
-    for (const chunk of segmentChunks(store, source)) reader.push(chunk)
-    if (isThere) return
-  }
+function requireRecord(store: Store, { item_id, item_type }: RedactedEntity): void {
+  const isAbout = (record: ReadRecord): boolean =>
+    record.item_type === item_type && record.item_id === item_id
+  if (findRecord(store, isAbout) !== undefined) return
   throw failure(
     'no_record',
     `no record is about ${item_type} ${item_id}`,
@@ -145,16 +150,15 @@ function changeOf(store: Store, file: SegmentFile, entity: RedactedEntity): Chan
 
 /** What would change where; the bytes are made again when they are written, so that one segment is held at most. */
 function changes(store: Store, entity: RedactedEntity): Pick<Change, 'file' | 'lines'>[] {
-  return listSegmentFiles(store).flatMap(({ first: file }) => {
+  return listSegmentCopies(store).flatMap(({ first: file }) => {
     const change = changeOf(store, file, entity)
     return change === undefined ? [] : [{ file, lines: change.lines }]
   })
 }
 
 function redact(session: Session, entity: RedactedEntity, reason: string): void {
-  const { store, opened } = session
-  const { appender, state, projectId } = opened
-  const boundary = roll(store, appender, state, projectId)
+  const { store, appender, projectId } = session
+  const boundary = appender.roll(projectId)
   appender.settle()
   const files = changes(store, entity).map(({ file }) => file)
   const redactions: Redaction[] = []
@@ -168,7 +172,7 @@ function redact(session: Session, entity: RedactedEntity, reason: string): void 
 
 /** Writes the new bytes of some files, and says in one run what they are about to become. */
 function announce(
-  { store, opened }: Session,
+  { store, appender }: Session,
   entity: RedactedEntity,
   reason: string,
   files: readonly SegmentFile[],
@@ -181,13 +185,10 @@ function announce(
       noted.push(change.noted)
       writeWaiting(store, file, change.bytes)
     }
-    const drafts = notesOf(entity, reason, noted)
-    const [outcome] = opened.appender.append([{ drafts, options: { tx: true } }])
-    if (outcome === undefined) throw new KimError('internal', 'a redaction without an outcome')
-    if ('refused' in outcome) throw outcome.refused
-    return { seq: outcome.receipt.seqs.at(-1) ?? 0, entity, files: noted }
+    const { seqs } = appender.appendOne(notesOf(entity, reason, noted), { tx: true })
+    return { seq: seqs.at(-1) ?? 0, entity, files: noted }
   } catch (error) {
-    // Whoever reads the error reads that nothing was done; the next open finds the same out for itself.
+    // The error says that nothing was done, so nothing may be left; the next open would remove it too.
     if (error instanceof KimError) for (const file of files) store.disk.removeNow(waitingPath(file))
     throw error
   }

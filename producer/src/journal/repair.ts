@@ -9,31 +9,33 @@ import {
   parseSegmentName,
   type ReadRecord,
   runAtOnce,
-  SegmentReader,
   type SeqRange,
   tempName,
 } from '@kim/manifest'
 import type { RehearsedChange } from '../effects/rehearsal.js'
-import { CheckpointJudge, loadCheckpoint } from './checkpoint-file.js'
+import { CheckpointJudge } from './checkpoint.js'
 import type { Draft } from './draft.js'
 import { failure } from './failure.js'
 import {
-  type CheckpointSource,
+  type CheckpointCandidate,
+  cutChunks,
   listCheckpoints,
   listSegments,
-  type SegmentSource,
+  type SegmentFile,
   segmentChunks,
 } from './listing.js'
 import { nextSeqByMeta } from './meta.js'
-import { seqRepair } from './notes.js'
-import type { JournalOptions } from './options.js'
-import { abandonedNote, tornNote } from './recovery-notes.js'
-import { rehearse } from './rehearse.js'
-import { roll } from './roll.js'
-import { projectOf, readSegmentHead } from './segment-head.js'
-import { type AbandonedRun, addRun, type ScannedRange, SegmentScan } from './segment-scan.js'
-import { closeSession, enterStore, lockedStore, makeStore, type Session } from './session.js'
-import type { Store } from './store.js'
+import { abandonedNote, seqRepair, tornNote } from './notes.js'
+import { closeSession, enterStore, type Session } from './open.js'
+import {
+  type AbandonedRun,
+  addRun,
+  projectOf,
+  readSegmentHead,
+  type ScannedRange,
+  scanSegment,
+} from './segment-scan.js'
+import { type JournalOptions, lockedStore, makeStore, rehearse, type Store } from './store.js'
 
 /** How a repair is done. */
 export interface RepairOptions extends JournalOptions {
@@ -98,19 +100,23 @@ function repair(options: RepairOptions, changes?: () => readonly RehearsedChange
     }
     session = enterStore(store, lock, options, true)
     const opening = changes?.().filter(change => !isOfRepair(change))
-    const checkpoints = findUnverified(session)
+    const checkpoints = findUnverified(store, session.projectId)
     const damage = findDamage(store)
-    session.opened.appender.settle()
+    session.appender.settle()
     for (const { path } of checkpoints) quarantine(store, path)
     for (const line of damage.lines) keepCopy(store, line)
     append(session, damage)
-    if (session.opened.isHurt) goOnAnew(session)
+    if (session.isHurt) {
+      // The next segment says by its first record what the one that was hurt no longer says.
+      session.upkeep.sealed(session.appender.roll(session.projectId))
+      session.appender.settle()
+    }
     // A checkpoint is no part of what is reported, and would be held in memory.
     if (opening === undefined) session.upkeep.finish()
     return {
       irregular,
       checkpoints: checkpoints.map(({ path }) => path),
-      lines: damage.lines.map(({ source, range: { from, to } }) => ({ segment: nameOf(source), from, to })),
+      lines: damage.lines.map(({ source, range: { from, to } }) => ({ segment: source.name, from, to })),
       runs: damage.runs.map(({ run }) => run.tx_id),
       holes: damage.holes,
       ...(opening === undefined ? {} : { opening }),
@@ -126,35 +132,22 @@ function isOfRepair({ path, what }: RehearsedChange): boolean {
   return what === 'move' || basename(path) === basename(eventsPaths('').quarantine)
 }
 
-/** The next segment says by its first record what the one that was hurt no longer says. */
-function goOnAnew({ store, opened, upkeep }: Session): void {
-  const { appender, projectId, state } = opened
-  upkeep.sealed(roll(store, appender, state, projectId))
-  appender.settle()
-}
-
 /** A newest segment without a record under a number that is not the next one: no roll made it. */
-function findAstray(speaking: Store): string | undefined {
-  const store: Store = { ...speaking, log: () => undefined }
+function findAstray(loud: Store): string | undefined {
+  const store: Store = { ...loud, log: () => undefined }
   const segments = listSegments(store)
   const newest = segments.pop()
   if (newest === undefined || newest.isArchived || readSegmentHead(store, newest).first !== undefined)
     return undefined
   for (const source of segments.toReversed()) {
-    let first: ReadRecord | undefined
-    let highest = 0
-    const reader = new SegmentReader({
-      valid({ record }) {
-        first ??= record
-        highest = Math.max(highest, record.seq)
-      },
-      future(seq) {
-        highest = Math.max(highest, seq ?? 0)
+    let passed = 0
+    const { first, lastSeq } = scanSegment(store, source, {
+      future(seq = 0) {
+        passed = Math.max(passed, seq)
       },
     })
-    for (const chunk of segmentChunks(store, source)) reader.push(chunk)
     if (first === undefined) continue
-    const next = nextSeqByMeta(store, projectOf(first) ?? '', highest + 1)
+    const next = nextSeqByMeta(store, projectOf(first) ?? '', Math.max(passed, lastSeq) + 1)
     return newest.number > next ? newest.path : undefined
   }
   return undefined
@@ -194,35 +187,30 @@ function quarantine(store: Store, path: string): void {
   store.disk.move(path, freePath(store, basename(path)))
 }
 
-/** Live checkpoints and parked ones that the journal does not vouch for. */
-function findUnverified({ store, opened }: Session): CheckpointSource[] {
-  const judge = new CheckpointJudge(store, listSegments(store))
-  return listCheckpoints(store).filter(candidate => {
-    const refs = judge.refsFor(candidate)
-    return runAtOnce(loadCheckpoint(store, candidate, refs, opened.projectId)) === undefined
-  })
+/** Live checkpoints and archived ones that the journal does not vouch for. */
+function findUnverified(store: Store, projectId: string): CheckpointCandidate[] {
+  const judge = new CheckpointJudge(store, listSegments(store), projectId)
+  return listCheckpoints(store).filter(candidate => runAtOnce(judge.verify(candidate)) === undefined)
 }
 
 /** What no note names yet. */
 interface Damage {
-  readonly lines: readonly { readonly source: SegmentSource; readonly range: ScannedRange }[]
-  readonly runs: readonly { readonly source: SegmentSource; readonly run: AbandonedRun }[]
+  readonly lines: readonly { readonly source: SegmentFile; readonly range: ScannedRange }[]
+  readonly runs: readonly { readonly source: SegmentFile; readonly run: AbandonedRun }[]
   readonly holes: readonly SeqRange[]
 }
-
-const nameOf = (source: SegmentSource): string => basename(source.path).replace(/\.gz$/, '')
 
 /** Reads everything there is, once. */
 function findDamage(store: Store): Damage {
   const segments = listSegments(store)
-  const lines: { source: SegmentSource; range: ScannedRange }[] = []
-  const runs: { source: SegmentSource; run: AbandonedRun }[] = []
+  const lines: { source: SegmentFile; range: ScannedRange }[] = []
+  const runs: { source: SegmentFile; run: AbandonedRun }[] = []
   const named = new Set<string>()
   const first = segments[0]?.number ?? 1
   const numbers = new Continuity(first - 1)
   for (const source of segments) {
     const own: AbandonedRun[] = []
-    const scan = new SegmentScan({
+    scanSegment(store, source, {
       effective: ({ record }) => noteNames(record, named, numbers),
       valid: ({ record }) => numbers.see(record.seq),
       future: seq => {
@@ -231,12 +219,10 @@ function findDamage(store: Store): Damage {
       malformed: range => void lines.push({ source, range }),
       abandoned: run => addRun(own, run),
     })
-    for (const chunk of segmentChunks(store, source)) scan.push(chunk)
-    scan.finish()
     runs.push(...own.map(run => ({ source, run })))
   }
   return {
-    lines: lines.filter(({ source, range }) => !named.has(lineMark(nameOf(source), range.from, range.to))),
+    lines: lines.filter(({ source, range }) => !named.has(lineMark(source.name, range.from, range.to))),
     runs: runs.filter(({ run }) => !named.has(runMark(run.tx_id, run.first_seq))),
     holes: numbers.openHoles(),
   }
@@ -257,31 +243,23 @@ function noteNames({ action, payload }: ReadRecord, named: Set<string>, numbers:
 /** Copies the bytes of a line away before anything is said about them. */
 function keepCopy(store: Store, { source, range }: Damage['lines'][number]): void {
   ensureQuarantine(store)
-  const name = `${nameOf(source)}.${range.from}-${range.to}`
+  const name = `${source.name}.${range.from}-${range.to}`
   const path = join(store.paths.quarantine, name)
   if (store.disk.look(path) !== undefined) return
   store.disk.writeDurably(join(store.paths.quarantine, tempName(name)), path, rangeOf(store, source, range))
 }
 
-/** The bytes of a range, in chunks. */
-function* rangeOf(store: Store, source: SegmentSource, { from, to }: ScannedRange): Generator<Buffer> {
-  let left = to - from
-  for (const chunk of segmentChunks(store, source, from)) {
-    yield chunk.subarray(0, left)
-    left -= chunk.length
-    if (left <= 0) return
-  }
+function rangeOf(store: Store, source: SegmentFile, { from, to }: ScannedRange): Iterable<Buffer> {
+  return cutChunks(segmentChunks(store, source, from), to - from)
 }
 
-function append({ store, opened }: Session, { holes, lines, runs }: Damage): void {
+function append({ store, appender }: Session, { holes, lines, runs }: Damage): void {
   const drafts: Draft[] = [
     ...holes.map(({ from, to }) => seqRepair(from, to, 'repair')),
-    ...lines.map(({ source, range }) => tornNote(nameOf(source), range, () => rangeOf(store, source, range))),
-    ...runs.map(({ source, run }) => abandonedNote(nameOf(source), run)),
+    ...lines.map(({ source, range }) => tornNote(source.name, range, () => rangeOf(store, source, range))),
+    ...runs.map(({ source, run }) => abandonedNote(source.name, run)),
   ]
   for (let at = 0; at < drafts.length; at += 500) {
-    for (const outcome of opened.appender.append([{ drafts: drafts.slice(at, at + 500), options: {} }])) {
-      if ('refused' in outcome) throw outcome.refused
-    }
+    appender.appendOne(drafts.slice(at, at + 500))
   }
 }

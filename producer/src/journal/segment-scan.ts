@@ -1,5 +1,7 @@
+/** What the writer finds out by reading a segment: its first record, its seal, its damage, its abandoned transactions. */
 import { createHash, type Hash } from 'node:crypto'
 import {
+  isJsonObject,
   type MalformedLine,
   type ReadRecord,
   type SegmentLine,
@@ -7,6 +9,17 @@ import {
   sha256Hex,
   type TailFeatures,
 } from '@kim/manifest'
+import { type SegmentFile, segmentChunks } from './listing.js'
+import type { Store } from './store.js'
+
+/** A sealed segment as its seal states it. */
+export interface Sealed {
+  readonly segment: string
+  readonly bytes: number
+  readonly sha256: string
+  readonly first_seq: number
+  readonly last_seq: number
+}
 
 /** A terminated line that is no record, by the offsets of its first byte and of its `\n`. */
 export interface ScannedRange {
@@ -94,11 +107,6 @@ export class SegmentScan {
     return this.#hash
   }
 
-  /** The hash of all bytes so far as a segment's seal states it. */
-  get sha256(): string {
-    return this.#hash.copy().digest('hex')
-  }
-
   /** Where the line begins that the file ends in. */
   get fragmentAt(): number {
     return this.#reader.end
@@ -107,6 +115,21 @@ export class SegmentScan {
   /** What that line would be if it ended here. */
   get fragment(): TailFeatures['fragment'] {
     return this.#reader.fragment
+  }
+
+  /** The segment as its seal has to state it. */
+  sealOf({ name: segment, number }: SegmentFile): Sealed {
+    const { bytes } = this
+    const sha256 = this.#hash.copy().digest('hex')
+    // A file without a record has no numbers of its own; its name is the next there was.
+    const { seq: first_seq } = this.#first ?? { seq: number }
+    return {
+      segment,
+      bytes,
+      sha256,
+      first_seq,
+      last_seq: this.#first === undefined ? number - 1 : this.#last,
+    }
   }
 
   push(chunk: Uint8Array): void {
@@ -177,4 +200,43 @@ export function addRun(runs: AbandonedRun[], run: AbandonedRun): void {
   const last = runs.at(-1)
   if (run.began || last === undefined || last.began || last.tx_id !== run.tx_id) runs.push(run)
   else runs[runs.length - 1] = { ...last, last_seq: run.last_seq, records: last.records + run.records }
+}
+
+/** Reads a whole segment that has a successor. */
+export function scanSegment(store: Store, file: SegmentFile, listener: ScanListener): SegmentScan {
+  const scan = new SegmentScan(listener)
+  for (const chunk of segmentChunks(store, file)) scan.push(chunk)
+  scan.finish()
+  return scan
+}
+
+/** How a segment begins. */
+export interface SegmentHead {
+  /** Its first valid record. */
+  readonly first: ReadRecord | undefined
+  /** True if a line that is no record is before that. */
+  readonly isHurt: boolean
+}
+
+/** Reads a segment up to its first valid record. */
+export function readSegmentHead(store: Store, file: SegmentFile): SegmentHead {
+  let first: ReadRecord | undefined
+  let isHurt = false
+  const reader = new SegmentReader({
+    valid({ record }) {
+      first = record
+      return false
+    },
+    malformed() {
+      isHurt = true
+    },
+  })
+  for (const chunk of segmentChunks(store, file)) if (!reader.push(chunk)) break
+  return { first, isHurt }
+}
+
+/** The project that a record states. */
+export function projectOf(record: ReadRecord): string | undefined {
+  const id = isJsonObject(record.payload) ? record.payload['project_id'] : undefined
+  return typeof id === 'string' ? id : undefined
 }

@@ -1,12 +1,14 @@
 import { basename } from 'node:path'
 import { invariant, KimError, type Slices } from '@kim/manifest'
 import type { Appender } from './append.js'
-import type { Boundary } from './boundary.js'
-import { type BuiltCheckpoint, buildCheckpoint } from './checkpoint.js'
-import type { VerifiedCheckpoint } from './checkpoint-file.js'
+import {
+  type Boundary,
+  type BuiltCheckpoint,
+  buildCheckpoint,
+  type VerifiedCheckpoint,
+} from './checkpoint.js'
 import { isNoSpace } from './failure.js'
 import { type GcOptions, type GcReport, planGc, runGc } from './gc.js'
-import { listSegments } from './listing.js'
 import { checkpointRef } from './notes.js'
 import type { JournalState } from './state.js'
 import type { Store } from './store.js'
@@ -49,7 +51,7 @@ export class Upkeep {
   constructor(start: UpkeepStart) {
     this.#start = start
     this.#base = start.base
-    if (start.base !== undefined) this.#known.add(start.base.headSeq)
+    if (start.base !== undefined) this.#known.add(start.base.header.head_seq)
     this.#gcDue = start.gc !== undefined && start.base !== undefined
   }
 
@@ -134,16 +136,13 @@ export class Upkeep {
     this.#waiting = 0
     const { store, state, projectId, gc } = this.#start
     const base = this.#base
-    if (base !== undefined && base.headSeq >= boundary.headSeq) {
+    if (base !== undefined && base.header.head_seq >= boundary.head_seq) {
       this.#boundary = undefined
       return
     }
-    const segments = listSegments(store).filter(
-      ({ number }) => number > (base?.headSeq ?? 0) && number <= boundary.segment,
-    )
     let built: BuiltCheckpoint
     try {
-      built = yield* buildCheckpoint(store, state, { boundary, projectId, base, segments })
+      built = yield* buildCheckpoint(store, state, { boundary, projectId, base })
     } catch (error) {
       if (!(error instanceof KimError) || error.code !== 'store_damaged') throw error
       // No checkpoint is better than a wrong one: readers go on with the one before.
@@ -159,14 +158,13 @@ export class Upkeep {
   /** Appends the ref that makes a checkpoint count, and goes on from it. */
   vouch(built: BuiltCheckpoint): void {
     const { appender, state } = this.#start
-    const [outcome] = appender.append([{ drafts: [checkpointRef(built.ref)], options: {} }])
-    if (outcome !== undefined && 'refused' in outcome) throw outcome.refused
-    const [refSeq] = outcome?.receipt.seqs ?? []
+    const { file, header, ref } = built
+    const [refSeq] = appender.appendOne([checkpointRef(ref)]).seqs
     invariant(refSeq !== undefined, 'a ref that was appended has a number')
     built.adopt()
-    this.#base = { headSeq: built.header.head_seq, refSeq, file: built.file, header: built.header }
-    this.#known.add(built.header.head_seq)
-    state.forgetRemoved(built.header.head_seq)
+    this.#base = { refSeq, file, header }
+    this.#known.add(header.head_seq)
+    state.forgetRemoved(header.head_seq)
   }
 
   *#collect(): Slices<void> {

@@ -1,7 +1,7 @@
 import { chmodSync, lstatSync } from 'node:fs'
 import { KimError } from '@kim/manifest'
 import { unlistedName } from '../../core/unlisted-name.js'
-import { canonicalSource, sourceRemedy } from '../../journal/source.js'
+import { canonicalSource, sourceRemedy } from '../../journal/store.js'
 import { remedyOf } from '../../source/remedy.js'
 import type { Source } from '../../source/source.js'
 import { recordedSource } from '../recorded-source.js'

@@ -2,7 +2,7 @@ import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync }
 import { basename, extname } from 'node:path'
 import { isCount, isJsonObject, type JsonObject, type JsonValue, KimError } from '@kim/manifest'
 import { systemCode } from '../../journal/failure.js'
-import { canonicalSource } from '../../journal/source.js'
+import { canonicalSource } from '../../journal/store.js'
 import { olderFileName } from '../../sinks/file-sink.js'
 import { isPersonaName } from '../../source/persona-name.js'
 import { memberCount, memberTotal } from './members.js'

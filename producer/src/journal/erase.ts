@@ -1,43 +1,70 @@
-import { dirname, join } from 'node:path'
+/** Erases content from segments, checkpoints and blobs, and finishes the redactions that a crash interrupted. */
+import { Buffer } from 'node:buffer'
+import { basename, dirname, join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import {
   CheckpointReader,
+  type Entity,
+  encodeCheckpointEntity,
   isBlobDirectory,
   isCount,
   isJsonObject,
   isSha256,
   type JsonObject,
   type JsonValue,
+  jcs,
   KimError,
   parseTempName,
   type ReadRecord,
   runAtOnce,
   SegmentReader,
+  sha256Hex,
+  tempName,
 } from '@kim/manifest'
-import { type Boundary, boundaryOf } from './boundary.js'
-import { buildCheckpoint } from './checkpoint.js'
+import { buildCheckpoint, type EntityLine } from './checkpoint.js'
 import { damaged, isNoSpace } from './failure.js'
-import { listCheckpoints, listSegments, segmentChunks } from './listing.js'
-import type { Opened } from './open.js'
-import { eraseInCheckpoint, eraseInSegment, type RedactedEntity } from './redact-image.js'
 import {
-  listSegmentFiles,
+  listCheckpoints,
+  listSegmentCopies,
+  listSegments,
   readSegmentFile,
-  type SegmentDigest,
   type SegmentFile,
-  segmentDigestOf,
-  waitingPath,
-  writeWaiting,
-} from './segment-files.js'
+  segmentChunks,
+} from './listing.js'
+import type { Session } from './open.js'
 import type { Store } from './store.js'
-import type { Upkeep } from './upkeep.js'
 
-/** What a redaction is finished with. */
-export interface RedactionWork {
-  readonly store: Store
-  readonly opened: Opened
-  readonly upkeep: Upkeep
-  /** The end of the last sealed segment, if no checkpoint covers it. */
-  readonly boundary: Boundary | undefined
+/** Whose content is erased. */
+export interface RedactedEntity {
+  readonly item_type: string
+  readonly item_id: string
+}
+
+/** The name under which a segment's new bytes wait. */
+export function waitingPath(file: SegmentFile): string {
+  return join(dirname(file.path), tempName(basename(file.path)))
+}
+
+/** Writes a segment's new bytes, durable but not yet in place. */
+export function writeWaiting({ disk }: Store, file: SegmentFile, bytes: Buffer): void {
+  const path = waitingPath(file)
+  const fd = disk.createTemp(path)
+  try {
+    disk.write(fd, file.isGzipped ? gzipSync(bytes) : bytes, path)
+    disk.syncFile(fd, path)
+  } finally {
+    disk.close(fd)
+  }
+}
+
+/** Length and digest of a segment as notes state them: of the unpacked bytes. */
+export interface SegmentDigest {
+  readonly bytes: number
+  readonly sha256: string
+}
+
+export function segmentDigestOf(bytes: Buffer): SegmentDigest {
+  return { bytes: bytes.length, sha256: sha256Hex(bytes) }
 }
 
 /** One segment in a redaction's note. */
@@ -77,29 +104,25 @@ function redactionIn({ seq, payload }: ReadRecord): Redaction[] {
  * Finishes the redactions that the journal announces and that a crash interrupted. Every step may be done
  * twice. Returns true if files were replaced, so that whatever was derived from them is stale.
  */
-export function finishRedactions(work: RedactionWork): boolean {
-  const redactions = work.opened.redactions.flatMap(redactionIn)
+export function finishRedactions(session: Session): boolean {
+  const redactions = session.redactions.flatMap(redactionIn)
   const last = redactions.at(-1)
   if (last === undefined) return false
-  const base = work.upkeep.base
+  const { base } = session.upkeep
   if (base !== undefined && base.refSeq > last.seq) {
-    // The checkpoint without the old content stands, so everything before it was done.
-    removeOlderCheckpoints(work.store, base.headSeq)
+    // The checkpoint without the old content is there, so everything before it was done.
+    removeOlderCheckpoints(session.store, base.header.head_seq)
     return false
   }
+  let isApplied = false
   try {
-    applyRedactions(work.store, redactions)
+    applyRedactions(session.store, redactions)
+    isApplied = true
+    eraseRest(session, redactions)
   } catch (error) {
     // A segment that is something else now is for a person to judge (D8).
-    if (!isNoSpace(error)) throw error
-    putOff(work, error)
-    return true
-  }
-  try {
-    eraseRest(work, redactions)
-  } catch (error) {
-    if (!isNoSpace(error) && !isDamaged(error)) throw error
-    putOff(work, error)
+    if (!isNoSpace(error) && !(isApplied && isDamaged(error))) throw error
+    putOff(session, error)
   }
   return true
 }
@@ -109,7 +132,7 @@ function isDamaged(error: unknown): boolean {
 }
 
 /** The journal is what it is meanwhile; the next open tries again. */
-function putOff({ store, upkeep }: RedactionWork, error: unknown): void {
+function putOff({ store, upkeep }: Session, error: unknown): void {
   upkeep.hold()
   store.log({
     level: 'error',
@@ -122,7 +145,7 @@ function putOff({ store, upkeep }: RedactionWork, error: unknown): void {
 /** Puts every announced file into place. */
 export function applyRedactions(store: Store, redactions: readonly Redaction[]): void {
   const directories = new Set<string>()
-  for (const { first, others } of listSegmentFiles(store)) {
+  for (const { first, others } of listSegmentCopies(store)) {
     const own = redactions.flatMap(({ entity, files }) =>
       files.filter(({ segment }) => segment === first.name).map(change => ({ entity, change })),
     )
@@ -221,25 +244,20 @@ function waits(store: Store, file: SegmentFile, after: SegmentDigest): boolean {
 }
 
 /** What follows once the files are in place: blobs, the checkpoint, the older checkpoints. */
-export function eraseRest(work: RedactionWork, redactions: readonly Redaction[]): void {
-  const { store, opened, upkeep } = work
+export function eraseRest(session: Session, redactions: readonly Redaction[]): void {
+  const { store, state, projectId, history, upkeep } = session
   const entities = redactions.map(({ entity }) => entity)
-  removeUnreferencedBlobs(work, entities)
-  const base = upkeep.base
-  const boundary = work.boundary ?? (base === undefined ? undefined : boundaryOf(base.header))
-  if (boundary === undefined || !opened.history.isWhole) {
+  removeUnreferencedBlobs(session, entities)
+  const { base } = upkeep
+  const boundary = session.boundary ?? base?.header
+  if (boundary === undefined || !history.isWhole) {
     // Nothing vouches for any checkpoint here, and none can be made.
     removeOlderCheckpoints(store, Number.POSITIVE_INFINITY)
     return
   }
-  const segments = listSegments(store).filter(
-    ({ number }) => number > (base?.headSeq ?? 0) && number <= boundary.segment,
-  )
-  const rewrite = (line: Parameters<typeof eraseInCheckpoint>[0]): ReturnType<typeof eraseInCheckpoint> =>
-    eraseInCheckpoint(line, entities)
-  const plan = { boundary, projectId: opened.projectId, base, segments, rewrite }
-  upkeep.vouch(runAtOnce(buildCheckpoint(store, opened.state, plan)))
-  removeOlderCheckpoints(store, boundary.headSeq)
+  const rewrite = (line: EntityLine): EntityLine => eraseInCheckpoint(line, entities)
+  upkeep.vouch(runAtOnce(buildCheckpoint(store, state, { boundary, projectId, base, rewrite })))
+  removeOlderCheckpoints(store, boundary.head_seq)
 }
 
 function removeOlderCheckpoints(store: Store, headSeq: number): void {
@@ -251,18 +269,26 @@ function removeOlderCheckpoints(store: Store, headSeq: number): void {
   disk.syncDirectory(paths.archive)
 }
 
-/** Deletes what is in `blobs/` and what no record and no checkpoint refers to, the entities' own refs aside. */
-function removeUnreferencedBlobs(
-  { store, upkeep }: RedactionWork,
-  entities: readonly RedactedEntity[],
-): void {
+/** Deletes the blobs to which no record and no checkpoint refers, except through the erased entities. */
+function removeUnreferencedBlobs({ store, upkeep }: Session, entities: readonly RedactedEntity[]): void {
   const { disk, paths } = store
   const directories = disk.names(paths.blobs)
   if (directories.length === 0) return
   const used = new Set<string>()
-  for (const source of listSegments(store)) collectRefs(segmentChunks(store, source), used)
-  for (const { headSeq, path } of listCheckpoints(store)) {
-    if (headSeq === upkeep.base?.headSeq) collectEntityRefs(disk.fileChunks(path), entities, used)
+  for (const file of listSegments(store)) {
+    const reader = new SegmentReader({
+      valid: ({ record: { payload_ref } }) => void (payload_ref && used.add(payload_ref.sha256)),
+    })
+    for (const chunk of segmentChunks(store, file)) reader.push(chunk)
+  }
+  for (const { path } of listCheckpoints(store).filter(
+    ({ headSeq }) => headSeq === upkeep.base?.header.head_seq,
+  )) {
+    const reader = new CheckpointReader(line => {
+      const entity = line.entity()
+      if (entity?.payload_ref !== undefined && !isAmong(entities, entity)) used.add(entity.payload_ref.sha256)
+    })
+    for (const chunk of disk.fileChunks(path)) reader.push(chunk)
   }
   for (const directory of directories) {
     const path = join(paths.blobs, directory)
@@ -276,25 +302,56 @@ function removeUnreferencedBlobs(
   }
 }
 
-function collectRefs(chunks: Iterable<Buffer>, used: Set<string>): void {
-  const reader = new SegmentReader({
-    valid({ record: { payload_ref } }) {
-      if (payload_ref !== undefined) used.add(payload_ref.sha256)
-    },
-  })
-  for (const chunk of chunks) reader.push(chunk)
+/** What replaces a payload. */
+const ERASED: JsonObject = { redacted: true, schema_version: 1 }
+const ERASED_SUMMARY = 'redacted'
+
+function isErased(raw: JsonObject): boolean {
+  const { payload, payload_ref, summary } = raw
+  const emptied = payload === undefined || jcs(payload) === jcs(ERASED)
+  return emptied && payload_ref === undefined && (summary === undefined || summary === ERASED_SUMMARY)
 }
 
-function collectEntityRefs(
-  chunks: Iterable<Buffer>,
-  entities: readonly RedactedEntity[],
-  used: Set<string>,
-): void {
-  const reader = new CheckpointReader(line => {
-    const entity = line.entity()
-    if (entity?.payload_ref === undefined) return
-    const isOwn = entities.some(e => e.item_type === entity.item_type && e.item_id === entity.item_id)
-    if (!isOwn) used.add(entity.payload_ref.sha256)
+/** The line of one of the entity's records without what it said; undefined if the line keeps its bytes. */
+function erasedLine({ item_type, item_id, raw }: ReadRecord, entity: RedactedEntity): Buffer | undefined {
+  if (item_type !== entity.item_type || item_id !== entity.item_id || isErased(raw)) return undefined
+  const { payload, payload_ref, summary, ...rest } = raw
+  const erased: JsonObject = {
+    ...rest,
+    ...(payload === undefined && payload_ref === undefined ? {} : { payload: ERASED }),
+    ...(summary === undefined ? {} : { summary: ERASED_SUMMARY }),
+  }
+  return Buffer.from(jcs(erased).replaceAll('\ufeff', '\\ufeff'))
+}
+
+/** A segment's bytes with one entity's content erased, and how many lines that changed. */
+export function eraseInSegment(
+  bytes: Buffer,
+  entity: RedactedEntity,
+): { readonly bytes: Buffer; readonly lines: number } {
+  const parts: Buffer[] = []
+  let lines = 0
+  let kept = 0
+  const reader = new SegmentReader({
+    valid({ record, offset, length }) {
+      const erased = erasedLine(record, entity)
+      if (erased === undefined) return
+      parts.push(bytes.subarray(kept, offset), erased)
+      kept = offset + length
+      lines++
+    },
   })
-  for (const chunk of chunks) reader.push(chunk)
+  reader.push(bytes)
+  return lines === 0 ? { bytes, lines } : { bytes: Buffer.concat([...parts, bytes.subarray(kept)]), lines }
+}
+
+function isAmong(entities: readonly RedactedEntity[], { item_type, item_id }: RedactedEntity): boolean {
+  return entities.some(entity => entity.item_type === item_type && entity.item_id === item_id)
+}
+
+/** The line of a checkpoint without what it said of the entity. */
+function eraseInCheckpoint(line: EntityLine, entities: readonly RedactedEntity[]): EntityLine {
+  if (!isAmong(entities, line.entity)) return line
+  const entity: Entity = { ...line.entity, payload: ERASED, payload_ref: undefined }
+  return { entity, text: encodeCheckpointEntity(entity, true) }
 }
