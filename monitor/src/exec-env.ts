@@ -1,5 +1,6 @@
+/** The environment of a command that is run for an event. */
 import { limits, toWellFormed } from '@kim/manifest'
-import { firstBytes } from './cut-text.js'
+import { firstBytes } from './event-line.js'
 import type { MonitorEvent } from './monitor-event.js'
 
 /** Which member of an event becomes which variable. */
@@ -25,22 +26,22 @@ const VARIABLES: Readonly<Record<string, string>> = {
   dormant_inboxes: 'DORMANT',
 }
 
-/** Members that belong to one kind only, although others carry them too. */
+/** Members that become a variable for one kind only, although others have them too. */
 const ONLY_ON: Readonly<Record<string, readonly string[]>> = { current_max: ['seed_ahead'] }
 
 const PREFIX = 'KIJITOMON_'
 
-/** Variables that say which event it is: half of one would say another, so they are whole or not there. */
+/** Variables that say which event it is. Half of one would name another event, so they are whole or left out. */
 const IDENTITY: ReadonlySet<string> = new Set(
   ['EVENT', 'SOURCE', 'TS', 'EVENT_ID', 'NONCE', 'PERSONA', 'ID'].map(name => PREFIX + name),
 )
 
-/** Ours and Kijito's credentials, whatever they are called: a command that is told of mail must not get them. */
+/** Our and Kijito's credentials, whatever their names: a command must not get them. */
 const SECRET = /^(KIM|KIJITO).*(TOKEN|SECRET|PASSWORD|KEY)/i
 
 /**
- * The environment of a command for one event: that of this process without what an earlier event or a token left
- * in it, and the event's own members, cut to what every system takes: a message must not stop the ones after it.
+ * The environment of a command for one event: that of this process, without tokens and variables of an earlier event,
+ * and the event's own members. They are cut to what every system takes: a message must not stop the ones after it.
  */
 export function execEnvironment(
   event: MonitorEvent,
@@ -58,7 +59,7 @@ export function execEnvironment(
   return { ...cleanEnvironment(env), ...own }
 }
 
-/** An environment with no more of an event than which one it is, for where even the cut one is too long. */
+/** An environment with only the variables that say which event it is, for a system that refuses even the cut one. */
 export function bareEnvironment(env: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(env).filter(([name]) => !name.startsWith(PREFIX) || IDENTITY.has(name)),
@@ -66,13 +67,13 @@ export function bareEnvironment(env: Readonly<Record<string, string>>): Record<s
 }
 
 /**
- * Cuts the longest until all fit, by half at most, so that no text goes before a longer one had to. The least limit
- * on a single variable that is in use, 128 KiB, holds for all of them, and leaves room for those that are inherited.
+ * Cuts the longest variable until all fit, by half at most, so that a text is cut only after each longer one. The
+ * lowest limit of any system on a single variable, 128 KiB, applies to all together: so the inherited ones have room.
  */
 function fit(own: Record<string, string>, lists: ReadonlySet<string>): void {
   for (;;) {
     const sizes = Object.entries(own).map(([name, value]) => [name, Buffer.byteLength(value)] as const)
-    // Each has a `=` and an end.
+    // Each has a `=` and a final zero byte.
     const total = sizes.reduce((sum, [name, size]) => sum + name.length + 1 + size + 1, 0)
     const excess = total - limits.execEventBytesMax
     if (excess <= 0) return
@@ -91,7 +92,7 @@ function cut(text: string, bytes: number, isList: boolean): string {
   return start.slice(0, Math.max(0, start.lastIndexOf(',')))
 }
 
-/** The environment of a command that is told nothing: that of this process without what it must not get. */
+/** The environment of a command that gets no event: that of this process without credentials. */
 export function cleanEnvironment(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
   const result: Record<string, string> = {}
   for (const [name, value] of Object.entries(env)) {
@@ -102,10 +103,6 @@ export function cleanEnvironment(env: Readonly<Record<string, string | undefined
 
 /** A value as a shell can hold it: no NUL, no lone surrogate, lists with commas. */
 function plain(value: unknown): string {
-  const text = Array.isArray(value) ? value.map(textOf).join(',') : textOf(value)
-  return String(toWellFormed(text.replaceAll('\0', '')))
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value)
+  const texts = [value].flat().map(one => (typeof one === 'string' ? one : JSON.stringify(one)))
+  return String(toWellFormed(texts.join(',').replaceAll('\0', '')))
 }

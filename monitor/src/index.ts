@@ -1,5 +1,4 @@
 /** The older monitor's event lines and environment, and the runner of commands. */
-export type { ClockReadings, MonitorClocks } from './clock-readings.js'
 export {
   type CommandDelivery,
   type CommandEffects,
@@ -8,17 +7,21 @@ export {
   CommandRunner,
   type DeliveryOptions,
   deliveryRetryMs,
+  type ExecOptions,
+  type ExecOutcome,
+  runExec,
 } from './command-runner.js'
-export { firstCodePoints } from './cut-text.js'
-export { monitorLine } from './event-line.js'
+export { firstCodePoints, monitorLine } from './event-line.js'
 export { cleanEnvironment, execEnvironment } from './exec-env.js'
-export { type ExecOptions, type ExecOutcome, runExec } from './exec-runner.js'
-export { readHostClocks } from './host-clocks.js'
-export { idOf, type JournalFacts } from './journal-facts.js'
 export {
+  type ClockReadings,
   cursorIn,
   heartbeatEvent,
+  idOf,
+  type JournalFacts,
+  type MonitorClocks,
   type MonitorEvent,
   type MonitorLook,
   monitorEvent,
+  readHostClocks,
 } from './monitor-event.js'

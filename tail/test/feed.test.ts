@@ -1,6 +1,7 @@
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { facts, message, record } from '../../monitor/dist-test/records.js'
 import { countBacklog, pastEntries } from '../dist/flow/backlog.js'
 import type { FeedStart } from '../dist/flow/feed.js'
 import { openFeed } from '../dist/flow/observer-feed.js'
@@ -9,7 +10,6 @@ import { beginningOf } from '../dist/flow/start.js'
 import type { Plan } from '../dist/plan.js'
 import { SeenPersonas } from '../dist/read/query-records.js'
 import { RecordLog } from '../dist/read/record-log.js'
-import { facts, message, record } from './records.js'
 
 const line = (seq: number): string => {
   const of = message(seq, { item_id: `river/${seq}` })

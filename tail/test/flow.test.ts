@@ -5,12 +5,12 @@ import { runProgram } from '@kim/cli-kit'
 import { type JsonObject, limits, Signal } from '@kim/manifest'
 import t from 'tap'
 import { LineOutput } from '../../cli-kit/dist/line-output.js'
+import { message } from '../../monitor/dist-test/records.js'
 import { Every, sleepUntilDue } from '../dist/flow/due.js'
 import { judgeHealth, producerState } from '../dist/flow/health.js'
 import { parseRate, RateGate } from '../dist/flow/rate.js'
 import { StopWatch } from '../dist/flow/stop.js'
 import { tailProgram } from '../dist/program.js'
-import { message } from './records.js'
 
 const none = { count: undefined, matches: undefined, timeoutMs: undefined, deadlineMs: undefined }
 

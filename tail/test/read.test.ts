@@ -3,13 +3,13 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
+import { record } from '../../monitor/dist-test/records.js'
 import { createFacts } from '../dist/read/facts.js'
 import { findRecord } from '../dist/read/find-record.js'
 import { lineFilter } from '../dist/read/line-filter.js'
 import { allEntries, lastEntries, SeenPersonas } from '../dist/read/query-records.js'
 import { RecordLog } from '../dist/read/record-log.js'
 import { type ScanStep, withTurns } from '../dist/read/with-turns.js'
-import { record } from './records.js'
 
 const line = (seq: number, more: object = {}): string =>
   `${JSON.stringify({ v: 2, seq, action: 'create', item_type: 'message', item_id: `river/${seq}`, agent: 'river', writer: 'w_1-aa', event: 'new', payload: { id: seq }, ...more })}\n`

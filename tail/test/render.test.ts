@@ -1,5 +1,5 @@
 import t from 'tap'
-import { firstBytes, firstCodePoints } from '../../monitor/dist/cut-text.js'
+import { facts, message, record } from '../../monitor/dist-test/records.js'
 import { createAgent } from '../dist/render/agent.js'
 import { createCat } from '../dist/render/cat.js'
 import { age, isoTime, shortTime } from '../dist/render/clock.js'
@@ -8,12 +8,13 @@ import { displayWidth, fitColumns } from '../dist/render/columns.js'
 import { controlLine } from '../dist/render/control-line.js'
 import { createFields, createJsonFields } from '../dist/render/fields.js'
 import { renderJson, renderJsonPretty } from '../dist/render/json.js'
+import { createMonitor } from '../dist/render/monitor.js'
 import type { Look } from '../dist/render/renderer.js'
 import { createShort, createShortIso } from '../dist/render/short.js'
 import { createTemplate } from '../dist/render/template.js'
 import { wantsColour } from '../dist/render/wants-colour.js'
 import { fitSafe, word } from '../dist/render/words.js'
-import { entry, facts, message, record } from './records.js'
+import { entry } from './records.js'
 
 const nowMs = Date.parse('2026-06-10T14:05:22.114Z')
 const look: Look = {
@@ -171,6 +172,13 @@ t.test('cloudevents - CL-28 the attributes of a message and of a record that ann
   t.end()
 })
 
+t.test('monitor - only what is announced has a line', t => {
+  const render = createMonitor({ facts, contentChars: 220, platform: 'linux' })
+  t.match(render(entry(message(1))), /^\{"event": "new", /)
+  t.equal(render(entry(message(1, { action: 'backfill' }))), undefined)
+  t.end()
+})
+
 t.test('fields - chosen values, absent ones empty', t => {
   const paths = [
     'seq',
@@ -210,9 +218,6 @@ t.test('template - values, braces and escapes', t => {
 })
 
 t.test('words - are cut between characters, never inside one', t => {
-  t.equal(firstCodePoints('a\u{1f600}b', 2), 'a\u{1f600}')
-  t.equal(firstBytes('a\u{1f600}b', 4), 'a')
-  t.equal(firstBytes('äöü', 4), 'äö')
   t.same(fitSafe('ab\ncd', 4), { shown: 'ab\\n', omitted: 2 })
   t.equal(word('river:new:1'), 'river:new:1')
   t.equal(word('two words'), '"two words"')

@@ -37,12 +37,12 @@ const SHOWN_BY: Readonly<Record<string, string>> = {
   key_retention_days_min: 'manifest/dist-test/limits.test.js',
   read_messages_retained_max: 'producer/dist-test/journal/roll.test.js',
   metrics_personas_max: 'producer/dist-test/run/metrics.test.js',
-  monitor_line_bytes_max: 'tail/dist-test/monitor.test.js',
+  monitor_line_bytes_max: 'monitor/dist-test/event-line.test.js',
   monitor_content_code_points_max: 'tail/dist-test/plan.test.js',
   agent_line_characters_max: 'tail/dist-test/plan.test.js',
-  exec_timeout_ms_max: 'tail/dist-test/exec-time.test.js',
+  exec_timeout_ms_max: 'monitor/dist-test/exec-time.test.js',
   exec_commands_max: 'monitor/dist-test/command-runner.test.js',
-  exec_event_bytes_max: 'tail/dist-test/exec.test.js',
+  exec_event_bytes_max: 'monitor/dist-test/exec.test.js',
   consumer_lock_stale_ms_max: 'tail/dist-test/board.test.js',
 }
 

@@ -1,16 +1,20 @@
 import type { JsonObject, ReadRecord } from '@kim/manifest'
 import t from 'tap'
-import { microsecondTime, monitorClocksOf } from '../../monitor/dist/clock-readings.js'
-import { monitorLine } from '../../monitor/dist/event-line.js'
-import { heartbeatEvent, type MonitorEvent, monitorEvent } from '../../monitor/dist/monitor-event.js'
-import { PythonFloat, pythonJson } from '../../monitor/dist/python-json.js'
-import { createMonitor } from '../dist/render/monitor.js'
-import { entry, facts, message, record } from './records.js'
+import { firstBytes, firstCodePoints, monitorLine, PythonFloat, pythonJson } from '../dist/event-line.js'
+import {
+  heartbeatEvent,
+  type MonitorEvent,
+  type MonitorLook,
+  microsecondTime,
+  monitorClocksOf,
+  monitorEvent,
+} from '../dist/monitor-event.js'
+import { facts, message, record } from './records.js'
 
-const look = { facts, contentChars: 220, platform: 'linux' } as const
-const line = (of: ReadRecord): string | undefined => {
-  const printed = createMonitor(look)(entry(of))
-  return printed === undefined ? undefined : String(printed)
+const look: MonitorLook = { facts, contentChars: 220, platform: 'linux' }
+const line = (of: ReadRecord, how = look): string | undefined => {
+  const event = monitorEvent(of, how)
+  return event === undefined ? undefined : monitorLine(event)
 }
 const lifecycle = (event: string, payload: JsonObject, fields: Partial<ReadRecord> = {}): ReadRecord =>
   record(1234, { action: 'update', event, item_type: 'persona', item_id: 'river', payload, ...fields })
@@ -130,7 +134,7 @@ t.test('monitor - content is cut by code points, left out, or null', t => {
   t.equal(JSON.parse(line(of({ content: 5 })) ?? '').content, '5')
   t.notOk('content' in JSON.parse(line(of({})) ?? ''))
   t.equal(JSON.parse(line(of({})) ?? '').from, null)
-  const without = createMonitor({ ...look, contentChars: undefined })(entry(message(1)))
+  const without = line(message(1), { ...look, contentChars: undefined })
   t.notOk('content' in JSON.parse(String(without)), 'bodies left out')
   t.end()
 })
@@ -144,9 +148,7 @@ t.test('monitor - a line is at most 16384 bytes, and still the event it was', t 
     '\u{1f600}'.repeat(20_000),
     '"'.repeat(50_000),
   ]) {
-    const printed = String(
-      createMonitor(huge)(entry(message(1, { payload: { ...message(1).payload, content } }))),
-    )
+    const printed = String(line(message(1, { payload: { ...message(1).payload, content } }), huge))
     const bytes = Buffer.byteLength(printed) + 1
     t.ok(bytes <= max && bytes > max / 2, `${bytes} bytes`)
     if (content.startsWith('x')) t.equal(bytes, max, 'not a byte is given away')
@@ -157,17 +159,14 @@ t.test('monitor - a line is at most 16384 bytes, and still the event it was', t 
     reason: `stranded-mail: ${'y'.repeat(20_000)}`,
     stranded_inboxes: Array.from({ length: 5000 }, (_, i) => `inbox-${i}`),
   })
-  const printed = String(createMonitor(look)(entry(many)))
+  const printed = String(line(many))
   t.ok(Buffer.byteLength(printed) < max)
   t.match(JSON.parse(printed).reason, /^stranded-mail:/, 'what consumers tell alerts apart by is kept')
   t.end()
 })
 
 t.test('monitor - what cannot even be identified within the limit is not printed', t => {
-  t.equal(
-    createMonitor(look)(entry(message(1, { agent: 'p'.repeat(20_000), item_id: `${'p'.repeat(20_000)}/1` }))),
-    undefined,
-  )
+  t.equal(line(message(1, { agent: 'p'.repeat(20_000), item_id: `${'p'.repeat(20_000)}/1` })), undefined)
   t.end()
 })
 
@@ -249,5 +248,12 @@ t.test('monitor - KS-75 every line is JSON and every message has one, whatever i
   )
   t.equal(pythonJson(new PythonFloat(1e21)), '1e+21')
   t.equal(pythonJson(new PythonFloat(Number.POSITIVE_INFINITY)), 'null')
+  t.end()
+})
+
+t.test('text - is cut between characters, never inside one', t => {
+  t.equal(firstCodePoints('a\u{1f600}b', 2), 'a\u{1f600}')
+  t.equal(firstBytes('a\u{1f600}b', 4), 'a')
+  t.equal(firstBytes('äöü', 4), 'äö')
   t.end()
 })

@@ -2,9 +2,9 @@ import { execFileSync, spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { execEnvironment } from '../../monitor/dist/exec-env.js'
-import { runExec } from '../../monitor/dist/exec-runner.js'
-import { monitorEvent } from '../../monitor/dist/monitor-event.js'
+import { runExec } from '../dist/command-runner.js'
+import { execEnvironment } from '../dist/exec-env.js'
+import { monitorEvent } from '../dist/monitor-event.js'
 import { facts, message, record } from './records.js'
 
 const never = new AbortController().signal
