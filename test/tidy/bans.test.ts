@@ -28,6 +28,11 @@ const BANS: readonly Ban[] = [
       ),
   },
   {
+    rule: 'observer - starts no process and contacts no server',
+    pattern: /from 'node:(child_process|cluster|dgram|dns|http|http2|https|net|tls|worker_threads)'/,
+    files: () => sources('observer-sdk/src/'),
+  },
+  {
     rule: 'errors - throw a KimError for what the world does, invariant() for our own bugs, never a bare Error',
     pattern: /throw new (Error|TypeError|RangeError)\(/,
     files: () => sources(...SOURCE).filter(file => !file.endsWith('/invariant.ts')),

@@ -127,3 +127,10 @@ t.test('bins - are committed launchers of compiled code, two lines but for signa
   t.equal(seen, 3)
   t.end()
 })
+
+t.test('observer-sdk - installs what a reader needs, and no command', t => {
+  const sdk = manifests.find(({ json }) => json.name === '@kim/observer-sdk')?.json
+  t.same(Object.keys(sdk?.dependencies ?? {}).sort(), ['@kim/manifest', 'chokidar', 'proper-lockfile'])
+  t.equal(sdk?.bin, undefined)
+  t.end()
+})

@@ -1,5 +1,5 @@
 /** Prints the files that take part in the life of a message: `npm run life`. */
-import { traceLife } from './trace.js'
+import { traceLife } from './trace-life.js'
 
 const { producer, tail } = await traceLife()
 for (const file of producer) console.log(`producer  ${file}`)
