@@ -1,16 +1,26 @@
 /** Follow a journal without touching it. Everything a host needs; nothing here can write below the store. */
-export { type Cursor, safeJson, safeText } from '@kim/manifest'
+export {
+  type AnomalyKind,
+  type Cursor,
+  type ErrorCode,
+  type JsonObject,
+  KimError,
+  type ReadRecord,
+  safeJson,
+  safeText,
+} from '@kim/manifest'
 export type { CursorStore } from './cursors/cursor.js'
 export { fileCursors } from './cursors/file.js'
 export { type MementoLike, mementoCursors } from './cursors/memento.js'
 export { memoryCursors } from './cursors/memory.js'
-export type { Change } from './deliver/change.js'
-export { type Observer, type ObserverOptions, type ObserverStatus, openObserver } from './observer.js'
+export type { Change, StartAfter } from './deliver/consumer-reader.js'
+export { type Observer, type ObserverOptions, openObserver } from './observer.js'
 export type { Board, BoardCount, BoardSeed, SectionSummary } from './project/board.js'
 export type { Impact } from './project/impact.js'
 export type { Evidence, PersonaView } from './project/persona.js'
 export type { StateView } from './project/state.js'
 export type { EntityView } from './project/view.js'
-export { openTail, type RecordTail, type TailOptions } from './record-tail.js'
+export { type ObserverStatus, openTail, type RecordTail, type TailOptions } from './record-tail.js'
 export type { ReadFailure, ReadResult } from './store/read-result.js'
-export type { Gap } from './tail/source.js'
+export type { JournalLine } from './tail/journal-reader.js'
+export type { Gap } from './tail/locate.js'

@@ -1,7 +1,6 @@
 export { type ObserverSeams, openObserverWith } from './observer.js'
 export { STALE_MS } from './project/persona.js'
 export { State } from './project/state.js'
-export { openTailWith } from './record-tail.js'
 export { checkBlob, readBlob } from './store/blob-file.js'
 export { chunkBytes } from './store/file-content.js'
 export { listStore } from './store/listing.js'

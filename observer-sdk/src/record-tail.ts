@@ -1,96 +1,192 @@
-import { parseCursor } from '@kim/manifest'
+/** Follows a journal without deriving its state. */
+import type { JsonObject, ReadRecord } from '@kim/manifest'
 import { checkOptions } from './check-options.js'
-import { BareFollower } from './deliver/bare-follower.js'
-import type { Change } from './deliver/change.js'
-import { Pulls } from './deliver/pulls.js'
-import type { ObserverOptions } from './observer.js'
-import { JournalSource } from './tail/journal-source.js'
+import type { CursorStore } from './cursors/cursor.js'
+import { Callbacks } from './deliver/callbacks.js'
+import { type Change, ConsumerReader, type StartAfter } from './deliver/consumer-reader.js'
+import { type FollowerHost, JournalFollower } from './deliver/journal-follower.js'
+import { RecordSource } from './tail/record-source.js'
 
-/** Records of one journal as they come, without a state: what it costs does not grow with what stands there. */
+/** How a tail or an observer is doing. Reasons are sorted: `future`, `history`, `unreadable`. */
+export interface ObserverStatus {
+  readonly kind: 'live' | 'no_store' | 'degraded' | 'incomplete' | 'closed'
+  readonly reasons: readonly string[]
+}
+
+/** The records of one journal, as they come. What it costs does not grow with the journal. */
 export interface RecordTail extends AsyncDisposable {
-  /** The newest record there was when it was opened. */
+  /** A tail does not know whether history is missing: only an observer is `incomplete`. */
+  readonly status: ObserverStatus
+  /** The newest record when the tail was opened, or when another journal took the place of the first. */
   readonly head: { readonly seq: number; readonly writer: string | null }
+  /** The head of the newest verified checkpoint; 0 if there is none. A tail looks for it when this is read. */
+  readonly checkpointSeq: number
   /** The id the cursor is kept under. */
   readonly projectId: string
   /** Records as they come, at the consumer's pace. One consumer at a time. */
   changes(): AsyncGenerator<Change, void, undefined>
+  /** A record's payload, from its own file if it is in one; undefined if there is none, or if that file is missing or damaged. */
+  payloadOf(record: ReadRecord): JsonObject | undefined
+  /** Calls back when the status is another one. The function that is returned removes the callback. */
+  onStatus(callback: (status: ObserverStatus) => void): () => void
+  /** Calls back whenever everything there is was handed over and the consumer waits. What is returned removes the callback. */
+  onIdle(callback: () => void): () => void
+  /** Ends every watch, timer and pull. The committed cursor stays as it is. */
   close(): Promise<void>
 }
 
-/** What to follow, and for whom: as for an observer, which also derives the state. */
-export type TailOptions = Pick<ObserverOptions, 'eventsDir' | 'cursors' | 'projectId' | 'from'>
-
-/** Opens a tail. It follows the files by itself from then on. */
-export async function openTail(options: TailOptions): Promise<RecordTail> {
-  return await openTailWith(options, {})
+/** What to follow, and for whom. */
+export interface TailOptions {
+  /** The `events` directory of a store. It need not exist yet. */
+  readonly eventsDir: string
+  /** Where the consumer's cursor is kept: `memoryCursors()`, `fileCursors()`, `mementoCursors()`, or the host's own. */
+  readonly cursors: CursorStore
+  /** The id to keep the cursor under if the journal itself states none. */
+  readonly projectId?: string
+  /** Where a consumer without a cursor begins: after all there is (`head`), with the first record (`start`), or after a record. */
+  readonly from?: 'head' | 'start' | StartAfter
+  /** Closes the tail or the observer when it is aborted. */
+  readonly signal?: AbortSignal
 }
 
-/** As `openTail`, telling whenever everything at hand was handed over and a pull waits for more. */
-export async function openTailWith(
-  options: TailOptions,
-  { onIdle }: { readonly onIdle?: () => void },
-): Promise<RecordTail> {
+/**
+ * Opens a tail. It follows the files by itself from then on.
+ *
+ * @example
+ * const tail = await openTail({ eventsDir, cursors: memoryCursors() })
+ * for await (const { lines } of tail.changes()) for (const { line } of lines) process.stdout.write(`${line}\n`)
+ */
+export async function openTail(options: TailOptions): Promise<RecordTail> {
+  return await opened(options, () => {
+    const source = new RecordSource(options.eventsDir)
+    return new JournalTail(options, host => new JournalFollower(source, host))
+  })
+}
+
+/** Checks the options, makes a tail and opens it. */
+export async function opened<T extends JournalTail>(options: TailOptions, make: () => T): Promise<T> {
+  options.signal?.throwIfAborted()
   checkOptions(options)
-  const tail = new JournalTail(options, onIdle)
+  const tail = make()
   await tail.open()
   return tail
 }
 
-class JournalTail implements RecordTail {
+/** What a tail and an observer have in common: follower, consumer and watch, and the end of all three. */
+export class JournalTail<Follower extends JournalFollower = JournalFollower> implements RecordTail {
+  protected readonly follower: Follower
+  protected readonly consumer: ConsumerReader
   readonly #options: TailOptions
-  readonly #source: JournalSource
-  readonly #follower: BareFollower
-  readonly #pulls: Pulls
+  readonly #idle: Callbacks<void>
+  readonly #statuses: Callbacks<ObserverStatus>
+  /** The status that was given last, and the look at whether it is another one. */
+  #given = ''
+  #look: NodeJS.Immediate | undefined
+  readonly #abort = (): void => void this.close()
   #watch: { close(): void } | undefined
 
-  constructor(options: TailOptions, onIdle: (() => void) | undefined) {
+  constructor(options: TailOptions, makeFollower: (host: FollowerHost) => Follower) {
     this.#options = options
-    this.#source = new JournalSource(options.eventsDir)
-    this.#follower = new BareFollower(
-      this.#source,
-      () => this.#pulls.wake(),
-      bug => this.#pulls.fail(bug),
-    )
-    this.#pulls = new Pulls({
-      follower: this.#follower,
+    const onBug = (bug: unknown): void => this.consumer.fail(bug)
+    this.#idle = new Callbacks(onBug)
+    this.#statuses = new Callbacks(onBug)
+    this.follower = makeFollower({ onStatus: () => this.checkStatus(), onBug })
+    this.consumer = new ConsumerReader(this.follower, {
       cursors: options.cursors,
       projectId: () => this.projectId,
       from: options.from ?? 'head',
-      onIdle,
-      onEnd: () => {
-        this.#watch?.close()
-        this.#follower.close()
-      },
+      onIdle: () => this.#idle.call(),
+      onEnd: () => this.end(),
     })
   }
 
   async open(): Promise<void> {
-    await this.#follower.open(0)
-    const { seq = 0 } = parseCursor(await this.#options.cursors.load(this.projectId)) ?? {}
-    if (seq > this.#follower.head.seq) await this.#follower.open(seq)
-    await this.#pulls.open()
-    this.#watch = this.#source.watch(news => this.#follower.onNews(news))
-    // What was appended since rings no bell of ours.
-    this.#follower.onNews(this.#source.look())
+    const { signal } = this.#options
+    await this.follower.open()
+    signal?.addEventListener('abort', this.#abort, { once: true })
+    if (signal?.aborted === true) await this.close()
+    try {
+      await this.consumer.open()
+    } catch (refusal) {
+      signal?.removeEventListener('abort', this.#abort)
+      throw refusal
+    }
+    if (this.consumer.isClosed) return await this.close()
+    this.#watch = this.follower.source.watch(news => this.follower.onNews(news))
+    // What was appended since the first look wakes no watch of ours.
+    this.follower.onNews(this.follower.source.look())
+  }
+
+  get status(): ObserverStatus {
+    if (this.consumer.isClosed) return { kind: 'closed', reasons: [] }
+    if (!this.follower.exists) return { kind: 'no_store', reasons: [] }
+    const { reasons } = this.follower
+    if (reasons.length === 0) return { kind: 'live', reasons }
+    return { kind: reasons.includes('history') ? 'incomplete' : 'degraded', reasons }
   }
 
   get head(): RecordTail['head'] {
-    return this.#follower.head
+    return this.follower.head
+  }
+
+  get checkpointSeq(): number {
+    return this.follower.checkpointSeq
   }
 
   get projectId(): string {
-    return this.#follower.projectId ?? this.#options.projectId ?? this.#source.fallbackProjectId()
+    const { ground, source } = this.follower
+    return ground.projectId ?? this.#options.projectId ?? source.fallbackProjectId()
   }
 
   changes(): AsyncGenerator<Change, void, undefined> {
-    return this.#pulls.changes()
+    return this.consumer.changes()
+  }
+
+  payloadOf(record: ReadRecord): JsonObject | undefined {
+    return this.follower.source.payloadOf(record)
+  }
+
+  onStatus(callback: (status: ObserverStatus) => void): () => void {
+    if (this.#statuses.isEmpty) this.#given = textOf(this.status)
+    return this.#statuses.add(callback)
+  }
+
+  onIdle(callback: () => void): () => void {
+    return this.#idle.add(callback)
   }
 
   close(): Promise<void> {
-    return this.#pulls.close()
+    return this.consumer.close()
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
   }
+
+  /** The status may be another one: it is looked at in a later turn, when what changes it is done. */
+  protected checkStatus(): void {
+    if (!this.#statuses.isEmpty) this.#look ??= setImmediate(() => this.#giveStatus())
+  }
+
+  protected end(): void {
+    this.#options.signal?.removeEventListener('abort', this.#abort)
+    this.#watch?.close()
+    this.follower.close()
+    clearImmediate(this.#look)
+    this.#giveStatus()
+    this.#statuses.clear()
+    this.#idle.clear()
+  }
+
+  #giveStatus(): void {
+    this.#look = undefined
+    const { status } = this
+    if (this.#given === textOf(status)) return
+    this.#given = textOf(status)
+    this.#statuses.call(status)
+  }
+}
+
+function textOf({ kind, reasons }: ObserverStatus): string {
+  return [kind, ...reasons].join()
 }

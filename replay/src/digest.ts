@@ -1,6 +1,6 @@
 /** What an implementation is judged by: the result of a full scan, and that of a cold start (OB-61). */
 import { type AnomalyKind, type Cursor, nextTurn, parseCursor, runAtOnce } from '@kim/manifest'
-import { type Flaw, type Gap, JournalSource, type Snapshot, type Start } from '@kim/observer-sdk/history'
+import { type Flaw, type Gap, RecordSource, type Snapshot, type Start } from '@kim/observer-sdk/history'
 import { State } from '@kim/observer-sdk/internal'
 import { runWork } from './run-work.js'
 
@@ -37,7 +37,7 @@ export async function coldLook(
   storedCursor?: unknown,
   signal?: AbortSignal,
 ): Promise<{ readonly result: ColdResult; readonly trouble: ColdTrouble }> {
-  const source = new JournalSource(eventsDir)
+  const source = new RecordSource(eventsDir)
   const snapshot = await runWork(source.derive(), signal)
   const cursor = parseCursor(storedCursor)
   const start = cursor === undefined ? undefined : await startOf(source, cursor, snapshot, signal)
@@ -67,7 +67,7 @@ export async function coldLook(
 }
 
 async function startOf(
-  source: JournalSource,
+  source: RecordSource,
   cursor: Cursor,
   snapshot: Snapshot,
   signal: AbortSignal | undefined,

@@ -1,9 +1,9 @@
 /** Which records a consumer is handed, decided by reading all of them: the long way that a cursor's search shortens. */
 import { type Cursor, type FoldedRecord, isNews, sectionsOf, wakeClassOf } from '@kim/manifest'
 import {
-  type Entry,
   type Gap,
   type JournalDirectory,
+  type JournalLine,
   JournalReader,
   missingBetween,
   ORIGIN,
@@ -59,7 +59,7 @@ export class HandedOver {
   }
 }
 
-function* everyEntry(directory: JournalDirectory): Generator<Entry> {
+function* everyEntry(directory: JournalDirectory): Generator<JournalLine> {
   const reader = new JournalReader(directory, ORIGIN)
   for (;;) {
     const { entries, more } = reader.read(BATCH_BYTES)
@@ -73,7 +73,7 @@ class Survey {
   readonly #cursor: Cursor
   readonly #whole: Whole
   #records = 0
-  #above: { readonly at: number; readonly entry: Entry } | undefined
+  #above: { readonly at: number; readonly entry: JournalLine } | undefined
   #afterWriter: number | undefined
   #started: number | undefined
   #ours = false
@@ -84,7 +84,7 @@ class Survey {
     this.#whole = whole
   }
 
-  take(entry: Entry): void {
+  take(entry: JournalLine): void {
     const { seq, writer, action, payload } = entry.record
     const cursor = this.#cursor
     const at = this.#records++

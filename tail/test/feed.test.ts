@@ -36,7 +36,7 @@ t.test('feed - CL-38 what comes while it is opened stands above its head, and is
       return 'head' as const
     },
   }
-  const feed = await openFeed(eventsDir, start, { keepsLines: false, onDrained: () => {} })
+  const feed = await openFeed(eventsDir, start, { onDrained: () => {} })
   t.equal(feed.head.seq, 2, 'a list of the past stops here')
   const batch = await feed.next()
   t.same(
@@ -55,7 +55,7 @@ t.test('feed - KS-28 KS-35 the cursor of an inbox moves with its messages', asyn
   }
   const armed = { cursor: 1, floor: 1, persona: 'river', schema_version: 1, state: 'up', watched: true }
   put(3, 'persona', 'river', armed)
-  const feed = await openFeed(eventsDir, { kind: 'head' }, { keepsLines: false, onDrained: () => {} })
+  const feed = await openFeed(eventsDir, { kind: 'head' }, { onDrained: () => {} })
   t.teardown(() => feed.close())
   t.equal(feed.cursorOf('river'), 2, 'of the existing records')
   t.equal(feed.cursorOf('nobody'), undefined)

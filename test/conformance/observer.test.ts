@@ -61,7 +61,7 @@ t.test(
       const digest = observer.digest()
       t.same(
         {
-          cursor: { ...observer.head },
+          cursor: { checkpoint_seq: observer.checkpointSeq, ...observer.head },
           digest,
           entities: observer.state.size,
           head_seq: observer.head.seq,

@@ -1,27 +1,21 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Change } from '@kim/observer-sdk'
-import { openObserverWith, openTailWith } from '@kim/observer-sdk/internal'
+import { openObserver, openTail, type RecordTail } from '@kim/observer-sdk'
 import t from 'tap'
 
 const vectors = fileURLToPath(new URL('../../../spec/vectors/', import.meta.url))
 
-type Opened = { changes(): AsyncGenerator<Change>; close(): Promise<void> }
-type Opening = (onIdle: () => void) => Promise<Opened>
-
 /** Everything that is handed over until nothing more is at hand. */
 async function handedOver(
-  opening: Opening,
+  opened: RecordTail,
 ): Promise<{ readonly records: string[]; readonly gaps: unknown[]; readonly cursor: unknown }> {
   const records: string[] = []
   const gaps: unknown[] = []
   let cursor: unknown
-  let idle: () => void = () => undefined
   const isIdle = new Promise<undefined>(resolve => {
-    idle = () => resolve(undefined)
+    opened.onIdle(() => resolve(undefined))
   })
-  const opened = await opening(() => idle())
   const changes = opened.changes()
   for (;;) {
     const change = await Promise.race([changes.next(), isIdle])
@@ -45,8 +39,8 @@ t.test('tail - OB-44 OB-71 hands over what an observer does, from every place', 
     const stored: unknown = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined
     const cursors = { load: () => stored, save: () => undefined }
     const options = { eventsDir, cursors, from: 'start' } as const
-    const observer = await handedOver(onIdle => openObserverWith(options, { onIdle }))
-    const tail = await handedOver(onIdle => openTailWith(options, { onIdle }))
+    const observer = await handedOver(await openObserver(options))
+    const tail = await handedOver(await openTail(options))
     seen++
     if (JSON.stringify(observer) !== JSON.stringify(tail)) differing.push(name)
     if (process.env['KIM_SHOW'] === name) t.same(tail, observer)

@@ -1,8 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { wakeClassOf } from '@kim/manifest'
-import type { Change, Observer } from '@kim/observer-sdk'
-import { openObserverWith } from '@kim/observer-sdk/internal'
+import { type Change, type Observer, openObserver } from '@kim/observer-sdk'
 import { coldStart, fullScan } from '@kim/replay/internal'
 import t from 'tap'
 import { coldMembers, differencesOf, pick } from '../conformance/compare.js'
@@ -55,12 +54,11 @@ async function observed(
   cursor: unknown,
   expected: Record<string, unknown>,
 ): Promise<object[]> {
-  let tell = (): void => {}
-  const idle = new Promise<undefined>(resolve => {
-    tell = () => resolve(undefined)
-  })
   const cursors = { load: () => cursor, save: () => {} }
-  const observer = await openObserverWith({ eventsDir, cursors }, { onIdle: () => tell() })
+  const observer = await openObserver({ eventsDir, cursors })
+  const idle = new Promise<undefined>(resolve => {
+    observer.onIdle(() => resolve(undefined))
+  })
   try {
     const handed = cursor === undefined ? [] : await handedOver(observer, idle)
     const digest = observer.digest()

@@ -6,7 +6,7 @@ const USUAL = `
   missing moment moved name no not of on only open out outcome parent pass path permitted place play prefix print private progress query
   quiet rate read readings reason rediscover repair result resync retain safe seconds self sensitive set show shutdown since source speed start
   status summary suppress target text time timeout timeline title to too type uninstall until up urgent usage view wait weight with
-  attempts command delivery effects plan refusal runner
+  attempts command delivery effects plan refusal runner anomaly error code object kim
 `
 
 /** Words that people who use a terminal, or write programs, know from elsewhere. */

@@ -11,6 +11,7 @@ import type {
   fileCursors,
   Gap,
   Impact,
+  JournalLine,
   MementoLike,
   mementoCursors,
   memoryCursors,
@@ -25,6 +26,7 @@ import type { Assert, Equal } from './equal.js'
 
 /** The values of the door. A verb that writes has no place among them. */
 type Values =
+  | 'KimError'
   | 'fileCursors'
   | 'mementoCursors'
   | 'memoryCursors'
@@ -39,7 +41,19 @@ export type Assertions = [
   Assert<Equal<typeof namespace.openObserver, typeof openObserver>>,
   Assert<Equal<typeof namespace.openTail, (options: namespace.TailOptions) => Promise<namespace.RecordTail>>>,
   Assert<
-    Equal<keyof namespace.RecordTail, 'head' | 'projectId' | 'changes' | 'close' | typeof Symbol.asyncDispose>
+    Equal<
+      keyof namespace.RecordTail,
+      | 'status'
+      | 'head'
+      | 'checkpointSeq'
+      | 'projectId'
+      | 'changes'
+      | 'payloadOf'
+      | 'onStatus'
+      | 'onIdle'
+      | 'close'
+      | typeof Symbol.asyncDispose
+    >
   >,
   Assert<Equal<Awaited<ReturnType<typeof import('@kim/observer-sdk').openObserver>>, Observer>>,
   Assert<Equal<typeof memoryCursors, () => CursorStore>>,
@@ -61,22 +75,17 @@ export type Assertions = [
       | 'changes'
       | 'onInvalidate'
       | 'waitFor'
+      | 'checkpointSeq'
+      | 'payloadOf'
+      | 'onStatus'
+      | 'onIdle'
       | 'close'
       | typeof Symbol.asyncDispose
     >
   >,
   Assert<Equal<Pick<Observer, 'status'>, { readonly status: ObserverStatus }>>,
   Assert<
-    Equal<
-      Pick<Observer, 'head'>,
-      {
-        readonly head: {
-          readonly seq: number
-          readonly checkpoint_seq: number
-          readonly writer: string | null
-        }
-      }
-    >
+    Equal<Pick<Observer, 'head'>, { readonly head: { readonly seq: number; readonly writer: string | null } }>
   >,
   Assert<Equal<Pick<Observer, 'state'>, { readonly state: StateView }>>,
   Assert<Equal<Pick<Observer, 'activity'>, { readonly activity: readonly ReadRecord[] }>>,
@@ -134,6 +143,7 @@ export type Assertions = [
       { [Key in keyof Change]: Change[Key] },
       {
         readonly records: readonly ReadRecord[]
+        readonly lines: readonly JournalLine[]
         readonly news: readonly ReadRecord[]
         readonly gap: Gap | undefined
         readonly cursor: Cursor

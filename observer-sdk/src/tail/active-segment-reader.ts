@@ -3,7 +3,7 @@ import type { FileContent } from '../store/file-content.js'
 import type { FileNow } from './file-identity.js'
 
 /** Most bytes read ahead: a burst of lines, or the first ones of a large write. */
-const AHEAD_BYTES = 64 * 1024
+export const AHEAD_BYTES: number = 64 * 1024
 
 /** Identities of what this process holds: what one reads ahead, the others take from it. */
 const heldFiles = new Set<string>()
@@ -18,8 +18,6 @@ let scratch: Buffer | undefined
 export class ActiveSegmentReader {
   #number: number | undefined
   #content: FileContent | undefined
-  /** What was read ahead, and where it begins. */
-  #ahead: { readonly offset: number; readonly bytes: Buffer } | undefined
 
   /** Whether it is this segment that is held. */
   isOf(number: number): boolean {
@@ -49,33 +47,15 @@ export class ActiveSegmentReader {
     return this.#content?.isSameOpenFile(content) === true
   }
 
-  /** Reads what came after this offset, and says how much; undefined if nothing is held. */
-  readAhead(offset: number): number | undefined {
-    this.#ahead = undefined
+  /** What came after this offset; undefined if nothing is held. */
+  readAhead(offset: number): Buffer | undefined {
     if (this.#content === undefined) return undefined
     scratch ??= Buffer.allocUnsafeSlow(AHEAD_BYTES)
     const read = this.#content.readOnce(scratch, offset)
-    if (this.#content.failure !== undefined) {
-      this.release()
-      return undefined
-    }
-    if (read > 0) this.#ahead = { offset, bytes: scratch.subarray(0, read) }
-    return read
-  }
-
-  /** What was read ahead, if it begins here. */
-  aheadAt(offset: number): Buffer | undefined {
-    return this.#ahead?.offset === offset ? this.#ahead.bytes : undefined
-  }
-
-  /** Whether what was read ahead may not be all there is: then it does not tell where the file ends. */
-  get isAheadFull(): boolean {
-    return this.#ahead?.bytes.length === AHEAD_BYTES
-  }
-
-  /** What was read ahead is given to nobody any more. */
-  forgetAhead(): void {
-    this.#ahead = undefined
+    // Memory of its own: consumers are handed the lines in it.
+    if (this.#content.failure === undefined) return Buffer.from(scratch.subarray(0, read))
+    this.release()
+    return undefined
   }
 
   /** Lets go unless this is still what is held. */
@@ -85,7 +65,6 @@ export class ActiveSegmentReader {
 
   /** Lets go of whatever is held. */
   release(): void {
-    this.#ahead = undefined
     if (this.#content !== undefined) heldFiles.delete(this.#content.identity)
     this.#content?.close()
     this.#content = undefined

@@ -8,8 +8,7 @@ import { listEntries } from '../store/read-only-fs.js'
 import { found, type ReadFailure, type ReadResult } from '../store/read-result.js'
 import { openSegment } from '../store/store-files.js'
 import { notifies } from '../watch/pace.js'
-import type { ReadAheadResult } from '../watch/watch.js'
-import { ActiveSegmentReader } from './active-segment-reader.js'
+import { ActiveSegmentReader, AHEAD_BYTES } from './active-segment-reader.js'
 import { type FileNow, fileIdentityOf } from './file-identity.js'
 import { PassedOver } from './passed-over.js'
 
@@ -37,22 +36,16 @@ const NOTHING_NEW: DirectoryScan = {
   replaced: false,
   healed: false,
   failures: 0,
+  tip: undefined,
 }
 
-/** The newest segment as a look found it. */
-interface Tip extends FileNow {
+/** The newest segment as it was just seen. */
+export interface Tip extends FileNow {
   readonly number: number
   /** It may be longer: a read-ahead did not come to its end. */
   readonly isLonger?: boolean
-}
-
-/** What a read-ahead read. */
-export interface BytesAhead {
-  readonly bytes: Buffer
-  /** Identity of the file. */
-  readonly identity: string
-  /** False if more may stand behind it. */
-  readonly isAll: boolean
+  /** What a read-ahead read of it, and where that begins. */
+  readonly ahead?: { readonly offset: number; readonly bytes: Buffer }
 }
 
 /** What a look found out. */
@@ -69,6 +62,7 @@ export interface DirectoryScan {
   readonly healed: boolean
   /** How much of what is there can not even be taken for a file of the journal. */
   readonly failures: number
+  readonly tip: Tip | undefined
 }
 
 /** One directory, looked at again and again. Never throws. */
@@ -93,8 +87,6 @@ export class JournalDirectory {
   /** When the archive last changed, as of the last listing. */
   #archivedNs: bigint | undefined
   #tip: Tip | undefined
-  /** True while what the look found is being dealt with: the tip need not be looked at again. */
-  #isTipFresh = false
   readonly #active = new ActiveSegmentReader()
   #isHolding = false
   /** Whether it is on a file system of this machine, of Linux, as far as is known; asked once of each directory. */
@@ -135,24 +127,15 @@ export class JournalDirectory {
     if (!isHolding) this.#active.release()
   }
 
-  /** A live segment as it is now; undefined if none can be seen. */
-  segmentNow(number: number): FileNow | undefined {
-    if (this.#isTipFresh && this.#tip?.number === number && this.#tip.isLonger !== true) return this.#tip
+  /** A live segment as it is now; undefined if none can be seen. `tip`: what was seen in this turn. */
+  segmentNow(number: number, tip?: Tip): FileNow | undefined {
+    if (tip?.number === number && tip.isLonger !== true) return tip
     return fileIdentityOf(join(this.path, segmentName(number)))
   }
 
-  /** What a read-ahead read of a segment from here on, if it is the file that was read before. Valid in this turn. */
-  bytesAhead(number: number, offset: number): BytesAhead | undefined {
-    const tip = this.#tip
-    if (!this.#isTipFresh || tip?.number !== number || this.known.get(number) !== tip.identity)
-      return undefined
-    const bytes = this.#active.aheadAt(offset)
-    return bytes && { bytes, identity: tip.identity, isAll: tip.isLonger !== true }
-  }
-
   /** Opens a segment wherever it can be read, or lends the one that is held. For `closeSegment`, soon. */
-  openSegment(number: number): ReadResult<FileContent> {
-    const lent = this.#active.isOf(number) ? this.#active.lend(this.segmentNow(number)) : undefined
+  openSegment(number: number, tip?: Tip): ReadResult<FileContent> {
+    const lent = this.#active.isOf(number) ? this.#active.lend(this.segmentNow(number, tip)) : undefined
     if (lent !== undefined) return found(lent)
     const opened = openSegment(this.path, number)
     if (!opened.ok) this.passOver(number, opened)
@@ -174,38 +157,27 @@ export class JournalDirectory {
     this.#changedNs = undefined
   }
 
-  /** Closes what `openSegment` gave, unless it is to be held. */
-  closeSegment(number: number, content: FileContent): void {
+  /** Closes what `openSegment` gave, unless it is held from now on: it may have grown since the last look then. */
+  closeSegment(number: number, content: FileContent): 'held' | undefined {
     if (this.#active.owns(content)) {
       if (content.failure !== undefined) this.#active.release()
     } else if (this.#mayHold(number, content)) {
       this.#active.hold(number, content)
-      // It may have grown before it was opened: as long as the look found it, it would seem cut short.
-      this.#isTipFresh = false
+      return 'held'
     } else content.close()
+    return undefined
   }
 
-  /** Deals with what the last look found, right after it: nothing is asked of the system twice. */
-  whileFresh(deal: () => void): void {
-    this.#isTipFresh = true
-    try {
-      deal()
-    } finally {
-      this.#isTipFresh = false
-      this.#active.forgetAhead()
-    }
-  }
-
-  /** Whether the held segment has grown, by one call that reads what came. A look has to follow. */
-  readAhead(): ReadAheadResult {
+  /** Reads what came to the held segment, by one call. A look has to follow: `blind` if only that can tell. */
+  readAhead(): Tip | 'nothing' | 'blind' {
     const tip = this.#tip
     if (tip === undefined || tip.isLonger === true) return 'blind'
     const { number, identity, size } = tip
-    const read = this.#active.readAhead(size)
-    if (read === undefined) return 'blind'
-    if (read === 0) return 'nothing'
-    this.#tip = { number, identity, size: size + read, isLonger: this.#active.isAheadFull }
-    return 'took'
+    const bytes = this.#active.readAhead(size)
+    if (bytes === undefined) return 'blind'
+    if (bytes.length === 0) return 'nothing'
+    this.#tip = { number, identity, size: size + bytes.length, isLonger: bytes.length === AHEAD_BYTES }
+    return { ...this.#tip, ahead: { offset: size, bytes } }
   }
 
   /** Looks: a call or two while nothing happens, a listing when the directory changed. */
@@ -282,6 +254,7 @@ export class JournalDirectory {
       replaced,
       healed,
       failures: this.#failures,
+      tip,
     }
   }
 

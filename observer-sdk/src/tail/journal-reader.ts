@@ -1,4 +1,4 @@
-import { Buffer } from 'node:buffer'
+import type { Buffer } from 'node:buffer'
 import {
   type AnomalyKind,
   type Head,
@@ -10,9 +10,8 @@ import {
 import type { FileContent } from '../store/file-content.js'
 import { openSegment } from '../store/store-files.js'
 import { type BytePosition, isSamePlace } from './byte-position.js'
-import type { JournalDirectory } from './directory.js'
+import type { JournalDirectory, Tip } from './directory.js'
 import { shareBatch, sharedBatch } from './shared-batches.js'
-import type { Batch, Entry, RecordReader } from './source.js'
 
 /** Most bytes read at a time. */
 const CHUNK_BYTES = 256 * 1024
@@ -20,15 +19,40 @@ const CHUNK_BYTES = 256 * 1024
 /** How much more than was asked for is read to come to the end of a transaction, about as much as a commit holds. */
 const RUN_BYTES = 1024 * 1024
 
-/** Read into by one reader at a time, which is done with it before another one begins. */
-let window = Buffer.alloc(0)
+/** A record, the line that holds it, and where that line is. */
+export interface JournalLine {
+  readonly record: ReadRecord
+  /** The stored bytes without the `\n`. Part of a larger buffer: copy what you keep for long. */
+  readonly line: Uint8Array
+  /** Number of the segment, which its file name contains. */
+  readonly segment: number
+  /** Where the line begins in its segment, in bytes. */
+  readonly offset: number
+}
 
-/** Told the bytes of each record's line, which are valid during the call. */
-export type KeepLine = (record: ReadRecord, line: Uint8Array) => void
+/** Records that follow one another, and the places they are between. */
+export interface Batch {
+  readonly from: BytePosition
+  readonly to: BytePosition
+  /** The records that apply, in order; those of one transaction are never in two batches. */
+  readonly entries: readonly JournalLine[]
+  /** What else was found, by anomaly kind. */
+  readonly counts: ReadonlyMap<AnomalyKind, number>
+  /** The highest of all valid records read, those without effect included; the later one wins. */
+  readonly passed: Head | undefined
+  /** Seqs of lines without effect that count for continuity, each with the number of entries before it. */
+  readonly idle: readonly { readonly seq: number; readonly before: number }[]
+  /** True if there may be more at hand already. */
+  readonly more: boolean
+  /** True if records that were before `entries` are gone unread. */
+  readonly skipped: boolean
+  /** Why nothing after `to` can be read: what was read before is no longer what is there. */
+  readonly lost?: 'segment_shrunk' | 'segment_replaced' | undefined
+}
 
 /** What one call of `read` gathers. */
 class Gathering {
-  readonly entries: Entry[] = []
+  readonly entries: JournalLine[] = []
   readonly counts = new Map<AnomalyKind, number>()
   readonly idle: { seq: number; before: number }[] = []
   #highest: ReadRecord | undefined
@@ -55,9 +79,8 @@ class Gathering {
 }
 
 /** Follows segments from a place: each byte is read once, a torn line and an open transaction are waited for. */
-export class JournalReader implements RecordReader {
+export class JournalReader {
   readonly #directory: JournalDirectory
-  readonly #keep: KeepLine | undefined
   #position: BytePosition
   /** Where to read on, if that is elsewhere. */
   #sought: BytePosition | undefined
@@ -75,25 +98,29 @@ export class JournalReader implements RecordReader {
   /** Identity of the live segment that this batch comes from. */
   #source: string | undefined
 
+  /** The newest segment as it was seen before this read. */
+  #tip: Tip | undefined
+
   /** Whether the last look at the segment came to its end. */
   #atEnd = true
 
   /** The segment that could not be read at the last attempt: an occasion is counted once. */
   #unreadable: number | undefined
 
-  constructor(directory: JournalDirectory, position: BytePosition, keep?: KeepLine) {
+  constructor(directory: JournalDirectory, position: BytePosition) {
     this.#directory = directory
-    this.#keep = keep
     this.#position = position
     this.#at = position.offset
     this.#lines = this.#linesFrom(position)
     this.#copy = directory.copies.get(position.segment)
   }
 
+  /** Where the next batch begins. */
   get position(): BytePosition {
     return this.#sought ?? this.#position
   }
 
+  /** Goes on from another place. */
   seek(position: BytePosition): void {
     const from = this.position
     if (isSamePlace(position, from)) return
@@ -102,7 +129,7 @@ export class JournalReader implements RecordReader {
     this.#sought = position
   }
 
-  /** Who is led from place to place by what another reads goes there once it reads itself. */
+  /** Applies a pending seek: it was set while this reader took what others had read. */
   #arrive(): void {
     if (this.#sought !== undefined) this.#goTo(this.#sought)
     this.#sought = undefined
@@ -114,10 +141,12 @@ export class JournalReader implements RecordReader {
     this.#lines = this.#linesFrom(position)
   }
 
-  read(bytesMax: number): Batch {
-    // Lines are kept for whoever asked for them, which only reading them does.
-    const isShareable = this.#keep === undefined
-    const others = isShareable ? sharedBatch(this.#directory, this.position, bytesMax) : undefined
+  /**
+   * What is at hand, up to about so many bytes; an empty batch if there is nothing. Never throws. `tip`: the newest segment
+   * as it was seen in this turn.
+   */
+  read(bytesMax: number, tip?: Tip): Batch {
+    const others = sharedBatch(this.#directory, this.position, bytesMax, tip)
     if (others !== undefined) {
       this.seek(others.to)
       return others
@@ -125,6 +154,7 @@ export class JournalReader implements RecordReader {
     this.#arrive()
     const from = this.#position
     this.#source = undefined
+    this.#tip = tip
     const found = new Gathering()
     for (let left = bytesMax; ; ) {
       // A part of a transaction is nothing that could be shared: every observer would read it for itself. What came
@@ -156,13 +186,7 @@ export class JournalReader implements RecordReader {
     const batch = { from, to: this.#position, entries, counts, idle, passed, more, skipped, lost }
     const source = this.#source as string | undefined
     const isWhole = lost === undefined && !skipped && !counts.has('unreadable')
-    if (
-      isShareable &&
-      isWhole &&
-      source !== undefined &&
-      batch.to.segment === from.segment &&
-      entries.length > 0
-    )
+    if (isWhole && source !== undefined && batch.to.segment === from.segment && entries.length > 0)
       shareBatch(this.#directory, batch, bytesMax, source, this.#at)
     return batch
   }
@@ -177,14 +201,16 @@ export class JournalReader implements RecordReader {
       return part.length
     }
     this.#atEnd = true
-    const ahead = this.#directory.bytesAhead(segment, this.#at)
-    if (ahead !== undefined) {
-      this.#source = ahead.identity
-      this.#take(ahead.bytes, found)
-      this.#atEnd = ahead.isAll
-      return ahead.bytes.length
+    const tip = this.#tip
+    const { known } = this.#directory
+    if (tip?.ahead?.offset === this.#at && tip.number === segment && known.get(segment) === tip.identity) {
+      const { bytes } = tip.ahead
+      this.#source = tip.identity
+      this.#take(bytes, found)
+      this.#atEnd = tip.isLonger !== true
+      return bytes.length
     }
-    const opened = this.#directory.openSegment(segment)
+    const opened = this.#directory.openSegment(segment, tip)
     if (!opened.ok) {
       if (opened.reason === 'unreadable') this.#countUnreadable(found)
       return this.#pass(found)
@@ -192,7 +218,8 @@ export class JournalReader implements RecordReader {
     try {
       return this.#readContent(opened.value, bytesMax, found)
     } finally {
-      this.#directory.closeSegment(segment, opened.value)
+      // A file that was opened for this is longer by now than the tip says.
+      if (this.#directory.closeSegment(segment, opened.value) === 'held') this.#tip = undefined
     }
   }
 
@@ -215,7 +242,8 @@ export class JournalReader implements RecordReader {
       found.lost = 'segment_replaced'
     if (found.lost !== undefined) return undefined
     const wanted = Math.min(bytesMax, CHUNK_BYTES, content.bytes - this.#at)
-    const chunk = readChunk(content, this.#at, wanted)
+    // Memory of its own: consumers are handed the lines in it.
+    const chunk = content.read(this.#at, wanted)
     if (content.failure !== undefined) {
       this.#directory.passedOver.unreadable(segment, content)
       this.#countUnreadable(found)
@@ -278,10 +306,9 @@ export class JournalReader implements RecordReader {
   #release(line: SegmentLine): void {
     const { record, defects, offset } = line
     const found = this.#found
-    this.#keep?.(record, line.bytes)
     found.pass(record)
     for (const kind of defects) found.count(kind)
-    found.entries.push({ record, segment: this.#position.segment, offset })
+    found.entries.push({ record, line: line.bytes, segment: this.#position.segment, offset })
   }
 
   #drop(lines: readonly SegmentLine[]): void {
@@ -304,11 +331,4 @@ export class JournalReader implements RecordReader {
       opened.value.close()
     }
   }
-}
-
-/** As `read`, into memory that is used again; a compressed file is in memory anyway. */
-function readChunk(content: FileContent, position: number, length: number): Buffer {
-  if (content.candidate.gzip) return content.read(position, length)
-  if (length > window.length) window = Buffer.allocUnsafeSlow(length)
-  return window.subarray(0, content.readInto(window, 0, length, position))
 }

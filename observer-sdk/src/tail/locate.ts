@@ -8,9 +8,9 @@ import {
 } from '@kim/manifest'
 import { type BytePosition, ORIGIN } from './byte-position.js'
 import type { Snapshot } from './derive.js'
+import { statedProjectId } from './project-id.js'
 import { SegmentScanner } from './segment-scan.js'
 import type { SegmentSet } from './segment-set.js'
-import type { CursorLike } from './source.js'
 
 /** Records that a consumer was to be handed and that are gone, or whose place in the journal is lost. */
 export interface Gap {
@@ -32,7 +32,16 @@ export interface Start {
 }
 
 /** What is known of a journal when a place in it is looked for. */
-export type Ground = Pick<Snapshot, 'head' | 'end' | 'peaks' | 'isEndHidden'>
+export type Ground = Pick<
+  Snapshot,
+  'checkpointSeq' | 'end' | 'failures' | 'head' | 'isEndHidden' | 'peaks' | 'projectId' | 'unreadable'
+>
+
+/** The part of a cursor that a place is found by. */
+export interface CursorLike {
+  readonly seq: number
+  readonly writer: string | null
+}
 
 /**
  * What is known of a journal without deriving its state: its newest segment is read, and older ones only as long as
@@ -52,7 +61,20 @@ export function* groundOf(history: SegmentSet, seq: number): Generator<void, Gro
     if (head.seq > 0 && head.seq >= seq) break
     yield
   }
-  return { head, end: end ?? ORIGIN, peaks: new Map(), isEndHidden: history.isEndHidden }
+  const { isEndHidden, listing, unreadable } = history
+  const { length: failures } = listing.failures
+  const projectId = statedProjectId(history)
+  // Nobody asked for a checkpoint, which would cost a look at all of it.
+  return {
+    checkpointSeq: 0,
+    end: end ?? ORIGIN,
+    failures,
+    head,
+    isEndHidden,
+    peaks: new Map(),
+    projectId,
+    unreadable,
+  }
 }
 
 /** Finds the start; yields between segments. */

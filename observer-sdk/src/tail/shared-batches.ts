@@ -1,6 +1,6 @@
 import type { BytePosition } from './byte-position.js'
-import type { JournalDirectory } from './directory.js'
-import type { Batch } from './source.js'
+import type { JournalDirectory, Tip } from './directory.js'
+import type { Batch } from './journal-reader.js'
 
 /** What is known of a batch that some observer of this process read. */
 interface Shared {
@@ -54,6 +54,7 @@ export function sharedBatch(
   directory: JournalDirectory,
   from: BytePosition,
   bytesMax: number,
+  tip: Tip | undefined,
 ): Batch | undefined {
   const found = shared.get(from.offset)
   if (
@@ -66,7 +67,7 @@ export function sharedBatch(
     return undefined
   const batch = found.batch.deref()
   if (batch === undefined) return undefined
-  const now = directory.segmentNow(from.segment)
+  const now = directory.segmentNow(from.segment, tip)
   if (now?.identity !== found.file || now.size < found.readTo) return undefined
   const known = directory.known.get(from.segment)
   if (known !== undefined && known !== found.file) return undefined

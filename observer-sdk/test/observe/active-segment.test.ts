@@ -16,7 +16,7 @@ import { segmentName } from '@kim/manifest'
 import { memoryCursors, type Observer, openObserver } from '@kim/observer-sdk'
 import { openObserverWith } from '@kim/observer-sdk/internal'
 import t, { type Test } from 'tap'
-import { JournalDirectory } from '../../dist/tail/directory.js'
+import { JournalDirectory, type Tip } from '../../dist/tail/directory.js'
 import { JournalReader } from '../../dist/tail/journal-reader.js'
 import { GrowingJournal } from './growing-journal.js'
 
@@ -55,14 +55,18 @@ async function holding(t: Test): Promise<{ journal: GrowingJournal; observer: Ob
 }
 
 /** A directory that holds its newest segment, and was looked at once. */
-function heldDirectory(t: Test): { journal: GrowingJournal; directory: JournalDirectory } {
+function heldDirectory(t: Test): {
+  readonly journal: GrowingJournal
+  readonly directory: JournalDirectory
+  readonly tip: Tip | undefined
+} {
   const journal = new GrowingJournal(join(t.testdir({}), 'events'))
   t.teardown(() => journal.close())
   const directory = new JournalDirectory(journal.eventsDir)
   directory.hold(true)
   t.teardown(() => directory.hold(false))
-  directory.scan()
-  return { journal, directory }
+  const { tip } = directory.scan()
+  return { journal, directory, tip }
 }
 
 async function until(condition: () => boolean): Promise<void> {
@@ -164,15 +168,13 @@ t.test('active segment - a replacement is reported once, whatever is appended th
 })
 
 t.test('active segment - grown between a look and its opening is not taken for cut short', { skip }, t => {
-  const { journal, directory } = heldDirectory(t)
+  const { journal, directory, tip } = heldDirectory(t)
   // More than is read at a time: the second part is read through what was opened for the first.
   journal.grow(20, { payload: { schema_version: 1, content: 'x'.repeat(30_000) } })
   const reader = new JournalReader(directory, { segment: 1, offset: 0, peak: 0 })
-  directory.whileFresh(() => {
-    const { lost, entries } = reader.read(1024 * 1024)
-    t.equal(lost, undefined)
-    t.equal(entries.length, 21)
-  })
+  const { lost, entries } = reader.read(1024 * 1024, tip)
+  t.equal(lost, undefined)
+  t.equal(entries.length, 21)
   t.end()
 })
 
@@ -181,16 +183,18 @@ t.test('active segment - a read-ahead that may not have seen all says so, until 
   const reader = new JournalReader(directory, { segment: 1, offset: 0, peak: 0 })
   t.equal(reader.read(1024 * 1024).entries.length, 1)
   journal.grow(20, { payload: { schema_version: 1, content: 'x'.repeat(30_000) } })
-  t.equal(directory.readAhead(), 'took')
+  const readAhead = (): Tip => {
+    const ahead = directory.readAhead()
+    if (typeof ahead === 'string') throw new Error(ahead)
+    return ahead
+  }
   // All of it in this turn, though the read-ahead read the first two records only.
-  directory.whileFresh(() => t.equal(reader.read(1024 * 1024).entries.length, 20))
+  t.equal(reader.read(1024 * 1024, readAhead()).entries.length, 20)
   journal.grow(1)
   t.equal(directory.readAhead(), 'blind')
-  directory.scan()
-  directory.whileFresh(() => t.equal(reader.read(1024 * 1024).entries.length, 1))
+  t.equal(reader.read(1024 * 1024, directory.scan().tip).entries.length, 1)
   journal.grow(1)
-  t.equal(directory.readAhead(), 'took')
-  directory.whileFresh(() => t.equal(reader.read(1024 * 1024).entries.length, 1))
+  t.equal(reader.read(1024 * 1024, readAhead()).entries.length, 1)
   t.equal(directory.readAhead(), 'nothing')
   t.end()
 })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { memoryCursors } from '@kim/observer-sdk'
 import { openObserverWith } from '@kim/observer-sdk/internal'
 import t, { type Test } from 'tap'
-import { JournalSource } from '../../dist/tail/journal-source.js'
+import { RecordSource } from '../../dist/tail/record-source.js'
 import { GrowingJournal } from './growing-journal.js'
 
 /** One entity, and after its first image so many more that only look like one. */
@@ -22,7 +22,7 @@ function flawedIn(t: Test, lines: number): GrowingJournal {
 t.test('state - any number of lines that only look right costs one derivation more (OB-11)', async t => {
   const journal = flawedIn(t, 50)
   journal.append(journal.line({ item_id: 'river/b' }))
-  const source = new JournalSource(journal.eventsDir)
+  const source = new RecordSource(journal.eventsDir)
   const derive = source.derive.bind(source)
   let derivations = 0
   source.derive = limits => {
@@ -56,7 +56,7 @@ t.test('derivation - any number of newest lines that only look right costs one p
     const { eventsDir } = flawedIn(t, lines)
     syncBuiltinESMExports()
     opened = 0
-    const derivation = new JournalSource(eventsDir).derive()
+    const derivation = new RecordSource(eventsDir).derive()
     let step = derivation.next()
     while (step.done !== true) step = derivation.next()
     t.equal(step.value.counts.get('malformed'), lines)

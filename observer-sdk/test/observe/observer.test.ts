@@ -346,7 +346,7 @@ t.test('directory - absent at the open, it is waited for, and everything in it i
   const eventsDir = join(t.testdir({}), 'deep', 'events')
   const observer = await observe(t, eventsDir)
   t.same(observer.status, { kind: 'no_store', reasons: [] })
-  t.same({ ...observer.head }, { seq: 0, checkpoint_seq: 0, writer: null })
+  t.same([observer.head, observer.checkpointSeq], [{ seq: 0, writer: null }, 0])
   const pull = next(observer.changes())
   const journal = new GrowingJournal(eventsDir)
   t.teardown(() => journal.close())

@@ -5,8 +5,8 @@ import { type Change, memoryCursors, type Observer, openTail } from '@kim/observ
 import { openObserverWith } from '@kim/observer-sdk/internal'
 import t, { type Test } from 'tap'
 import type { BytePosition } from '../../dist/tail/byte-position.js'
-import { JournalSource } from '../../dist/tail/journal-source.js'
-import type { Batch, RecordReader } from '../../dist/tail/source.js'
+import type { JournalReader } from '../../dist/tail/journal-reader.js'
+import { RecordSource } from '../../dist/tail/record-source.js'
 import { GrowingJournal } from './growing-journal.js'
 
 const PACE = { slowMs: 25, fastMs: 25 }
@@ -17,7 +17,7 @@ const content = 'x'.repeat(400)
 type Seen = 'read' | 'handed' | 'told'
 
 /** A journal whose first reader, which is the state's, notes what it reads, and may be given less at a time. */
-class WatchedSource extends JournalSource {
+class WatchedSource extends RecordSource {
   readonly seen: Seen[]
   readonly #bytesMax: number
   #isState = true
@@ -28,23 +28,17 @@ class WatchedSource extends JournalSource {
     this.#bytesMax = bytesMax
   }
 
-  override reader(position: BytePosition): RecordReader {
+  override reader(position: BytePosition): JournalReader {
     const reader = super.reader(position)
     if (!this.#isState) return reader
     this.#isState = false
-    const { seen } = this
-    const bytesMax = this.#bytesMax
-    return {
-      get position() {
-        return reader.position
-      },
-      seek: to => reader.seek(to),
-      read(wanted): Batch {
-        const batch = reader.read(Math.min(wanted, bytesMax))
-        if (batch.entries.length > 0) seen.push('read')
-        return batch
-      },
+    const read = reader.read.bind(reader)
+    reader.read = (wanted, tip) => {
+      const batch = read(Math.min(wanted, this.#bytesMax), tip)
+      if (batch.entries.length > 0) this.seen.push('read')
+      return batch
     }
+    return reader
   }
 }
 

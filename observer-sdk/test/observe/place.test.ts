@@ -5,7 +5,7 @@ import { runAtOnce, segmentName } from '@kim/manifest'
 import { type Change, type CursorStore, memoryCursors, openTail, type RecordTail } from '@kim/observer-sdk'
 import { openObserverWith } from '@kim/observer-sdk/internal'
 import t, { type Test } from 'tap'
-import { JournalSource } from '../../dist/tail/journal-source.js'
+import { RecordSource } from '../../dist/tail/record-source.js'
 import { GrowingJournal, PROJECT } from './growing-journal.js'
 
 type Follower = Pick<RecordTail, 'changes' | 'close'>
@@ -139,8 +139,8 @@ t.test(
       journal.roll()
       const newest = join(journal.eventsDir, segmentName(journal.segment))
       journal.grow(3)
-      const source = new JournalSource(journal.eventsDir)
-      const { ground } = runAtOnce(source.ground(0))
+      const source = new RecordSource(journal.eventsDir)
+      const ground = runAtOnce(source.ground())
       renameSync(newest, `${newest}.elsewhere`)
       if (instead === 'a directory') mkdirSync(newest)
       source.look()

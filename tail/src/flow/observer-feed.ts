@@ -1,17 +1,11 @@
-import type { ReadRecord } from '@kim/manifest'
 import type { CursorStore } from '@kim/observer-sdk'
-import { type DeriveLimits, JournalSource, type Snapshot } from '@kim/observer-sdk/history'
+import { type DeriveLimits, RecordSource, type Snapshot } from '@kim/observer-sdk/history'
 import { openObserverWith } from '@kim/observer-sdk/internal'
 import { cursorOf } from './cursor-of.js'
 import type { Feed, FeedStart } from './feed.js'
 
-/** For modes that do not print the stored line. */
-const NO_LINE = new Uint8Array()
-
 /** What a feed is asked for besides. */
 export interface FeedOptions {
-  /** Stored lines are printed, and cost a copy each. */
-  readonly keepsLines: boolean
   /** Called whenever everything that stood there was given out, and a call waits for more. */
   readonly onDrained: () => void
 }
@@ -20,7 +14,7 @@ export interface FeedOptions {
  * Remembers where the state was first derived: hand-over begins there, while the observer's own head may already
  * hold what was appended since, which is handed over too.
  */
-class RememberingSource extends JournalSource {
+class RememberingSource extends RecordSource {
   first: Snapshot | undefined
 
   override *derive(limits: DeriveLimits = {}): Generator<void, Snapshot> {
@@ -32,18 +26,13 @@ class RememberingSource extends JournalSource {
 
 /** Opens a feed over the files of a journal, which need not be there yet. */
 export async function openFeed(eventsDir: string, start: FeedStart, options: FeedOptions): Promise<Feed> {
-  const lines = new WeakMap<ReadRecord, Uint8Array>()
-  const keep = (record: ReadRecord, line: Uint8Array): void => void lines.set(record, Uint8Array.from(line))
-  const source = new RememberingSource(eventsDir, {}, options.keepsLines ? keep : undefined)
+  const source = new RememberingSource(eventsDir)
   let isDrained = false
-  const onIdle = (): void => {
+  const observer = await openObserverWith({ eventsDir, cursors: cursorsOf(start), from: 'head' }, { source })
+  observer.onIdle(() => {
     isDrained = true
     options.onDrained()
-  }
-  const observer = await openObserverWith(
-    { eventsDir, cursors: cursorsOf(start), from: 'head' },
-    { source, onIdle },
-  )
+  })
   const changes = observer.changes()
   const { head, checkpointSeq } = source.first ?? { head: observer.head, checkpointSeq: 0 }
   return {
@@ -63,11 +52,7 @@ export async function openFeed(eventsDir: string, start: FeedStart, options: Fee
     async next() {
       const { value } = await changes.next()
       if (value === undefined) return undefined
-      return {
-        gap: value.gap,
-        reached: value.cursor,
-        entries: value.records.map(record => ({ record, line: lines.get(record) ?? NO_LINE })),
-      }
+      return { gap: value.gap, reached: value.cursor, entries: value.lines }
     },
     cursorOf: persona => cursorOf(observer, persona),
     personas: () => observer.personas(),

@@ -38,7 +38,6 @@ export async function follow(plan: Plan, location: StoreLocation, io: Io): Promi
     if (past === undefined && !plan.follow) throw noStore(location)
     const beginning = beginningOf(plan, claim.stored, past, facts)
     feed = await openFeed(location.eventsDir, beginning.start, {
-      keepsLines: plan.mode === 'json',
       onDrained: () => session?.look(),
     })
     // Listed anew: a segment that began meanwhile may hold records up to the head that the feed begins at.

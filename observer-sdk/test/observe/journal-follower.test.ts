@@ -1,8 +1,8 @@
 import { renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { BareFollower } from '../../dist/deliver/bare-follower.js'
-import { JournalSource } from '../../dist/tail/journal-source.js'
+import { JournalFollower } from '../../dist/deliver/journal-follower.js'
+import { RecordSource } from '../../dist/tail/record-source.js'
 import { GrowingJournal } from './growing-journal.js'
 
 const SECOND = 'd00d'.repeat(8)
@@ -22,27 +22,25 @@ t.test('tail - a journal replaced while the one before is looked at is noticed (
   ] as const)
     new GrowingJournal(join(store, name), id).close()
 
-  const source = new JournalSource(eventsDir)
+  const source = new RecordSource(eventsDir)
   const ground = source.ground.bind(source)
   let during = (): void => undefined
-  source.ground = function* (seq) {
-    const found = yield* ground(seq)
+  source.ground = function* () {
+    const found = yield* ground()
     during()
     during = () => undefined
     return found
   }
-  let told = 0
-  const follower = new BareFollower(
-    source,
-    () => told++,
-    bug => t.fail(String(bug)),
-  )
+  const follower = new JournalFollower(source, {
+    onStatus: () => undefined,
+    onBug: bug => t.fail(String(bug)),
+  })
   t.teardown(() => follower.close())
-  await follower.open(0)
+  await follower.open()
   replace('second')
   during = () => replace('third')
   follower.onNews(source.look())
-  for (let turns = 0; turns < 20 && told === 0; turns++) await new Promise(resolve => setImmediate(resolve))
-  t.equal(follower.projectId, THIRD)
-  t.equal(told, 1, 'and told once everything is known')
+  await follower.news.next(0)
+  t.equal(follower.ground.projectId, THIRD)
+  t.equal(follower.news.count, 1, 'and reported once everything is known')
 })

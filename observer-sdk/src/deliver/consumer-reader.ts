@@ -1,61 +1,46 @@
 /** What a consumer is handed: pulled from the source at its own pace, from where its cursor stands. */
-import {
-  type Cursor,
-  isNews,
-  KimError,
-  nextTurn,
-  parseCursor,
-  type ReadRecord,
-  type Signal,
-} from '@kim/manifest'
+import { type Cursor, isNews, KimError, nextTurn, parseCursor, type ReadRecord } from '@kim/manifest'
 import type { CursorStore } from '../cursors/cursor.js'
 import { type Impact, ImpactSet, impactOf } from '../project/impact.js'
-import { type BytePosition, isSamePlace, ORIGIN } from '../tail/byte-position.js'
-import { missingBetween } from '../tail/locate.js'
-import type { Batch, Gap, Ground, RecordReader, RecordSource, Start } from '../tail/source.js'
-import type { Change } from './change.js'
-import { PART_BYTES } from './part-bytes.js'
-import { inSlices, Slice } from './slices.js'
+import { type BytePosition, ORIGIN } from '../tail/byte-position.js'
+import type { Batch, JournalLine, JournalReader } from '../tail/journal-reader.js'
+import { type Gap, missingBetween, type Start } from '../tail/locate.js'
+import { inSlices, type JournalFollower, Slice } from './journal-follower.js'
 
-/** What follows the journal, with a state or without one. */
-export interface Followed {
-  readonly source: RecordSource
-  readonly exists: boolean
-  /** Grows whenever places change their meaning. */
-  readonly epoch: number
-  readonly snapshot: Ground & { readonly checkpointSeq: number }
-  /** The newest record that stands before the end of a batch, as far as is known. */
-  headAt(batch: Batch): Ground['head'] | undefined
-  /** Places mean nothing now, and will mean something else once the epoch has grown. */
-  readonly isMoving: boolean
-  /** It goes on reading by itself. */
-  readonly isReading: boolean
-  /** Whether it has read nothing behind this place: whatever comes is read for it first, and told. */
-  isLevelAt(position: BytePosition): boolean
-  /** Comes to this place, so that nobody is handed what it does not know; false if places came to mean nothing. */
-  reach(to: BytePosition): boolean
-  /** What it read last, if it reads. */
-  readonly latest: Batch | undefined
-  onLost(reason: NonNullable<Batch['lost']>): void
+/** A consumer without a saved cursor begins after the record with this seq. */
+export interface StartAfter {
+  readonly seq: number
+  /** Who wrote that record; null or absent if that is not known. Another writer means that the journal is another one. */
+  readonly writer?: string | null | undefined
+  /** The journal that the record is in. In any other journal the consumer begins with the first record. */
+  readonly projectId?: string | undefined
 }
 
-/** What hand-over needs to know of its observer. */
-export interface HandOverOptions {
-  readonly follower: Followed
+/** What a consumer is handed at a time. */
+export interface Change extends Impact {
+  /** The records, in file order. Empty when state changed without one. */
+  readonly records: readonly ReadRecord[]
+  /** The same records with their stored lines, and where these are. */
+  readonly lines: readonly JournalLine[]
+  /** Those of the records that announce something. */
+  readonly news: readonly ReadRecord[]
+  /** What was to come before these records and is missing. */
+  readonly gap: Gap | undefined
+  /** Where the consumer is once it asks for the next change; it is saved then, not before. */
+  readonly cursor: Cursor
+}
+
+/** For whom, and where it begins. */
+export interface ConsumerOptions {
   readonly cursors: CursorStore
   /** The id that cursors are stored under, as of now. */
   readonly projectId: () => string
-  readonly from: 'head' | 'start'
-  /** True once the observer is closed. */
-  readonly isClosed: () => boolean
-  /** What the consumer's storage answers, or nothing if the observer is closed before it does. */
-  readonly unlessClosed: <T>(answer: T) => Promise<Awaited<T> | undefined>
-  /** The bug that ended the observer, which ends the changes too. */
-  readonly bug: () => unknown
-  /** Raised when there is news, and when the observer is closed. */
-  readonly news: Signal
-  /** Called whenever everything at hand was handed over and a pull waits for more. */
-  readonly onIdle?: (() => void) | undefined
+  /** Where a consumer begins that has no cursor. */
+  readonly from: 'head' | 'start' | StartAfter
+  /** Called whenever everything at hand was handed over and the consumer waits for more. */
+  readonly onIdle: () => void
+  /** Lets go of everything but the consumer; called once. */
+  readonly onEnd: () => void
 }
 
 /** A place to come back to, and what was still to be told there. */
@@ -66,21 +51,23 @@ interface Mark {
   readonly skippedFrom: number | undefined
 }
 
-/** Most bytes of lines that a consumer behind the state is handed at a time. */
-const BATCH_BYTES = 1024 * 1024
-
 const NOWHERE: Cursor = Object.freeze({ seq: 0, checkpoint_seq: 0, writer: null })
 
-/** One consumer's place in the journal. */
-export class HandOver {
-  readonly #options: HandOverOptions
+/** The consumer of a tail or an observer: its place in the journal, its pulls, and their end. */
+export class ConsumerReader {
+  readonly #follower: JournalFollower
+  readonly #options: ConsumerOptions
+  /** Those who wait for the consumer's storage, which may never answer. */
+  readonly #askers = new Set<() => void>()
+  #closed: Promise<void> | undefined
+  #bug: unknown
   /** What the consumer has asked beyond. */
   #committed: Cursor = NOWHERE
   /** What it has been handed. */
   #reached: Cursor = NOWHERE
   #project: string | undefined
   #epoch = 0
-  #reader: RecordReader | undefined
+  #reader: JournalReader | undefined
   #since = 0
   #sinceSegment = 0
   /** A seq up to which everything was handed over, where nothing readable comes up to it; 0 as a rule. */
@@ -102,20 +89,26 @@ export class HandOver {
   /** True until what the consumer waits for has come. */
   #isAwaited = false
 
-  constructor(options: HandOverOptions) {
+  constructor(follower: JournalFollower, options: ConsumerOptions) {
+    this.#follower = follower
     this.#options = options
   }
 
-  /** Finds the place once the state is derived for the first time. */
+  get isClosed(): boolean {
+    return this.#closed !== undefined
+  }
+
+  /** Finds the place once the journal was looked at for the first time. */
   async open(): Promise<void> {
-    const { follower, cursors, projectId, from, unlessClosed } = this.#options
+    const follower = this.#follower
+    const { cursors, projectId, from } = this.#options
     this.#epoch = follower.epoch
     if (!follower.exists) return
     this.#project = projectId()
-    const stored = parseCursor(await unlessClosed(cursors.load(this.#project)))
+    const stored = parseCursor(await this.#unlessClosed(cursors.load(this.#project)))
     this.#isStored = stored !== undefined
     if (stored === undefined && from === 'head') {
-      const { head, end, checkpointSeq } = follower.snapshot
+      const { head, end, checkpointSeq } = follower.ground
       this.#stand(
         { ...head, checkpoint_seq: checkpointSeq },
         { position: end, since: end.offset, gap: undefined },
@@ -123,22 +116,53 @@ export class HandOver {
       this.#committed = this.#reached
       return
     }
-    this.#committed = stored ?? NOWHERE
+    this.#committed = stored ?? this.#first()
     await this.#find(this.#committed)
   }
 
-  /** Bytes the consumer has not been handed are gone, or its place in them is lost. */
-  get gap(): Gap | undefined {
-    return this.#gap
+  /** The cursor of a consumer that has none, in the first journal that it follows. */
+  #first(): Cursor {
+    const { from, projectId } = this.#options
+    if (typeof from === 'string') return NOWHERE
+    if (from.projectId !== undefined && from.projectId !== projectId()) return NOWHERE
+    return { seq: from.seq, checkpoint_seq: 0, writer: from.writer ?? null }
   }
 
-  /** State changed by no record's doing. */
+  /** State changed by no record's doing: that comes with the next change. */
   stale(impact: Impact): void {
     this.#stale.addAll(impact)
+    this.#follower.news.raise()
+  }
+
+  /** A bug of ours ends what it happened in, never its host. */
+  fail(bug: unknown): void {
+    this.#bug ??= bug
+    void this.close()
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#end()
+    return this.#closed
   }
 
   /** The changes, one after another; a change counts as taken when the next one is asked for. */
-  async *changes(isStopped: () => boolean): AsyncGenerator<Change, void, undefined> {
+  changes(): AsyncGenerator<Change, void, undefined> {
+    let isStopped = false
+    const changes = this.#changes(() => isStopped)
+    // A pull that waits for news would hold back the end of the iteration.
+    const ending = <A, R>(end: (how: A) => R): ((how: A) => R) => {
+      return how => {
+        isStopped = true
+        this.#follower.news.raise()
+        return end(how)
+      }
+    }
+    changes.return = ending(changes.return.bind(changes))
+    changes.throw = ending(changes.throw.bind(changes))
+    return changes
+  }
+
+  async *#changes(isStopped: () => boolean): AsyncGenerator<Change, void, undefined> {
     if (this.#isTaken) {
       throw new KimError('usage', 'this observer already has a reader of changes(): only one at a time')
     }
@@ -147,7 +171,7 @@ export class HandOver {
       if (this.#isAhead) this.#goBack()
       this.#isAhead = false
       // Closed before it was known what is stored, there may be something.
-      if (!this.#isStored && !this.#options.isClosed()) await this.#commit(this.#committed)
+      if (!this.#isStored && !this.isClosed) await this.#commit(this.#committed)
       for (;;) {
         const change = await this.#next(isStopped)
         if (change === undefined) break
@@ -159,15 +183,14 @@ export class HandOver {
     } finally {
       this.#isTaken = false
     }
-    const bug = this.#options.bug()
-    if (bug !== undefined) throw bug
+    if (this.#bug !== undefined) throw this.#bug
   }
 
   /** What was handed over and not taken is handed over again. */
   #goBack(): void {
     const mark = this.#mark
     // Places changed their meaning meanwhile: moving on finds the new one, from here.
-    if (this.#options.follower.epoch !== this.#epoch || mark === undefined) this.#reached = this.#committed
+    if (this.#follower.epoch !== this.#epoch || mark === undefined) this.#reached = this.#committed
     else {
       this.#reader?.seek(mark.position)
       this.#reached = mark.reached
@@ -199,13 +222,14 @@ export class HandOver {
   }
 
   async #stored(answer: PromiseLike<unknown>): Promise<void> {
-    await this.#options.unlessClosed(answer)
+    await this.#unlessClosed(answer)
     this.#isStored = true
   }
 
   async #next(isStopped: () => boolean): Promise<Change | undefined> {
-    const { follower, isClosed, news, onIdle } = this.#options
-    while (!isClosed() && !isStopped()) {
+    const follower = this.#follower
+    const { news } = follower
+    while (!this.isClosed && !isStopped()) {
       if (this.#slice.isOver) {
         await nextTurn()
         this.#slice.begin()
@@ -221,18 +245,18 @@ export class HandOver {
         await this.#moveOn()
         continue
       }
-      const batch = this.#reader === undefined ? undefined : this.#pull(this.#reader)
-      const change = this.#changeOf(batch)
+      const batch = this.#reader && follower.read(this.#reader, this.#isAwaited)
+      const isToCome = this.#reader !== undefined && batch === undefined
+      const change = isToCome ? undefined : this.#changeOf(batch)
       if (change !== undefined) {
         this.#isAwaited = false
         return change
       }
-      if (batch?.lost !== undefined) follower.onLost(batch.lost)
-      if (batch?.more === true && !this.#isReadByState()) {
+      if (batch?.more === true || batch?.lost !== undefined) {
         await nextTurn()
         continue
       }
-      if (batch?.more !== true && batch?.lost === undefined) onIdle?.()
+      if (!isToCome) this.#options.onIdle()
       this.#isAwaited = true
       await news.next(before)
       this.#slice.begin()
@@ -240,40 +264,19 @@ export class HandOver {
     return undefined
   }
 
-  /** Whether what comes next is what the state is about to read, which is news once it was. */
-  #isReadByState(): boolean {
-    const { follower } = this.#options
-    return follower.isReading && this.#reader !== undefined && follower.isLevelAt(this.#reader.position)
-  }
-
-  #pull(reader: RecordReader): Batch {
-    const { follower } = this.#options
-    const { latest } = follower
-    if (follower.isLevelAt(reader.position)) return nothingAt(reader.position, follower.isReading)
-    if (latest !== undefined && latest.lost === undefined && isSamePlace(latest.from, reader.position)) {
-      // The state has read these very bytes.
-      reader.seek(latest.to)
-      return latest
-    }
-    const batch = reader.read(this.#isAwaited ? PART_BYTES : BATCH_BYTES)
-    if (follower.reach(batch.to)) return batch
-    reader.seek(batch.from)
-    return nothingAt(batch.from, true)
-  }
-
   #changeOf(batch: Batch | undefined): Change | undefined {
-    const { follower } = this.#options
-    const records = batch === undefined ? [] : this.#handedOver(batch)
+    const lines = batch === undefined ? [] : this.#handedOver(batch)
+    const records = lines.map(({ record }) => record)
     const gap = this.#gapWith(this.#gapBefore(records, batch))
     if (batch !== undefined) this.#reach(batch)
     if (records.length === 0) {
       if (batch?.more === true || (gap === undefined && this.#stale.isEmpty)) return undefined
-      if (!follower.exists && gap === undefined && this.#stale.isEmpty) return undefined
+      if (!this.#follower.exists && gap === undefined && this.#stale.isEmpty) return undefined
     }
     this.#gap = undefined
     const { itemTypes, sections, personas } = this.#impactWith(records)
     const news = records.filter(isNews)
-    return { itemTypes, sections, personas, records, news, gap, cursor: this.#reached }
+    return { itemTypes, sections, personas, records, lines, news, gap, cursor: this.#reached }
   }
 
   #impactWith(records: readonly ReadRecord[]): Impact {
@@ -284,13 +287,11 @@ export class HandOver {
     return impact.toImpact()
   }
 
-  #handedOver({ entries }: Batch): ReadRecord[] {
-    const records: ReadRecord[] = []
-    for (const { record, segment, offset } of entries) {
-      if (segment === this.#sinceSegment && offset < this.#since) continue
-      if (record.seq > this.#beyond) records.push(record)
-    }
-    return records
+  #handedOver({ entries }: Batch): JournalLine[] {
+    return entries.filter(
+      ({ record, segment, offset }) =>
+        !(segment === this.#sinceSegment && offset < this.#since) && record.seq > this.#beyond,
+    )
   }
 
   /**
@@ -318,20 +319,19 @@ export class HandOver {
     return isMore ? before : this.#gap
   }
 
-  #reach(batch: Batch): void {
-    const { follower } = this.#options
-    const { seq, writer } = follower.headAt(batch) ?? NOWHERE
+  #reach({ passed }: Batch): void {
+    const { seq, writer } = passed ?? NOWHERE
     if (seq < this.#reached.seq || seq === 0) return
-    this.#reached = Object.freeze({ seq, writer, checkpoint_seq: follower.snapshot.checkpointSeq })
+    this.#reached = Object.freeze({ seq, writer, checkpoint_seq: this.#follower.ground.checkpointSeq })
   }
 
   /** Everything was derived anew: the place is found again from the cursor. */
   async #moveOn(): Promise<void> {
-    const { follower, cursors, projectId, isClosed, unlessClosed } = this.#options
-    const { epoch } = follower
+    const { cursors, projectId } = this.#options
+    const { epoch, exists } = this.#follower
     this.#reader = undefined
     this.#mark = undefined
-    if (!follower.exists) {
+    if (!exists) {
       this.#epoch = epoch
       return
     }
@@ -342,14 +342,15 @@ export class HandOver {
       await this.#find(this.#gap === undefined ? this.#reached : this.#sought)
       return
     }
-    const before = this.#project === undefined ? 0 : this.#reached.seq
+    const isFirst = this.#project === undefined
+    const before = isFirst ? 0 : this.#reached.seq
     // Whoever asks again after a failure here comes here again.
-    const stored = parseCursor(await unlessClosed(cursors.load(project)))
-    if (isClosed()) return
+    const stored = parseCursor(await this.#unlessClosed(cursors.load(project)))
+    if (this.isClosed) return
     this.#epoch = epoch
     this.#project = project
     this.#isStored = stored !== undefined
-    this.#committed = stored ?? NOWHERE
+    this.#committed = stored ?? (isFirst ? this.#first() : NOWHERE)
     await this.#find(this.#committed)
     // Another store: what was not handed over of the old one is gone with it.
     if (stored === undefined && before > 0) this.#gap = { from: 1, to: before, reason: 'rewound' }
@@ -357,9 +358,9 @@ export class HandOver {
   }
 
   async #find(cursor: Cursor): Promise<void> {
-    const { follower, isClosed } = this.#options
+    const follower = this.#follower
     if (!follower.exists) return
-    const start = await inSlices(follower.source.locate(cursor, follower.snapshot), isClosed)
+    const start = await inSlices(follower.locate(cursor), () => this.isClosed)
     if (start === undefined) return
     this.#sought = cursor
     this.#skippedFrom = undefined
@@ -368,25 +369,40 @@ export class HandOver {
   }
 
   #stand(cursor: Cursor, { position, since, gap, above }: Start): void {
-    const { follower } = this.#options
-    this.#reached = Object.freeze({ ...cursor, checkpoint_seq: follower.snapshot.checkpointSeq })
-    this.#reader = follower.source.reader(position)
+    const { ground, source } = this.#follower
+    this.#reached = Object.freeze({ ...cursor, checkpoint_seq: ground.checkpointSeq })
+    this.#reader = source.reader(position)
     this.#since = since
     this.#sinceSegment = position.segment === ORIGIN.segment ? -1 : position.segment
     this.#gap = gap
-    this.#beyond = above ?? (this.#reached.seq > follower.snapshot.head.seq ? this.#reached.seq : 0)
+    this.#beyond = above ?? (this.#reached.seq > ground.head.seq ? this.#reached.seq : 0)
     this.#setMark()
+  }
+
+  /** What the consumer's storage answers, or undefined if the end comes before it does. */
+  #unlessClosed<T>(answer: T): Promise<Awaited<T> | undefined> {
+    return new Promise((resolve, reject) => {
+      const giveUp = (): void => resolve(undefined)
+      const isDone = (): void => void this.#askers.delete(giveUp)
+      this.#askers.add(giveUp)
+      Promise.resolve(answer).then(resolve, reject).finally(isDone)
+      // Nobody ends a wait that begins after the end: only an answer that is at hand is heard.
+      if (this.isClosed) void nextTurn().then(giveUp)
+    })
+  }
+
+  async #end(): Promise<void> {
+    // The promise this returns must be in place before anybody is woken to look at it.
+    await Promise.resolve()
+    this.#options.onEnd()
+    this.#follower.news.raise()
+    for (const give of this.#askers) give()
+    // A closed watch is let go at the end of a turn: in the one after it nothing is left.
+    await nextTurn()
+    await nextTurn()
   }
 }
 
 function isPromise(answer: unknown): answer is PromiseLike<unknown> {
   return typeof (answer as PromiseLike<unknown> | undefined | null)?.then === 'function'
-}
-
-const NOTHING = { entries: [], counts: new Map(), idle: [], passed: undefined, skipped: false } as const
-
-/** What reading at the end gives. */
-function nothingAt(position: BytePosition, more: boolean): Batch {
-  const { entries, counts, idle, passed, skipped } = NOTHING
-  return { from: position, to: position, entries, counts, idle, passed, more, skipped }
 }
