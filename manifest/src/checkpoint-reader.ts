@@ -10,10 +10,21 @@ import {
   parseCheckpointHeader,
   parseCheckpointRef,
 } from './checkpoint.js'
-import type { Entity } from './entity.js'
-import type { ReadRecord } from './envelope.js'
+import { type Entity, type KeyBytes, NamedKey } from './entity-table.js'
+import {
+  COMMA,
+  finishHash,
+  HASH_SEED,
+  integerEnd,
+  JsonBytes,
+  keyEnd,
+  literal,
+  plainMember,
+  skip,
+} from './json.js'
+import { limits } from './limits.js'
 import type { LineFrame } from './line-frame.js'
-import { LineFramer } from './lines.js'
+import type { ReadRecord } from './record.js'
 import { type RestartListener, recordOf, type SegmentLine } from './segment-reader.js'
 
 /** The line of one entity, without its comma. */
@@ -27,8 +38,6 @@ export interface CheckpointLine {
 
 /** No text of a JavaScript engine is much longer, and no header comes near. */
 const HEADER_CHARACTERS_MAX = 2 ** 28
-
-const COMMA = ','
 
 /** Follows the lines of a checkpoint document without keeping them. */
 export class CheckpointReader {
@@ -71,9 +80,9 @@ export class CheckpointReader {
   push(chunk: Uint8Array): boolean {
     this.#hash.update(chunk)
     this.#bytes += chunk.length
-    for (const line of this.#framer.push(chunk)) {
-      if (line.kind === 'too_long') this.#fault ??= 'a line is too long'
-      else this.#line(textOf(line.bytes), line.offset, line.bytes.length)
+    for (const { offset, length, bytes } of this.#framer.push(chunk)) {
+      if (bytes === undefined) this.#fault ??= 'a line is too long'
+      else this.#line(textOf(bytes), offset, length)
     }
     return this.#fault === undefined
   }
@@ -83,7 +92,7 @@ export class CheckpointReader {
     if (this.#fault !== undefined) return this.#fault
     if (this.#header === undefined) return 'no header'
     if (this.#header.head_seq !== headSeq) return `its head is ${this.#header.head_seq}`
-    if (!this.#isFooted || this.#framer.pending.length > 0) return 'it does not end like a checkpoint'
+    if (!this.#isFooted || this.#framer.pending > 0) return 'it does not end like a checkpoint'
     if (this.#entities === this.#header.entity_count) return undefined
     return `${this.#entities} entities, ${this.#header.entity_count} announced`
   }
@@ -101,7 +110,7 @@ export class CheckpointReader {
 
   #entity(line: string, offset: number, length: number): void {
     if (this.#onEntity === undefined) return
-    const hasComma = line.endsWith(COMMA)
+    const hasComma = line.endsWith(',')
     const text = hasComma ? line.slice(0, -1) : line
     const entity = (): Entity | undefined => parseCheckpointEntity(text)
     this.#onEntity({ offset, length: hasComma ? length - 1 : length, text, entity })
@@ -152,5 +161,117 @@ export class CheckpointRefs implements RestartListener {
     if (action !== 'checkpoint_ref') return
     const ref = parseCheckpointRef(payload)
     if (ref !== undefined) this.found.push({ ref, seq })
+  }
+}
+
+/** A terminated line of the document. */
+export interface FramedLine {
+  readonly offset: number
+  /** Bytes without the `\n`. */
+  readonly length: number
+  /** Absent if the line is too long to be held; otherwise valid as long as the chunk is. */
+  readonly bytes: Uint8Array | undefined
+}
+
+/** Cuts the bytes of one file, as they come, into lines at 0x0A. */
+export class LineFramer {
+  #lineStart = 0
+  #held: Uint8Array[] = []
+  #pending = 0
+
+  /** How many bytes follow the last `\n`. */
+  get pending(): number {
+    return this.#pending
+  }
+
+  /** The lines that this chunk completes. */
+  push(chunk: Uint8Array): FramedLine[] {
+    const lines: FramedLine[] = []
+    let from = 0
+    for (let at = chunk.indexOf(0x0a); at !== -1; at = chunk.indexOf(0x0a, from)) {
+      lines.push(this.#complete(chunk.subarray(from, at)))
+      from = at + 1
+    }
+    if (from < chunk.length) this.#hold(chunk.subarray(from))
+    return lines
+  }
+
+  #complete(tail: Uint8Array): FramedLine {
+    const offset = this.#lineStart
+    const length = this.#pending + tail.length
+    const held = this.#held
+    this.#lineStart += length + 1
+    this.#held = []
+    this.#pending = 0
+    if (length > limits.lineReadBytesMax) return { offset, length, bytes: undefined }
+    return { offset, length, bytes: held.length === 0 ? tail : Buffer.concat([...held, tail]) }
+  }
+
+  #hold(rest: Uint8Array): void {
+    this.#pending += rest.length
+    if (this.#pending > limits.lineReadBytesMax) this.#held = []
+    else this.#held.push(Uint8Array.from(rest))
+  }
+}
+
+const AGENT = literal('"agent":"')
+const REVISION = literal('"entity_rev":')
+const ITEM_ID = literal('"item_id":"')
+const ITEM_TYPE = literal(',"item_type":"')
+
+/** The key of a checkpoint's entity line, found without parsing it. */
+export class EntityLineMatcher implements KeyBytes {
+  bytes: Uint8Array = new Uint8Array()
+  idStart = 0
+  idEnd = 0
+  typeStart = 0
+  typeEnd = 0
+  hash = 0
+  /** Negative if the line has none. */
+  revision = -1
+  readonly #json = new JsonBytes()
+
+  /** False if the line in `bytes[from, to)` is no entity. What its payload holds is not looked at. */
+  match(bytes: Buffer, from: number, to: number): boolean {
+    return this.#matchFrame(bytes, from, to) || this.#parse(bytes, from, to)
+  }
+
+  #matchFrame(bytes: Buffer, from: number, to: number): boolean {
+    const json = this.#json
+    json.use(bytes)
+    let at = from + 1
+    const agentEnd = plainMember(json, at, AGENT)
+    if (agentEnd > 0) at = agentEnd + 1
+    this.revision = -1
+    const digits = skip(json, at, REVISION)
+    if (digits > 0) {
+      const end = integerEnd(json, digits)
+      if (end < 0) return false
+      this.revision = json.integer
+      at = end + 1
+    }
+    json.hash = HASH_SEED
+    this.idStart = skip(json, at, ITEM_ID)
+    this.idEnd = this.idStart < 0 ? -1 : keyEnd(json, this.idStart)
+    this.typeStart = this.idEnd < 0 ? -1 : skip(json, this.idEnd + 1, ITEM_TYPE)
+    if (this.typeStart < 0) return false
+    this.typeEnd = keyEnd(json, this.typeStart)
+    this.hash = finishHash(json.hash)
+    this.bytes = bytes
+    return this.typeEnd > 0 && this.typeEnd < to && bytes[this.typeEnd + 1] === COMMA
+  }
+
+  #parse(bytes: Buffer, from: number, to: number): boolean {
+    const entity = parseCheckpointEntity(bytes.toString('utf8', from, to))
+    if (entity === undefined) return false
+    const key = new NamedKey().use(entity.item_type, entity.item_id)
+    this.bytes = key.bytes
+    this.idStart = key.idStart
+    this.idEnd = key.idEnd
+    this.typeStart = key.typeStart
+    this.typeEnd = key.typeEnd
+    this.hash = key.hash
+    this.revision = entity.entity_rev ?? -1
+    return true
   }
 }

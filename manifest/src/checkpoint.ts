@@ -1,16 +1,24 @@
 import type { Buffer } from 'node:buffer'
 import stringify from 'fast-json-stable-stringify'
-import type { Entity, Revision } from './entity.js'
-import type { JsonObject, JsonValue, PayloadRef } from './envelope.js'
-import { isCount, isJsonObject, isPayloadRef, isSeq, isSha256 } from './envelope.js'
+import { compareUtf8 } from './digest.js'
+import type { Entity, Revision } from './entity-table.js'
 import type { Head } from './fold.js'
-import { exceedsNesting, exceedsNumberRange } from './json-bounds.js'
+import {
+  exceedsNesting,
+  exceedsNumberRange,
+  isCount,
+  isJsonObject,
+  isSeq,
+  isSha256,
+  type JsonObject,
+  type JsonValue,
+  toWellFormed,
+} from './json.js'
 import { checkpointName } from './layout.js'
-import { compareUtf8 } from './utf8-order.js'
-import { toWellFormed } from './well-formed.js'
+import { isPayloadRef, type PayloadRef } from './record.js'
 
 /** Version of the checkpoint document. */
-export const checkpointVersion = 1
+const checkpointVersion = 1
 
 /** The capability of a checkpoint that was taken after a registry genesis. */
 export const registryCapability = 'registry_genesis'
@@ -71,7 +79,7 @@ export function inCheckpointOrder(entities: Iterable<Entity>): Entity[] {
   return sorted(entities, entity => checkpointKey(entity.item_type, entity.item_id))
 }
 
-/** Revisions of entities that are gone in the order of a checkpoint. */
+/** Revisions of removed entities in the order of a checkpoint. */
 export function revisionsInOrder(revisions: Iterable<Revision>): Revision[] {
   return sorted(revisions, ([itemType, itemId]) => checkpointKey(itemType, itemId))
 }
@@ -104,7 +112,7 @@ export function encodeCheckpointEntity(entity: Entity, isLast: boolean): string 
   return `${stringify(entity)}${isLast ? '' : ','}`
 }
 
-/** The lines of a checkpoint, each with its `\n`; `entities` stand in their order and are as many as announced. */
+/** The lines of a checkpoint, each with its `\n`. `entities` are sorted, and as many as the header announces. */
 export function* encodeCheckpoint(header: CheckpointHeader, entities: Iterable<Entity>): Generator<string> {
   yield `${encodeCheckpointHeader(header)}\n`
   let left = header.entity_count
@@ -198,7 +206,7 @@ export function parseCheckpointRef(payload: JsonObject | undefined): CheckpointR
   return { file, sha256, bytes, head_seq, entities }
 }
 
-/** What was found in the file that a header stands in. */
+/** What reading the whole file found. */
 export interface CheckpointFacts {
   /** The journal's, if it states one. */
   readonly projectId: string | undefined

@@ -1,20 +1,21 @@
-import type { JsonObject, JsonValue, PayloadRef, ReadRecord } from './envelope.js'
-import { isCount } from './envelope.js'
 import {
   type AccountAlertKind,
   type ActionClass,
   type AlertKind,
   actionClasses,
   type Section,
+  type Verb,
   type WakeClass,
 } from './generated/action-classes.js'
+import { isCount, type JsonObject, type JsonValue } from './json.js'
+import type { PayloadRef, ReadRecord } from './record.js'
 
 /** What a record does to a reader's state. */
 export type Effect = 'upsert' | 'remove' | 'activity' | 'meta'
 
 interface Condition {
   readonly field: string
-  /** `null` also stands for a field that is absent. */
+  /** `null` also matches a field that is absent. */
   readonly one_of?: readonly JsonValue[]
   readonly is_string?: boolean
   readonly begins?: string
@@ -34,7 +35,7 @@ interface ByPayload {
 /** What `action-classes.json` says about records. */
 interface ManifestData {
   readonly classes: Readonly<Record<ActionClass, ByPayload>>
-  readonly verbs: Readonly<Record<string, ActionClass>>
+  readonly verbs: Readonly<Record<Verb, ActionClass>>
   readonly wildcards: readonly { readonly prefix: string; readonly class: ActionClass }[]
   readonly unknown_verb: ByPayload
   readonly activity_section: Section
@@ -85,7 +86,7 @@ function meets(payload: JsonObject, rule: AttentionRule): boolean {
 
 const data: ManifestData = actionClasses
 // Maps, so that a name in a record never reaches a prototype.
-const verbs = new Map(Object.entries(data.verbs))
+const verbs = new Map<string, ActionClass>(Object.entries(data.verbs))
 const types = new Map(Object.entries(data.item_types))
 const aliases = new Map(Object.entries(data.item_type_aliases))
 const wakes = new Map(Object.entries(data.wake_classes))

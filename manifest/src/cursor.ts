@@ -1,7 +1,7 @@
 /** How far a reader has come in a journal, and the forms in which readers store that. */
 import { Buffer } from 'node:buffer'
-import { isCount, isJsonObject } from './envelope.js'
 import { KimError } from './errors.js'
+import { isCount, isJsonObject } from './json.js'
 
 /** The highest seq that a reader has passed, and who wrote that record. Byte positions are never stored. */
 export interface Watermark {

@@ -1,8 +1,8 @@
+/** The canonical text of values, the order of texts by their bytes, and the hashes of both. */
 import { hash } from 'node:crypto'
 import stringify from 'fast-json-stable-stringify'
-import type { JsonObject, PayloadRef } from './envelope.js'
-import { compareUtf8 } from './utf8-order.js'
-import { toWellFormed } from './well-formed.js'
+import { type JsonObject, toWellFormed } from './json.js'
+import type { PayloadRef } from './record.js'
 
 /** The RFC 8785 text of a value; a lone surrogate stays an escape (`\udXXX`). */
 export function jcs(value: unknown): string {
@@ -14,7 +14,7 @@ export function sha256Hex(data: string | Uint8Array): string {
   return hash('sha256', data)
 }
 
-/** The hash under which a payload stands in the digest and, if it is large, in the blobs. */
+/** The hash of a payload in the digest and, if the payload is large, in the name of its blob. */
 export function payloadHash(payload: JsonObject): string {
   return sha256Hex(jcs(payload))
 }
@@ -42,4 +42,18 @@ export function projectionDigest(entities: Iterable<DigestEntity>): string {
     lines.push(toWellFormed(`${type}\t${id}\t${rev ?? ''}\t${payload}\n`))
   }
   return sha256Hex(lines.sort(compareUtf8).join(''))
+}
+
+/** Code units in the order of the UTF-8 bytes they become: surrogates come last. */
+const rank = (unit: number): number => (unit < 0xd800 ? unit : unit < 0xe000 ? unit + 0x2000 : unit - 0x800)
+
+/** Compares two well-formed texts by their UTF-8 bytes, without making them. */
+export function compareUtf8(a: string, b: string): number {
+  const length = Math.min(a.length, b.length)
+  for (let i = 0; i < length; i++) {
+    const left = a.charCodeAt(i)
+    const right = b.charCodeAt(i)
+    if (left !== right) return rank(left) - rank(right)
+  }
+  return a.length - b.length
 }

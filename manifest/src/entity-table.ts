@@ -3,7 +3,29 @@
  * made for a line that another one replaces. What is kept as the image of an entity is the caller's business.
  */
 import { Buffer } from 'node:buffer'
-import { extendHash, finishHash, HASH_SEED } from './json-bytes.js'
+import { extendHash, finishHash, HASH_SEED, type JsonObject } from './json.js'
+import type { PayloadRef, ReadRecord } from './record.js'
+
+/** The newest image of an entity. */
+export interface Entity {
+  readonly item_type: string
+  readonly item_id: string
+  readonly agent?: string | undefined
+  readonly entity_rev?: number | undefined
+  readonly payload?: JsonObject | undefined
+  readonly payload_ref?: PayloadRef | undefined
+  readonly seq: number
+  readonly ts?: string | undefined
+}
+
+/** Type and id of a removed entity, and its last known revision. */
+export type Revision = readonly [itemType: string, itemId: string, entityRev: number]
+
+/** The entity that a record upserts. */
+export function upsertedEntity(record: ReadRecord): Entity {
+  const { item_type, item_id = '', agent, entity_rev, payload, payload_ref, seq, ts } = record
+  return { item_type, item_id, agent, entity_rev, payload, payload_ref, seq, ts }
+}
 
 const FREE = -1
 const INITIAL = 1024
@@ -396,7 +418,8 @@ export class EntityTable<Image> {
   }
 }
 
-function isSame(a: Uint8Array, from: number, b: Uint8Array, at: number, length: number): boolean {
+/** Whether `length` bytes are the same at two places. */
+export function isSame(a: Uint8Array, from: number, b: Uint8Array, at: number, length: number): boolean {
   for (let i = 0; i < length; i++) if (a[from + i] !== b[at + i]) return false
   return true
 }

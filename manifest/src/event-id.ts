@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { ReadRecord } from './envelope.js'
+import type { ReadRecord } from './record.js'
 
 /**
  * The id under which an announcement is known outside the journal: the same after restarts, for every reader

@@ -1,16 +1,80 @@
 /** The one reducer: what records make of a journal, whatever its user keeps as the image of an entity. */
-import { ActionEffects } from './action-effects.js'
-import type { Effect } from './classify.js'
-import { effectOf, isRegistryGenesis } from './classify.js'
-import type { SeqRange } from './continuity.js'
-import { Continuity, repairedBy } from './continuity.js'
-import { type Duplicate, DuplicateFinder } from './duplicates.js'
-import type { Revision } from './entity.js'
-import { EntityTable } from './entity-table.js'
-import type { ReadRecord } from './envelope.js'
+
+import { type Effect, effectOf, isRegistryGenesis } from './classify.js'
+import { EntityTable, type Revision } from './entity-table.js'
 import { type AnomalyKind, anomalies } from './generated/anomalies.js'
-import type { LineFrame } from './line-frame.js'
+import { isSeq } from './json.js'
+import { ActionEffects, type LineFrame } from './line-frame.js'
+import type { ReadRecord } from './record.js'
+import { type Duplicate, DuplicateFinder } from './record-fate.js'
 import { recordOf, type SegmentLine, type SegmentListener } from './segment-reader.js'
+
+/** Consecutive numbers, both ends included. */
+export interface SeqRange {
+  readonly from: number
+  readonly to: number
+}
+
+/** Ranges as they are merged: ascending, neither overlapping nor adjacent. */
+function merged(ranges: readonly SeqRange[]): SeqRange[] {
+  const result: { from: number; to: number }[] = []
+  for (const { from, to } of ranges.toSorted((a, b) => a.from - b.from)) {
+    const last = result.at(-1)
+    if (last !== undefined && from <= last.to + 1) last.to = Math.max(last.to, to)
+    else result.push({ from, to })
+  }
+  return result
+}
+
+/** Follows the highest number seen and remembers the numbers that were skipped on the way. */
+export class Continuity {
+  #highest: number
+  readonly #skipped: SeqRange[] = []
+  readonly #repairs: SeqRange[] = []
+
+  /** `after` is the number before the first that is expected. */
+  constructor(after: number) {
+    this.#highest = after
+  }
+
+  /** The highest number seen, or what it began after. */
+  get highest(): number {
+    return this.#highest
+  }
+
+  /** A line with this number. */
+  see(seq: number): void {
+    if (seq <= this.#highest) return
+    if (seq > this.#highest + 1) this.#skipped.push({ from: this.#highest + 1, to: seq - 1 })
+    this.#highest = seq
+  }
+
+  /** A repair that explains these numbers, wherever in the journal it is. */
+  repair(range: SeqRange): void {
+    this.#repairs.push(range)
+  }
+
+  /** The maximal runs of numbers skipped that repairs do not wholly cover, ascending. */
+  openHoles(): SeqRange[] {
+    const repairs = merged(this.#repairs)
+    let next = 0
+    return this.#skipped.filter(({ from, to }) => {
+      while ((repairs[next]?.to ?? Infinity) < from) next++
+      const repair = repairs[next]
+      return repair === undefined || repair.from > from || repair.to < to
+    })
+  }
+}
+
+/** The numbers that a `seq_repair` explains. */
+export function repairedBy({
+  action,
+  payload,
+}: Pick<ReadRecord, 'action' | 'payload'>): SeqRange | undefined {
+  if (action !== 'seq_repair' || payload === undefined) return undefined
+  const { from, to } = payload
+  return isSeq(from) && isSeq(to) && from <= to ? { from, to } : undefined
+}
 
 /** The highest seq among the valid records, and who wrote it. */
 export interface Head {
@@ -43,7 +107,7 @@ export interface FoldStart {
   readonly registryAuthoritative?: boolean | undefined
 }
 
-/** Judges whether a record repeats the seq of an earlier one. It is told every record that has an effect, in order. */
+/** Judges whether a record repeats the seq of an earlier one. It sees every record that has an effect, in order. */
 export interface RepeatJudge {
   see(record: FoldedRecord, effect: Effect): Duplicate | undefined
 }

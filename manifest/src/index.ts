@@ -1,23 +1,15 @@
-export { ActionEffects } from './action-effects.js'
-export type {
-  CheckpointFacts,
-  CheckpointFault,
-  CheckpointHeader,
-  CheckpointRef,
-  KeyEntry,
-  ParsedHeader,
-} from './checkpoint.js'
 export {
   afterCheckpointHeader,
+  type CheckpointHeader,
+  type CheckpointRef,
   checkpointFooter,
   checkpointKey,
-  checkpointVersion,
   encodeCheckpoint,
   encodeCheckpointEntity,
   encodeCheckpointHeader,
-  endsCheckpointHeader,
   headOf,
   inCheckpointOrder,
+  type KeyEntry,
   parseCheckpointEntity,
   parseCheckpointHeader,
   parseCheckpointRef,
@@ -26,14 +18,21 @@ export {
   revisionsInOrder,
   verifyHeader,
 } from './checkpoint.js'
-export { type CheckpointLine, CheckpointReader, CheckpointRefs, type FoundRef } from './checkpoint-reader.js'
-export type { AlertFacts, AttentionEntity, Classifiable, Effect } from './classify.js'
 export {
+  type CheckpointLine,
+  CheckpointReader,
+  CheckpointRefs,
+  EntityLineMatcher,
+  type FoundRef,
+} from './checkpoint-reader.js'
+export {
+  type AttentionEntity,
   alertFacts,
   alertKinds,
   attentionOf,
   classOf,
   deliveryTriesOf,
+  type Effect,
   effectOf,
   entersActivity,
   forgetsRevision,
@@ -45,10 +44,9 @@ export {
   sectionsOf,
   wakeClassOf,
 } from './classify.js'
-export { encodeRecord, type MalformedReason, parsePayload } from './codec.js'
-export { Continuity, repairedBy, type SeqRange } from './continuity.js'
-export type { ConsumerCursor, Cursor, CursorToken, Watermark } from './cursor.js'
 export {
+  type ConsumerCursor,
+  type Cursor,
   formatConsumerCursor,
   formatCursor,
   formatCursorToken,
@@ -56,53 +54,42 @@ export {
   parseCursor,
   parseCursorToken,
   parseWatermark,
+  type Watermark,
 } from './cursor.js'
-export { type DigestEntity, entityHash, jcs, payloadHash, projectionDigest, sha256Hex } from './digest.js'
-export type { Duplicate } from './duplicates.js'
-export { type Entity, type Revision, upsertedEntity } from './entity.js'
-export { EntityLineMatcher } from './entity-line.js'
-export { EntityTable, type KeyBytes, type TableEntry } from './entity-table.js'
-export type {
-  Actor,
-  EventRecord,
-  JsonObject,
-  JsonValue,
-  PayloadRef,
-  ReadRecord,
-  RecordClocks,
-  Tx,
-} from './envelope.js'
-export { entityKey, isCount, isJsonObject, isPayloadRef, isSeq, isSha256 } from './envelope.js'
-export { type ErrorCode, errorCodes, KimError, type KimErrorOptions, type Retry } from './errors.js'
+export {
+  compareUtf8,
+  type DigestEntity,
+  entityHash,
+  jcs,
+  payloadHash,
+  projectionDigest,
+  sha256Hex,
+} from './digest.js'
+export { type Entity, EntityTable, type Revision, type TableEntry, upsertedEntity } from './entity-table.js'
+export { type ErrorCode, errorCodes, invariant, KimError } from './errors.js'
 export { eventIdOf, nonceOf } from './event-id.js'
-export type {
-  AnomalyCounts,
-  FoldedRecord,
-  FoldOptions,
-  FoldStart,
-  Head,
-  ImageMaker,
-  RepeatJudge,
+export { nextTurn, runAtOnce, Signal, type Slices, type Timers } from './event-loop.js'
+export {
+  Continuity,
+  Fold,
+  type FoldedRecord,
+  type FoldStart,
+  type Head,
+  repairedBy,
+  type SeqRange,
 } from './fold.js'
-export { Fold } from './fold.js'
-export { formatCount } from './format-count.js'
-export type {
-  AccountAlertKind,
-  ActionClass,
-  AlertKind,
-  KnownEvent,
-  KnownItemType,
-  NoteKind,
-  Section,
-  Verb,
-  WakeClass,
-} from './generated/action-classes.js'
-export { actionClasses } from './generated/action-classes.js'
+export { type AccountAlertKind, type AlertKind, actionClasses } from './generated/action-classes.js'
 export { type AnomalyKind, anomalies } from './generated/anomalies.js'
-export { InvariantError, invariant } from './invariant.js'
-export { JournalTime } from './journal-time.js'
-export { exceedsNesting } from './json-bounds.js'
-export type { ArchivedSegment, Environment, EventsPaths, StorePaths } from './layout.js'
+export {
+  exceedsNesting,
+  isCount,
+  isJsonObject,
+  isSeq,
+  isSha256,
+  type JsonObject,
+  type JsonValue,
+  toWellFormed,
+} from './json.js'
 export {
   archivedSegmentName,
   blobPath,
@@ -113,6 +100,7 @@ export {
   cursorKey,
   defaultStateHome,
   defaultStore,
+  type Environment,
   eventsPaths,
   isBlobDirectory,
   isMisnamedSegment,
@@ -120,13 +108,12 @@ export {
   parseCheckpointName,
   parseSegmentName,
   parseTempName,
+  type StorePaths,
   segmentName,
   storePaths,
   tempName,
 } from './layout.js'
-export type { Limits } from './limits.js'
 export {
-  assertLimits,
   belongsInBlob,
   clipSummary,
   fitsCommit,
@@ -137,26 +124,33 @@ export {
 } from './limits.js'
 export { LineFrame } from './line-frame.js'
 export { announcedLoss, encodeMeta, type Meta, parseMeta } from './meta.js'
-export type { AsyncReplaceDisk, ReplaceDisk, Replacement } from './replace-file.js'
-export { replaceFile, replaceFileAsync } from './replace-file.js'
+export {
+  type Actor,
+  type EventRecord,
+  encodeRecord,
+  entityKey,
+  faultOf,
+  JournalTime,
+  type MalformedReason,
+  type PayloadRef,
+  parsePayload,
+  type ReadRecord,
+  type RecordClocks,
+  type Tx,
+} from './record.js'
+export { type AsyncReplaceDisk, type ReplaceDisk, replaceFile, replaceFileAsync } from './replace-file.js'
 export { RingBuffer } from './ring-buffer.js'
-export { safeJson } from './safe-json.js'
-export { safeText } from './safe-text.js'
-export { type BackwardSource, isPeakBefore, lastSeqOf, recordsBackwards } from './segment-backwards.js'
-export type {
-  LineLocation,
-  MalformedLine,
-  PlainLine,
-  ReadingMode,
-  RestartListener,
-  SegmentListener,
-  UnterminatedLine,
+export { isPeakBefore, lastSeqOf, recordsBackwards } from './segment-backwards.js'
+export {
+  type MalformedLine,
+  type PlainLine,
+  type RestartListener,
+  readSegment,
+  recordOf,
+  SegmentLine,
+  type SegmentListener,
+  SegmentReader,
+  type UnterminatedLine,
 } from './segment-reader.js'
-export { readSegment, recordOf, SegmentLine, SegmentReader } from './segment-reader.js'
-export { Signal, type Timers } from './signal.js'
-export { nextTurn, runAtOnce, type Slices } from './slices.js'
-export type { TailAction, TailFeatures, TailLabel, TailRow } from './tail-state.js'
-export { classifyTail, TAIL_ROWS } from './tail-state.js'
-export { compareUtf8 } from './utf8-order.js'
-export { toWellFormed } from './well-formed.js'
-export { faultOf } from './writer-rules.js'
+export { classifyTail, TAIL_ROWS, type TailAction, type TailFeatures, type TailLabel } from './tail-state.js'
+export { formatCount, safeJson, safeText } from './text.js'

@@ -1,8 +1,7 @@
 import { isAbsolute, join } from 'node:path'
-import { isSha256 } from './envelope.js'
-import { KimError } from './errors.js'
+import { invariant, KimError } from './errors.js'
 import { actionClasses } from './generated/action-classes.js'
-import { invariant } from './invariant.js'
+import { isSha256 } from './json.js'
 import { limits } from './limits.js'
 
 const pad = actionClasses.segment_pad
@@ -77,7 +76,7 @@ export function parseTempName(name: string): string | undefined {
   return /^\.(.+)\.tmp$/s.exec(name)?.[1]
 }
 
-/** Where in `blobs/` the blob with this hash stands. */
+/** The path in `blobs/` of the blob with this hash. */
 export function blobPath(sha256: string): string {
   if (!isSha256(sha256)) throw new KimError('name_invalid', 'a blob is named by 64 lower-case hex digits')
   return join(sha256.slice(0, 2), sha256)

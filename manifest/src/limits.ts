@@ -1,5 +1,5 @@
+import { invariant } from './errors.js'
 import { limitValues } from './generated/limits.js'
-import { invariant } from './invariant.js'
 
 /** Every bound, by name. */
 export type Limits = { readonly [Name in keyof typeof limitValues]: number }
@@ -33,7 +33,7 @@ export function clipSummary(text: string): string {
   return text.slice(0, end)
 }
 
-/** True if a payload of so many RFC 8785 bytes must stand in a blob. */
+/** True if a payload of so many RFC 8785 bytes must be in a blob. */
 export function belongsInBlob(payloadBytes: number): boolean {
   return payloadBytes > limits.payloadInlineBytesMax
 }

@@ -6,7 +6,8 @@
  * of the payload is not looked at until it is asked for. Every other line is no match, and is parsed.
  */
 import { Buffer } from 'node:buffer'
-import type { KeyBytes } from './entity-table.js'
+import { type Effect, effectOf } from './classify.js'
+import { isSame, type KeyBytes } from './entity-table.js'
 import {
   BACKSLASH,
   CLOSE,
@@ -27,7 +28,7 @@ import {
   QUOTE,
   readingEnd,
   skip,
-} from './json-bytes.js'
+} from './json.js'
 import { limits } from './limits.js'
 
 const ACTION = literal('{"action":"')
@@ -288,7 +289,7 @@ function matchClock(json: JsonBytes, from: number): number {
   return -1
 }
 
-/** Whether the object opened before `from` is still open at `to`, where one of its closing braces stands. */
+/** Whether the object opened before `from` is still open at `to`, the place of a closing brace. */
 function staysInside(bytes: Uint8Array, from: number, to: number): boolean {
   let depth = 1
   let inString = false
@@ -305,4 +306,43 @@ function staysInside(bytes: Uint8Array, from: number, to: number): boolean {
     }
   }
   return true
+}
+
+/** What a verb does to an entity, with a payload and without one. */
+interface VerbEffects {
+  readonly bytes: Uint8Array
+  readonly withPayload: Effect
+  readonly withoutPayload: Effect
+}
+
+/** A journal uses a handful of verbs; one that uses more pays for each line of the others. */
+const KEPT_MAX = 64
+
+/** What the record in a frame does, found by the bytes of its verb. */
+export class ActionEffects {
+  readonly #verbs: VerbEffects[] = []
+  #last: VerbEffects | undefined
+
+  of(frame: LineFrame): Effect {
+    if (this.#last === undefined || !isVerbOf(frame, this.#last))
+      this.#last = this.#verbs.find(verb => isVerbOf(frame, verb)) ?? this.#added(frame)
+    return frame.hasPayload ? this.#last.withPayload : this.#last.withoutPayload
+  }
+
+  #added({ bytes, actionStart, actionEnd }: LineFrame): VerbEffects {
+    const verb = bytes.subarray(actionStart, actionEnd)
+    const record = { action: verb.toString('utf8'), item_type: 'any', item_id: 'any' }
+    const effects = {
+      // A copy: the line's memory is read into again.
+      bytes: Uint8Array.from(verb),
+      withPayload: effectOf({ ...record, payload: {} }),
+      withoutPayload: effectOf(record),
+    }
+    if (this.#verbs.length < KEPT_MAX) this.#verbs.push(effects)
+    return effects
+  }
+}
+
+function isVerbOf({ bytes, actionStart, actionEnd }: LineFrame, { bytes: verb }: VerbEffects): boolean {
+  return verb.length === actionEnd - actionStart && isSame(verb, 0, bytes, actionStart, verb.length)
 }

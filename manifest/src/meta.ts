@@ -1,4 +1,4 @@
-import { isJsonObject, isSeq } from './envelope.js'
+import { isJsonObject, isSeq } from './json.js'
 import { limits } from './limits.js'
 
 /** What a reader of `meta.json` may take from it: advice about where the journal ended, never the truth. */

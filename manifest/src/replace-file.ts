@@ -29,7 +29,7 @@ export type AsyncReplaceDisk<F> = {
 /** What to write, and where. */
 export interface Replacement {
   readonly target: string
-  /** Where the bytes stand until they are complete: in the same directory, and used by no other writer. */
+  /** The path of the bytes until they are complete: in the same directory, and used by no other writer. */
   readonly draft: string
   readonly chunks: Iterable<Uint8Array>
 }

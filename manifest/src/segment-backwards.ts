@@ -1,8 +1,7 @@
 /** The one reader, from the end of a segment to its start: for commands that want the newest records only. */
 import { Buffer } from 'node:buffer'
-import { type Decoded, decodeLine } from './codec.js'
-import type { ReadRecord } from './envelope.js'
 import { limits } from './limits.js'
+import { type Decoded, decodeLine, type ReadRecord } from './record.js'
 import { SegmentLine } from './segment-reader.js'
 
 /** A segment whose bytes can be read from any place. */

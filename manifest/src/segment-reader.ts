@@ -1,20 +1,17 @@
 /** The one reader: turns the bytes of a segment into records that have an effect, and everything that has none. */
 import { Buffer, isAscii, isUtf8 } from 'node:buffer'
-import type { Effect } from './classify.js'
-import { effectOf } from './classify.js'
-import { type Decoded, decodeLine, decodeText, type MalformedReason } from './codec.js'
-import type { ReadRecord } from './envelope.js'
+import { type Effect, effectOf } from './classify.js'
 import type { AnomalyKind } from './generated/anomalies.js'
 import { limits } from './limits.js'
 import { LineFrame } from './line-frame.js'
-import { lineMark, RepeatedLines } from './repeated-lines.js'
-import { TxTracker } from './tx.js'
+import { type Decoded, decodeLine, decodeText, type MalformedReason, type ReadRecord } from './record.js'
+import { lineMark, RepeatedLines, TxTracker } from './record-fate.js'
 
 const LINE_FEED = 0x0a
 const BLANK: Decoded = { kind: 'blank' }
 
 /** Where a terminated line begins in its segment, and how many bytes it has without its `\n`. */
-export interface LineLocation {
+interface LineLocation {
   readonly offset: number
   readonly length: number
 }
@@ -199,7 +196,7 @@ export class SegmentReader {
     return bytes === undefined ? 'malformed' : decodeLine(bytes, offset === 0).kind
   }
 
-  /** True once a lazy reader met a seq that does not ascend: its reports are void, read strictly instead. */
+  /** True once a lazy reader reached a seq that does not ascend. Its reports are void: read strictly instead. */
   get isUnordered(): boolean {
     return this.#isUnordered
   }
@@ -432,7 +429,7 @@ export class SegmentReader {
   }
 }
 
-/** A listener that can forget what it was told. */
+/** A listener that can forget what was reported to it. */
 export interface RestartListener extends SegmentListener {
   /** Everything reported of this segment is void: it is reported once more, every line parsed. */
   restart?(): void

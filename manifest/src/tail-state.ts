@@ -1,4 +1,4 @@
-import { invariant } from './invariant.js'
+import { invariant } from './errors.js'
 
 /** What the end of the newest segment holds: the features of table T in `spec/recovery.md`. */
 export interface TailFeatures {

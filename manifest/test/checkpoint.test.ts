@@ -1,5 +1,4 @@
 import {
-  type CheckpointFacts,
   type CheckpointHeader,
   checkpointFooter,
   checkpointKey,
@@ -7,7 +6,6 @@ import {
   type Entity,
   encodeCheckpoint,
   encodeCheckpointHeader,
-  endsCheckpointHeader,
   headOf,
   inCheckpointOrder,
   parseCheckpointEntity,
@@ -17,6 +15,7 @@ import {
   verifyHeader,
 } from '@kim/manifest'
 import t from 'tap'
+import { type CheckpointFacts, endsCheckpointHeader } from '../dist/checkpoint.js'
 
 const header: CheckpointHeader = {
   project_id: '0123456789abcdef0123456789abcdef',

@@ -3,7 +3,6 @@ import {
   alertFacts,
   alertKinds,
   attentionOf,
-  type Classifiable,
   classOf,
   deliveryTriesOf,
   effectOf,
@@ -18,6 +17,7 @@ import {
   wakeClassOf,
 } from '@kim/manifest'
 import t from 'tap'
+import type { Classifiable } from '../dist/classify.js'
 
 const upserting = 'create update accept reject claim release_claim rollback upgrade backfill'.split(' ')
 const meta = 'checkpoint_ref journal_note seq_repair federation_apply'.split(' ')

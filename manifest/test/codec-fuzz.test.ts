@@ -1,7 +1,7 @@
 import { encodeRecord } from '@kim/manifest'
 import fc from 'fast-check'
 import t from 'tap'
-import { type Decoded, decodeLine } from '../dist/codec.js'
+import { type Decoded, decodeLine } from '../dist/record.js'
 import { Prng, seedOfRun } from './kit/prng.js'
 import { record } from './kit/records.js'
 

@@ -7,7 +7,7 @@ import {
 } from '@kim/manifest'
 import fc from 'fast-check'
 import t from 'tap'
-import { type Decoded, decodeLine } from '../dist/codec.js'
+import { type Decoded, decodeLine } from '../dist/record.js'
 import { seedOfRun } from './kit/prng.js'
 import { lineOf, record } from './kit/records.js'
 

@@ -1,6 +1,7 @@
 import { Buffer } from 'node:buffer'
-import { encodeRecord, Fold, type ImageMaker, SegmentReader } from '@kim/manifest'
+import { encodeRecord, Fold, SegmentReader } from '@kim/manifest'
 import t from 'tap'
+import type { ImageMaker } from '../dist/fold.js'
 import { Prng, seedOfRun } from './kit/prng.js'
 import { record } from './kit/records.js'
 

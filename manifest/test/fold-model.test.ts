@@ -1,6 +1,6 @@
 import { type AnomalyKind, classOf, type ReadRecord, type Tx } from '@kim/manifest'
 import t from 'tap'
-import { type Decoded, decodeLine } from '../dist/codec.js'
+import { type Decoded, decodeLine } from '../dist/record.js'
 import { EntityFold } from './kit/entity-fold.js'
 import { Feed } from './kit/feed.js'
 import { Prng, seedOfRun } from './kit/prng.js'

@@ -2,12 +2,12 @@ import {
   type AnomalyKind,
   type EventRecord,
   encodeRecord,
-  type FoldOptions,
   limits,
   projectionDigest,
   SegmentReader,
 } from '@kim/manifest'
 import t from 'tap'
+import type { FoldOptions } from '../dist/fold.js'
 import { EntityFold, type EntityFoldStart } from './kit/entity-fold.js'
 import { Feed } from './kit/feed.js'
 import { lineOf, record } from './kit/records.js'

@@ -3,8 +3,9 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writ
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { actionClasses, Classifiable } from '@kim/manifest'
+import type { actionClasses } from '@kim/manifest'
 import t from 'tap'
+import type { Classifiable } from '../dist/classify.js'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const manifest = join(root, 'manifest')

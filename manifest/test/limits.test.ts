@@ -1,6 +1,5 @@
 import {
   announcedLoss,
-  assertLimits,
   belongsInBlob,
   clipSummary,
   encodeMeta,
@@ -16,6 +15,7 @@ import {
   seqRoom,
 } from '@kim/manifest'
 import t from 'tap'
+import { assertLimits } from '../dist/limits.js'
 
 t.test('summary - is cut at 200 code points, never inside a character', async t => {
   t.equal(clipSummary('x'.repeat(200)), 'x'.repeat(200))

@@ -4,12 +4,12 @@ import {
   isPeakBefore,
   lastSeqOf,
   limits,
-  type ReadingMode,
   readSegment,
   recordsBackwards,
   SegmentReader,
 } from '@kim/manifest'
 import t from 'tap'
+import type { ReadingMode } from '../dist/segment-reader.js'
 import { Prng, seedOfRun } from './kit/prng.js'
 import { record } from './kit/records.js'
 

@@ -1,7 +1,7 @@
 import type { Tx } from '@kim/manifest'
 
 import t from 'tap'
-import { TxTracker } from '../dist/tx.js'
+import { TxTracker } from '../dist/record-fate.js'
 
 /** Feeds steps such as `a1/3` (tx a, 1 of 3), `-` (no tx), `!` (malformed tx) or `#` (no record at all). */
 function walk(steps: string): { dropped: string; released: string; pending: string } {

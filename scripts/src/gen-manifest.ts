@@ -11,12 +11,9 @@ interface ActionClasses {
   classes: Record<string, unknown>
   verbs: Record<string, string>
   sections: Record<string, string>
-  item_types: Record<string, unknown>
-  item_type_aliases: Record<string, string>
   wake_classes: Record<string, string>
   unclassified_wake: string
   alert_kinds: Record<string, { names_in?: string }>
-  note_kinds: string[]
 }
 
 type Limits = Record<string, { value: number; unit: string; why: string }>
@@ -37,11 +34,6 @@ function actionClassesFile(m: ActionClasses): string {
     union('What an action does to the state.', 'ActionClass', Object.keys(m.classes)),
     union('The verbs that have a class of their own.', 'Verb', Object.keys(m.verbs)),
     union('The parts of the board.', 'Section', Object.keys(m.sections)),
-    union('The item types whose sections are known.', 'KnownItemType', [
-      ...Object.keys(m.item_types),
-      ...Object.keys(m.item_type_aliases),
-    ]),
-    union('The events whose wake class is known.', 'KnownEvent', Object.keys(m.wake_classes)),
     union('Whether an event wakes an agent.', 'WakeClass', [
       ...Object.values(m.wake_classes),
       m.unclassified_wake,
@@ -52,7 +44,6 @@ function actionClassesFile(m: ActionClasses): string {
       'AccountAlertKind',
       Object.keys(m.alert_kinds).filter(kind => m.alert_kinds[kind]?.names_in !== undefined),
     ),
-    union('The kinds of journal notes.', 'NoteKind', m.note_kinds),
     constant('The manifest as data.', 'actionClasses', m),
   ])
 }

@@ -225,6 +225,7 @@ const PLANTS: readonly Plant[] = [
     to: 'for (let at = (hole + 1) & mask; false;',
     test: tableTest,
     named: anyOrder,
+    hangs: true,
   },
   {
     title: 'the table counts a removed entity as live',

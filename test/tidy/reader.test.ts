@@ -2,18 +2,18 @@ import { basename } from 'node:path'
 import t from 'tap'
 import { grep, PACKAGES, report, sources, textOf } from './sources.js'
 
-/** What the one reader and the one fold are made of, by file of `manifest/src`, and who may use it. */
+/** What the one reader and the one fold are made of, by file of `manifest/src`, and which other files may use it. */
 const PARTS: readonly {
   readonly of: string
   readonly names: readonly string[]
   readonly users: readonly string[]
 }[] = [
-  { of: 'codec', names: ['decodeLine', 'decodeText'], users: ['segment-reader', 'segment-backwards'] },
-  { of: 'lines', names: ['LineFramer'], users: ['checkpoint-reader'] },
-  { of: 'tx', names: ['TxTracker'], users: ['segment-reader'] },
-  { of: 'repeated-lines', names: ['RepeatedLines', 'lineMark'], users: ['segment-reader'] },
-  { of: 'duplicates', names: ['DuplicateFinder'], users: ['fold'] },
-  { of: 'continuity', names: ['Continuity'], users: ['fold'] },
+  { of: 'record', names: ['decodeLine', 'decodeText'], users: ['segment-reader', 'segment-backwards'] },
+  { of: 'checkpoint-reader', names: ['LineFramer'], users: [] },
+  { of: 'record-fate', names: ['TxTracker'], users: ['segment-reader'] },
+  { of: 'record-fate', names: ['RepeatedLines', 'lineMark'], users: ['segment-reader'] },
+  { of: 'record-fate', names: ['DuplicateFinder'], users: ['fold'] },
+  { of: 'fold', names: ['Continuity'], users: [] },
 ]
 
 /** Those that still use a part by themselves. The list only gets shorter. */

@@ -76,44 +76,6 @@ export type Section =
   | 'roster'
   | 'gates'
 
-/** The item types whose sections are known. */
-export type KnownItemType =
-  | 'plan'
-  | 'claim'
-  | 'assignment'
-  | 'agent_run'
-  | 'candidate'
-  | 'action'
-  | 'constraint'
-  | 'decision'
-  | 'trap'
-  | 'handoff'
-  | 'sequence'
-  | 'session'
-  | 'message'
-  | 'inbox_item'
-  | 'persona'
-  | 'binding'
-  | 'alert'
-  | 'receipt'
-  | 'gate'
-  | 'decision_point'
-  | 'agent_session'
-  | 'state'
-
-/** The events whose wake class is known. */
-export type KnownEvent =
-  | 'new'
-  | 'armed'
-  | 'heartbeat'
-  | 'alert'
-  | 'recovered'
-  | 'seed_ahead'
-  | 'replay_capped'
-  | 'state_corrupt'
-  | 'baseline_skipped'
-  | 'persona_added'
-
 /** Whether an event wakes an agent. */
 export type WakeClass = 'mail' | 'liveness' | 'diagnostic'
 
@@ -128,18 +90,6 @@ export type AlertKind =
 
 /** The alerts about the account as a whole; each lists the inboxes that it is about. */
 export type AccountAlertKind = 'stranded-mail' | 'urgent-unanswered'
-
-/** The kinds of journal notes. */
-export type NoteKind =
-  | 'genesis'
-  | 'registry_genesis'
-  | 'segment_sealed'
-  | 'torn_tail_adjudicated'
-  | 'tx_abandoned'
-  | 'redaction'
-  | 'store_marker'
-  | 'producer_started'
-  | 'producer_stopped'
 
 /** The manifest as data. */
 export const actionClasses = {

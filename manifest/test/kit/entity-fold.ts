@@ -3,13 +3,13 @@ import {
   entersActivity,
   Fold,
   type FoldedRecord,
-  type FoldOptions,
   type FoldStart,
   limits,
   type Revision,
   RingBuffer,
   upsertedEntity,
 } from '@kim/manifest'
+import type { FoldOptions } from '../../dist/fold.js'
 
 /** Where a fold of entities begins. */
 export interface EntityFoldStart extends FoldStart {

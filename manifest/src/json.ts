@@ -1,6 +1,130 @@
+/// <reference lib="es2024.string" />
+/** JSON: its values, the bounds that a reader puts on them, and reading it from bytes without making strings. */
 import { Buffer } from 'node:buffer'
+import { limits } from './limits.js'
 
-/** Reads pieces of JSON from bytes without making strings. Every function gives the place after, or -1. */
+/** Any value that JSON can carry. */
+export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject
+
+/** A JSON object. */
+export interface JsonObject {
+  readonly [key: string]: JsonValue | undefined
+}
+
+/** True for what JSON calls an object: neither null nor an array. */
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** True for 0, 1, 2 … up to the largest integer a double holds exactly. */
+export function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0
+}
+
+/** True for 1, 2, 3 … up to the largest integer a double holds exactly. */
+export function isSeq(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) > 0
+}
+
+const sha256Text = /^[0-9a-f]{64}$/
+
+/** True for 64 lower-case hex digits. */
+export function isSha256(value: unknown): value is string {
+  return typeof value === 'string' && sha256Text.test(value)
+}
+
+/** A value if it is a string. */
+export function textIn(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+/** A value if it is a string and not empty. */
+export function nameIn(value: unknown): string | undefined {
+  return value === '' ? undefined : textIn(value)
+}
+
+/** The same value with every lone surrogate, in strings and in keys, replaced by U+FFFD. */
+export function toWellFormed<T>(value: T): T
+export function toWellFormed(value: JsonValue | undefined): JsonValue | undefined {
+  if (typeof value === 'string') return value.toWellFormed()
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(item => toWellFormed(item))
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key.toWellFormed(), toWellFormed(item)]),
+  )
+}
+
+/** True if a text holds more than half of so many levels of one bracket: no text nests deeper without that. */
+function hasMany(json: string, opening: string, levels: number): boolean {
+  let count = 0
+  for (let at = json.indexOf(opening); at !== -1; at = json.indexOf(opening, at + 1)) {
+    if (++count > levels / 2) return true
+  }
+  return false
+}
+
+/** Where the string ends that begins before `at`. Most of a text is in strings, so they are passed by searching. */
+function endOfString(json: string, at: number): number {
+  for (let end = json.indexOf('"', at); end !== -1; end = json.indexOf('"', end + 1)) {
+    let before = end - 1
+    while (json.charCodeAt(before) === 0x5c && before >= at) before--
+    const isEscaped = (end - before) % 2 === 0
+    if (!isEscaped) return end
+  }
+  return json.length
+}
+
+function scanNesting(json: string, outer: number): boolean {
+  let depth = outer
+  for (let i = 0; i < json.length; i++) {
+    const unit = json.charCodeAt(i)
+    if (unit === 0x22) i = endOfString(json, i + 1)
+    else if (unit === 0x7b || unit === 0x5b) {
+      if (++depth > limits.nestingLevelsMax) return true
+    } else if (unit === 0x7d || unit === 0x5d) depth--
+  }
+  return false
+}
+
+/**
+ * True if arrays and objects nest deeper than a reader must accept. The text is inside `outer` levels.
+ * Ask before parsing. It counts brackets first, because few texts have enough of them to need the scan.
+ */
+export function exceedsNesting(json: string, outer = 0): boolean {
+  const levels = limits.nestingLevelsMax - outer
+  if (json.length <= levels) return false
+  return (hasMany(json, '{', levels) || hasMany(json, '[', levels)) && scanNesting(json, outer)
+}
+
+/**
+ * True if a parsed value holds a number beyond the range of a double, which `JSON.parse` makes infinite.
+ * Walking the values costs less than looking for such literals in the text.
+ */
+export function exceedsNumberRange(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return value === Infinity || value === -Infinity
+  for (const key in value) {
+    const inner = (value as Record<string, unknown>)[key]
+    // Most values are texts, which need no call.
+    if (typeof inner !== 'string' && exceedsNumberRange(inner)) return true
+  }
+  return false
+}
+
+/**
+ * Freezes a parsed value at every depth; false if it holds a number beyond the range of a double, and then it is of no
+ * use. One walk for both: it costs more than what is done on the way.
+ */
+export function freezeInRange(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return !exceedsNumberRange(value)
+  for (const key in value) {
+    const inner = (value as Record<string, unknown>)[key]
+    if (typeof inner !== 'string' && !freezeInRange(inner)) return false
+  }
+  Object.freeze(value)
+  return true
+}
+
+// Reading pieces of JSON from bytes. Each function returns the place after the piece, or -1.
 
 export const QUOTE = 0x22
 export const COMMA = 0x2c
@@ -10,7 +134,7 @@ export const CLOSE = 0x7d
 /** More digits could exceed the integers that a double holds exactly. */
 const DIGITS_MAX = 15
 
-/** Memory that JSON stands in, seen as bytes and as words. */
+/** Memory that holds JSON, as bytes and as words. */
 export class JsonBytes {
   bytes: Uint8Array = new Uint8Array()
   view: DataView = new DataView(new ArrayBuffer(0))
