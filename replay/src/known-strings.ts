@@ -1,6 +1,4 @@
-/** Words that this project writes itself: what else stands in their place was chosen by somebody. */
-
-/** Members of payloads, as the schemas of the manifest have them. */
+/** Members of payloads, as in the schemas of the manifest. A redactor keeps these names and no others. */
 export const PAYLOAD_MEMBERS: ReadonlySet<string> = new Set([
   'above_watermark',
   'after',
@@ -76,14 +74,4 @@ export const PAYLOAD_MEMBERS: ReadonlySet<string> = new Set([
   'walk',
   'watched',
   'window_floor',
-])
-
-/** Kinds of alerts. */
-export const ALERT_KINDS: ReadonlySet<string> = new Set([
-  'unreachable',
-  'bounded-window',
-  'unread-not-shown',
-  'stranded-mail',
-  'urgent-unanswered',
-  'id-regressed',
 ])

@@ -1,5 +1,5 @@
 /** One persona at a moment, as a document shows it. */
-import { type Entity, isCount, type JsonObject, type JsonValue } from '@kim/manifest'
+import { alertFacts, type Entity, isCount, type JsonObject, type JsonValue } from '@kim/manifest'
 import { STALE_MS } from '@kim/observer-sdk/internal'
 import type { Payloads } from './payloads.js'
 import { timestampMs } from './timestamp.js'
@@ -65,7 +65,7 @@ export function personaStates(
     }
     if (facts.open) {
       const payload = payloads.of(entity)
-      if (payload?.['kind'] === 'unreachable') all.unreachable = true
+      if (alertFacts(payload).is_outage) all.unreachable = true
       all.alerts.push({
         item_id,
         kind: payload?.['kind'] ?? null,

@@ -1,6 +1,7 @@
 /** Takes out of records what people wrote, and leaves what is needed to see what happened. */
 import {
   actionClasses,
+  alertKinds,
   isJsonObject,
   type JsonObject,
   type JsonValue,
@@ -12,7 +13,7 @@ import {
   type ReadRecord,
   type RecordClocks,
 } from '@kim/manifest'
-import { ALERT_KINDS, PAYLOAD_MEMBERS } from './known-strings.js'
+import { PAYLOAD_MEMBERS } from './known-strings.js'
 
 /** What a line holds, as far as a redaction must know it. */
 export type LineContent =
@@ -134,7 +135,7 @@ export class Redactor {
     if (itemType === 'persona') return this.persona(id)
     const slash = id.lastIndexOf('/')
     const tail = id.slice(slash + 1)
-    if (slash > 0 && (NUMBER.test(tail) || (itemType === 'alert' && ALERT_KINDS.has(tail))))
+    if (slash > 0 && (NUMBER.test(tail) || (itemType === 'alert' && alertKinds.has(tail))))
       return `${this.persona(id.slice(0, slash))}/${tail}`
     return this.#numbered(itemType, id, 'i')
   }

@@ -122,18 +122,11 @@ t.test('names - a second declaration is found in each form that it can take', t 
   t.end()
 })
 
-/** Those that still spell kinds of alerts. The list only gets shorter. */
-const SPELL_ALERTS: readonly string[] = ['replay/src/']
-
 const kind = `['"](?:${[...alertKinds.keys()].join('|')})['"]`
 
 t.test('names - kinds of alerts are listed in the manifest only', t => {
   const spelled = grep(
-    production.filter(
-      file =>
-        !/^(manifest|producer|scripts|examples)\//.test(file) &&
-        !SPELL_ALERTS.some(prefix => file.startsWith(prefix)),
-    ),
+    production.filter(file => !/^(manifest|producer|scripts|examples)\//.test(file)),
     new RegExp(kind),
     true,
   )
@@ -141,7 +134,6 @@ t.test('names - kinds of alerts are listed in the manifest only', t => {
   const listed = production.filter(
     file =>
       !/^(manifest|scripts|examples)\//.test(file) &&
-      !SPELL_ALERTS.some(prefix => file.startsWith(prefix)) &&
       new RegExp(`${kind}\\s*[,|]\\s*${kind}`).test(textOf(file)),
   )
   t.same(listed, [], 'use AlertKind, AccountAlertKind or alertKinds')

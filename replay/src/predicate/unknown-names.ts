@@ -1,6 +1,5 @@
-import { actionClasses, type Effect, type ReadRecord } from '@kim/manifest'
+import { actionClasses, alertKinds, type Effect, type ReadRecord } from '@kim/manifest'
 import type { Missing } from '../damage.js'
-import { ALERT_KINDS } from '../known-strings.js'
 import { unknownAlertKind, unknownPersona, unknownType } from '../not-found.js'
 import type { AskedNames } from './path.js'
 import type { PredicateScope } from './predicate-scope.js'
@@ -18,10 +17,10 @@ export class UnknownNames {
   /** The types of entities that the journal held at some time, while a type is asked about that is not known. */
   readonly #held = new Set<string>()
 
-  constructor({ personas, types, alertKinds }: Readonly<AskedNames>) {
-    this.#personas = new Set(personas)
-    this.#types = new Set([...types].filter(type => !TYPES.has(type)))
-    this.#alertKinds = new Set([...alertKinds].filter(kind => !ALERT_KINDS.has(kind)))
+  constructor(asked: Readonly<AskedNames>) {
+    this.#personas = new Set(asked.personas)
+    this.#types = new Set([...asked.types].filter(type => !TYPES.has(type)))
+    this.#alertKinds = new Set([...asked.alertKinds].filter(kind => !alertKinds.has(kind)))
   }
 
   /** Looks at a state that was not read record by record. */
@@ -46,7 +45,7 @@ export class UnknownNames {
   refuse({ ledger }: PredicateScope, missing: Missing): void {
     for (const name of this.#personas) throw unknownPersona(name, ledger.everybody, missing)
     for (const type of this.#types) throw unknownType(type, this.#held, TYPES, missing)
-    for (const kind of this.#alertKinds) throw unknownAlertKind(kind, ALERT_KINDS, missing)
+    for (const kind of this.#alertKinds) throw unknownAlertKind(kind, alertKinds.keys(), missing)
   }
 
   #entity(type: string, id: string): void {

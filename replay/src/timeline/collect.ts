@@ -1,6 +1,6 @@
 /** Lays a journal out in time, in one pass. */
 import { formatDuration } from '@kim/cli-kit'
-import type { Effect, ReadRecord, SeqRange } from '@kim/manifest'
+import { alertKinds, type Effect, type ReadRecord, type SeqRange } from '@kim/manifest'
 import type { PassOptions } from '@kim/observer-sdk/verify'
 import type { CopiedJournal } from '../copied-journal.js'
 import { walkLines } from '../line-walk.js'
@@ -211,7 +211,7 @@ class Collector {
       else
         this.#spans.begin(key, {
           lane,
-          kind: own === 'unreachable' ? 'outage' : 'alert',
+          kind: alertKinds.get(own)?.is_outage ? 'outage' : 'alert',
           from: t,
           from_seq: seq,
           label: `${name.slice(0, 60)}${why}`,
