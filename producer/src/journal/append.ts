@@ -1,17 +1,109 @@
 /** The one path to the disk: append, settle what a failed write left open, roll. */
 import { Buffer } from 'node:buffer'
+import { createHash, type Hash } from 'node:crypto'
 import { join } from 'node:path'
 import { invariant, KimError, limits, segmentName } from '@kim/manifest'
+import type { FileStat } from '../effects/file-system.js'
 import type { HeldLock } from '../effects/store-lock.js'
-import { ActiveSegment } from './active-segment.js'
 import { type Boundary, takeBoundary } from './checkpoint.js'
-import { type BuiltRecord, CommitBuilder } from './commit-builder.js'
-import type { AppendOptions, Draft, Receipt } from './draft.js'
+import { type AppendOptions, type BuiltRecord, CommitBuilder, type Draft, type Receipt } from './draft.js'
 import { failure, fenced, isNoSpace, syncFailed, toFailure } from './failure.js'
+import type { Disk } from './file-ops.js'
 import { sealNote } from './notes.js'
 import { Recovery } from './recover.js'
+import type { Sealed } from './segment-scan.js'
 import type { JournalState } from './state.js'
 import type { Store } from './store.js'
+import type { StoreFile } from './store-file.js'
+
+/** The segment that is appended to: its descriptor, and what this process knows of its bytes. */
+export class ActiveSegment {
+  readonly number: number
+  readonly file: StoreFile
+  /** How long the file is, as far as this process wrote or read it. */
+  length = 0
+  /** The hash of those bytes, for the seal. */
+  readonly hash: Hash = createHash('sha256')
+  /** First and highest seq of the valid records in it; 0 while there is none. */
+  firstSeq = 0
+  lastSeq = 0
+  /** The highest seq of any line in it, those of later versions included: what follows must be above it. */
+  highest = 0
+  readonly #disk: Disk
+  readonly #fd: number
+  readonly #own: FileStat
+  #open = true
+
+  constructor(disk: Disk, number: number, path: string, fresh: boolean) {
+    const { fd, stat } = disk.openAppend(path, fresh)
+    this.#disk = disk
+    this.#fd = fd
+    this.#own = stat
+    this.number = number
+    this.file = { path }
+  }
+
+  get path(): string {
+    return this.file.path
+  }
+
+  /**
+   * Throws unless the path still leads to this file and nobody else wrote to it. After a write that failed the
+   * file may be longer than what is known of it, never shorter.
+   */
+  fence(checkLength: boolean): void {
+    const found = this.#disk.look(this.path)
+    if (found === undefined) throw fenced(`${this.path} is missing`)
+    if (found.ino !== this.#own.ino || found.dev !== this.#own.dev) throw fenced(`${this.path} was replaced`)
+    if (checkLength ? found.size !== this.length : found.size < this.length) {
+      throw fenced(`${this.path} has ${found.size} bytes, but this process wrote ${this.length}`)
+    }
+  }
+
+  /** One write. After a failure it is unknown how much of it the file took; `length` stays. */
+  write(bytes: Uint8Array): void {
+    this.#disk.write(this.#fd, bytes, this.path)
+  }
+
+  sync(): void {
+    this.#disk.syncData(this.#fd, this.path)
+  }
+
+  /** Takes over bytes that are now known to be in the file. */
+  advance(bytes: Uint8Array): void {
+    this.length += bytes.length
+    this.hash.update(bytes)
+  }
+
+  /** The segment as its seal will state it. */
+  get sealed(): Sealed {
+    return {
+      segment: segmentName(this.number),
+      bytes: this.length,
+      sha256: this.hash.copy().digest('hex'),
+      first_seq: this.firstSeq,
+      last_seq: this.lastSeq,
+    }
+  }
+
+  /** It holds a valid record with this seq. */
+  see(seq: number): void {
+    if (this.firstSeq === 0) this.firstSeq = seq
+    if (seq > this.lastSeq) this.lastSeq = seq
+    this.pass(seq)
+  }
+
+  /** It holds a line with this seq that is no record of this version. */
+  pass(seq: number): void {
+    if (seq > this.highest) this.highest = seq
+  }
+
+  close(): void {
+    if (!this.#open) return
+    this.#open = false
+    this.#disk.close(this.#fd)
+  }
+}
 
 /** A batch on its way into a commit. */
 export interface AppendBatch {
@@ -130,7 +222,7 @@ export class Appender {
   /** Every caller that derives records from the state now knows of these. */
   markReported(): void {
     this.#unreportedSeqs = []
-    this.#recovery?.told()
+    this.#recovery?.markReported()
   }
 
   /** Makes sure that the end of the file is known and that nothing is owed. */
@@ -260,10 +352,7 @@ export class Appender {
 
   /** A write failed: some of it may be in the file. */
   #distrust(): void {
-    this.#recovery ??= new Recovery(this.#store, this.#state, this.#segment, {
-      wholeFile: false,
-      after: this.#nextSeq - 1,
-    })
+    this.#recovery ??= new Recovery(this.#store, this.#state, this.#segment, this.#nextSeq - 1)
   }
 
   #takeOver(built: readonly BuiltRecord[], bytes: Buffer): void {

@@ -13,7 +13,6 @@ import {
   type JsonObject,
   type JsonValue,
   jcs,
-  KimError,
   parseTempName,
   type ReadRecord,
   runAtOnce,
@@ -22,7 +21,7 @@ import {
   tempName,
 } from '@kim/manifest'
 import { buildCheckpoint, type EntityLine } from './checkpoint.js'
-import { damaged, isNoSpace } from './failure.js'
+import { damaged, isDamaged, isNoSpace } from './failure.js'
 import {
   listCheckpoints,
   listSegmentCopies,
@@ -125,10 +124,6 @@ export function finishRedactions(session: Session): boolean {
     putOff(session, error)
   }
   return true
-}
-
-function isDamaged(error: unknown): boolean {
-  return error instanceof KimError && error.code === 'store_damaged'
 }
 
 /** The journal is what it is meanwhile; the next open tries again. */

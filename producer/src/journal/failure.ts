@@ -3,6 +3,7 @@ import { type ErrorCode, KimError } from '@kim/manifest'
 
 /** What the system calls a full disk, a full quota included. */
 const FULL = new Set(['ENOSPC', 'EDQUOT'])
+const KEPT = 'what was acknowledged is kept'
 const DENIED = new Set(['EACCES', 'EPERM', 'EISDIR', 'ENOTDIR', 'ELOOP', 'ENXIO', 'EFTYPE'])
 
 /** A typed error whose hint says what happened, what was kept and what to do next. */
@@ -50,7 +51,7 @@ export function syncFailed(message: string, cause: unknown): KimError {
   return failure(
     'store_failed',
     message,
-    'what was acknowledged is kept; the process must end; start it again: opening checks what the disk holds',
+    `${KEPT}; the process must end; start it again: opening checks what the disk holds`,
     cause,
   )
 }
@@ -74,7 +75,7 @@ export function damaged(message: string, cause?: unknown): KimError {
   )
 }
 
-/** Names what a failed call of the system means. What is no such failure passes as it is. */
+/** Names what a failed call of the system means. An error of another kind passes as it is. */
 export function toFailure(error: unknown, doing: string): unknown {
   if (error instanceof KimError || !(error instanceof Error)) return error
   const code = (error as NodeJS.ErrnoException).code
@@ -82,40 +83,30 @@ export function toFailure(error: unknown, doing: string): unknown {
   const message = `cannot ${doing}: ${code}`
   if (FULL.has(code)) return noSpace(message, error)
   if (DENIED.has(code)) {
-    return failure(
-      'not_permitted',
-      message,
-      'nothing was changed; check its type, owner and mode; for a store: kim-producer doctor',
-      error,
-    )
-  }
-  if (code === 'EROFS') {
-    return failure(
-      'store_failed',
-      message,
-      'nothing was changed; the file system is read-only: mount it for writing, then start again',
-      error,
-    )
-  }
-  if (code === 'EFBIG') {
-    return failure(
-      'store_failed',
-      message,
-      'what was acknowledged is kept; the file size limit of this process is too low: raise it (ulimit -f, LimitFSIZE= of a unit) above --segment-bytes, then start again',
-      error,
-    )
+    const hint = 'nothing was changed; check its type, owner and mode; for a store: kim-producer doctor'
+    return failure('not_permitted', message, hint, error)
   }
   return failure(
     'store_failed',
     message,
-    'what was acknowledged is kept; read the system log, then start again',
+    HINTS[code] ?? `${KEPT}; read the system log, then start again`,
     error,
   )
 }
 
+const HINTS: Readonly<Record<string, string>> = {
+  EROFS: 'nothing was changed; the file system is read-only: mount it for writing, then start again',
+  EFBIG: `${KEPT}; the file size limit of this process is too low: raise it (ulimit -f, LimitFSIZE= of a unit) above --segment-bytes, then start again`,
+}
+
 /** True for a failure that passes when space returns. */
-export function isNoSpace(error: unknown): boolean {
+export function isNoSpace(error: unknown): error is KimError {
   return error instanceof KimError && error.code === 'store_full'
+}
+
+/** True for a store that holds what no crash of ours explains. */
+export function isDamaged(error: unknown): error is KimError {
+  return error instanceof KimError && error.code === 'store_damaged'
 }
 
 /** The system's own name for a failure, if it is one. */

@@ -1,21 +1,18 @@
 import { basename, join } from 'node:path'
-import { gunzipSync, gzipSync } from 'node:zlib'
+import { gzipSync } from 'node:zlib'
 import { archivedSegmentName, type Slices, tempName } from '@kim/manifest'
 import { CheckpointJudge } from './checkpoint.js'
+import { isDamaged } from './failure.js'
+import type { Disk } from './file-ops.js'
 import {
   type CheckpointCandidate,
   digestOfChunks,
   listCheckpoints,
   listSegments,
   type SegmentFile,
+  unpacked,
 } from './listing.js'
 import type { Store } from './store.js'
-
-/** How gc parks. */
-export interface GcOptions {
-  /** Pack what is parked. */
-  readonly gzip: boolean
-}
 
 /** What gc did, or would do. */
 export interface GcReport {
@@ -60,11 +57,11 @@ export function* planGc(store: Store, projectId: string, known: ReadonlySet<numb
 }
 
 /** Parks what a plan names, one file between two yields. */
-export function* runGc(store: Store, plan: GcPlan, options: GcOptions): Slices<GcReport> {
+export function* runGc(store: Store, plan: GcPlan, gzip: boolean): Slices<GcReport> {
   const { disk, paths } = store
   const report = { segments: [] as string[], checkpoints: [] as string[] }
   for (const source of plan.segments) {
-    if (yield* park(store, source, options)) report.segments.push(basename(source.path))
+    if (yield* park(store, source, gzip)) report.segments.push(basename(source.path))
     yield
   }
   for (const { path } of plan.checkpoints) {
@@ -76,14 +73,14 @@ export function* runGc(store: Store, plan: GcPlan, options: GcOptions): Slices<G
 }
 
 /** Parks one segment; false if what stands in the archive already is something else. */
-function* park(store: Store, source: SegmentFile, { gzip }: GcOptions): Slices<boolean> {
+function* park(store: Store, source: SegmentFile, gzip: boolean): Slices<boolean> {
   const { disk, paths, log } = store
   const target = (gzipped: boolean): string =>
     join(paths.archive, archivedSegmentName({ first: source.number, gzipped }))
   for (const gzipped of [false, true]) {
     const path = target(gzipped)
     if (disk.look(path) === undefined) continue
-    const copy = archivedDigest(store, path, gzipped)
+    const copy = archivedDigest(disk, path, gzipped)
     if (copy === undefined) continue
     if (copy === digestOfChunks(disk.fileChunks(source.path))) {
       // A move that was not finished: the copy is whole.
@@ -119,13 +116,12 @@ function* park(store: Store, source: SegmentFile, { gzip }: GcOptions): Slices<b
 }
 
 /** The digest of an archived copy's unpacked bytes; undefined if it is broken. */
-function archivedDigest(store: Store, path: string, gzipped: boolean): string | undefined {
-  const bytes = store.disk.readWhole(path)
-  if (bytes === undefined) return undefined
-  if (!gzipped) return digestOfChunks([bytes])
+function archivedDigest(disk: Disk, path: string, gzipped: boolean): string | undefined {
+  if (!gzipped) return digestOfChunks(disk.fileChunks(path))
   try {
-    return digestOfChunks([gunzipSync(bytes)])
-  } catch {
-    return undefined
+    return digestOfChunks([unpacked(disk, path)])
+  } catch (error) {
+    if (isDamaged(error)) return undefined
+    throw error
   }
 }

@@ -1,5 +1,5 @@
 /** The door of the writer: open a journal, append, roll, close. */
-import { type Head, isSegmentFull, KimError, limits, runAtOnce, seqRoom } from '@kim/manifest'
+import { type Head, isSegmentFull, KimError, limits, seqRoom } from '@kim/manifest'
 import { everyStep, regardless } from '../effects/every-step.js'
 import { loopTurn, type Turn } from '../effects/turn.js'
 import type { AppendBatch, Appender, AppendResult } from './append.js'
@@ -135,7 +135,6 @@ class OpenJournal implements Journal {
   readonly #turn: Turn
   readonly #segmentBytes: number
   readonly #retainRead: number
-  readonly #gzip: boolean
   #retention: Generator<Draft[]> | undefined
   #waiting: Waiting[] = []
   #isOpen = true
@@ -156,7 +155,6 @@ class OpenJournal implements Journal {
     this.#turn = options.turn ?? loopTurn
     this.#segmentBytes = options.segmentBytes ?? limits.segmentBytesMax
     this.#retainRead = options.retainRead ?? limits.readMessagesRetainedMax
-    this.#gzip = options.gzip === true
     this.#warnOfEnd()
     this.#rollIfFull()
   }
@@ -313,11 +311,11 @@ class OpenJournal implements Journal {
   }
 
   gc(): GcReport {
-    return this.#appender.guard(() => runAtOnce(this.#upkeep.collect({ gzip: this.#gzip })))
+    return this.#appender.guard(() => this.#upkeep.collect())
   }
 
   gcPlan(): GcReport {
-    return runAtOnce(this.#upkeep.plan())
+    return this.#upkeep.plan()
   }
 
   get checkpointSeq(): number {

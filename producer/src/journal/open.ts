@@ -4,16 +4,15 @@ import { shellWord } from '@kim/cli-kit'
 import {
   Continuity,
   invariant,
-  isSeq,
   type KimError,
   type ReadRecord,
+  repairedBy,
   type SeqRange,
   segmentName,
 } from '@kim/manifest'
 import { everyStep, regardless } from '../effects/every-step.js'
 import type { HeldLock } from '../effects/store-lock.js'
-import { ActiveSegment } from './active-segment.js'
-import { Appender } from './append.js'
+import { ActiveSegment, Appender } from './append.js'
 import { type Boundary, CheckpointJudge, type LoadedCheckpoint, takeBoundary } from './checkpoint.js'
 import type { Draft } from './draft.js'
 import { finishRedactions } from './erase.js'
@@ -90,9 +89,12 @@ function enterOnce(store: Store, lock: HeldLock, options: JournalOptions, mends:
       ? createJournal(store, lock, options.source)
       : new Opening(store, lock, segments, newest, options.source, mends).run()
   const { appender, state, projectId, base, history } = opened
-  const gc = options.gc === false ? undefined : { gzip: options.gzip === true }
-  const isHistoryWhole = history.isWhole
-  const upkeep = new Upkeep({ store, appender, state, projectId, base, isHistoryWhole, gc })
+  const upkeep = new Upkeep({
+    ...{ store, appender, state, projectId, base },
+    isHistoryWhole: history.isWhole,
+    isGcHeld: options.gc === false,
+    gzip: options.gzip === true,
+  })
   if (opened.boundary !== undefined) upkeep.sealed(opened.boundary)
   return { store, lock, upkeep, ...opened }
 }
@@ -153,7 +155,7 @@ function settleIfPossible(store: Store, appender: Appender): void {
     appender.settle()
   } catch (error) {
     if (!isNoSpace(error)) throw error
-    const { message, hint } = error as Error & { hint: string }
+    const { message, hint } = error
     store.log({ level: 'warn', code: 'opened_full', message, hint })
   }
 }
@@ -229,8 +231,8 @@ class Opening {
       this.#note(record)
     }
     this.#fold(state, covered, onNumber, onEffective)
-    const start = { wholeFile: true, after: numbers.highest }
-    const recovery = new Recovery(store, state, segment, start, { effective: onEffective, number: onNumber })
+    const listener = { effective: onEffective, number: onNumber }
+    const recovery = new Recovery(store, state, segment, numbers.highest, listener)
     recovery.read()
     const isBarren = recovery.first === undefined
     if (recovery.first !== undefined && !this.#isHurt) this.#judgeFirst(recovery.first)
@@ -331,11 +333,11 @@ class Opening {
       const file = { path: source.path }
       const scan = scanSegment(this.#store, source, {
         valid: ({ record }) => onNumber(record.seq),
-        effective: line => {
+        released: line => {
           state.released(line, file)
           onEffective(line.record)
         },
-        dropped: line => state.dropped(line),
+        dropped: lines => state.dropped(lines),
         future: seq => {
           if (seq === undefined) return
           onNumber(seq)
@@ -349,9 +351,8 @@ class Opening {
 
   #note(record: ReadRecord): void {
     if (isNote(record) && record.payload?.['kind'] === 'redaction') this.#redactions.push(record)
-    if (record.action !== 'seq_repair') return
-    const { from, to } = record.payload ?? {}
-    if (isSeq(from) && isSeq(to)) this.#repairs.push({ from, to })
+    const repaired = repairedBy(record)
+    if (repaired !== undefined) this.#repairs.push(repaired)
   }
 
   /** A store whose very first record never became one. */

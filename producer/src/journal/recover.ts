@@ -1,36 +1,35 @@
 import {
   Continuity,
   classifyTail,
-  isSeq,
+  type JsonObject,
   limits,
   type ReadRecord,
+  repairedBy,
   type SegmentLine,
   segmentName,
   type TailAction,
   type TailFeatures,
 } from '@kim/manifest'
-import type { ActiveSegment } from './active-segment.js'
+import type { ActiveSegment } from './append.js'
 import type { Draft } from './draft.js'
 import { cutChunks } from './listing.js'
 import { isLossPin } from './lost-mail.js'
 import { abandonedNote, seqRepair, tornNote } from './notes.js'
-import { type AbandonedRun, addRun, type ScannedRange, SegmentScan } from './segment-scan.js'
+import {
+  type AbandonedRun,
+  addRun,
+  type ScanListener,
+  type ScannedRange,
+  SegmentScan,
+} from './segment-scan.js'
 import type { JournalState } from './state.js'
 import type { Store } from './store.js'
 
-/** What a recovery tells about records that stand, notes included, in file order. */
+/** What a recovery reports of the records that it finds, notes included, in file order. */
 export interface RecoveryListener {
   effective?(record: ReadRecord): void
   /** A line with this number, whether or not it has an effect. */
   number?(seq: number): void
-}
-
-/** Where a recovery begins. */
-export interface RecoveryStart {
-  /** Whether the records before the start count: an open reads the whole file, a running writer what is new. */
-  readonly wholeFile: boolean
-  /** The highest number before the first byte that will be read. */
-  readonly after: number
 }
 
 /**
@@ -59,46 +58,49 @@ export class Recovery {
   /** The commit that the newest record without an effect came with. */
   #droppedWith: string | undefined
 
+  /**
+   * It begins after what is known of the segment: an open knows nothing yet, a running writer what it wrote. `after` is
+   * the highest seq before that.
+   */
   constructor(
     store: Store,
     state: JournalState,
     segment: ActiveSegment,
-    start: RecoveryStart,
+    after: number,
     listener: RecoveryListener = {},
   ) {
     this.#store = store
     this.#state = state
     this.#segment = segment
     this.#listener = listener
-    this.#numbers = new Continuity(start.after)
-    const listen = {
-      valid: ({ record, offset }: SegmentLine) => {
+    this.#numbers = new Continuity(after)
+    const listen: ScanListener = {
+      valid: ({ record, offset }) => {
         this.#ended.delete(offset)
         segment.see(record.seq)
         listener.number?.(record.seq)
       },
-      effective: (scanned: SegmentLine) => this.#effective(scanned),
-      dropped: (line: SegmentLine) => {
-        const { record } = line
-        this.#numbers.see(record.seq)
-        state.dropped(line)
-        this.#droppedWith = commitOf(record)
+      released: line => this.#effective(line),
+      dropped: lines => {
+        state.dropped(lines)
+        for (const { record } of lines) {
+          this.#numbers.see(record.seq)
+          this.#droppedWith = commitOf(record)
+        }
       },
-      abandoned: (run: AbandonedRun) => this.#oweRun(run),
-      future: (seq: number | undefined) => {
+      abandoned: run => this.#oweRun(run),
+      future: seq => {
         if (seq === undefined) return
         segment.pass(seq)
         this.#numbers.see(seq)
         listener.number?.(seq)
       },
-      malformed: (range: ScannedRange) => {
+      torn: range => {
         this.#ended.delete(range.from)
         this.#malformed.push(range)
       },
     }
-    this.#scan = start.wholeFile
-      ? new SegmentScan(listen)
-      : new SegmentScan(listen, segment.length, segment.hash)
+    this.#scan = new SegmentScan(listen, segment.length, segment.hash)
   }
 
   /** The first valid record of the segment, if the whole file was read. */
@@ -106,13 +108,13 @@ export class Recovery {
     return this.#scan.first
   }
 
-  /** The seqs of the records that were found standing and had an effect on the state or its readers, in file order. */
+  /** The seqs of the records that were found and had an effect on the state or its readers, in file order. */
   get adopted(): readonly number[] {
     return this.#adopted
   }
 
-  /** What was adopted so far is known to whoever asks: only what is found from now on is news. */
-  told(): void {
+  /** Every caller knows of what was adopted so far. */
+  markReported(): void {
     this.#adopted.length = 0
   }
 
@@ -120,7 +122,7 @@ export class Recovery {
   read(): void {
     const { disk } = this.#store
     for (const chunk of disk.fileChunks(this.#segment.path, this.#scan.bytes)) this.#scan.push(chunk)
-    this.#segment.adopt(this.#scan.bytes, this.#scan.hash)
+    this.#segment.length = this.#scan.bytes
     // A line that turned out blank or of a later version is no record either, and this recovery ended it.
     for (const [from, to] of this.#ended) {
       this.#malformed.push({ from, to, sha256: undefined, hasZeros: false })
@@ -231,17 +233,15 @@ export class Recovery {
     this.#effectiveEnd = end
   }
 
-  /** A note that stands is a debt less. */
-  #paid({ action, payload }: ReadRecord): void {
-    if (payload === undefined) return
-    const { kind, from, to, tx_id } = payload
-    if (action === 'seq_repair' && isSeq(from) && isSeq(to) && from <= to) this.#numbers.repair({ from, to })
-    if (kind === 'torn_tail_adjudicated' && payload['segment'] === segmentName(this.#segment.number)) {
+  /** A note that is in the journal is not owed any more. */
+  #paid(record: ReadRecord): void {
+    const repaired = repairedBy(record)
+    if (repaired !== undefined) this.#numbers.repair(repaired)
+    const { kind, segment, from, to, tx_id, first_seq }: JsonObject = record.payload ?? {}
+    if (kind === 'torn_tail_adjudicated' && segment === segmentName(this.#segment.number))
       this.#malformed = this.#malformed.filter(range => range.from !== from || range.to !== to)
-    }
-    if (kind === 'tx_abandoned') {
-      this.#runs = this.#runs.filter(run => run.tx_id !== tx_id || run.first_seq !== payload['first_seq'])
-    }
+    if (kind === 'tx_abandoned')
+      this.#runs = this.#runs.filter(run => run.tx_id !== tx_id || run.first_seq !== first_seq)
   }
 }
 

@@ -2,12 +2,13 @@ import { basename, join } from 'node:path'
 import {
   Continuity,
   eventsPaths,
-  isSeq,
+  type JsonObject,
   KimError,
   parseArchivedSegmentName,
   parseCheckpointName,
   parseSegmentName,
   type ReadRecord,
+  repairedBy,
   runAtOnce,
   type SeqRange,
   tempName,
@@ -211,12 +212,12 @@ function findDamage(store: Store): Damage {
   for (const source of segments) {
     const own: AbandonedRun[] = []
     scanSegment(store, source, {
-      effective: ({ record }) => noteNames(record, named, numbers),
+      released: ({ record }) => noteNames(record, named, numbers),
       valid: ({ record }) => numbers.see(record.seq),
       future: seq => {
         if (seq !== undefined) numbers.see(seq)
       },
-      malformed: range => void lines.push({ source, range }),
+      torn: range => void lines.push({ source, range }),
       abandoned: run => addRun(own, run),
     })
     runs.push(...own.map(run => ({ source, run })))
@@ -231,11 +232,11 @@ function findDamage(store: Store): Damage {
 const lineMark = (segment: string, from: number, to: number): string => `line ${segment} ${from} ${to}`
 const runMark = (txId: string, firstSeq: number): string => `run ${firstSeq} ${txId}`
 
-function noteNames({ action, payload }: ReadRecord, named: Set<string>, numbers: Continuity): void {
-  if (payload === undefined) return
-  const { kind, segment, from, to, tx_id, first_seq } = payload
-  if (action === 'seq_repair' && isSeq(from) && isSeq(to) && from <= to) numbers.repair({ from, to })
-  if (action !== 'journal_note') return
+function noteNames(record: ReadRecord, named: Set<string>, numbers: Continuity): void {
+  const repaired = repairedBy(record)
+  if (repaired !== undefined) numbers.repair(repaired)
+  if (record.action !== 'journal_note') return
+  const { kind, segment, from, to, tx_id, first_seq }: JsonObject = record.payload ?? {}
   if (kind === 'torn_tail_adjudicated') named.add(lineMark(String(segment), Number(from), Number(to)))
   if (kind === 'tx_abandoned') named.add(runMark(String(tx_id), Number(first_seq)))
 }

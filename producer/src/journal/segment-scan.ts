@@ -5,6 +5,7 @@ import {
   type MalformedLine,
   type ReadRecord,
   type SegmentLine,
+  type SegmentListener,
   SegmentReader,
   sha256Hex,
   type TailFeatures,
@@ -42,19 +43,12 @@ export interface AbandonedRun {
   readonly n: number
 }
 
-/** What a scan reports, in file order. Everything is optional: each user listens to what it needs. */
-export interface ScanListener {
-  /** A valid record, before it is known whether it has an effect. */
+/** What a scan reports, in file order: what a reader reports, and the damage in the words of notes. */
+export interface ScanListener extends Pick<SegmentListener, 'released' | 'dropped' | 'future'> {
   valid?(line: SegmentLine): void
-  /** A record that has its effect now. */
-  effective?(line: SegmentLine): void
-  /** A record that never has one, because its run is not complete. */
-  dropped?(line: SegmentLine): void
-  /** The run that dropped records belonged to; of a run whose beginning is lost, each record by itself. */
+  /** The transaction that dropped records belonged to; if its beginning is lost, each record by itself. */
   abandoned?(run: AbandonedRun): void
-  /** A line of a later version. */
-  future?(seq: number | undefined): void
-  malformed?(range: ScannedRange): void
+  torn?(range: ScannedRange): void
 }
 
 /**
@@ -69,19 +63,17 @@ export class SegmentScan {
   #first: ReadRecord | undefined
   #last = 0
 
-  /** `hash` is that of the bytes before `offset`; a scan of a whole file needs neither. */
+  /** `hash` is that of the bytes before `offset`, and the scan updates it. A scan of a whole file needs neither. */
   constructor(listener: ScanListener, offset = 0, hash: Hash = createHash('sha256')) {
     this.#listener = listener
     this.#bytes = offset
     this.#hash = hash
-    const effective = listener.effective?.bind(listener)
     this.#reader = new SegmentReader(
       {
+        ...listener,
         valid: line => this.#valid(line),
-        ...(effective === undefined ? {} : { released: effective }),
         dropped: lines => this.#drop(lines),
         malformed: line => this.#malformed(line),
-        future: seq => listener.future?.(seq),
       },
       { offset },
     )
@@ -100,11 +92,6 @@ export class SegmentScan {
   /** Bytes taken so far, those before the start included. */
   get bytes(): number {
     return this.#bytes
-  }
-
-  /** The hash of all bytes so far; it goes on when the file does. */
-  get hash(): Hash {
-    return this.#hash
   }
 
   /** Where the line begins that the file ends in. */
@@ -158,15 +145,12 @@ export class SegmentScan {
 
   #malformed({ offset, length, bytes }: MalformedLine): void {
     const range = { from: offset, to: offset + length }
-    const facts =
-      bytes === undefined
-        ? { sha256: undefined, hasZeros: false }
-        : { sha256: sha256Hex(bytes), hasZeros: bytes.includes(0) }
-    this.#listener.malformed?.({ ...range, ...facts })
+    const sha256 = bytes === undefined ? undefined : sha256Hex(bytes)
+    this.#listener.torn?.({ ...range, sha256, hasZeros: bytes?.includes(0) === true })
   }
 
   #drop(lines: readonly SegmentLine[]): void {
-    for (const line of lines) this.#listener.dropped?.(line)
+    this.#listener.dropped?.(lines)
     const run = describeRun(lines)
     if (run !== undefined) this.#listener.abandoned?.(run)
     for (const { record } of lines.slice(run?.records ?? 0)) {

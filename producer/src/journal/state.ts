@@ -113,9 +113,9 @@ export class JournalState {
     this.#follow(line.record, line.effect)
   }
 
-  /** A record that was read and has no effect: it may be the head nevertheless. */
-  dropped(line: SegmentLine): void {
-    this.#fold.dropped([line])
+  /** Records that were read and have no effect: one may be the head nevertheless. */
+  dropped(lines: readonly SegmentLine[]): void {
+    this.#fold.dropped(lines)
   }
 
   /** An entity as a checkpoint states it. */

@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import { invariant, KimError, type Slices } from '@kim/manifest'
+import { invariant, KimError, runAtOnce, type Slices } from '@kim/manifest'
 import type { Appender } from './append.js'
 import {
   type Boundary,
@@ -7,8 +7,8 @@ import {
   buildCheckpoint,
   type VerifiedCheckpoint,
 } from './checkpoint.js'
-import { isNoSpace } from './failure.js'
-import { type GcOptions, type GcReport, planGc, runGc } from './gc.js'
+import { isDamaged, isNoSpace } from './failure.js'
+import { type GcReport, planGc, runGc } from './gc.js'
 import { checkpointRef } from './notes.js'
 import type { JournalState } from './state.js'
 import type { Store } from './store.js'
@@ -28,8 +28,10 @@ export interface UpkeepStart {
   readonly base: VerifiedCheckpoint | undefined
   /** False where the history before the first segment is gone: then no checkpoint could be true. */
   readonly isHistoryWhole: boolean
-  /** Undefined holds gc. */
-  readonly gc: GcOptions | undefined
+  /** True if gc runs only when somebody asks for it. */
+  readonly isGcHeld: boolean
+  /** True to compress what gc parks. */
+  readonly gzip: boolean
 }
 
 /**
@@ -41,7 +43,7 @@ export class Upkeep {
   readonly #known: Set<number> = new Set()
   #base: VerifiedCheckpoint | undefined
   #boundary: Boundary | undefined
-  #work: Slices<void> | undefined
+  #work: Slices<unknown> | undefined
   #gcDue = false
   /** How many segments were sealed since the checkpoint was begun that is under way, or was the last. */
   #waiting = 0
@@ -52,7 +54,7 @@ export class Upkeep {
     this.#start = start
     this.#base = start.base
     if (start.base !== undefined) this.#known.add(start.base.header.head_seq)
-    this.#gcDue = start.gc !== undefined && start.base !== undefined
+    this.#gcDue = !start.isGcHeld && start.base !== undefined
   }
 
   /** The newest verified checkpoint. */
@@ -122,19 +124,21 @@ export class Upkeep {
     }
   }
 
-  /** Gives up what is under way; the next open finds it unfinished and begins anew. */
+  /** Gives up what is under way; the next open starts it from the beginning. */
   abandon(): void {
-    this.#work?.return()
+    this.#work?.return(undefined)
     this.#work = undefined
   }
 
-  #next(): Slices<void> {
-    return this.#boundary === undefined ? this.#collect() : this.#checkpoint(this.#boundary)
+  #next(): Slices<unknown> {
+    if (this.#boundary !== undefined) return this.#checkpoint(this.#boundary)
+    this.#gcDue = false
+    return this.#collect()
   }
 
   *#checkpoint(boundary: Boundary): Slices<void> {
     this.#waiting = 0
-    const { store, state, projectId, gc } = this.#start
+    const { store, state, projectId, isGcHeld } = this.#start
     const base = this.#base
     if (base !== undefined && base.header.head_seq >= boundary.head_seq) {
       this.#boundary = undefined
@@ -144,15 +148,16 @@ export class Upkeep {
     try {
       built = yield* buildCheckpoint(store, state, { boundary, projectId, base })
     } catch (error) {
-      if (!(error instanceof KimError) || error.code !== 'store_damaged') throw error
+      if (!isDamaged(error)) throw error
       // No checkpoint is better than a wrong one: readers go on with the one before.
       this.#boundary = undefined
-      store.log({ level: 'error', code: 'checkpoint_not_built', message: error.message, hint: error.hint })
+      const { message, hint } = error
+      store.log({ level: 'error', code: 'checkpoint_not_built', message, hint })
       return
     }
     this.vouch(built)
     if (this.#boundary === boundary) this.#boundary = undefined
-    this.#gcDue = gc !== undefined
+    this.#gcDue = !isGcHeld
   }
 
   /** Appends the ref that makes a checkpoint count, and goes on from it. */
@@ -167,27 +172,22 @@ export class Upkeep {
     state.forgetRemoved(header.head_seq)
   }
 
-  *#collect(): Slices<void> {
-    this.#gcDue = false
-    const { store, projectId, gc } = this.#start
-    if (gc === undefined) return
-    const plan = yield* planGc(store, projectId, this.#known)
-    yield* runGc(store, plan, gc)
+  *#collect(): Slices<GcReport> {
+    const { store, projectId, gzip } = this.#start
+    return yield* runGc(store, yield* planGc(store, projectId, this.#known), gzip)
   }
 
-  /** Collects now, whether or not gc is held. */
-  *collect(options: GcOptions): Slices<GcReport> {
-    const { store, projectId } = this.#start
+  /** Collects now, also while gc is held. */
+  collect(): GcReport {
     // What is under way planned with files that are about to move.
     this.abandon()
-    const plan = yield* planGc(store, projectId, this.#known)
-    return yield* runGc(store, plan, options)
+    return runAtOnce(this.#collect())
   }
 
   /** What a gc would park now. */
-  *plan(): Slices<GcReport> {
+  plan(): GcReport {
     const { store, projectId } = this.#start
-    const { segments, checkpoints } = yield* planGc(store, projectId, this.#known)
+    const { segments, checkpoints } = runAtOnce(planGc(store, projectId, this.#known))
     const name = ({ path }: { readonly path: string }): string => basename(path)
     return { segments: segments.map(name), checkpoints: checkpoints.map(name) }
   }
