@@ -1,1 +1,23 @@
-export {}
+/** Append to a journal of your own. One process at a time writes a store; any number of others read it. */
+export {
+  type Actor,
+  type ErrorCode,
+  type Head,
+  type JsonObject,
+  KimError,
+  type PayloadRef,
+  type SeqRange,
+} from '@kim/manifest'
+export type { AppendOptions, Draft, Receipt } from './journal/draft.js'
+export type { StoredEntity } from './journal/entity-reader.js'
+export type { GcReport } from './journal/gc.js'
+export {
+  type EntityOutline,
+  type Journal,
+  openJournal,
+  retryDelayMs,
+  type StoredState,
+} from './journal/journal.js'
+export type { Log, LogEntry } from './journal/log.js'
+export type { OpenHistory } from './journal/open.js'
+export type { OpenJournalOptions } from './journal/store.js'

@@ -7,12 +7,13 @@ const USUAL = `
   quiet rate read readings reason rediscover repair result resync retain safe seconds self sensitive set show shutdown since source speed start
   status summary suppress target text time timeout timeline title to too type uninstall until up urgent usage view wait weight with
   attempts command delivery effects plan refusal runner anomaly error code object kim
+  actor append delay draft history outline range receipt report
 `
 
 /** Words that people who use a terminal, or write programs, know from elsewhere. */
 const OF_THE_FIELD = `
-  ack auth bisect completion config commit diff doctor dry emit emitted exec export fenced file gc grep gzip header host
-  json linger logs loopback ls memento ms options output pager permitted poke retry rm run schema service stats template test token
+  ack auth bisect completion config commit diff doctor dry emit emitted entry exec export fenced file gc grep gzip header host
+  json linger log logs loopback ls memento ms options output pager permitted poke ref retry rm run schema service stats template test token
   url utc caught held
 `
 

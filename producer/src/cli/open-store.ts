@@ -4,7 +4,7 @@ import type { Input, Io } from '@kim/cli-kit'
 import { KimError, storePaths } from '@kim/manifest'
 import { noJournalAt } from '@kim/observer-sdk/history'
 import type { RehearsedChange } from '../effects/rehearsal.js'
-import { type Journal, openJournal } from '../journal/journal.js'
+import { type Journal, openJournalWith } from '../journal/journal.js'
 import type { Log } from '../journal/log.js'
 import type { JournalOptions } from '../journal/store.js'
 import { rehearse } from '../journal/store.js'
@@ -39,7 +39,7 @@ export function withRehearsal<T>(
 
 /** Opens the journal, lets the command work, and lets go of the store whatever happens. */
 export function withJournal<T>(options: JournalOptions, work: (journal: Journal) => T): T {
-  const journal = openJournal(options)
+  const journal = openJournalWith(options)
   try {
     return work(journal)
   } finally {

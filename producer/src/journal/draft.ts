@@ -29,35 +29,39 @@ import { NOTE_AGENT, NOTE_TYPE } from './notes.js'
 import type { JournalState } from './state.js'
 import type { Store } from './store.js'
 
-/** What a caller wants recorded. Everything else of a record is the journal's to give. */
+/** What a caller wants recorded. The journal adds the rest of the record. */
 export interface Draft {
+  /** The persona or program that the record is about. It has at most 4096 bytes, as all names here. */
   readonly agent: string
+  /** The verb of the record, such as `create`, `update` or `delete`. */
   readonly action: string
   readonly item_type: string
   readonly item_id: string
-  /** Cut to the limit if it is longer. */
+  /** One line for people. It is cut to 200 code points. */
   readonly summary: string
-  /** The full state after the change, with its own `schema_version`. */
+  /** The full state after the change, with its own `schema_version`. Without it, the entity keeps its state. */
   readonly payload?: JsonObject | undefined
+  /** The name of the event, if the record announces one. */
   readonly event?: string | undefined
-  /** Idempotency key: appended at most once in thirty days. */
+  /** A name for this change: a draft with the same key is appended at most once in thirty days. */
   readonly key?: string | undefined
+  /** Who caused the change. */
   readonly actor?: Actor | undefined
-  /** Time since the response that brought the fact was complete. */
+  /** Milliseconds since the response that brought the fact was complete. */
   readonly wait_ms?: number | undefined
 }
 
 /** Says that a batch is durable: it survives the loss of power. */
 export interface Receipt {
-  /** One per draft, in their order. */
+  /** The seq of each draft, in their order. */
   readonly seqs: readonly number[]
-  /** True where a draft's key was known: nothing was appended, and the seq is the first one's. */
+  /** True for each draft whose key was known: nothing was appended, and the seq is that of the first record. */
   readonly deduped: readonly boolean[]
 }
 
-/** How a batch is to be appended. */
+/** How a batch is appended. */
 export interface AppendOptions {
-  /** All or nothing, for every reader, whatever happens. */
+  /** True for a transaction: every reader sees all of it or nothing of it. */
   readonly tx?: boolean | undefined
 }
 

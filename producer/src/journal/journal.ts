@@ -11,15 +11,16 @@ import { MetaCache } from './meta.js'
 import { closeSession, type OpenHistory, openSession, type Session } from './open.js'
 import { retentionCommits } from './retention.js'
 import type { JournalState } from './state.js'
-import type { JournalOptions, Store } from './store.js'
+import type { JournalOptions, OpenJournalOptions, Store } from './store.js'
 import type { Upkeep } from './upkeep.js'
 
-/** The state of the journal as its records say it is. */
+/** The state of the journal: for each entity, its newest record. */
 export interface StoredState {
   /** How many entities are live. */
   readonly size: number
+  /** A live entity; its payload is read from the disk. */
   get(itemType: string, itemId: string): StoredEntity | undefined
-  /** Every live entity, or those of one type; each payload is read as it is asked for. */
+  /** Every live entity, or those of one type; each payload is read from the disk when its turn comes. */
   values(itemType?: string): Iterable<StoredEntity>
   /** The live entities of one type without their payloads: nothing is read from the disk. */
   outlines(itemType: string): Iterable<EntityOutline>
@@ -31,9 +32,10 @@ export interface StoredState {
   readonly capabilities: ReadonlySet<string>
 }
 
-/** A live entity as the writer knows it without a look at the disk. */
+/** A live entity as the writer knows it without reading the disk. */
 export interface EntityOutline {
   readonly item_id: string
+  /** The seq of its newest record. */
   readonly seq: number
   /** True for a message that its persona has read, or that was redacted. */
   readonly read: boolean
@@ -41,48 +43,51 @@ export interface EntityOutline {
 
 /** An open journal: the only writer of its store. */
 export interface Journal {
+  /** Identifies the journal: 32 hexadecimal digits, the same in every segment. */
   readonly projectId: string
-  /** Names this life of this process in every record it writes. */
+  /** Identifies this opening of the journal, in every record that it appends. */
   readonly writer: string
-  /** The newest record. */
+  /** The seq of the newest record, and the writer that appended it. */
   readonly head: Head
+  /** Which records were there when the journal was opened. */
   readonly history: OpenHistory
   readonly state: StoredState
-  /** False while a full disk keeps the journal from going on. */
+  /** False while a full disk keeps the journal from appending. */
   readonly isSettled: boolean
-  /** Why the journal refuses everything, if it does. */
+  /** Why the journal refuses everything; undefined if it does not. */
   readonly failure: unknown
 
   /**
-   * Appends a batch in one commit and returns once it is durable. It throws, and appends nothing that anybody
-   * was told of, with `store_full` (try again, see `retryDelayMs`), `journal_moved` (records of an earlier failed
-   * append stand after all: derive the batch anew, and whatever else was drafted before), or with a code that says what is wrong with the batch. After
-   * any other failure the journal refuses everything.
+   * Appends a batch in one commit and returns once it is durable. If it throws a `KimError`, nothing of the batch was
+   * acknowledged. With `store_full`, try again, see `retryDelayMs`. With `journal_moved`, records of an earlier append
+   * that failed are in the journal after all: compute the batch again from the state. `record_invalid`,
+   * `record_too_large` and `commit_too_large` say what is wrong with the batch. After any other failure the journal
+   * refuses everything.
    */
   append(drafts: readonly Draft[], options?: AppendOptions): Receipt
-  /** As `append`, but batches submitted in one turn of the event loop share a commit. */
+  /** As `append`, but batches that are submitted in one turn of the event loop share a commit. */
   submit(drafts: readonly Draft[], options?: AppendOptions): Promise<Receipt>
   /**
-   * Does what a full disk left undone and returns the seqs of records that a failed append had left standing and
-   * that the caller was not told of yet. They are part of the journal. All callers count as one here.
+   * Finishes what a full disk left undone. Returns the seqs of records that a failed append left in the journal, and
+   * that no earlier call returned.
    */
   settle(): readonly number[]
   /** Seals the segment now, retention first. */
   roll(): void
-  /** Rolls, and writes the checkpoint and what follows it before it returns. */
+  /** Rolls, writes the checkpoint, and collects, before it returns. */
   checkpoint(): void
-  /** Parks what is due for it before it returns. */
+  /** Moves old segments and checkpoints to `archive/` before it returns. */
   gc(): GcReport
-  /** What `gc` would park now. */
+  /** What `gc` would move now. */
   gcPlan(): GcReport
-  /** The head of the newest verified checkpoint, 0 if there is none. */
+  /** The seq up to which the newest verified checkpoint goes, 0 if there is none. */
   readonly checkpointSeq: number
   /**
-   * Does one slice of a few milliseconds of the work that follows a roll; true if there is more to do now. An
-   * append does one too, so the work gets done even if nobody calls this; a host calls it when it is idle.
+   * Does one slice, of a few milliseconds, of the work that follows a roll. Returns true if there is more to do now.
+   * Each append does a slice too; a host may call this when it is idle.
    */
   upkeep(): boolean
-  /** Lets go of the store. */
+  /** Gives up the lock of the store. */
   close(): void
 }
 
@@ -92,13 +97,23 @@ const RETENTION_COMMITS = 2
 const RETRY_MIN_MS = 1000
 const RETRY_MAX_MS = 30_000
 
-/** How long to wait before the `attempt`-th try (from 1) of what a full disk refused. */
+/** How many milliseconds to wait before the `attempt`-th try (from 1) of what a full disk refused. */
 export function retryDelayMs(attempt: number): number {
   return Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.max(0, attempt - 1))
 }
 
-/** Opens a store for writing, makes it if there is none, and finishes what a crash left. */
-export function openJournal(options: JournalOptions): Journal {
+/**
+ * Opens a store for writing. It creates the store if there is none and `source` is given, and finishes what a crash left.
+ * It throws a `KimError`: `store_held` if another process writes the store, `source_mismatch` if the store belongs to
+ * another source, `store_damaged`, `no_store`, `store_full` and others.
+ */
+export function openJournal(options: OpenJournalOptions): Journal {
+  const { storeDir, source, log, segmentBytes, gc, gzip, retainRead } = options
+  return openJournalWith({ storeDir, source, log, segmentBytes, gc, gzip, retainRead })
+}
+
+/** The same, with effects that can be replaced. */
+export function openJournalWith(options: JournalOptions): Journal {
   const session = openSession(options)
   try {
     return new OpenJournal(session, options)

@@ -14,20 +14,23 @@ import { Disk, WRITABLE_BY_OTHERS } from './file-ops.js'
 import type { Log } from './log.js'
 
 /** How a program opens a journal. */
-interface OpenJournalOptions {
+export interface OpenJournalOptions {
   /** The directory of the store. */
   readonly storeDir: string
-  /** The base URL that the store belongs to. Without it an existing journal is opened, and none is created. */
+  /**
+   * The base URL that the store belongs to. A new store keeps it; an existing one must have the same. Without it, an
+   * existing journal is opened, and none is created.
+   */
   readonly source?: string | undefined
   /** Receives what the journal noticed. By default it is dropped. */
   readonly log?: Log | undefined
-  /** A segment is sealed once it has this many bytes. */
+  /** A segment is sealed once it has this many bytes. By default 10 MiB. */
   readonly segmentBytes?: number | undefined
-  /** False to never move old segments and checkpoints to `archive/`. */
+  /** False to leave old segments and checkpoints where they are. By default they are moved to `archive/`. */
   readonly gc?: boolean | undefined
   /** True to compress the segments that are moved to `archive/`. */
   readonly gzip?: boolean | undefined
-  /** How many read messages of each persona are kept. */
+  /** How many read messages of each persona are kept. By default 1000. */
   readonly retainRead?: number | undefined
 }
 

@@ -7,7 +7,7 @@ import { systemClock } from '../../effects/clock.js'
 import { regardless } from '../../effects/every-step.js'
 import { aroundSyncs, nodeFileSystem } from '../../effects/file-system.js'
 import { keepHeapSmall } from '../../effects/heap.js'
-import { openJournal } from '../../journal/journal.js'
+import { openJournalWith } from '../../journal/journal.js'
 import type { Ending } from '../../run/driver.js'
 import { Meters } from '../../run/meters.js'
 import { pinoLog } from '../../run/pino-log.js'
@@ -67,7 +67,7 @@ async function serve(
 ): Promise<number> {
   const meters = new Meters()
   const fs = aroundSyncs(nodeFileSystem, meters.sync)
-  const journal = openJournal({ storeDir, source: source.base, fs, log, ...care })
+  const journal = openJournalWith({ storeDir, source: source.base, fs, log, ...care })
   let core: Core
   let sinks: SinkSet
   try {
