@@ -1,4 +1,4 @@
-export { importedDrafts as importedFacts } from './cli/import/facts.js'
+export { importedDrafts } from './cli/import/imported-drafts.js'
 
 export { type AskOptions, askProducer, type ControlReply, type ControlRequest } from './control/client.js'
 export type { Principal } from './control/protocol.js'

@@ -1,15 +1,20 @@
-import type { Io } from '@kim/cli-kit'
-import { type JsonObject, KimError, type StorePaths } from '@kim/manifest'
+import { statSync } from 'node:fs'
+import { type Io, isProcessAlive } from '@kim/cli-kit'
+import { isJsonObject, type JsonObject, KimError, type StorePaths } from '@kim/manifest'
 import { askProducer, type ControlReply } from '../control/client.js'
+import { startKeyOf } from '../effects/host.js'
+import { readPlainFile } from '../effects/plain-file.js'
 
 /** How long a producer may take to answer. */
 const ANSWER_MS_MAX = 10_000
+/** The same, if files tell enough without an answer. */
+const STATUS_MS_MAX = 2000
 
-/** Verbs that read and write a good part of the journal. */
+/** These read and write a large part of the journal, so there is no limit. */
 const LONG_WORK = new Set(['checkpoint', 'gc'])
 
-/** Asks the producer of a store as its operator; undefined if none runs. Work that takes long is waited for. */
-export function askIfRunning(
+/** Asks the producer of a store as its operator. Returns undefined if none runs. */
+function askIfRunning(
   paths: StorePaths,
   verb: string,
   { env, signal }: Pick<Io, 'env' | 'signal'>,
@@ -21,7 +26,7 @@ export function askIfRunning(
   return askProducer(paths, { verb, principal, params }, { env, signal, withinMs })
 }
 
-/** What a running producer did, with its head at that time; undefined if none runs. A refusal is thrown. */
+/** What a running producer did, with its head at that time. Returns undefined if none runs, and throws a refusal. */
 export async function doneByProducer(
   paths: StorePaths,
   verb: string,
@@ -38,4 +43,85 @@ export async function ask(paths: StorePaths, verb: string, io: Io, params?: Json
   const done = await doneByProducer(paths, verb, io, params)
   if (done === undefined) throw new KimError('no_producer', `no producer runs on the store ${paths.root}`)
   return done.result
+}
+
+/** What the files in `run/` say about the producer of a store. */
+export interface LastSign {
+  /**
+   * `running`: a process holds the lock. `hung`: one does, but its health file is old. `stopped`: the last one stopped
+   * in order. `gone`: it ended otherwise. `never`: there are no files. `unknown`: the files cannot be read.
+   */
+  readonly state: 'running' | 'hung' | 'stopped' | 'gone' | 'never' | 'unknown'
+  readonly pid: number | undefined
+  readonly started: string | undefined
+  /** The age of the health file in milliseconds. */
+  readonly ageMs: number | undefined
+  /** What the producer last said about itself. */
+  readonly health: JsonObject
+}
+
+/** What the producer of a store says about itself if it answers, else what its files say. */
+export async function askedSign(paths: StorePaths, io: Pick<Io, 'env' | 'signal'>): Promise<LastSign> {
+  const reply = await askIfRunning(paths, 'status', io, undefined, STATUS_MS_MAX).catch(() => undefined)
+  const found = lastSign(paths, Date.now())
+  return reply?.ok === true ? { ...found, state: 'running', ageMs: 0, health: reply.result } : found
+}
+
+/** A producer is hung if it missed this many intervals of its health file. */
+const INTERVALS = 3
+const INTERVAL_MS = 10_000
+
+/** Reads the lock file and `run/health.json`. */
+export function lastSign(paths: StorePaths, nowMs: number): LastSign {
+  const holder = readObject(paths.lock)
+  const pid = holder['pid']
+  const health = readObject(paths.health)
+  const isHeld = typeof pid === 'number' && isRunning(pid, holder['start_key'])
+  // Both files hold the time of the start; the health file has the one that the producer itself reports.
+  const { started } = isHeld && health['pid'] !== pid ? holder : health
+  const ageMs = ageOf(paths.health, nowMs)
+  const interval = numberIn(health['interval_ms']) ?? INTERVAL_MS
+  // The health file of an earlier process says nothing about this one.
+  const isSilent = health['pid'] === pid && ageMs !== undefined && ageMs > interval * INTERVALS
+  const left = stateLeft(health, ageMs !== undefined)
+  return {
+    state: isHeld ? (isSilent ? 'hung' : 'running') : left,
+    pid: isHeld ? pid : numberIn(health['pid']),
+    started: typeof started === 'string' ? started : undefined,
+    ageMs: isHeld || left !== 'unknown' ? ageMs : undefined,
+    health,
+  }
+}
+
+function stateLeft(health: JsonObject, isThere: boolean): LastSign['state'] {
+  if (health['state'] === undefined) return isThere ? 'unknown' : 'never'
+  return health['state'] === 'stopped' ? 'stopped' : 'gone'
+}
+
+/** Another process may have the pid by now, which its start key shows. */
+function isRunning(pid: number, startKey: unknown): boolean {
+  if (!isProcessAlive(pid)) return false
+  const key = startKeyOf(pid)
+  return key === undefined || key === startKey
+}
+
+function numberIn(value: unknown): number | undefined {
+  return typeof value === 'number' ? value : undefined
+}
+
+function readObject(path: string): JsonObject {
+  try {
+    const value: unknown = JSON.parse(readPlainFile(path) ?? '')
+    return isJsonObject(value) ? value : {}
+  } catch {
+    return {}
+  }
+}
+
+function ageOf(path: string, nowMs: number): number | undefined {
+  try {
+    return Math.max(0, nowMs - statSync(path).mtimeMs)
+  } catch {
+    return undefined
+  }
 }

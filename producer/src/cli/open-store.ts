@@ -1,16 +1,15 @@
-import { existsSync, readdirSync } from 'node:fs'
-import { dirname } from 'node:path'
-import type { Input, Io } from '@kim/cli-kit'
-import { KimError, storePaths } from '@kim/manifest'
+import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { formatCount, type Input, type Io } from '@kim/cli-kit'
+import { KimError, parseSegmentName, type ReadRecord, SegmentReader, storePaths } from '@kim/manifest'
 import { noJournalAt } from '@kim/observer-sdk/history'
+import { openFlags } from '../effects/file-system.js'
 import type { RehearsedChange } from '../effects/rehearsal.js'
 import { type Journal, openJournalWith } from '../journal/journal.js'
-import type { Log } from '../journal/log.js'
-import type { JournalOptions } from '../journal/store.js'
-import { rehearse } from '../journal/store.js'
+import { type JournalOptions, rehearse } from '../journal/store.js'
 import { storeOf } from './store-flags.js'
 
-/** How a one-shot command opens the store it was given; refused where there is none, so that none is made. */
+/** How a one-shot command opens the given store. Throws if there is none, so that the command does not create one. */
 export function storeOptions(input: Input, io: Io): JournalOptions {
   const storeDir = storeOf(input, io)
   const { events } = storePaths(storeDir)
@@ -25,10 +24,17 @@ export function storeOptions(input: Input, io: Io): JournalOptions {
   }
   const missing = noJournalAt(events)
   if (missing !== undefined) throw missing
-  return { storeDir, log: logTo(io) }
+  return {
+    storeDir,
+    log: ({ level, message, hint }) => {
+      if (level === 'info') return
+      io.stderr.write(`${level === 'warn' ? 'warning' : 'error'}: ${message}\n`)
+      if (hint !== undefined) io.stderr.write(`  ${hint}\n`)
+    },
+  }
 }
 
-/** A journal opened for a dry run: nothing that is done to it reaches the disk. */
+/** Opens the journal for a dry run: no change reaches the disk. */
 export function withRehearsal<T>(
   options: JournalOptions,
   work: (journal: Journal, opening: readonly RehearsedChange[]) => T,
@@ -37,7 +43,7 @@ export function withRehearsal<T>(
   return withJournal(rehearsal.options, journal => work(journal, rehearsal.changes()))
 }
 
-/** Opens the journal, lets the command work, and lets go of the store whatever happens. */
+/** Opens the journal for the work of a command, and always closes it. */
 export function withJournal<T>(options: JournalOptions, work: (journal: Journal) => T): T {
   const journal = openJournalWith(options)
   try {
@@ -47,11 +53,56 @@ export function withJournal<T>(options: JournalOptions, work: (journal: Journal)
   }
 }
 
-/** What the journal noticed, as lines for the operator. */
-function logTo(io: Io): Log {
-  return ({ level, message, hint }) => {
-    if (level === 'info') return
-    io.stderr.write(`${level === 'warn' ? 'warning' : 'error'}: ${message}\n`)
-    if (hint !== undefined) io.stderr.write(`  ${hint}\n`)
+/** What a dry run prints about the changes that opening the store would make. */
+export function openingLines(opening: readonly RehearsedChange[] = []): string[] {
+  if (opening.length === 0) return []
+  return ['opening the store would first:', ...opening.map(change => `  ${changeText(change)}`)]
+}
+
+function changeText({ bytes = 0, from, path, what }: RehearsedChange): string {
+  const size = formatCount(bytes, 'byte')
+  switch (what) {
+    case 'append':
+      return `append ${size} to ${path}`
+    case 'make':
+      return `create ${path}`
+    case 'replace':
+      return `replace ${path} by ${size}`
+    case 'move':
+      return `move ${from} to ${path}`
+    case 'remove':
+      return `remove ${path}`
+    case 'mode':
+      return `remove the access of other users to ${path}`
+    default:
+      return what satisfies never
+  }
+}
+
+const HEAD_BYTES = 4096
+
+/** The server that the genesis note names: the first record of the first segment. Undefined if that is missing. */
+export function recordedSource(events: string): string | undefined {
+  const first = readdirSync(events).find(name => parseSegmentName(name) === 1)
+  if (first === undefined) return undefined
+  // Without nonBlock, a pipe in its place would block the process.
+  const fd = openSync(join(events, first), openFlags.readOnly | openFlags.nonBlock)
+  try {
+    if (!fstatSync(fd).isFile()) return undefined
+    const bytes = Buffer.alloc(HEAD_BYTES)
+    const length = readSync(fd, bytes, 0, HEAD_BYTES, 0)
+    let record: ReadRecord | undefined
+    const reader = new SegmentReader({
+      released(line) {
+        record ??= line.record
+        reader.stop()
+      },
+    })
+    reader.push(bytes.subarray(0, length))
+    const payload = record?.payload
+    const source = payload?.['kind'] === 'genesis' ? payload['source'] : undefined
+    return typeof source === 'string' ? source : undefined
+  } finally {
+    closeSync(fd)
   }
 }

@@ -1,9 +1,9 @@
 import { homedir } from 'node:os'
 import { resolve } from 'node:path'
-import { type Flag, type Input, type Io, shellWord, usageError } from '@kim/cli-kit'
-import { defaultStore, type Environment, storePaths } from '@kim/manifest'
+import { type Flag, type Input, type Io, printReport, shellWord } from '@kim/cli-kit'
+import { defaultStore, type Environment } from '@kim/manifest'
 
-/** Which store: `--store`, else the variable, else the default one. */
+/** The store: `--store`, else the variable, else the default one. */
 export const storeFlag: Flag = {
   name: 'store',
   kind: 'path',
@@ -12,7 +12,7 @@ export const storeFlag: Flag = {
   about: "use this store (default: the state directory's kim/stores/default)",
 }
 
-/** For commands that only read: the events directory itself, wherever it was copied to. */
+/** For commands that only read: the events directory itself, or a copy of one. */
 export const eventsFlag: Flag = {
   name: 'events',
   kind: 'path',
@@ -28,20 +28,17 @@ export const dryRunFlag: Flag = {
   about: 'print what would be done and change nothing',
 }
 
-/** The store a command works on, absolute. */
+/** The store of a command, absolute. */
 export function storeOf(input: Input, io: Io): string {
   return resolve(input.text('store') ?? defaultStore(io.env, homedir()))
 }
 
-/** A command as it has to be typed to be about this store. */
+/** A command, with the flag that names this store. */
 export function storeCommand(words: string, storeDir: string, env: Environment): string {
   return storeDir === defaultStore(env, homedir()) ? words : `${words} --store ${shellWord(storeDir)}`
 }
 
-/** The events directory a command reads. */
-export function eventsDirOf(input: Input, io: Io): string {
-  const events = input.text('events')
-  if (events === undefined) return storePaths(storeOf(input, io)).events
-  if (input.given('store')) throw usageError('--store and --events exclude each other', 'give one of them')
-  return resolve(events)
+/** Prints the result of a command: one JSON object, or lines for a person. */
+export function report(input: Input, io: Io, facts: object, lines: readonly string[]): void {
+  printReport(io, input.bool('json'), facts, lines)
 }

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { ownScript } from '../../dist/cli/service/chosen-service.js'
+import { ownScript } from '../../dist/cli/service/service-flags.js'
 import { installSteps, perform, uninstallSteps } from '../../dist/os-service/install.js'
 import { commandInFile } from '../../dist/os-service/installed.js'
 import {

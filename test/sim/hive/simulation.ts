@@ -1,5 +1,11 @@
 import { KimError } from '@kim/manifest'
-import { type CoreOptions, type Host, importedFacts, type Journal, openJournal } from '@kim/producer/internal'
+import {
+  type CoreOptions,
+  type Host,
+  importedDrafts,
+  type Journal,
+  openJournal,
+} from '@kim/producer/internal'
 import { commitOf, LossWitness, objections, Prng, type Scratch, SimDeath } from '../../kit/index.js'
 import { JournalText } from '../journal-text.js'
 import { Machine } from '../machine.js'
@@ -297,7 +303,7 @@ export class HiveSimulation {
     const cursor = new Prng(this.#seed).between(0, (ids.at(-1) ?? 0) + 9)
     const older = { path: '', source: '', persona, cursor }
     journal.append(
-      importedFacts({ ...older, isDown: false, consecutiveFailures: 0, isUnreadHidden: false }),
+      importedDrafts({ ...older, isDown: false, consecutiveFailures: 0, isUnreadHidden: false }),
       {
         tx: true,
       },

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { type Input, type Io, parseInput } from '@kim/cli-kit'
+import { type Input, type Io, parseInput, VERSION } from '@kim/cli-kit'
 import { type Environment, KimError, type StorePaths, storePaths } from '@kim/manifest'
 import { memoryCursors, type Observer, openObserver } from '@kim/observer-sdk'
 import { noJournalAt } from '@kim/observer-sdk/history'
@@ -9,13 +9,11 @@ import { type ServicePlace, servicePlace, targetOf } from '../../os-service/supe
 import type { Answer, PersonaDirectory } from '../../source/answer.js'
 import { openSource } from '../../source/open-source.js'
 import type { Source } from '../../source/source.js'
-import { runCommands } from '../run/commands.js'
+import { askedSign, type LastSign, lastSign } from '../ask-producer.js'
+import { runFlags } from '../run/flags.js'
 import { type RunOptions, runOptions } from '../run/options.js'
-import { runWords } from '../service/run-args.js'
-import { askedSign } from '../status/asked-sign.js'
-import { type LastSign, lastSign } from '../status/last-sign.js'
+import { runWords } from '../service/service-flags.js'
 import { storeCommand } from '../store-flags.js'
-import { version } from '../version.js'
 
 /** What a check found. */
 export interface CheckResult {
@@ -129,7 +127,7 @@ export class Context {
   /** The server. Rejects if the flags or the token can never work. */
   source(): Promise<Source> {
     const { server } = this.options
-    this.#source ??= openSource({ ...server, version, env: this.env, uid: process.getuid?.() })
+    this.#source ??= openSource({ ...server, version: VERSION, env: this.env, uid: process.getuid?.() })
     return this.#source
   }
 
@@ -164,9 +162,9 @@ function askedFlags(input: Input, io: Io, place: ServicePlace | undefined): Inpu
   if (place === undefined || runWords(input).length > 0) return input
   const { storeDir } = runOptions(input, io)
   const [one, ...others] = servicesOn(storeDir, installedServices(place, io.env, homedir()))
-  const run = runCommands.find(({ name }) => name === 'run')
-  if (one === undefined || others.length > 0 || run === undefined) return input
-  const program = { name: 'kim-producer', version, about: '', commands: runCommands, exitCodes: [] }
+  if (one === undefined || others.length > 0) return input
+  const program = { name: 'kim-producer', version: VERSION, about: '', commands: [], exitCodes: [] }
+  const run = { ...input.command, name: 'run', flags: runFlags }
   try {
     const flags = parseInput(program, run, one.command.slice(one.command.indexOf('run') + 1), io.env)
     runOptions(flags, io)

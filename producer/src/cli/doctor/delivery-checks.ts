@@ -6,8 +6,8 @@ import type { Observer } from '@kim/observer-sdk'
 import { consumersOf } from '@kim/observer-sdk/consumers'
 import { ownerRemedy } from '../../journal/failure.js'
 import type { Source } from '../../source/source.js'
-import type { SinkOptions } from '../run/sink-options.js'
-import { hiddenUnread } from '../status/hidden-unread.js'
+import { fixedPart, type SinkOptions } from '../run/options.js'
+import { hiddenUnread } from '../status/backlog.js'
 import { type SinkLine, sinksOf } from '../status/sinks.js'
 import {
   andMore,
@@ -221,9 +221,7 @@ function linkAt(path: string): Obstacle | undefined {
 }
 
 function obstacleTo(path: string): Obstacle | undefined {
-  const [fixed = path, ...rest] = path.split('{persona}')
-  // The names of files per persona are not known yet, but their directory is.
-  const place = nearestExisting(rest.length > 0 ? dirname(`${fixed}x`) : path)
+  const place = nearestExisting(fixedPart(path))
   const stat = statSync(place)
   if (stat.isDirectory()) {
     if (place === path) return { why: 'it is a directory' }

@@ -1,5 +1,5 @@
 import { type Input, type Io, safeText, usageError } from '@kim/cli-kit'
-import { report } from '../report.js'
+import { report } from '../store-flags.js'
 import { type Check, type CheckResult, Context } from './check.js'
 import { backlogCheck, consumersCheck, inboxesCheck, sinksCheck } from './delivery-checks.js'
 import { clockCheck, diskCheck, fileSystemCheck, inotifyCheck, nodeVersionCheck } from './machine-checks.js'

@@ -4,7 +4,7 @@ import { unlistedName } from '../../core/unlisted-name.js'
 import { canonicalSource, sourceRemedy } from '../../journal/store.js'
 import { remedyOf } from '../../source/remedy.js'
 import type { Source } from '../../source/source.js'
-import { recordedSource } from '../recorded-source.js'
+import { recordedSource } from '../open-store.js'
 import { type Check, failing, fine, unseen, warning } from './check.js'
 
 /** Does the store belong to this server? */

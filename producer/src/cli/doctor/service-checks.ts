@@ -1,9 +1,8 @@
 import { existsSync } from 'node:fs'
 import { userInfo } from 'node:os'
-import { formatDuration } from '@kim/cli-kit'
+import { formatDuration, VERSION } from '@kim/cli-kit'
 import { type Installed, installedServices, serviceHealthOf, servicesOn } from '../../os-service/installed.js'
 import { type ServicePlace, systemRunner } from '../../os-service/supervisors.js'
-import { version as own } from '../version.js'
 import { type Check, type CheckResult, type Context, failing, fine, unseen, warning } from './check.js'
 
 /** Does a producer run? */
@@ -47,9 +46,9 @@ export const versionCheck: Check = {
     const running = health['version']
     if ((state !== 'running' && state !== 'hung') || typeof running !== 'string')
       return unseen('no producer runs')
-    if (running === own) return fine(own)
+    if (running === VERSION) return fine(VERSION)
     return warning(
-      `the running producer is ${running}, this program is ${own}`,
+      `the running producer is ${running}, this program is ${VERSION}`,
       'restart it: systemctl --user restart kim-producer; or run kim-producer install-service again with the same flags',
     )
   },

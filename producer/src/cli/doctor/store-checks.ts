@@ -4,7 +4,7 @@ import { formatBytes, shellWord } from '@kim/cli-kit'
 import { limits, parseSegmentName, type StorePaths, seqRoom } from '@kim/manifest'
 import { verifyJournal } from '@kim/observer-sdk/verify'
 import { ownerRemedy } from '../../journal/failure.js'
-import { isRepairable } from '../repairable.js'
+import { isRepairable } from '../journal/care.js'
 import { andMore, type Check, type CheckResult, failing, fine, unseen, warning } from './check.js'
 import { accessError, nearestExisting } from './path-access.js'
 

@@ -1,45 +1,36 @@
+import { createHash } from 'node:crypto'
 import { homedir } from 'node:os'
 import { formatCount, type Input, type Io, shellWord } from '@kim/cli-kit'
 import { KimError, limits } from '@kim/manifest'
 import type { Journal } from '../../journal/journal.js'
-import type { JournalOptions } from '../../journal/store.js'
 import { canonicalSource } from '../../journal/store.js'
 import { withJournal, withRehearsal } from '../open-store.js'
-import { report } from '../report.js'
 import { MAX_REPLAY_DEFAULT } from '../run/flags.js'
-import { eventsFileOf } from '../run/sink-options.js'
-import { storeOf } from '../store-flags.js'
-import { type ImportResult, importedDrafts, importResultOf, isBegun } from './facts.js'
-import { followCommand } from './follow-command.js'
-import { isForAll, type OlderEventFile, olderEventFiles } from './older-files.js'
-import { flockHolder } from './processes.js'
-import { type OlderState, readStateFile } from './state-file.js'
-import { statePaths } from './state-paths.js'
+import { eventsFileOf } from '../run/options.js'
+import { report, storeOf } from '../store-flags.js'
+import { type ImportResult, importedDrafts, importResultOf, isBegun } from './imported-drafts.js'
+import { flockHolder, isForAll, type OlderEventFile, olderEventFiles } from './older-monitor.js'
+import { type OlderState, readStateFile, statePaths } from './state-file.js'
 
 interface Taken {
   readonly state: OlderState
   readonly outcome: ImportResult
-  /** A producer may have told something of it before this import. */
+  /** A producer may have announced something of the inbox before this import. */
   readonly begun: boolean
 }
 
-/** Takes over what an older monitor had told, so that nobody is woken for it again and nothing after it is lost. */
+/** Imports the state of the older monitor, so that its mail is not announced again and no later mail is lost. */
 export function run(input: Input, io: Io): number {
   const states = readAll(statePaths(input.list('state-file')), input.text('url'))
-  const [first] = states
-  const source = first?.source ?? ''
-  const storeDir = storeOf(input, io)
-  const eventsFile = eventsFileOf(input, storeDir)
-  const options: JournalOptions = { storeDir, source }
-  const dryRun = input.bool('dry-run')
-  const taken = dryRun
-    ? withRehearsal(options, journal => takeOver(journal, states, storeDir))
-    : withJournal(options, journal => takeOver(journal, states, storeDir))
-  say(input, io, { taken, source, storeDir, dryRun, eventsFile })
+  const options = { storeDir: storeOf(input, io), source: states[0]?.source ?? '' }
+  const eventsFile = eventsFileOf(input, options.storeDir)
+  const work = (journal: Journal): Taken[] => takeOver(journal, states, options.storeDir)
+  const taken = input.bool('dry-run') ? withRehearsal(options, work) : withJournal(options, work)
+  print(input, io, taken, { ...options, eventsFile })
   return 0
 }
 
-/** All of them, or none: each is judged before anything is appended, and every refusal is told. */
+/** Reads all files, or fails with every reason before anything is appended. */
 function readAll(paths: readonly string[], url: string | undefined): OlderState[] {
   const states: OlderState[] = []
   const refused: string[] = []
@@ -68,19 +59,14 @@ function readAll(paths: readonly string[], url: string | undefined): OlderState[
   })
 }
 
-/** As long as the older monitor runs, its cursor moves on. */
+/** The cursor of a running monitor changes. */
 function refuseRunning(path: string): void {
   const holder = flockHolder(`${path}.lock`)
   if (holder === undefined) return
-  throw new KimError(
-    'store_held',
-    [`cannot import ${path}: process ${holder.pid} uses it`, holder.command.join(' ')]
-      .filter(Boolean)
-      .join(': '),
-    {
-      hint: 'nothing was appended; stop the older monitor, then import again',
-    },
-  )
+  const message = [`cannot import ${path}: process ${holder.pid} uses it`, holder.command.join(' ')]
+  throw new KimError('store_held', message.filter(Boolean).join(': '), {
+    hint: 'nothing was appended; stop the older monitor, then import again',
+  })
 }
 
 function takeOver(journal: Journal, states: readonly OlderState[], storeDir: string): Taken[] {
@@ -101,19 +87,16 @@ function takeOver(journal: Journal, states: readonly OlderState[], storeDir: str
     .filter(({ outcome }) => outcome === 'taken_over')
     .flatMap(({ state }) => importedDrafts(state))
   if (drafts.length > limits.txRecordsMax) {
-    throw new KimError(
-      'commit_too_large',
-      `cannot import ${states.length} state files: they are too many for one commit`,
-      {
-        hint: 'nothing was appended; import fewer files at once',
-      },
-    )
+    const message = `cannot import ${states.length} state files: they are too many for one commit`
+    throw new KimError('commit_too_large', message, {
+      hint: 'nothing was appended; import fewer files at once',
+    })
   }
   if (drafts.length > 0) journal.append(drafts, { tx: true })
   return taken
 }
 
-/** What the journal has of an inbox is not taken back, so the way is another store, or the inboxes that it has not met. */
+/** Records are not removed, so the way out is another store, or only the inboxes that the store does not know. */
 function remedy(taken: readonly Taken[], storeDir: string): string {
   const aside = `mv ${shellWord(storeDir)} ${shellWord(`${storeDir}.before-import`)}`
   const isRest = taken.some(({ outcome }) => outcome === 'taken_over')
@@ -121,64 +104,61 @@ function remedy(taken: readonly Taken[], storeDir: string): string {
   return `With the producer stopped: ${aside}, import again, then run${rest}`
 }
 
-interface Done {
-  readonly taken: readonly Taken[]
-  readonly source: string
-  readonly storeDir: string
-  readonly dryRun: boolean
-  /** Absolute; undefined for the usual places. */
-  readonly eventsFile: string | undefined
-}
-
-function say(input: Input, io: Io, { taken, source, storeDir, dryRun, eventsFile }: Done): void {
+function print(
+  input: Input,
+  io: Io,
+  taken: readonly Taken[],
+  {
+    source,
+    storeDir,
+    eventsFile,
+  }: { readonly source: string; readonly storeDir: string; readonly eventsFile: string | undefined },
+): void {
   const home = io.env['HOME'] ?? homedir()
+  const dryRun = input.bool('dry-run')
   const isOneFile = eventsFile !== undefined && isForAll(eventsFile)
   const someBegun = taken.some(({ begun }) => begun)
-  const told = taken.map(({ state, outcome, begun }) => {
-    const events = olderEventFiles(state.persona, home, eventsFile)
-    const next = isOneFile
-      ? followCommand(storeDir, undefined, someBegun)
-      : followCommand(storeDir, state.persona, begun)
-    return {
-      persona: state.persona,
-      cursor: state.cursor ?? null,
-      outcome,
-      state_file: state.path,
-      events,
-      next,
-    }
-  })
-  const count = told.filter(({ outcome }) => outcome === 'taken_over').length
-  const verb = dryRun ? 'would import' : 'imported'
+  const inboxes = taken.map(({ state: { cursor = null, path, persona }, outcome, begun }) => ({
+    persona,
+    cursor,
+    outcome,
+    state_file: path,
+    files: olderEventFiles(persona, home, eventsFile),
+    next: isOneFile ? followCommand(storeDir, undefined, someBegun) : followCommand(storeDir, persona, begun),
+  }))
+  const count = inboxes.filter(({ outcome }) => outcome === 'taken_over').length
   const facts = {
     dry_run: dryRun,
     store: storeDir,
     source,
     taken_over: count,
-    personas: told.map(({ events, next, ...rest }) => ({
+    personas: inboxes.map(({ files, next, ...rest }) => ({
       ...rest,
-      event_files: events.map(file => fileFacts(file)),
+      event_files: files.map(fileFacts),
       next,
     })),
   }
+  const filesOf = ({ files, next }: (typeof inboxes)[number]): string[] =>
+    files.flatMap(file => fileLines(file, next))
+  const missed = inboxes.filter(({ files }) => files.length === 0).map(({ persona }) => persona)
   report(input, io, facts, [
-    `${verb} ${formatCount(count, 'inbox', 'inboxes')} of ${source} into ${storeDir}`,
-    ...told.flatMap(({ persona, cursor, outcome, events, next }) => [
-      `${persona}: ${WORDS[outcome]}${outcome === 'no_cursor' ? '' : ` ${cursor}`}`,
-      ...(isOneFile ? [] : events.flatMap(file => eventLines(file, next))),
+    `${dryRun ? 'would import' : 'imported'} ${formatCount(count, 'inbox', 'inboxes')} of ${source} into ${storeDir}`,
+    ...inboxes.flatMap(inbox => [
+      `${inbox.persona}: ${WORDS[inbox.outcome]}${inbox.outcome === 'no_cursor' ? '' : ` ${inbox.cursor}`}`,
+      ...(isOneFile ? [] : filesOf(inbox)),
     ]),
-    ...(isOneFile ? told.slice(0, 1) : []).flatMap(({ events, next }) =>
-      events.flatMap(file => eventLines(file, next)),
-    ),
-    ...missedLines(
-      told.filter(({ events }) => events.length === 0).map(({ persona }) => persona),
-      eventsFile,
-    ),
+    ...(isOneFile ? inboxes.slice(0, 1).flatMap(filesOf) : []),
+    // A file that was not found may still have a follower, which would get no more events.
+    ...(missed.length === 0
+      ? []
+      : [`no event file of ${missed.join(', ')} at ${eventsFile ?? USUAL_PLACES}`]),
     ...(count > 0 ? [CAP] : []),
   ])
 }
 
-/** Afterwards it is too late to ask for another one. */
+const USUAL_PLACES =
+  'the usual places; if the monitor wrote elsewhere, name the file with --events-file or --events-file-template'
+
 const CAP = `if more than ${MAX_REPLAY_DEFAULT} messages wait in an inbox at the first poll, none is announced; for more: kim-producer run --max-replay N`
 
 const WORDS: Readonly<Record<ImportResult, string>> = {
@@ -188,12 +168,12 @@ const WORDS: Readonly<Record<ImportResult, string>> = {
 }
 
 function fileFacts({ path, followers, isOpenToOthers }: OlderEventFile): object {
-  const told = followers.map(({ pid, command }) => ({ pid, command: command.join(' ') }))
-  return { path, followers: told, open_to_others: isOpenToOthers }
+  const processes = followers.map(({ pid, command }) => ({ pid, command: command.join(' ') }))
+  return { path, followers: processes, open_to_others: isOpenToOthers }
 }
 
-/** Which file a process holds open, and what to put in place of that line. */
-function eventLines({ path, flag, followers, isOpenToOthers }: OlderEventFile, next: string): string[] {
+/** The processes that follow a file, and the command that replaces them. */
+function fileLines({ path, flag, followers, isOpenToOthers }: OlderEventFile, next: string): string[] {
   return [
     `  ${path}${followers.length === 0 ? ': no process holds it open now; a process that opens it only from time to time is not visible' : ''}`,
     ...(isOpenToOthers
@@ -205,11 +185,25 @@ function eventLines({ path, flag, followers, isOpenToOthers }: OlderEventFile, n
   ]
 }
 
-/** A file that was not found may still have a reader, who would hear nothing any more. */
-function missedLines(personas: readonly string[], eventsFile: string | undefined): string[] {
-  if (personas.length === 0) return []
-  const where =
-    eventsFile ??
-    'the usual places; if the monitor wrote elsewhere, name the file with --events-file or --events-file-template'
-  return [`no event file of ${personas.join(', ')} at ${where}`]
+/** A valid name of a consumer (CL-24). */
+const CONSUMER = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/
+const HASH_DIGITS = 8
+
+/**
+ * The command that replaces a program that follows an event file; without a persona, of all inboxes. It is a named
+ * consumer, so it resumes. It begins at the first record, so no mail before its first start is lost; not so if a
+ * producer has begun, which may have announced these records.
+ */
+function followCommand(storeDir: string, persona: string | undefined, isBegun: boolean): string {
+  // In a list of names, a comma in a name is escaped.
+  const name = persona?.replaceAll(',', '\\,')
+  const whose = name === undefined ? '--all-personas' : `--persona ${shellWord(name)}`
+  const start = isBegun ? '' : ' --start earliest'
+  return `kim-tail --store ${shellWord(storeDir)} ${whose} -f -o monitor --consumer ${consumerName(persona)}${start}`
+}
+
+function consumerName(persona: string | undefined): string {
+  if (persona === undefined) return 'all-inboxes'
+  if (CONSUMER.test(persona)) return persona
+  return `inbox-${createHash('sha256').update(persona).digest('hex').slice(0, HASH_DIGITS)}`
 }

@@ -1,32 +1,41 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync } from 'node:fs'
-import { basename, extname } from 'node:path'
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+} from 'node:fs'
+import { basename, dirname, extname, join, resolve } from 'node:path'
+import { usageError } from '@kim/cli-kit'
 import { isCount, isJsonObject, type JsonObject, type JsonValue, KimError } from '@kim/manifest'
 import { systemCode } from '../../journal/failure.js'
 import { canonicalSource } from '../../journal/store.js'
 import { olderFileName } from '../../sinks/file-sink.js'
 import { isPersonaName } from '../../source/persona-name.js'
-import { memberCount, memberTotal } from './members.js'
-import { fractionsAsText } from './written-numbers.js'
 
-/** What one state file of the older monitor says, once there is nothing in it that would have to be guessed. */
+/** A valid state file of the older monitor. */
 export interface OlderState {
   readonly path: string
   readonly persona: string
-  /** The base URL of the server that the numbers are about, canonical. */
+  /** The base URL of the server, canonical. */
   readonly source: string
-  /** Everything up to it was told; undefined where the older monitor never came to look. */
+  /** The older monitor announced everything up to it; undefined if it never polled the inbox. */
   readonly cursor: number | undefined
   readonly isDown: boolean
   readonly consecutiveFailures: number
-  /** It had announced unread mail that the newest page does not show. */
+  /** It announced unread mail that the newest page does not show. */
   readonly isUnreadHidden: boolean
 }
 
 const INBOX_PATH = '/api/inbox'
-/** A real one has a few hundred bytes. */
+/** A state file has a few hundred bytes. */
 const BYTES_MAX = 1024 * 1024
 
-/** Reads a state file strictly: what is damaged, unclear or not finished is refused and never guessed. */
+/** Reads a state file strictly: a damaged, unclear or unfinished one is an error, and nothing is guessed. */
 export function readStateFile(path: string): OlderState {
   const refuse = (why: string): never => {
     throw new KimError('config_invalid', `cannot import ${path}: ${why}`, { hint: 'nothing was appended' })
@@ -48,16 +57,16 @@ export function readStateFile(path: string): OlderState {
   return {
     path: realpathSync(path),
     ...identity,
-    // A seed could be below the first message there: then nothing was told.
+    // A seed below the first message: then nothing was announced.
     cursor: cursor === null ? undefined : Math.max(0, cursor as number),
     isDown: liveness === 'DOWN',
     consecutiveFailures: failures as number,
-    // As lenient as its writer: anything else says no.
+    // The older monitor reads it the same way.
     isUnreadHidden: state['unread_hidden'] === true,
   }
 }
 
-/** Every file of the older monitor is named `<persona>.json` or `<anything>.<persona>.json`, folded. */
+/** The older monitor names its files `<persona>.json` or `<anything>.<persona>.json`, in lower case. */
 function isNamedFor(path: string, persona: string): boolean {
   const stem = basename(path, extname(path)).toLowerCase()
   const name = olderFileName(persona)
@@ -93,7 +102,7 @@ function objectIn(bytes: Buffer, refuse: Refuse): JsonObject {
   let value: unknown
   let text: string
   try {
-    // Its writer puts no mark before the text.
+    // The older monitor writes no byte order mark.
     text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
     JSON.parse(text)
     value = JSON.parse(fractionsAsText(text))
@@ -104,7 +113,7 @@ function objectIn(bytes: Buffer, refuse: Refuse): JsonObject {
   return isJsonObject(value) ? value : refuse('it is damaged: it is not a JSON object')
 }
 
-/** Members that are there and not of their type prove damage, whatever they would have said. */
+/** A member of the wrong type proves damage. */
 function refuseOddFlags(state: JsonObject, refuse: Refuse): void {
   for (const name of ['pin_forced', 'pin_evidence_intact', 'state_corrupt']) {
     const value = state[name] ?? null
@@ -120,7 +129,7 @@ function refuseOddFlags(state: JsonObject, refuse: Refuse): void {
   }
 }
 
-/** While a gap is open, what was told does not end at the cursor: one number cannot say what was and what was not. */
+/** While a gap is open, messages above the cursor were announced too, and one number cannot describe that. */
 function refuseUnfinished(state: JsonObject, cursor: number | null, refuse: Refuse): void {
   const above = (state['emitted_above'] as readonly number[] | undefined) ?? []
   const isOpen =
@@ -129,12 +138,12 @@ function refuseUnfinished(state: JsonObject, cursor: number | null, refuse: Refu
     state['pin_evidence_intact'] === false ||
     above.some(id => cursor === null || id > cursor)
   if (isOpen) refuse('the older monitor has an open gap; let it run until the gap is closed, then import')
-  // Its writer clears both together with what they are about.
+  // The older monitor clears both when the gap or the pin ends.
   if (isWhole(state['gap_alerted'])) refuse('it has an announced gap, but no emitted_above')
   if (isWhole(state['pin_release_at'])) refuse('it has the end of a pin, but no pin')
 }
 
-/** `[scheme, host, port, path, [[key, value]…]]`: a list of another shape is damage, not another source. */
+/** `[scheme, host, port, path, [[key, value]…]]`. A list of another shape is damage. */
 function identityIn(
   identity: JsonValue | undefined,
   refuse: Refuse,
@@ -159,7 +168,7 @@ function identityIn(
   if (pairs.length !== 1 || more.length > 0 || key !== 'persona' || typeof persona !== 'string') {
     return refuse('its identity does not name exactly one persona')
   }
-  // Nobody could ask for one that begins or ends with a space.
+  // A name with a space at an end cannot be requested.
   if (!isPersonaName(persona) || persona.trim() !== persona) refuse('its identity names an invalid persona')
   const name = host.includes(':') ? `[${host}]` : host
   try {
@@ -167,4 +176,70 @@ function identityIn(
   } catch {
     return refuse(`its identity does not name a server: ${host}`)
   }
+}
+
+/** The files that `--state-file` names: the file itself, or else one per persona, such as `hive.argus.json` for `hive.json`. */
+export function statePaths(given: readonly string[]): string[] {
+  if (given.length === 0)
+    throw usageError(
+      '--state-file is missing',
+      'give --state-file F, with the path that the older monitor had',
+    )
+  return [...new Set(given.flatMap(pathsOf))]
+}
+
+function pathsOf(given: string): string[] {
+  const path = resolve(given)
+  if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) return [path]
+  const directory = dirname(path)
+  const extension = extname(path) || '.json'
+  const stem = basename(path, extname(path))
+  const names = existsSync(directory) ? readdirSync(directory) : []
+  const found = names.filter(
+    name =>
+      name.startsWith(`${stem}.`) &&
+      name.endsWith(extension) &&
+      name.length > stem.length + 1 + extension.length,
+  )
+  if (found.length === 0) {
+    throw usageError(
+      `there is no state file ${path}`,
+      `check the path; there is no file per persona either, such as ${stem}.argus${extension}`,
+    )
+  }
+  return found.sort().map(name => join(directory, name))
+}
+
+/** The number of members that a JSON text writes, repeated keys included. */
+function memberCount(json: string): number {
+  let count = 0
+  let isString = false
+  for (let at = 0; at < json.length; at++) {
+    const character = json[at]
+    if (character === '"') isString = !isString
+    else if (isString && character === '\\') at++
+    else if (!isString && character === ':') count++
+  }
+  return count
+}
+
+/** The number of members after parsing, which keeps one of repeated keys. */
+function memberTotal(value: unknown): number {
+  let total = 0
+  const rest = [value]
+  while (rest.length > 0) {
+    const one = rest.pop()
+    if (typeof one !== 'object' || one === null) continue
+    const values: readonly unknown[] = Object.values(one)
+    if (!Array.isArray(one)) total += values.length
+    for (const inner of values) rest.push(inner)
+  }
+  return total
+}
+
+/** Turns numbers with a fraction or an exponent into strings: parsed, `4.0` and `1e3` would pass as whole numbers. */
+function fractionsAsText(json: string): string {
+  return json.replaceAll(/"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g, token =>
+    token.startsWith('"') || /^-?\d+$/.test(token) ? token : `"${token}"`,
+  )
 }

@@ -1,11 +1,10 @@
 import type { Flag } from '@kim/cli-kit'
 import { limits } from '@kim/manifest'
 import { storeFlag } from '../store-flags.js'
-import { sinkFlags } from './sink-flags.js'
 
 const DAY_SECONDS = 86_400
 
-/** Which server, and how to reach it. */
+/** The server, and how to reach it. */
 const serverFlags: readonly Flag[] = [
   {
     name: 'url',
@@ -36,7 +35,7 @@ const serverFlags: readonly Flag[] = [
   { name: 'allow-private', kind: 'boolean', about: 'allow a server on a private or link-local address' },
 ]
 
-/** Whose inboxes. */
+/** The inboxes. */
 const personaFlags: readonly Flag[] = [
   {
     name: 'persona',
@@ -57,7 +56,7 @@ const personaFlags: readonly Flag[] = [
   { name: 'all-personas', kind: 'boolean', about: 'follow every inbox of the server (the default)' },
 ]
 
-/** When to ask. */
+/** When to poll. */
 const paceFlags: readonly Flag[] = [
   {
     name: 'wait',
@@ -110,10 +109,10 @@ const paceFlags: readonly Flag[] = [
   },
 ]
 
-/** Messages to one inbox that may have come while nothing ran and still be news (KS-34). */
+/** If more messages than this wait in an inbox at the first poll, none is announced (KS-34). */
 export const MAX_REPLAY_DEFAULT = 50
 
-/** What is recorded, and what is announced. */
+/** What to record, and what to announce. */
 const recordFlags: readonly Flag[] = [
   {
     name: 'seed-at',
@@ -143,7 +142,76 @@ const recordFlags: readonly Flag[] = [
   { name: 'no-urgent-alerts', kind: 'boolean', about: 'do not alert on urgent mail without an answer' },
 ]
 
-/** How the store is kept. */
+/** Where events go besides the journal. */
+const sinkFlags: readonly Flag[] = [
+  {
+    name: 'emit',
+    kind: 'string',
+    choices: ['stdout-jsonl', 'exec-per-event'],
+    about: 'send events to stdout, or to a command (default: neither)',
+  },
+  {
+    name: 'exec',
+    kind: 'string',
+    value: 'CMD',
+    about: 'run CMD for each event, for at most 10 s (implies --emit exec-per-event)',
+  },
+  {
+    name: 'max-attempts',
+    kind: 'integer',
+    min: 1,
+    value: 'N',
+    about: 'skip an event after N failed tries of CMD (default: try mail until CMD takes it)',
+  },
+  { name: 'events-file', kind: 'path', value: 'F', about: 'append an event line to F for each event' },
+  {
+    name: 'events-file-template',
+    kind: 'path',
+    value: 'F',
+    about: 'same as --events-file, with one file per persona; F holds {persona}',
+  },
+  {
+    name: 'max-bytes',
+    kind: 'bytes',
+    min: 0,
+    default: 5_000_000,
+    value: 'N',
+    about: 'rotate event files at this size; 0: never',
+  },
+  {
+    name: 'keep-logs',
+    kind: 'integer',
+    min: 1,
+    max: 10_000,
+    default: 5,
+    value: 'N',
+    about: 'keep N rotated event files',
+  },
+  {
+    name: 'content-chars',
+    kind: 'integer',
+    min: 0,
+    default: limits.monitorContentCodePointsMax,
+    value: 'N',
+    about: 'cut messages in events to N characters; the journal keeps them whole',
+  },
+  {
+    name: 'heartbeat',
+    kind: 'integer',
+    min: 1,
+    max: DAY_SECONDS,
+    value: 'N',
+    about: 'send a heartbeat event every N seconds (default: none)',
+  },
+  {
+    name: 'activity-file',
+    kind: 'path',
+    value: 'F',
+    about: 'write a last-author report to F',
+  },
+]
+
+/** The care of the store. */
 const careFlags: readonly Flag[] = [
   {
     name: 'retain-read',

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { isIP } from 'node:net'
-import type { Input, Io } from '@kim/cli-kit'
+import { type Input, type Io, VERSION } from '@kim/cli-kit'
 import { type Environment, storePaths } from '@kim/manifest'
 import { checkSource } from '../../journal/store.js'
 import type { RunLog } from '../../run/run-log.js'
@@ -8,58 +8,46 @@ import { classOfAddress } from '../../source/address.js'
 import { parseBaseUrl } from '../../source/base-url.js'
 import { openSource } from '../../source/open-source.js'
 import type { Source } from '../../source/source.js'
-import { recordedSource } from '../recorded-source.js'
-import { version } from '../version.js'
+import { recordedSource } from '../open-store.js'
 import { checkEventsFile } from './open-sinks.js'
 import { type RunOptions, runOptions } from './options.js'
 
-/** For whom flags are judged. */
-export interface JudgeParts {
-  /** Hears of flags that have no effect, and of what was put right on the way. */
-  readonly log: RunLog
-  /** What the producer will find in its environment: under a supervisor that is not this shell's. */
-  readonly env: Environment
-  /** Whether a shared event file is made if it is not there, judged if it is, or left alone. */
-  readonly eventsFile: 'make' | 'judge' | 'leave'
-}
-
-/** The flags of `run`, and the way to the server, which is whoever asked to close. */
-export interface JudgedFlags {
-  readonly options: RunOptions
-  readonly source: Source
-}
-
 /**
- * Judges the flags of `run` as far as that can be done without the store: what can never work is refused (CL-12), what
- * has no effect is named. Whoever keeps the flags for later judges them by the same words.
+ * Checks the flags of `run` as far as possible without opening the store. Flags that can never work are an error
+ * (CL-12), and flags without effect are logged. The caller closes the source. `env` is the environment of the producer;
+ * under a supervisor that is not this shell's. `eventsFile` says whether to create a missing event file, to check only
+ * an existing one, or to leave it alone.
  */
 export async function judgeFlags(
   input: Input,
   io: Io,
-  { log, env, eventsFile }: JudgeParts,
-): Promise<JudgedFlags> {
+  {
+    log,
+    env,
+    eventsFile,
+  }: { readonly log: RunLog; readonly env: Environment; readonly eventsFile: 'make' | 'judge' | 'leave' },
+): Promise<{ readonly options: RunOptions; readonly source: Source }> {
   const options = runOptions(input, io)
   for (const message of options.warnings) log({ level: 'warn', code: 'flag_ignored', message })
   checkStoreSource(options)
   const isThere = existsSync(options.sinks.eventsFile ?? '')
-  if (eventsFile === 'make' || (eventsFile === 'judge' && isThere)) {
+  if (eventsFile === 'make' || (eventsFile === 'judge' && isThere))
     checkEventsFile(options.sinks, options.storeDir, log)
-  }
   const source = await openSource({
     ...options.server,
-    version,
+    version: VERSION,
     env,
     signal: io.signal,
     onTokenRefused: ({ code, message, hint }) => log({ level: 'error', code, message, hint }),
     onTokenReadAgain: from =>
       log({ level: 'info', code: 'token_read', message: `the token was read again from ${from}` }),
   })
-  sayPlain(source, log)
+  warnOfPlainHttp(source, log)
   return { options, source }
 }
 
-/** What is sent in the clear beyond this machine, anybody on the way can read (KS-93). */
-function sayPlain({ base, tokenFrom }: Source, log: RunLog): void {
+/** KS-93. */
+function warnOfPlainHttp({ base, tokenFrom }: Source, log: RunLog): void {
   const { protocol, hostname } = new URL(base)
   if (protocol === 'https:' || tokenFrom === undefined) return
   const address = hostname.replace(/^\[|\]$/g, '')
@@ -73,8 +61,8 @@ function sayPlain({ base, tokenFrom }: Source, log: RunLog): void {
 }
 
 /**
- * Whose store it is comes before everything that could be said about the server: with the address mended, this would
- * be the next refusal. The open judges it again, under the lock; what cannot be read here is its matter too.
+ * A store of another server is reported before any problem with the server: otherwise it would be the next error. The
+ * journal checks it again when it opens the store, so a file that cannot be read is ignored here.
  */
 function checkStoreSource({ storeDir, server: { url } }: RunOptions): void {
   parseBaseUrl(url)

@@ -17,26 +17,17 @@ import { FileSink } from '../../sinks/file-sink.js'
 import type { SinkStatus } from '../../sinks/sink.js'
 import { type SinkPlan, Sinks, type Watched } from '../../sinks/sinks.js'
 import { StdoutSink } from '../../sinks/stdout-sink.js'
-import type { SinkOptions } from './sink-options.js'
+import type { SinkOptions } from './options.js'
 
-/** What sinks are opened with besides their flags. */
-export interface SinkHost {
-  readonly storeDir: string
-  readonly journal: Journal
-  readonly watched: () => readonly Watched[]
-  readonly log: RunLog
-  readonly io: Io
-}
-
-/** A command gets no more of a body than the system lets into one variable. */
+/** An environment variable can hold a limited number of bytes. */
 const EXEC_CHARS_MAX = 30_000
 
-/** What the system says where a path is denied, and may not be tomorrow. */
+/** The system denies access to a path, but may not do so tomorrow. */
 const DENIED = new Set(['EACCES', 'EPERM'])
 
 /**
- * A shared event file that is none is refused before anything is asked (CL-12). What merely keeps it from being opened
- * now is in the way of that sink alone, and is said.
+ * An event file that is another kind of file is a usage error (CL-12). If the system only denies access now, that is
+ * logged, and the sink retries.
  */
 export function checkEventsFile(options: SinkOptions, storeDir: string, log: RunLog): void {
   const { eventsFile } = options
@@ -46,41 +37,68 @@ export function checkEventsFile(options: SinkOptions, storeDir: string, log: Run
     file.open()
   } catch (error) {
     if (!(error instanceof KimError)) throw error
-    if (mayPass(error)) {
-      log({
-        level: 'warn',
-        code: 'sink_not_open',
-        message: `--events-file: ${error.message}`,
-        hint: 'the journal is not affected; the sink keeps its events and retries the file',
-      })
-      return
-    }
-    throw usageError(
-      `--events-file: ${error.message}`,
-      'name a regular file that belongs to you, or a new file',
-    )
+    const message = `--events-file: ${error.message}`
+    if (error.code === 'not_permitted' && !DENIED.has(systemCode(error.cause) ?? ''))
+      throw usageError(message, 'name a regular file that belongs to you, or a new file')
+    const hint = 'the journal is not affected; the sink keeps its events and retries the file'
+    log({ level: 'warn', code: 'sink_not_open', message, hint })
   } finally {
     file.close()
   }
 }
 
-/** Whether it is the system that keeps a file from being opened, and not what the file is or whose: those say no errno. */
-function mayPass({ code, cause }: KimError): boolean {
-  return code !== 'not_permitted' || DENIED.has(systemCode(cause) ?? '')
-}
-
-/** Everything that tells others what happens, besides the journal itself. */
+/** The sinks of a producer and its activity report. */
 export interface SinkSet {
   start(): void
-  /** How each sink is. */
   status(): readonly SinkStatus[]
   close(): Promise<void>
 }
 
-/** What was asked for, the sinks standing at their watermarks. */
-export function openSinks(options: SinkOptions, host: SinkHost): SinkSet {
-  const sinks = sinksOf(options, host)
-  const members = [sinks, ...activityOf(options, host)]
+/** Opens the sinks that the flags name, at their watermarks. */
+export function openSinks(
+  options: SinkOptions,
+  {
+    storeDir,
+    journal,
+    watched,
+    log,
+    io,
+  }: {
+    readonly storeDir: string
+    readonly journal: Journal
+    readonly watched: () => readonly Watched[]
+    readonly log: RunLog
+    readonly io: Io
+  },
+): SinkSet {
+  const { activityFile, command, contentChars, heartbeatMs, ledgerDir } = options
+  const { events: eventsDir } = storePaths(storeDir)
+  const effects = { clock: systemClock, timers: loopTimers, log }
+  const disk = diskOf(log)
+  const sinks = new Sinks({
+    plans: sinkPlans(options, storeDir, log, io),
+    around: {
+      eventsDir,
+      facts: { projectId: () => journal.projectId, payloadOf: record => payloadOf(eventsDir, record) },
+      contentChars:
+        contentChars === undefined || command === undefined
+          ? contentChars
+          : Math.min(contentChars, EXEC_CHARS_MAX),
+      durableSeq: () => (journal.failure === undefined ? journal.head.seq : undefined),
+      ...effects,
+    },
+    ledgerDir,
+    projectId: journal.projectId,
+    disk,
+    head: journal.head,
+    heartbeatMs,
+    watched,
+  })
+  const activity =
+    activityFile === undefined
+      ? []
+      : [new ActivityReport({ path: activityFile, eventsDir, disk, ...effects })]
+  const members = [sinks, ...activity]
   return {
     status: () => sinks.status(),
     start: () => {
@@ -90,40 +108,7 @@ export function openSinks(options: SinkOptions, host: SinkHost): SinkSet {
   }
 }
 
-function activityOf({ activityFile }: SinkOptions, { storeDir, log }: SinkHost): ActivityReport[] {
-  if (activityFile === undefined) return []
-  const { events } = storePaths(storeDir)
-  const effects = { disk: disk(log), clock: systemClock, timers: loopTimers, log }
-  return [new ActivityReport({ path: activityFile, eventsDir: events, ...effects })]
-}
-
-function sinksOf(options: SinkOptions, { storeDir, journal, watched, log, io }: SinkHost): Sinks {
-  const { events } = storePaths(storeDir)
-  const contentChars =
-    options.contentChars === undefined || options.command === undefined
-      ? options.contentChars
-      : Math.min(options.contentChars, EXEC_CHARS_MAX)
-  return new Sinks({
-    plans: sinkPlans(options, storeDir, log, io),
-    around: {
-      eventsDir: events,
-      facts: { projectId: () => journal.projectId, payloadOf: record => payloadOf(events, record) },
-      contentChars,
-      durableSeq: () => (journal.failure === undefined ? journal.head.seq : undefined),
-      clock: systemClock,
-      timers: loopTimers,
-      log,
-    },
-    ledgerDir: options.ledgerDir,
-    projectId: journal.projectId,
-    disk: disk(log),
-    head: journal.head,
-    heartbeatMs: options.heartbeatMs,
-    watched,
-  })
-}
-
-/** The sinks that the flags name, unopened. */
+/** The sinks that the flags name, not opened. */
 export function sinkPlans(options: SinkOptions, storeDir: string, log: RunLog, io: Io): SinkPlan[] {
   const { command, eventsFile, maxAttempts, printsEvents } = options
   const plans: SinkPlan[] = []
@@ -147,9 +132,9 @@ export function sinkPlans(options: SinkOptions, storeDir: string, log: RunLog, i
 }
 
 function fileParts({ bytesMax, keep }: SinkOptions, storeDir: string, log: RunLog): EventFileParts {
-  return { fs: nodeFileSystem, disk: disk(log), uid: currentHost().uid, log, storeDir, bytesMax, keep }
+  return { fs: nodeFileSystem, disk: diskOf(log), uid: currentHost().uid, log, storeDir, bytesMax, keep }
 }
 
-function disk(log: RunLog): Disk {
+function diskOf(log: RunLog): Disk {
   return new Disk(nodeFileSystem, currentHost().uid, {}, log)
 }

@@ -1,39 +1,68 @@
+import { homedir } from 'node:os'
+import { dirname, resolve } from 'node:path'
 import { type Input, type Io, usageError } from '@kim/cli-kit'
-import { limits } from '@kim/manifest'
+import { clientState, limits } from '@kim/manifest'
 import type { CoreOptions } from '../../core/core.js'
+import { resolveExisting } from '../../effects/real-path.js'
+import { isInside } from '../../sinks/output-path.js'
 import type { Dialect } from '../../source/answer.js'
 import { storeOf } from '../store-flags.js'
-import { type SinkOptions, sinkOptions, sinkWarnings } from './sink-options.js'
 
-/** What `kim-producer run` was told, checked as far as it can be without asking anybody. */
+/** The flags of `kim-producer run`, checked as far as possible without a file or a server. */
 export interface RunOptions {
   readonly storeDir: string
-  readonly server: ServerOptions
-  /** All of the core's but the dialect, which the server's URL may imply. */
+  readonly server: {
+    readonly url: string
+    readonly dialect: Dialect | undefined
+    readonly tokenFile: string | undefined
+    readonly authHeader: string | undefined
+    readonly allowLoopback: boolean
+    readonly allowPrivate: boolean
+  }
+  /** All of the core's options but the dialect, which the server's URL may imply. */
   readonly core: Omit<CoreOptions, 'dialect'>
   readonly journal: { readonly segmentBytes: number; readonly retainRead: number; readonly gc: boolean }
   readonly sinks: SinkOptions
-  /** Flags that say something which has no effect beside the others. */
+  /** Flags that have no effect beside the others. */
   readonly warnings: readonly string[]
 }
 
-/** Which server, and what to show it. */
-interface ServerOptions {
-  readonly url: string
-  readonly dialect: Dialect | undefined
-  readonly tokenFile: string | undefined
-  readonly authHeader: string | undefined
-  readonly allowLoopback: boolean
-  readonly allowPrivate: boolean
+/** The sinks that the flags name. */
+export interface SinkOptions {
+  /** Whether event lines go to stdout. */
+  readonly printsEvents: boolean
+  /** The command to run for each event. */
+  readonly command: string | undefined
+  /** The most tries of the command; undefined for those of the event's class. */
+  readonly maxAttempts: number | undefined
+  /** Absolute; holds `{persona}` for a file per persona. */
+  readonly eventsFile: string | undefined
+  readonly bytesMax: number
+  readonly keep: number
+  /** Undefined if the journal has no bodies. */
+  readonly contentChars: number | undefined
+  readonly heartbeatMs: number | undefined
+  /** Absolute. */
+  readonly activityFile: string | undefined
+  /** The directory of the watermarks. */
+  readonly ledgerDir: string
 }
 
-/** Reads the flags; what can never work is a usage error (CL-12). */
+/** Reads the flags. Flags that can never work are a usage error (CL-12). */
 export function runOptions(input: Input, io: Io): RunOptions {
   const personas = chosenPersonas(input)
   const storeDir = storeOf(input, io)
+  const dialect = input.text('dialect')
   return {
     storeDir,
-    server: serverOptions(input),
+    server: {
+      url: input.text('url') ?? '',
+      dialect: dialect === 'local' || dialect === 'hosted' ? dialect : undefined,
+      tokenFile: input.text('token-file'),
+      authHeader: input.text('auth-header'),
+      allowLoopback: input.bool('allow-loopback'),
+      allowPrivate: input.bool('allow-private'),
+    },
     core: {
       personas,
       waitSeconds: count(input, 'wait'),
@@ -55,19 +84,7 @@ export function runOptions(input: Input, io: Io): RunOptions {
       gc: !input.bool('no-gc'),
     },
     sinks: sinkOptions(input, io, storeDir),
-    warnings: [...warnings(input), ...sinkWarnings(input)],
-  }
-}
-
-function serverOptions(input: Input): ServerOptions {
-  const dialect = input.text('dialect')
-  return {
-    url: input.text('url') ?? '',
-    dialect: dialect === 'local' || dialect === 'hosted' ? dialect : undefined,
-    tokenFile: input.text('token-file'),
-    authHeader: input.text('auth-header'),
-    allowLoopback: input.bool('allow-loopback'),
-    allowPrivate: input.bool('allow-private'),
+    warnings: warnings(input),
   }
 }
 
@@ -83,30 +100,112 @@ function chosenPersonas(input: Input): readonly string[] | undefined {
   const names = [...new Set(given.map(name => name.trim()).filter(name => name !== ''))]
   if (names.length === 0)
     throw usageError('--persona is empty', 'give a name, or leave out --persona to follow every inbox')
-  if (names.length > limits.personasMax) {
+  if (names.length > limits.personasMax)
     throw usageError(
       `${names.length} personas are too many: the maximum is ${limits.personasMax}`,
       'follow fewer personas',
     )
-  }
   return names
 }
 
 function seedAt(input: Input): number | undefined {
   const seed = input.number('seed-at')
   const isAlone = input.list('persona').length === 1 && !input.given('personas')
-  if (seed !== undefined && !isAlone) {
+  if (seed !== undefined && !isAlone)
     throw usageError('--seed-at needs exactly one --persona', 'give one --persona NAME')
-  }
   return seed
 }
 
-function warnings(input: Input): string[] {
-  const isHeld = input.given('wait') && input.number('wait') !== 0
-  return isHeld && input.bool('no-fast-path') ? ['--wait has no effect with --no-fast-path'] : []
-}
-
-/** A number that the flag table gives a default. */
+/** A number that has a default in the flag table. */
 function count(input: Input, name: string): number {
   return input.number(name) ?? 0
+}
+
+function warnings(input: Input): string[] {
+  const isWaitIdle = input.given('wait') && input.number('wait') !== 0 && input.bool('no-fast-path')
+  const hasNoSink = ['emit', 'exec', 'events-file', 'events-file-template'].every(name => !input.given(name))
+  return [
+    ...(isWaitIdle ? ['--wait has no effect with --no-fast-path'] : []),
+    ...(input.given('max-attempts') && !input.given('exec')
+      ? ['--max-attempts has no effect without --exec']
+      : []),
+    ...(input.given('heartbeat') && hasNoSink
+      ? ['--heartbeat has no effect without a sink that writes it']
+      : []),
+  ]
+}
+
+const PLACEHOLDER = '{persona}'
+
+/** CL-10, CL-12. */
+function sinkOptions(input: Input, io: Io, storeDir: string): SinkOptions {
+  const emit = input.text('emit')
+  const command = input.text('exec')
+  if (command?.trim() === '')
+    throw usageError('--exec names no command', 'give a command, such as --exec ./on-mail.sh')
+  if (emit === 'exec-per-event' && command === undefined)
+    throw usageError('--emit exec-per-event needs a command', 'give it with --exec CMD')
+  const ledgerDir = `${clientState(io.env, homedir(), 'kim-producer')}/sinks`
+  refuseInside(ledgerDir, storeDir, 'the state directory of the sinks')
+  const heartbeat = input.number('heartbeat')
+  const eventsFile = eventsFileOf(input, storeDir)
+  const activityFile = outputFile(input, 'activity-file', storeDir)
+  if (eventsFile !== undefined && activityFile !== undefined && isOneOf(activityFile, eventsFile))
+    throw usageError(`--activity-file is also an event file: ${activityFile}`, 'name another file')
+  return {
+    printsEvents: emit === 'stdout-jsonl',
+    command,
+    maxAttempts: input.number('max-attempts'),
+    eventsFile,
+    bytesMax: count(input, 'max-bytes'),
+    keep: input.number('keep-logs') ?? 1,
+    contentChars: input.bool('no-content') ? undefined : input.number('content-chars'),
+    heartbeatMs: heartbeat === undefined ? undefined : heartbeat * 1000,
+    activityFile,
+    ledgerDir,
+  }
+}
+
+/** The event file, or the template of one per persona, absolute. */
+export function eventsFileOf(input: Input, storeDir: string): string | undefined {
+  const single = outputFile(input, 'events-file', storeDir)
+  const template = outputFile(input, 'events-file-template', storeDir)
+  if (single !== undefined && template !== undefined)
+    throw usageError('--events-file and --events-file-template exclude each other', 'give one of them')
+  if (single?.includes(PLACEHOLDER) === true)
+    throw usageError(`--events-file must not hold ${PLACEHOLDER}`, 'use --events-file-template instead')
+  if (template !== undefined && !template.includes(PLACEHOLDER))
+    throw usageError(
+      `--events-file-template must hold ${PLACEHOLDER}`,
+      'put {persona} in the path, or use --events-file for one file',
+    )
+  return single ?? template
+}
+
+function outputFile(input: Input, flag: string, storeDir: string): string | undefined {
+  const given = input.text(flag)
+  if (given === undefined) return undefined
+  if (given === '') throw usageError(`--${flag} is empty`, 'name a file')
+  const path = resolve(given)
+  refuseInside(fixedPart(path), storeDir, `--${flag}`)
+  return path
+}
+
+/** The path, or the directory of all files of a template. */
+export function fixedPart(path: string): string {
+  const [fixed = path, ...rest] = path.split(PLACEHOLDER)
+  return rest.length === 0 ? path : dirname(`${fixed}x`)
+}
+
+/** Whether a path is an event file or a rotated one. */
+function isOneOf(path: string, eventsFile: string): boolean {
+  const parts = resolveExisting(eventsFile)
+    .split(PLACEHOLDER)
+    .map(part => part.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&'))
+  return new RegExp(`^${parts.join('[^/\\\\]+')}(\\.\\d+)?$`).test(resolveExisting(path))
+}
+
+function refuseInside(path: string, storeDir: string, what: string): void {
+  if (!isInside(path, storeDir)) return
+  throw usageError(`${what} is inside the store: ${path}`, 'name a path outside the store')
 }

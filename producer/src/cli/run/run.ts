@@ -1,4 +1,5 @@
-import type { Input, Io } from '@kim/cli-kit'
+import { homedir } from 'node:os'
+import { type Input, type Io, shellWord, VERSION } from '@kim/cli-kit'
 import { KimError, storePaths } from '@kim/manifest'
 import { openControl } from '../../control/server.js'
 import type { Core } from '../../core/core.js'
@@ -7,7 +8,7 @@ import { systemClock } from '../../effects/clock.js'
 import { regardless } from '../../effects/every-step.js'
 import { aroundSyncs, nodeFileSystem } from '../../effects/file-system.js'
 import { keepHeapSmall } from '../../effects/heap.js'
-import { openJournalWith } from '../../journal/journal.js'
+import { type Journal, openJournalWith } from '../../journal/journal.js'
 import type { Ending } from '../../run/driver.js'
 import { Meters } from '../../run/meters.js'
 import { pinoLog } from '../../run/pino-log.js'
@@ -15,26 +16,24 @@ import { Producer } from '../../run/producer.js'
 import { type RunLog, withoutEchoes } from '../../run/run-log.js'
 import { listenToSignals } from '../../run/signals.js'
 import { systemdSupervisor } from '../../run/supervisor.js'
+import type { SinkStatus } from '../../sinks/sink.js'
 import type { Watched } from '../../sinks/sinks.js'
 import { remedyOf } from '../../source/remedy.js'
 import type { Source } from '../../source/source.js'
-import { version } from '../version.js'
+import { sinksOf } from '../status/sinks.js'
 import { judgeFlags } from './judge-flags.js'
-import { sayLeftSinks } from './left-sinks.js'
 import { openSinks, type SinkSet } from './open-sinks.js'
 import type { RunOptions } from './options.js'
-import { watchedOf } from './watched-personas.js'
 
-/** A handle that nobody closes, or a name server that is silent, must not hold up an end promised within two seconds. */
+/** The process ends within two seconds, even if a handle stays open or a name server does not answer. */
 const EXIT_MS_MAX = 1500
-/** What such an end exits with. */
+/** The exit codes of such an end. */
 const END_CODES: Readonly<Record<Ending['kind'], number>> = { stopped: 0, failed: 1, verdict: 2 }
 
-/** From the signal itself, or from the end of the driver where none came. */
 function endSoon(code: number, last: () => void = () => undefined): void {
   setTimeout(() => {
     last()
-    // An exit would wait for the system's resolver, however long that waits for a name server; a signal does not.
+    // An exit would wait for the resolver of the system, and so for the name server. A signal does not.
     if (process.getActiveResourcesInfo().includes('GetAddrInfoReqWrap')) {
       process.removeAllListeners('SIGTERM')
       process.kill(process.pid, 'SIGTERM')
@@ -42,63 +41,52 @@ function endSoon(code: number, last: () => void = () => undefined): void {
   }, EXIT_MS_MAX).unref()
 }
 
-/** The service: everything that can be judged without the store is judged before it is opened (CL-12). */
+/** The service. It checks all it can before it opens the store (CL-12). */
 export async function run(input: Input, io: Io): Promise<number> {
   keepHeapSmall()
   const log = withoutEchoes(pinoLog())
   io.signal.addEventListener('abort', () => endSoon(0))
   const { options, source } = await judgeFlags(input, io, { log, env: io.env, eventsFile: 'make' })
-  if (io.signal.aborted) {
-    source.close()
-    return 0
-  }
   try {
-    return await serve(options, source, log, io)
+    return io.signal.aborted ? 0 : await serve(options, source, log, io)
   } finally {
     source.close()
   }
 }
 
-async function serve(
-  { storeDir, core: choices, journal: care, sinks: told }: RunOptions,
-  source: Source,
-  log: RunLog,
-  io: Io,
-): Promise<number> {
+async function serve(options: RunOptions, source: Source, log: RunLog, io: Io): Promise<number> {
+  const { storeDir } = options
   const meters = new Meters()
   const fs = aroundSyncs(nodeFileSystem, meters.sync)
-  const journal = openJournalWith({ storeDir, source: source.base, fs, log, ...care })
+  const journal = openJournalWith({ storeDir, source: source.base, fs, log, ...options.journal })
   let core: Core
   let sinks: SinkSet
   try {
-    core = createCore({ ...choices, dialect: source.dialect }, journal)
-    const watched = (): readonly Watched[] =>
-      watchedOf(core.status({ monoMs: systemClock.monoMs(), wallMs: systemClock.wallMs() }), journal.state)
-    // Before the first poll, so that a sink that begins now misses nothing of what that brings.
-    sinks = openSinks(told, { storeDir, journal, watched, log, io })
-    sayLeftSinks(journal, sinks.status(), log, io)
+    core = createCore({ ...options.core, dialect: source.dialect }, journal)
+    // Before the first poll, so that a new sink gets everything that the poll brings.
+    sinks = openSinks(options.sinks, { storeDir, journal, watched: () => watchedIn(core, journal), log, io })
+    warnOfLeftSinks(journal, sinks.status(), log, io)
   } catch (error) {
     regardless(() => journal.close())
     throw error
   }
-  const sayFault = faultLine(log)
+  const logFault = faultLog(log)
   let ended: Ending | undefined
-  // Whatever throws where nothing catches it ends the process at once, and says so in the log as any fault does.
+  // An error that nothing catches ends the process at once, and is logged like any fault.
   process.on('uncaughtException', error => {
-    sayFault(ended?.kind === 'failed' ? ended : { kind: 'failed', error })
+    logFault(ended?.kind === 'failed' ? ended : { kind: 'failed', error })
     process.exit(1)
   })
-  const paths = storePaths(storeDir)
   const producer = new Producer({
-    ...{ storeDir, version, journal, source, core, log, meters },
+    ...{ storeDir, version: VERSION, journal, source, core, log, meters },
     sinks: () => sinks.status(),
     supervisor: systemdSupervisor(io.env, log),
     onEnd: ending => {
       ended = ending
-      endSoon(END_CODES[ending.kind], () => sayFault(ending))
+      endSoon(END_CODES[ending.kind], () => logFault(ending))
     },
     finish: () => sinks.close(),
-    openControl: verbs => openControl({ paths, verbs, env: io.env }),
+    openControl: verbs => openControl({ paths: storePaths(storeDir), verbs, env: io.env }),
   })
   const stopListening = listenToSignals({ poke: () => void producer.poke(), reload: () => producer.reload() })
   const stop = (): void => producer.stop(String(io.signal.reason))
@@ -106,22 +94,51 @@ async function serve(
   sinks.start()
   try {
     const ending = await producer.run()
-    sayFault(ending)
+    logFault(ending)
     return exitCodeOf(ending, log, source)
   } finally {
-    // Whatever is open still must not keep a process that does nothing more.
+    // An open handle must not keep the process alive.
     endSoon(1)
     io.signal.removeEventListener('abort', stop)
     stopListening()
   }
 }
 
-/** Says the fault that was the end, as the last line of the log; once, also where a step of the end never returns. */
-function faultLine(log: RunLog): (ending: Ending) => void {
-  let isSaid = false
+/** The watched personas with the cursors that people see: the larger of watermark and seed (KS-35). */
+function watchedIn(core: Core, { state }: Journal): readonly Watched[] {
+  const { personas } = core.status({ monoMs: systemClock.monoMs(), wallMs: systemClock.wallMs() })
+  return personas.map(({ persona, armed, watermark }) => {
+    const silentTo = state.get('persona', persona)?.payload?.['silent_to']
+    const cursor = Math.max(watermark, typeof silentTo === 'number' ? silentTo : 0)
+    return { persona, cursor: armed || cursor > 0 ? cursor : undefined }
+  })
+}
+
+/** Warns of sinks that began on this journal and have no flag any more: their followers get no events. */
+function warnOfLeftSinks(
+  { projectId, head }: Journal,
+  configured: readonly SinkStatus[],
+  log: RunLog,
+  { env }: Io,
+): void {
+  const all = sinksOf(env, homedir(), { projectId, headSeq: head.seq }, { sinks: configured })
+  for (const { identity, state, file } of all) {
+    if (state !== 'idle') continue
+    log({
+      level: 'warn',
+      code: 'sink_left',
+      message: `${identity}: the sink is no longer configured and receives no events`,
+      hint: `its watermark is kept; start with its flag to continue, or delete the watermark: rm ${shellWord(file)}`,
+    })
+  }
+}
+
+/** Logs the fault that ended the process as the last line, once. It may be called again if a step of the end hangs. */
+function faultLog(log: RunLog): (ending: Ending) => void {
+  let isLogged = false
   return ending => {
-    if (ending.kind !== 'failed' || isSaid) return
-    isSaid = true
+    if (ending.kind !== 'failed' || isLogged) return
+    isLogged = true
     const { error } = ending
     const known = error instanceof KimError ? error : undefined
     log({
@@ -134,11 +151,8 @@ function faultLine(log: RunLog): (ending: Ending) => void {
   }
 }
 
-/** A verdict is the operator's to mend, as a wrong flag is. */
 function exitCodeOf(ending: Ending, log: RunLog, source: Source): number {
-  if (ending.kind === 'verdict') {
-    throw verdictError(ending.verdict.code, source)
-  }
+  if (ending.kind === 'verdict') throw verdictError(ending.verdict.code, source)
   if (ending.kind === 'stopped') {
     log({ level: 'info', code: 'stopped', message: `stopped: ${ending.reason}` })
     return 0
@@ -146,7 +160,7 @@ function exitCodeOf(ending: Ending, log: RunLog, source: Source): number {
   return ending.error instanceof KimError ? ending.error.exitCode : 1
 }
 
-/** What can never work, with the server, and the place of the token, that it is about. */
+/** The error for a configuration that the server can never accept. The operator must correct it, like a wrong flag. */
 function verdictError(code: NonNullable<Core['verdict']>['code'], source: Source): KimError {
   const { base, tokenFrom } = source
   if (code === 'no_such_persona') {

@@ -2,7 +2,14 @@ import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { type Input, type Io, safeText, shellWord } from '@kim/cli-kit'
 import { KimError, storePaths } from '@kim/manifest'
-import { install, installSteps } from '../../os-service/install.js'
+import {
+  type Done,
+  type InstallStep,
+  install,
+  installSteps,
+  perform,
+  uninstallSteps,
+} from '../../os-service/install.js'
 import { installedServices, servicesOn } from '../../os-service/installed.js'
 import { serviceText } from '../../os-service/service-text.js'
 import {
@@ -13,16 +20,14 @@ import {
   systemRunner,
 } from '../../os-service/supervisors.js'
 import type { RunLog } from '../../run/run-log.js'
-import { report } from '../report.js'
+import { lastSign } from '../ask-producer.js'
 import { judgeFlags } from '../run/judge-flags.js'
 import { type RunOptions, runOptions } from '../run/options.js'
-import { lastSign } from '../status/last-sign.js'
-import { storeCommand } from '../store-flags.js'
-import { chosenService, refuseShellToken, serviceSpec, surroundings } from './chosen-service.js'
-import { planned, stepFacts, stepLine } from './steps.js'
+import { report, storeCommand } from '../store-flags.js'
+import { account, chosenService, installContext, refuseShellToken, serviceSpec } from './service-flags.js'
 
-/** Puts `kim-producer run` under the user's own supervisor. */
-export async function run(input: Input, io: Io): Promise<number> {
+/** `install-service`: installs `kim-producer run` as a service of the user. */
+export async function installService(input: Input, io: Io): Promise<number> {
   const { instance, place } = chosenService(input, io)
   const { target } = place
   const isDry = input.bool('dry-run')
@@ -32,9 +37,9 @@ export async function run(input: Input, io: Io): Promise<number> {
     io.stderr.write(`kim-producer: ${safeText(message)}\n`)
   }
   const spec = serviceSpec(input, await judged(input, io, warn), instance, io)
-  const around = surroundings(input, target)
+  const context = installContext(input, target)
   if (input.bool('print')) {
-    const text = serviceText(target, spec, around)
+    const text = serviceText(target, spec, context)
     const facts = { target, name: place.name, file: place.file, text, warnings }
     if (input.bool('json')) report(input, io, facts, [])
     else io.stdout.write(text)
@@ -43,9 +48,9 @@ export async function run(input: Input, io: Io): Promise<number> {
   refuseSecond(place, spec.storeDir, io)
   const choices = { start: !input.bool('no-start'), linger: input.bool('linger') }
   if (choices.start) refuseHeld(place, spec.storeDir)
-  const steps = installSteps(place, spec, around, choices)
-  const done = isDry ? planned(steps) : install(place, steps, around.uid, systemRunner)
-  const { sandbox, untried } = around.systemd
+  const steps = installSteps(place, spec, context, choices)
+  const done = isDry ? planned(steps) : install(place, steps, context.uid, systemRunner)
+  const { sandbox, untried } = context.systemd
   if (isDry && untried !== undefined && isBusless(untried)) {
     warn(`installing would fail now: ${untried}; ${NO_BUS_HINT}`)
   }
@@ -60,22 +65,24 @@ export async function run(input: Input, io: Io): Promise<number> {
   }
   report(input, io, facts, [
     ...done.map(stepLine),
-    ...(target === 'systemd-user' ? wallsLines(around.systemd, input.given('exec')) : []),
+    ...(target === 'systemd-user' ? [sandboxLine(context.systemd, input.given('exec'))] : []),
     isDry
       ? 'nothing was changed'
       : `${place.name} is installed; check it with: ${storeCommand('kim-producer status', spec.storeDir, io.env)}`,
-    ...(target === 'systemd-user' && !choices.linger ? [LINGER_HINT] : []),
+    ...(target === 'systemd-user' && !choices.linger
+      ? ['the service ends when you log out; to keep it running, add --linger']
+      : []),
   ])
   return 0
 }
 
 /**
- * What `run` would refuse with these flags is refused before a supervisor meets it. Its token may not be there yet, and
- * its server is asked for from another place, when somebody only looks at the unit.
+ * Checks the flags as `run` does, so that the service does not fail to start. With `--print` only a usage error counts:
+ * the token may not exist yet, and the unit may be for another machine.
  */
 async function judged(input: Input, io: Io, warn: (message: string) => void): Promise<RunOptions> {
-  const isLook = input.bool('print')
-  const eventsFile = isLook || input.bool('dry-run') ? 'leave' : 'judge'
+  const isPrint = input.bool('print')
+  const eventsFile = isPrint || input.bool('dry-run') ? 'leave' : 'judge'
   const log: RunLog = ({ message }) => warn(message)
   refuseShellToken(runOptions(input, io))
   try {
@@ -83,15 +90,13 @@ async function judged(input: Input, io: Io, warn: (message: string) => void): Pr
     source.close()
     return options
   } catch (error) {
-    if (!isLook || !(error instanceof KimError) || error.code === 'usage') throw error
+    if (!isPrint || !(error instanceof KimError) || error.code === 'usage') throw error
     warn(`this service would fail to start now: ${error.message}`)
     return runOptions(input, io)
   }
 }
 
-const LINGER_HINT = 'the service ends when you log out; to keep it running, add --linger'
-
-/** Of two services for one store the second would be started again for ever, and refused each time. */
+/** Two services on one store: the second would fail and be restarted for ever. */
 function refuseSecond(place: ServicePlace, storeDir: string, io: Io): void {
   const others = installedServices(place, io.env, homedir()).filter(({ file }) => file !== place.file)
   const [other] = servicesOn(storeDir, others)
@@ -101,7 +106,7 @@ function refuseSecond(place: ServicePlace, storeDir: string, io: Io): void {
   })
 }
 
-/** A service that stands may be the one that runs, and is started anew; any other producer would keep this one out. */
+/** Another running producer holds the store. The service of this name does not count, because it is restarted. */
 function refuseHeld({ name, file }: ServicePlace, storeDir: string): void {
   const { state, pid } = lastSign(storePaths(storeDir), Date.now())
   if (existsSync(file) || (state !== 'running' && state !== 'hung')) return
@@ -114,14 +119,59 @@ function refuseHeld({ name, file }: ServicePlace, storeDir: string): void {
   )
 }
 
-function wallsLines({ sandbox, untried }: SystemdFeatures, runsCommand: boolean): string[] {
-  if (runsCommand) return ['the unit has no sandbox, because the command of --exec may write anywhere']
-  if (untried !== undefined) {
-    return [`the unit has no sandbox, because it could not be tested: ${untried}`]
-  }
+function sandboxLine({ sandbox, untried }: SystemdFeatures, runsCommand: boolean): string {
+  if (runsCommand) return 'the unit has no sandbox, because the command of --exec may write anywhere'
+  if (untried !== undefined) return `the unit has no sandbox, because it could not be tested: ${untried}`
   return sandbox
-    ? [
-        'the unit has a sandbox (tested): in your home it can write only its store and the directories of its sinks',
-      ]
-    : ['the unit has no sandbox: this systemd does not support it for user units (tested)']
+    ? 'the unit has a sandbox (tested): in your home it can write only its store and the directories of its sinks'
+    : 'the unit has no sandbox: this systemd does not support it for user units (tested)'
+}
+
+/** `uninstall-service`: stops the service and removes its file. The store stays. */
+export function uninstallService(input: Input, io: Io): number {
+  const { place } = chosenService(input, io)
+  const isDry = input.bool('dry-run')
+  const wasThere = existsSync(place.file)
+  const steps = wasThere ? uninstallSteps(place, account().uid) : []
+  const done = isDry ? planned(steps) : steps.flatMap(step => perform(step, systemRunner))
+  const facts = {
+    target: place.target,
+    name: place.name,
+    file: place.file,
+    dry_run: isDry,
+    was_installed: wasThere,
+    steps: done.map(stepFacts),
+  }
+  // Other supervisors fail if the service does not run. systemd fails only if it cannot be reached.
+  const isUnreached = place.target === 'systemd-user' && done.some(({ refused }) => refused !== undefined)
+  const last = !wasThere
+    ? `${place.name} is not installed: there is no ${place.file}`
+    : isDry
+      ? 'nothing was changed'
+      : isUnreached
+        ? `${place.name} is removed, but systemd could not be reached; if its producer still runs: kim-producer shutdown`
+        : `${place.name} is removed; its store is kept`
+  report(input, io, facts, [...done.map(stepLine), last])
+  return 0
+}
+
+/** A step as a person reads it, before or after it is done. */
+function stepLine({ step, refused }: Done): string {
+  if (step.kind === 'directory') return `make    ${step.path}`
+  if (step.kind === 'write') return `write   ${step.path}`
+  if (step.kind === 'remove') return `remove  ${step.path}`
+  const command = step.command.join(' ')
+  return refused === undefined ? `run     ${command}` : `refused ${command}: ${refused}`
+}
+
+/** A step as a program reads it. */
+function stepFacts({ step, refused }: Done): Readonly<Record<string, unknown>> {
+  if (step.kind === 'write') return { do: 'write', path: step.path, bytes: step.bytes.length }
+  if (step.kind !== 'run') return { do: step.kind, path: step.path }
+  return { do: 'run', command: step.command, ...(refused === undefined ? {} : { refused }) }
+}
+
+/** The steps of a dry run (CL-19). An existing directory needs no step. */
+function planned(steps: readonly InstallStep[]): Done[] {
+  return steps.filter(step => step.kind !== 'directory' || !existsSync(step.path)).map(step => ({ step }))
 }

@@ -1,40 +1,40 @@
 import { isCount, isJsonObject, type JsonObject } from '@kim/manifest'
+import type { Observer } from '@kim/observer-sdk'
 
-/** What the server calls unread against what the journal holds unread, of one inbox. */
-interface InboxBacklog {
-  readonly persona: string
-  readonly there: number
-  readonly here: number
-  /** Of those there, so many are not shown by the server and never came to the journal. */
-  readonly hidden: number
-}
-
-/** What of an inbox is unread in the journal, and hidden from it. */
+/** The unread messages of an inbox. */
 export interface UnreadHere {
+  /** Unread in the journal. */
   readonly here: number
+  /** The server counts them, does not show them, and the journal never had them. */
   readonly hidden: number
 }
 
-/** What stands on the server and not in the journal. */
+interface InboxBacklog extends UnreadHere {
+  readonly persona: string
+  /** Unread by the count of the server. */
+  readonly there: number
+}
+
+/** Unread mail that the server has and the journal lacks. */
 export interface Backlog {
   /**
-   * `none`: the server counts no unread mail. `even`: it counts some, and in no inbox more than the journal has, which
-   * need not be the same messages. `unknown`: no producer ever heard what the server counts.
+   * `none`: the server counts no unread mail. `even`: no inbox has more unread mail at the server than in the journal,
+   * but these need not be the same messages. `unknown`: no producer ever got the counts of the server.
    */
   readonly state: 'none' | 'even' | 'behind' | 'unknown'
-  /** When the server's numbers were heard last, as far as that is known. */
+  /** The time of the server's counts, if known. */
   readonly as_of: string | null
-  /** The inboxes of which the server has more unread that it shows. */
+  /** The inboxes of which the server has more unread mail that it shows. */
   readonly personas: readonly InboxBacklog[]
-  /** Where the counts are even: each inbox with unread mail was polled then or later, and what it showed is recorded. */
+  /** If the counts are even: each inbox with unread mail was polled at this time or later. */
   readonly polled_since: string | null
-  /** Unread mail of all inboxes that the server does not show, and that nobody can poll. */
+  /** Unread mail of all inboxes that the server does not show, so no producer can poll it. */
   readonly hidden: number
 }
 
-/** Compares what a producer last heard of the server with what the journal has. */
-export function backlogOf(told: JsonObject, unreadHere: (persona: string) => UnreadHere): Backlog {
-  const inboxes = Array.isArray(told['personas']) ? told['personas'].filter(isJsonObject) : []
+/** Compares the last counts of the server with the journal. `health` is what a producer last said. */
+export function backlogOf(health: JsonObject, unreadHere: (persona: string) => UnreadHere): Backlog {
+  const inboxes = Array.isArray(health['personas']) ? health['personas'].filter(isJsonObject) : []
   const known = inboxes.flatMap(({ persona, unread }) =>
     typeof persona === 'string' && isCount(unread)
       ? [{ persona, there: unread, ...unreadHere(persona) }]
@@ -43,7 +43,7 @@ export function backlogOf(told: JsonObject, unreadHere: (persona: string) => Unr
   const personas = known.filter(({ there, here, hidden }) => there > here + hidden)
   const unreadThere = inboxes.filter(({ unread }) => isCount(unread) && unread > 0)
   const state = stateOf(known.length, personas.length, unreadThere.length)
-  const asOf = typeof told['updated'] === 'string' ? told['updated'] : null
+  const asOf = typeof health['updated'] === 'string' ? health['updated'] : null
   const hidden = known.reduce((sum, inbox) => sum + inbox.hidden, 0)
   const polledSince = state === 'even' ? earliestPoll(unreadThere) : null
   return { state, as_of: state === 'unknown' ? null : asOf, personas, polled_since: polledSince, hidden }
@@ -52,13 +52,28 @@ export function backlogOf(told: JsonObject, unreadHere: (persona: string) => Unr
 function stateOf(known: number, behind: number, unreadThere: number): Backlog['state'] {
   if (known === 0) return 'unknown'
   if (behind > 0) return 'behind'
-  // Equal counts are no proof: as many messages may have come as were read.
+  // Equal counts prove nothing: new messages may have replaced read ones.
   return unreadThere > 0 ? 'even' : 'none'
 }
 
-/** The earliest of their last healthy polls; null where one was never polled. */
+/** The earliest of their last healthy polls; null if one was never polled. */
 function earliestPoll(inboxes: readonly JsonObject[]): string | null {
   const times = inboxes.map(({ last_healthy }) => (typeof last_healthy === 'string' ? last_healthy : ''))
   // ISO times of one zone sort as text.
   return times.sort()[0] || null
+}
+
+/**
+ * The unread messages of an inbox that the server counts but does not show, and that the journal never had (KS-62).
+ * Unread messages of the journal below the window of the alert were shown before, so they do not count.
+ */
+export function hiddenUnread({ state }: Observer, persona: string): number {
+  const alert = state.get('alert', `${persona}/unread-not-shown`)?.payload as JsonObject | undefined
+  const { status, unread_not_shown: hidden, window_floor: floor } = alert ?? {}
+  if (status !== 'open' || !isCount(hidden)) return 0
+  if (!isCount(floor)) return hidden
+  const isHere = (payload: JsonObject): boolean =>
+    payload['persona'] === persona && payload['read'] !== true && Number(payload['id']) < floor
+  const here = [...state.values('message')].filter(({ payload }) => isHere((payload ?? {}) as JsonObject))
+  return Math.max(0, hidden - here.length)
 }

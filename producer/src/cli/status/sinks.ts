@@ -6,23 +6,23 @@ import { systemCode } from '../../journal/failure.js'
 import { type SinkStatus, sinkKind } from '../../sinks/sink.js'
 import { parseWatermarkFile, watermarkPath } from '../../sinks/watermark-file.js'
 
-/** A sink as it is, or as its ledger says it was left. */
+/** The state of a sink, from a running producer or from its watermark file. */
 export type SinkLine = Omit<SinkStatus, 'state'> & {
-  /** `idle`: no process runs it; its watermark stays where it is. */
+  /** `idle`: no process runs it, but it has a watermark. */
   readonly state: SinkStatus['state'] | 'idle'
-  /** Its watermark. Without it nobody remembers the sink. */
+  /** Its watermark file. */
   readonly file: string
 }
 
-/** The sinks of a journal: what the producer that runs says of its own, and the ledgers of all others. */
+/** The sinks of a journal: those that a running producer reports, and those that left a watermark file. */
 export function sinksOf(
   env: Environment,
   home: string,
   journal: { readonly projectId: string; readonly headSeq: number },
-  told: JsonObject,
+  health: JsonObject,
 ): SinkLine[] {
   const directory = join(clientState(env, home, 'kim-producer'), 'sinks')
-  const running = (Array.isArray(told['sinks']) ? told['sinks'].filter(isSinkStatus) : []).map(sink => ({
+  const running = (Array.isArray(health['sinks']) ? health['sinks'].filter(isSinkStatus) : []).map(sink => ({
     ...sink,
     file: watermarkPath(directory, journal.projectId, sink.identity),
   }))
@@ -39,7 +39,7 @@ function ledgersIn(directory: string, headSeq: number): SinkLine[] {
   try {
     names = readdirSync(directory).filter(name => name.endsWith('.json') && !name.startsWith('.'))
   } catch (error) {
-    // What cannot be looked into may hold any number of them; none would be a wrong answer. What is no directory holds none.
+    // An unreadable directory may hold watermarks.
     const code = systemCode(error)
     const isNone = code === 'ENOENT' || code === 'ENOTDIR'
     return isNone ? [] : [unreadLine(directory, `cannot be read: ${wordOf(error)}`)]
@@ -49,7 +49,7 @@ function ledgersIn(directory: string, headSeq: number): SinkLine[] {
 
 const NOTHING = { lag_ms: 0, gaps: {}, skipped: {}, held: 0, lanes: [] }
 
-/** What stands where watermarks do and is none that a producer of this user would take. */
+/** A file or directory that is no watermark of this user. */
 function unreadLine(path: string, what: string): SinkLine {
   const unknown = { sink: 'unknown', identity: path, seq: null, behind: null }
   return { ...unknown, ...NOTHING, state: 'off', why: `${path} ${what}`, file: path }
@@ -64,7 +64,7 @@ function ledgerLine(path: string, headSeq: number): SinkLine {
     .sort((a, b) => a.seq - b.seq)
   const identity = ledger.sink ?? path
   const sink = ledger.sink === undefined ? 'unknown' : sinkKind(ledger.sink)
-  // A sink with a single place is where that place is, noted with each delivery; `passed` is noted less often.
+  // A sink without lanes stores its position with each delivery, and `passed` less often.
   const isSingle = sink !== 'events-file-template' && lanes.length === 1 && lanes[0]?.lane === ''
   const seq = isSingle ? Math.max(passed.seq, lanes[0]?.seq ?? 0) : passed.seq
   return {
@@ -81,7 +81,7 @@ function ledgerLine(path: string, headSeq: number): SinkLine {
   }
 }
 
-/** A watermark, or why it is none: one that merely cannot be read is a place that is worth to be given back. */
+/** The watermark, or why it is none. An unreadable file is worth restoring, so the text tells the two apart. */
 function parsed(path: string): NonNullable<ReturnType<typeof parseWatermarkFile>> | string {
   const none = 'does not hold a valid watermark'
   try {

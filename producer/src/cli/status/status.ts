@@ -1,19 +1,15 @@
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
-import type { Input, Io } from '@kim/cli-kit'
+import { formatCount, formatDuration, type Input, type Io, shellWord } from '@kim/cli-kit'
 import { isCount, isJsonObject, type JsonObject, KimError, type StorePaths, storePaths } from '@kim/manifest'
 import { memoryCursors, openObserver } from '@kim/observer-sdk'
-import { consumersOf } from '@kim/observer-sdk/consumers'
-import { report } from '../report.js'
-import { storeOf } from '../store-flags.js'
-import { askedSign } from './asked-sign.js'
-import { backlogOf, type UnreadHere } from './backlog.js'
-import { hiddenUnread } from './hidden-unread.js'
-import type { LastSign } from './last-sign.js'
-import { type StatusReport, standingLines } from './lines.js'
-import { sinksOf } from './sinks.js'
+import { type Consumer, consumersOf } from '@kim/observer-sdk/consumers'
+import { askedSign, type LastSign } from '../ask-producer.js'
+import { report, storeOf } from '../store-flags.js'
+import { type Backlog, backlogOf, hiddenUnread, type UnreadHere } from './backlog.js'
+import { type SinkLine, sinksOf } from './sinks.js'
 
-/** Four facts, kept apart: what is still to come, who brings it, who passes it on, and who has read it (CL-54). */
+/** Reports four separate facts: the backlog, the producer, the sinks and the consumers (CL-54). */
 export async function run(input: Input, io: Io): Promise<number> {
   const paths = storePaths(storeOf(input, io))
   if (!existsSync(paths.events)) {
@@ -37,7 +33,7 @@ export async function run(input: Input, io: Io): Promise<number> {
   return 0
 }
 
-/** The server's count is what is commonly meant by `unread`, and the journal's by its readers: here each has a name. */
+/** The inboxes, with both counts of unread mail: the server's and the journal's. */
 function inboxes(health: JsonObject, unreadHere: (persona: string) => UnreadHere): JsonObject[] {
   const told = Array.isArray(health['personas']) ? health['personas'].filter(isJsonObject) : []
   return told.map(inbox => ({
@@ -47,7 +43,7 @@ function inboxes(health: JsonObject, unreadHere: (persona: string) => UnreadHere
   }))
 }
 
-/** What the journal and the files of its readers say. */
+/** What the journal and the files of its consumers say. */
 async function statusReportOf(paths: StorePaths, { state, health }: LastSign, io: Io): Promise<StatusReport> {
   const observer = await openObserver({
     eventsDir: paths.events,
@@ -72,4 +68,137 @@ async function statusReportOf(paths: StorePaths, { state, health }: LastSign, io
   } finally {
     await observer.close()
   }
+}
+
+/** The status apart from the producer itself. */
+interface StatusReport {
+  readonly head_seq: number
+  readonly project_id: string
+  readonly backlog: Backlog
+  /** Each inbox as a producer last described it, with both counts of its unread mail. */
+  readonly personas: readonly JsonObject[]
+  readonly sinks: readonly SinkLine[]
+  readonly consumers: readonly Consumer[]
+}
+
+const STATE_WORDS: Readonly<Record<LastSign['state'], string>> = {
+  running: 'running',
+  hung: 'hung: it holds the store and does not respond',
+  stopped: 'stopped',
+  gone: 'ended without a clean stop; no acknowledged record is lost',
+  never: 'has not run on this store yet',
+  unknown: 'unknown: no producer holds the store, and run/health.json cannot be read',
+}
+
+/** The most inboxes or lanes that a line lists. */
+const SHOWN_MAX = 20
+
+/** A status as a person reads it. */
+function standingLines(
+  sign: LastSign,
+  paths: StorePaths,
+  { head_seq, backlog, personas, sinks, consumers }: StatusReport,
+  nowMs: number,
+): string[] {
+  const { health } = sign
+  const width = Math.max(0, ...personas.map(persona => String(persona['persona']).length))
+  return [
+    producerLine(sign),
+    `store     ${paths.root}, head ${head_seq}${health['disk'] === 'full' ? ', DISK FULL' : ''}`,
+    ...(typeof health['source'] === 'string'
+      ? [`source    ${health['source']} (${health['dialect']}), counts ${health['counts']}`]
+      : []),
+    backlogLine(backlog, nowMs),
+    ...sinks.map(sink => `sink      ${sinkText(sink)}${forgetText(sink, sign)}`),
+    ...consumers.map(consumer => `consumer  ${consumerText(consumer)}`),
+    ...personas.map(
+      persona => `inbox     ${String(persona['persona']).padEnd(width)}  ${personaText(persona, nowMs)}`,
+    ),
+  ]
+}
+
+function producerLine({ state, pid, started, ageMs, health }: LastSign): string {
+  const who = state === 'running' || state === 'hung' ? `, pid ${pid}, since ${started}` : ''
+  const reason = state === 'stopped' && typeof health['reason'] === 'string' ? `: ${health['reason']}` : ''
+  const isTold = state === 'running' && ageMs === 0
+  const seen = ageMs === undefined || isTold ? '' : ` (last heartbeat ${formatDuration(ageMs)} ago)`
+  return `producer  ${STATE_WORDS[state]}${reason}${who}${seen}`
+}
+
+function backlogLine(backlog: Backlog, nowMs: number): string {
+  const { state, as_of, personas, polled_since, hidden } = backlog
+  if (state === 'unknown') return 'backlog   unknown: the producer has no counts from the server'
+  const age = as_of === null ? Number.NaN : Math.max(0, nowMs - Date.parse(as_of))
+  const when = age >= 1000 ? ` (as of ${formatDuration(age)} ago)` : ''
+  if (state === 'none') return `backlog   none: the server counts no unread mail${when}`
+  if (state === 'even') {
+    const but = hidden === 0 ? '' : `, except ${hidden} that the server does not show`
+    const polled = polled_since === null ? undefined : Math.max(0, nowMs - Date.parse(polled_since))
+    const proof =
+      polled === undefined
+        ? 'one of the inboxes with unread mail was never polled'
+        : `the journal has what these inboxes showed ${formatDuration(polled)} ago`
+    return `backlog   even: no inbox has more unread mail at the server than in the journal${but}; ${proof}${when}`
+  }
+  const shown = personas
+    .slice(0, SHOWN_MAX)
+    .map(({ persona, there, here }) => `${persona} ${there} unread on the server, ${here} in the journal`)
+  return `backlog   ${shown.join('; ')}${more(personas.length)}${when}`
+}
+
+function sinkText({ identity, state, why, behind, lanes, held, skipped }: SinkLine): string {
+  if (state === 'off' || behind === null) return `${identity}: off: ${why}`
+  const lag = behind === 0 ? 'at the head' : `${formatCount(behind, 'record')} behind`
+  const words = state === 'idle' ? `${lag}, no producer runs it` : lag
+  const stuck = lanes
+    .filter(lane => lane.why !== null)
+    .slice(0, SHOWN_MAX)
+    .map(({ lane, why: reason, for_ms }) => {
+      const name = lane === '' ? 'blocked' : `${lane} is blocked`
+      return `${name}${for_ms > 0 ? ` for ${formatDuration(for_ms)}` : ''}: ${reason}`
+    })
+  return (
+    [`${identity}: ${words}`, ...skippedWords(skipped), ...(why === null ? [] : [why]), ...stuck].join('; ') +
+    (stuck.length > 0 ? more(held) : '')
+  )
+}
+
+/** The health file of an earlier version has no `skipped`. */
+function skippedWords(skipped: SinkLine['skipped'] | undefined): string[] {
+  const count = Object.values(skipped ?? {}).reduce((sum, one) => sum + one, 0)
+  return count === 0 ? [] : [`skipped: ${formatCount(count, 'event')}`]
+}
+
+/** An idle sink has no flag any more if a producer runs. Otherwise the next producer may still use its watermark. */
+function forgetText({ state, file }: SinkLine, sign: LastSign): string {
+  return state === 'idle' && sign.state === 'running'
+    ? `; to delete its watermark: rm ${shellWord(file)}`
+    : ''
+}
+
+function consumerText({ consumer, behind, in_use: isUsed }: Consumer): string {
+  if (behind === null) return `${consumer}: its file is damaged`
+  const lag = behind === 0 ? 'at the head' : `${formatCount(behind, 'record')} behind`
+  return `${consumer}: ${lag}${isUsed ? ', in use' : ''}`
+}
+
+function personaText(persona: JsonObject, nowMs: number): string {
+  const polled = typeof persona['last_poll'] === 'string' ? Date.parse(persona['last_poll']) : Number.NaN
+  const parts = [
+    `${String(persona['state']).padEnd(4)}  ${persona['armed'] === true ? `id ${persona['watermark']}` : 'not armed'}`,
+    Number.isNaN(polled) ? 'never polled' : `polled ${formatDuration(Math.max(0, nowMs - polled))} ago`,
+  ]
+  parts.push(unreadText(persona))
+  if (persona['pinned'] === true) parts.push('a gap is being filled')
+  if (persona['state'] === 'down' && typeof persona['reason'] === 'string') parts.push(persona['reason'])
+  return parts.join(', ')
+}
+
+function unreadText({ unread_server: there, unread_journal: here }: JsonObject): string {
+  const inJournal = `${here ?? 0} in the journal`
+  return typeof there === 'number' ? `${there} unread on the server, ${inJournal}` : `unread: ${inJournal}`
+}
+
+function more(count: number): string {
+  return count > SHOWN_MAX ? `, and ${count - SHOWN_MAX} more` : ''
 }

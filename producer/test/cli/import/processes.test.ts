@@ -1,7 +1,7 @@
 import { closeSync, openSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { deviceOf, flockHolder } from '../../../dist/cli/import/processes.js'
+import { deviceOf, flockHolder } from '../../../dist/cli/import/older-monitor.js'
 
 t.test('processes - a device is named as the kernel names it', async t => {
   t.equal(deviceOf(0xfe00n), 'fe:00')

@@ -1,7 +1,7 @@
 import { homedir, userInfo } from 'node:os'
-import { basename, dirname, join, sep } from 'node:path'
+import { basename, dirname, join, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Input, type Io, usageError } from '@kim/cli-kit'
+import { type Input, type Io, shellWord, usageError } from '@kim/cli-kit'
 import { defaultStateHome, storePaths } from '@kim/manifest'
 import { socketPathOf } from '../../control/socket-path.js'
 import type { InstallContext, ServiceSpec } from '../../os-service/service-text.js'
@@ -14,18 +14,13 @@ import {
   targetOf,
 } from '../../os-service/supervisors.js'
 import { runFlags } from '../run/flags.js'
-import type { RunOptions } from '../run/options.js'
-import type { SinkOptions } from '../run/sink-options.js'
-import { runArgs } from './run-args.js'
+import type { RunOptions, SinkOptions } from '../run/options.js'
 
-/** Which service of which supervisor a command is about. */
-export interface Chosen {
-  readonly instance: string | undefined
-  readonly place: ServicePlace
-}
-
-/** The supervisor and the name, from the flags. */
-export function chosenService(input: Input, io: Io): Chosen {
+/** The service that `--target` and `--name` choose. */
+export function chosenService(
+  input: Input,
+  io: Io,
+): { readonly instance: string | undefined; readonly place: ServicePlace } {
   const asked = input.text('target') ?? 'auto'
   const target = asked === 'auto' ? targetOf(process.platform) : (asked as ServiceTarget)
   const instance = input.text('name')
@@ -35,7 +30,7 @@ export function chosenService(input: Input, io: Io): Chosen {
   return { instance, place: servicePlace(target, instance, io.env, homedir()) }
 }
 
-/** The token of a service cannot be one of this shell's variables. */
+/** A service does not see the variables of this shell. */
 export function refuseShellToken({ server }: RunOptions): void {
   const isHosted = server.dialect === 'hosted' || server.url === 'https://api.kijito.ai'
   if (isHosted && server.tokenFile === undefined) {
@@ -66,7 +61,7 @@ export function serviceSpec(
   }
 }
 
-/** The launcher, where it is going to stay. */
+/** The path of the launcher, if it is permanent. */
 export function ownScript(path: string): string {
   if (!path.split(sep).includes('_npx')) return path
   throw usageError(
@@ -75,10 +70,7 @@ export function ownScript(path: string): string {
   )
 }
 
-/**
- * Where the service writes besides its store: the directories of its sinks' files, up to one that a persona names,
- * and that of their watermarks.
- */
+/** The directories that the service writes to, apart from its store: of its sinks' files and of their watermarks. */
 function writtenDirectories({
   activityFile,
   command,
@@ -93,15 +85,15 @@ function writtenDirectories({
   return [...new Set([...directories, ...ledgers])]
 }
 
-/** The directory of the control socket, where the store's path is too long for one (CP-2). */
+/** The directory of the control socket, if the store's path is too long for one (CP-2). */
 function runtimeDirectory(storeDir: string): string | undefined {
-  // Any short one: the service is given its user's.
+  // Any short directory will do: the supervisor sets the real one.
   const options = { platform: process.platform, env: { XDG_RUNTIME_DIR: '/run' } }
   const { kind, path } = socketPathOf(storePaths(storeDir), options)
   return kind === 'elsewhere' ? basename(dirname(path)) : undefined
 }
 
-/** Who asks. A number that the system has no name for is a user too, and supervisors take the number. */
+/** The user of this process. A user without a name is called by its number, which supervisors accept. */
 export function account(): { readonly username: string; readonly uid: number } {
   try {
     return userInfo()
@@ -111,20 +103,57 @@ export function account(): { readonly username: string; readonly uid: number } {
   }
 }
 
-/** What this machine and this user are like. */
-export function surroundings(input: Input, target: ServiceTarget): InstallContext {
+/** What the text of a service depends on: the user and the supervisor of this machine. */
+export function installContext(input: Input, target: ServiceTarget): InstallContext {
   const home = homedir()
   const { username, uid } = account()
   const systemd =
     target === 'systemd-user'
       ? probeSystemd(systemRunner, home)
       : { version: 0, notify: false, sandbox: false }
-  // A command of the operator's may have to write anywhere.
-  const runsCommands = runFlags.some(({ name }) => name === 'exec') && input.given('exec')
+  // The command may have to write anywhere.
   return {
     user: username,
     uid,
     logFile: join(home, 'Library', 'Logs', 'KIM', 'producer.log'),
-    systemd: { ...systemd, sandbox: systemd.sandbox && !runsCommands },
+    systemd: { ...systemd, sandbox: systemd.sandbox && !input.given('exec') },
   }
+}
+
+/** A flag and its value. */
+type Given = readonly [flag: string, value?: string]
+
+/**
+ * The arguments of the service: `run` with the given flags, always with the store. Paths are absolute, because a
+ * service starts in another directory.
+ */
+function runArgs(input: Input, storeDir: string): string[] {
+  return [
+    'run',
+    `--store=${storeDir}`,
+    ...given(input).map(([flag, value]) => (value === undefined ? flag : `${flag}=${value}`)),
+  ]
+}
+
+/** The given flags of `run` apart from the store, as they are typed. A remedy must not start a different producer. */
+export function runWords(input: Input): string[] {
+  return given(input).map(([flag, value]) => {
+    if (value === undefined) return flag
+    return `${flag}${value.startsWith('-') ? '=' : ' '}${shellWord(value)}`
+  })
+}
+
+function given(input: Input): Given[] {
+  const flags = runFlags.filter(({ name }) => name !== 'store' && input.given(name))
+  return flags.flatMap(({ name, kind, many, commas }): Given[] => {
+    const flag = `--${name}`
+    if (kind === 'boolean') return [[flag]]
+    if (many === true) {
+      return input
+        .list(name)
+        .map((value): Given => [flag, commas === false ? value : value.replaceAll(',', '\\,')])
+    }
+    if (kind === 'path') return [[flag, resolve(input.text(name) ?? '')]]
+    return [[flag, String(kind === 'string' ? input.text(name) : input.number(name))]]
+  })
 }

@@ -1,3 +1,4 @@
+import type { AlertKind, JsonObject } from '@kim/manifest'
 import { alertDraft, personaDraft } from '../../core/drafts.js'
 import { blankPersonaRecord } from '../../core/persona-record.js'
 import { Personas } from '../../core/personas.js'
@@ -5,13 +6,13 @@ import type { Draft } from '../../journal/draft.js'
 import type { StoredState } from '../../journal/journal.js'
 import type { OlderState } from './state-file.js'
 
-/** What becomes of a state file. */
+/** The result for a state file. */
 export type ImportResult = 'taken_over' | 'stands_already' | 'no_cursor'
 
 /**
- * What a state file says, as records. The cursor is no watermark here, as nothing of what it covers stands in this
- * journal: it silences, as a seed does, and what the newest page still shows of it comes in without waking anybody. The
- * first poll sets `floor` (KS-35). A condition that was announced stands as announced.
+ * The records of a state file. Its cursor does not become the watermark, because the journal has no message below it.
+ * Like a seed it silences: messages below it that the server still shows are recorded and not announced. The first poll
+ * sets `floor` (KS-35). Open alerts stay open.
  */
 export function importedDrafts({
   persona,
@@ -27,36 +28,20 @@ export function importedDrafts({
     seeded: cursor,
     state: isDown ? 'down' : 'up',
   } as const
-  const drafts = [
-    personaDraft(persona, image, {
-      isNew: true,
-      summary: `${persona} is taken over from an older monitor, which told everything up to ${cursor}`,
-    }),
+  const summary = `${persona} is taken over from an older monitor, which told everything up to ${cursor}`
+  const alert = (kind: AlertKind, members: JsonObject): Draft => {
+    const reason = `${kind}: an older monitor announced it`
+    return alertDraft(persona, kind, { isNew: true, status: 'open', reason, members })
+  }
+  const hidden = { unread_not_shown: 1, window_floor: null, cursor_at: cursor, above_watermark: null }
+  return [
+    personaDraft(persona, image, { isNew: true, summary }),
+    ...(isDown ? [alert('unreachable', { consecutive_failures: consecutiveFailures, seconds: 0 })] : []),
+    ...(isUnreadHidden ? [alert('unread-not-shown', hidden)] : []),
   ]
-  if (isDown) {
-    drafts.push(
-      alertDraft(persona, 'unreachable', {
-        isNew: true,
-        status: 'open',
-        reason: 'unreachable: an older monitor announced it',
-        members: { consecutive_failures: consecutiveFailures, seconds: 0 },
-      }),
-    )
-  }
-  if (isUnreadHidden) {
-    drafts.push(
-      alertDraft(persona, 'unread-not-shown', {
-        isNew: true,
-        status: 'open',
-        reason: 'unread-not-shown: an older monitor announced it',
-        members: { unread_not_shown: 1, window_floor: null, cursor_at: cursor, above_watermark: null },
-      }),
-    )
-  }
-  return drafts
 }
 
-/** How a state file stands to what the journal knows; a text says why it cannot be taken over. */
+/** Compares a state file with the journal. `why` says why it cannot be imported. */
 export function importResultOf(
   { persona, cursor }: OlderState,
   state: StoredState,
@@ -71,7 +56,7 @@ export function importResultOf(
   }
 }
 
-/** Whether a producer may have told something of an inbox: what an import alone recorded was told by nobody of ours. */
+/** Whether a producer may have announced something of an inbox. An import announces nothing. */
 export function isBegun(persona: string, state: StoredState): boolean {
   const known = new Personas(state).find(persona)
   return known !== undefined && !(known.isOnlyCreated && known.alerts.size === 0)

@@ -1,0 +1,207 @@
+import { formatCount, type Input, type Io, usageError, withProgress } from '@kim/cli-kit'
+import { parseCheckpointName, storePaths } from '@kim/manifest'
+import { type FindingKind, verifyJournal } from '@kim/observer-sdk/verify'
+import type { RehearsedChange } from '../../effects/rehearsal.js'
+import type { GcReport } from '../../journal/gc.js'
+import type { Journal } from '../../journal/journal.js'
+import { type RedactTarget, redactStore } from '../../journal/redact.js'
+import { repairStore } from '../../journal/repair.js'
+import { doneByProducer } from '../ask-producer.js'
+import { openingLines, storeOptions, withJournal, withRehearsal } from '../open-store.js'
+import { report } from '../store-flags.js'
+
+interface CheckpointFacts {
+  readonly dry_run: boolean
+  readonly head_seq: number
+  readonly previous_checkpoint_seq: number
+  readonly checkpoint_seq: number
+  readonly entities: number
+  readonly opening?: readonly RehearsedChange[]
+}
+
+/** `journal checkpoint`: seals the active segment and writes a checkpoint of all sealed segments. */
+export async function journalCheckpoint(input: Input, io: Io): Promise<number> {
+  const dryRun = input.bool('dry-run')
+  const options = storeOptions(input, io)
+  const facts = dryRun
+    ? withRehearsal(options, rehearseCheckpoint)
+    : ((await checkpointByProducer(options.storeDir, io)) ?? withJournal(options, writeCheckpoint))
+  const verb = dryRun ? 'would write' : 'wrote'
+  const made = facts.checkpoint_seq > facts.previous_checkpoint_seq
+  report(input, io, facts, [
+    made
+      ? `${verb} a checkpoint at seq ${facts.checkpoint_seq} of ${facts.entities} live entities (the one before: seq ${facts.previous_checkpoint_seq})`
+      : 'no checkpoint was written: records before the first segment are missing, so it would be wrong',
+    ...openingLines(facts.opening),
+  ])
+  return made ? 0 : 1
+}
+
+/** A running producer holds the store, so it does the work. */
+async function checkpointByProducer(storeDir: string, io: Io): Promise<CheckpointFacts | undefined> {
+  const done = await doneByProducer(storePaths(storeDir), 'checkpoint', io)
+  if (done === undefined) return undefined
+  const { head_seq: checkpointSeq, previous_head_seq: previous, entities } = done.result
+  return {
+    dry_run: false,
+    head_seq: done.seq,
+    previous_checkpoint_seq: Number(previous ?? 0),
+    checkpoint_seq: Number(checkpointSeq),
+    entities: Number(entities ?? 0),
+  }
+}
+
+function writeCheckpoint(journal: Journal): CheckpointFacts {
+  const before = journal.checkpointSeq
+  const headSeq = journal.head.seq
+  journal.checkpoint()
+  return {
+    dry_run: false,
+    head_seq: headSeq,
+    previous_checkpoint_seq: before,
+    checkpoint_seq: journal.checkpointSeq,
+    entities: journal.state.size,
+  }
+}
+
+/** Only seals the segment: the checkpoint may be too large for the memory of a rehearsal. */
+function rehearseCheckpoint(journal: Journal, opening: readonly RehearsedChange[]): CheckpointFacts {
+  const previous = journal.checkpointSeq
+  const headSeq = journal.head.seq
+  journal.roll()
+  // The first record of the new segment is the first one that the checkpoint does not cover.
+  const sealedSeq = journal.head.seq - 1
+  return {
+    dry_run: true,
+    head_seq: headSeq,
+    previous_checkpoint_seq: previous,
+    checkpoint_seq: journal.history.isWhole ? sealedSeq : previous,
+    entities: journal.state.size,
+    opening,
+  }
+}
+
+/** `journal gc`: moves what the second-newest verified checkpoint covers to the archive. */
+export async function journalGc(input: Input, io: Io): Promise<number> {
+  const dryRun = input.bool('dry-run')
+  const options = { ...storeOptions(input, io), gzip: input.bool('gzip'), gc: false }
+  const done: GcReport & { readonly opening?: readonly RehearsedChange[] } =
+    (options.gzip ? undefined : await gcByProducer(options.storeDir, dryRun, io)) ??
+    (dryRun
+      ? withRehearsal(options, (journal, opening) => ({ ...journal.gcPlan(), opening }))
+      : withJournal(options, journal => journal.gc()))
+  const { checkpoints, segments, opening } = done
+  const verb = dryRun ? 'would move' : 'moved'
+  const nothing = segments.length + checkpoints.length === 0
+  report(input, io, { dry_run: dryRun, ...done }, [
+    nothing
+      ? 'nothing to move: no segment is wholly below the second-newest verified checkpoint'
+      : `${verb} ${formatCount(segments.length, 'segment')} and ${formatCount(checkpoints.length, 'checkpoint')} to archive/`,
+    ...[...segments, ...checkpoints].map(name => `  ${name}`),
+    ...openingLines(opening),
+  ])
+  return 0
+}
+
+/** A running producer holds the store, so it does the work. It cannot compress segments. */
+async function gcByProducer(storeDir: string, dryRun: boolean, io: Io): Promise<GcReport | undefined> {
+  const done = await doneByProducer(storePaths(storeDir), 'gc', io, { dry_run: dryRun })
+  if (done === undefined) return undefined
+  const { moved } = done.result
+  const names = Array.isArray(moved) ? moved.map(String) : []
+  return {
+    segments: names.filter(name => parseCheckpointName(name) === undefined),
+    checkpoints: names.filter(name => parseCheckpointName(name) !== undefined),
+  }
+}
+
+/** `journal repair`: sets damaged bytes aside, notes them, and reports what is left. Exits 1 if damage is left. */
+export async function journalRepair(input: Input, io: Io): Promise<number> {
+  const dryRun = input.bool('dry-run')
+  const options = storeOptions(input, io)
+  const { opening, ...found } = repairStore({ ...options, dryRun })
+  const left = await leftOver(options.storeDir, dryRun, io)
+  const lines = [
+    ...found.irregular.map(path => `not a regular file: ${path} → quarantine/`),
+    ...found.checkpoints.map(name => `checkpoint that no record confirms: ${name} → quarantine/`),
+    ...found.lines.map(
+      ({ segment, from, to }) =>
+        `not a record: ${segment}, bytes ${from}–${to}; copied to quarantine/ and noted`,
+    ),
+    ...found.runs.map(id => `incomplete transaction: ${id}; noted`),
+    ...found.holes.map(({ from, to }) => `seqs without a record: ${from}–${to}; noted`),
+  ]
+  const stays = Object.entries(left).map(([kind, count]) => `${kind} × ${count.toLocaleString('en-US')}`)
+  const facts = { dry_run: dryRun, ...found, left, ...(opening === undefined ? {} : { opening }) }
+  report(input, io, facts, [
+    repairHeadline(lines.length, stays.length, dryRun),
+    ...lines.map(line => `  ${line}`),
+    ...(stays.length === 0 ? [] : [`not repairable; verify still reports: ${stays.join(', ')}`]),
+    ...openingLines(opening),
+  ])
+  return stays.length === 0 ? 0 : 1
+}
+
+function repairHeadline(lines: number, stays: number, dryRun: boolean): string {
+  if (lines === 0) return stays === 0 ? 'nothing to repair' : 'nothing that can be repaired'
+  if (stays === 0) return dryRun ? 'would repair:' : 'repaired:'
+  return dryRun ? 'would copy to quarantine/ and note:' : 'copied to quarantine/ and noted:'
+}
+
+/** What verify finds after the repair, by kind. In a dry run: what a repair would not correct. */
+async function leftOver(storeDir: string, dryRun: boolean, io: Io): Promise<Record<string, number>> {
+  const { events: eventsDir } = storePaths(storeDir)
+  const { findings } = await withProgress(io, 'verify', control => verifyJournal({ eventsDir, ...control }))
+  const wrong = Object.entries(findings).filter(
+    ([kind, { weight }]) => weight > 0 && !(dryRun && isRepairable(kind)),
+  )
+  return Object.fromEntries(wrong.map(([kind, { count }]) => [kind, count]))
+}
+
+const REPAIRABLE: ReadonlySet<string> = new Set<FindingKind>([
+  'checkpoint_corrupt',
+  'malformed_line',
+  'seq_hole',
+  'tx_incomplete',
+  'unreadable',
+])
+
+/** Whether a repair notes or moves what verify found. */
+export function isRepairable(kind: string): boolean {
+  return REPAIRABLE.has(kind)
+}
+
+/** `journal redact`: erases the content of one entity everywhere in the store. */
+export function journalRedact(input: Input, io: Io): number {
+  const target = redactTarget(input)
+  const reason = input.text('reason')
+  if (reason === undefined || reason === '')
+    throw usageError('--reason is missing', 'give --reason TEXT; the journal keeps it')
+  const dryRun = input.bool('dry-run')
+  const done = redactStore({ ...storeOptions(input, io), target, reason, dryRun })
+  const entity = `${done.item_type} ${done.item_id}`
+  const verb = dryRun ? 'would erase' : 'erased'
+  report(input, io, { dry_run: dryRun, ...done }, [
+    done.records === 0
+      ? `nothing to erase: no record of ${entity} has content`
+      : `${verb} the content of ${entity} in ${formatCount(done.records, 'record')} of ${formatCount(done.segments.length, 'segment')}`,
+    ...done.segments.map(name => `  ${name}`),
+    ...openingLines(done.opening),
+  ])
+  return 0
+}
+
+function redactTarget(input: Input): RedactTarget {
+  const seq = input.number('seq')
+  const type = input.positional('TYPE')
+  const id = input.positional('ID')
+  if (input.bool('entity')) {
+    if (seq !== undefined) throw usageError('--seq and --entity exclude each other', 'give one of them')
+    if (type !== undefined && id !== undefined) return { item_type: type, item_id: id }
+    throw usageError('--entity needs a type and an id', 'for example: --entity message river/246')
+  }
+  if (type !== undefined)
+    throw usageError(`"${type}" needs --entity before it`, 'for example: --entity message river/246')
+  if (seq !== undefined) return { seq }
+  throw usageError('--seq or --entity is missing', 'give --seq N, or --entity TYPE ID')
+}
