@@ -1,15 +1,23 @@
 /** Segments, blobs, checkpoints and records of a journal, in both directions, without following it. */
-export { checkBlob, readBlob } from './store/blob-file.js'
-export type { FileContent } from './store/file-content.js'
-export { chunkBytes } from './store/file-content.js'
-export { gunzipStream } from './store/gzip.js'
+export { checkBlob, payloadOf, readBlob } from './store/blobs.js'
+export {
+  chunkBytes,
+  type FileContent,
+  gunzipStream,
+  openCheckpoint,
+  openSegment,
+} from './store/file-content.js'
 export { listStore, type SegmentEntry } from './store/listing.js'
 export { noJournalAt } from './store/no-journal.js'
-export { payloadOf } from './store/payload-of.js'
-export { closeFile, listEntries, type OpenFile, openRegularFile, readAt } from './store/read-only-fs.js'
-export type { ReadFailure } from './store/read-result.js'
+export {
+  closeFile,
+  listEntries,
+  type OpenFile,
+  openRegularFile,
+  type ReadFailure,
+  readAt,
+} from './store/read-only-fs.js'
 export { isInsideStore, type ObservedStore } from './store/real-path.js'
-export { openCheckpoint, openSegment } from './store/store-files.js'
 export { ORIGIN } from './tail/byte-position.js'
 export { type CheckpointDocument, checkpointEntities, readCheckpoint } from './tail/checkpoint-document.js'
 export { CheckpointVerifier, searchCheckpoint } from './tail/checkpoint-search.js'

@@ -1,26 +1,37 @@
-import { gunzipStream, gunzipWhole } from './gzip.js'
-import { closeFile, type OpenFile, openRegularFile, readAt, readOnce } from './read-only-fs.js'
-import { found, type ReadFailure, type ReadResult, readFailureOf, unreadable } from './read-result.js'
+/** The content of the files of a store, wherever they are and whether they are compressed or not. */
+import { join } from 'node:path'
+import { pipeline, Readable } from 'node:stream'
+import { createGunzip, gunzipSync } from 'node:zlib'
+import { archivedSegmentName, blobPath, checkpointName, eventsPaths, segmentName } from '@kim/manifest'
+import {
+  closeFile,
+  found,
+  type OpenFile,
+  openRegularFile,
+  type ReadFailure,
+  type ReadResult,
+  readAt,
+  readFailureOf,
+  readOnce,
+  unreadable,
+} from './read-only-fs.js'
 
 /** Bytes read at a time: large enough to amortise the call, small enough to stay in cache. */
 export const chunkBytes: number = 256 * 1024
 
-/** One place a file of the store may stand in. */
-export interface Candidate {
+/** Most bytes that a compressed file may hold for a caller that needs it whole. */
+const inflatedBytesMax = 1024 * 1024 * 1024
+
+/** One place that a file of the store may be in. */
+interface Candidate {
   readonly path: string
   readonly place: 'live' | 'archive'
   readonly gzip: boolean
 }
 
-/** Which part of the content to read; `to` is exclusive. */
-export interface ContentRange {
-  readonly from?: number
-  readonly to?: number
-}
-
 /**
- * The content of one store file, compressed or not, as of the moment it was opened. Reading stops early on
- * damage; `failure` then says why, and what was read before it stands.
+ * The content of one file, compressed or not, as of the moment it was opened. Reading stops early on damage; `failure`
+ * then says why, and what was read before it is valid.
  */
 export class FileContent {
   readonly candidate: Candidate
@@ -28,7 +39,7 @@ export class FileContent {
   readonly identity: string
   /** Bytes on disk when it was opened (compressed bytes, if it is compressed). */
   readonly storedBytes: number
-  /** What stands in an earlier place and could not be read: this is the copy behind it. */
+  /** What is in an earlier place and could not be read: this is the copy behind it. */
   readonly passedOver: ReadFailure | undefined
   readonly #file: OpenFile
   #inflated: Buffer | undefined
@@ -53,11 +64,11 @@ export class FileContent {
   }
 
   /** The content in fresh chunks, front to back. A compressed file is inflated whole first: prefer `stream`. */
-  *chunks(range: ContentRange = {}): Generator<Buffer> {
-    const to = Math.min(range.to ?? this.bytes, this.bytes)
-    let position = range.from ?? 0
-    while (position < to) {
-      const chunk = this.read(position, Math.min(chunkBytes, to - position))
+  *chunks({ from = 0 }: { readonly from?: number } = {}): Generator<Buffer> {
+    const { bytes } = this
+    let position = from
+    while (position < bytes) {
+      const chunk = this.read(position, Math.min(chunkBytes, bytes - position))
       if (chunk.length === 0) return
       position += chunk.length
       yield chunk
@@ -152,7 +163,7 @@ export class FileContent {
     const stored = this.#readStored(0, this.storedBytes)
     if (this.#failure !== undefined) return undefined
     try {
-      this.#inflated = gunzipWhole(stored)
+      this.#inflated = gunzipSync(stored, { maxOutputLength: inflatedBytesMax })
     } catch (error) {
       this.#failure = inflateFailure(this.candidate.path, error)
     }
@@ -160,23 +171,60 @@ export class FileContent {
   }
 }
 
+/** Opens a segment wherever it can be read: live, else archived plain, else archived compressed. */
+export function openSegment(eventsDir: string, number: number): ReadResult<FileContent> {
+  const { archive } = eventsPaths(eventsDir)
+  const archived = (gzipped: boolean): string =>
+    join(archive, archivedSegmentName({ first: number, gzipped }))
+  return openReadable([
+    candidate(join(eventsDir, segmentName(number)), 'live'),
+    candidate(archived(false), 'archive'),
+    candidate(archived(true), 'archive', true),
+  ])
+}
+
+/** Opens a checkpoint wherever it is: live, else archived; or only the archived one. */
+export function openCheckpoint(
+  eventsDir: string,
+  headSeq: number,
+  place?: 'archive',
+): ReadResult<FileContent> {
+  const { archive, checkpoints } = eventsPaths(eventsDir)
+  const name = checkpointName(headSeq)
+  const archived = candidate(join(archive, name), 'archive')
+  return openFirst(place === 'archive' ? [archived] : [candidate(join(checkpoints, name), 'live'), archived])
+}
+
+/** Opens the blob with this hash. */
+export function openBlob(eventsDir: string, sha256: string): ReadResult<FileContent> {
+  return openFirst([candidate(join(eventsPaths(eventsDir).blobs, blobPath(sha256)), 'live')])
+}
+
+/** Inflates chunk by chunk in bounded memory. Throws on damage, after all bytes before it were yielded. */
+export async function* gunzipStream(source: Iterable<Uint8Array>, chunkSize: number): AsyncGenerator<Buffer> {
+  const inflate = createGunzip({ chunkSize })
+  // The pipeline only ties the two lifetimes together; the error reaches us through the iteration.
+  pipeline(Readable.from(source, { objectMode: false }), inflate, () => {})
+  for await (const chunk of inflate) yield chunk
+}
+
 /**
  * Opens the first candidate that exists. The order matters: a file that gc moves while we look is missing from
- * the earlier place only when it already stands in the later one.
+ * the earlier place only when it is in the later one already.
  */
 export function openFirst(candidates: readonly Candidate[]): ReadResult<FileContent> {
-  let outcome: ReadFailure | undefined
+  let failure: ReadFailure | undefined
   for (const candidate of candidates) {
     const opened = openRegularFile(candidate.path)
     if (opened.ok) return found(new FileContent(candidate, opened.value))
-    outcome ??= opened
+    failure ??= opened
     if (opened.reason === 'unreadable') return opened
   }
-  return outcome ?? unreadable('', 'EUNKNOWN')
+  return failure ?? unreadable('', 'EUNKNOWN')
 }
 
-/** The same, but what cannot be read hides nothing: the copies behind it are tried, and it is told. */
-export function openReadable(candidates: readonly Candidate[]): ReadResult<FileContent> {
+/** The same, but what cannot be read hides nothing: the copies behind it are tried, and the content names it. */
+function openReadable(candidates: readonly Candidate[]): ReadResult<FileContent> {
   let absent: ReadFailure | undefined
   let passedOver: ReadFailure | undefined
   for (const candidate of candidates) {
@@ -186,6 +234,10 @@ export function openReadable(candidates: readonly Candidate[]): ReadResult<FileC
     else passedOver ??= opened
   }
   return passedOver ?? absent ?? unreadable('', 'EUNKNOWN')
+}
+
+function candidate(path: string, place: Candidate['place'], gzip = false): Candidate {
+  return { path, place, gzip }
 }
 
 function inflateFailure(path: string, error: unknown): ReadFailure {

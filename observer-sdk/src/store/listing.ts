@@ -7,8 +7,14 @@ import {
   parseSegmentName,
   segmentName,
 } from '@kim/manifest'
-import { listEntries, type NamedEntry } from './read-only-fs.js'
-import { found, type ReadFailure, type ReadResult, unreadable } from './read-result.js'
+import {
+  found,
+  listEntries,
+  type NamedEntry,
+  type ReadFailure,
+  type ReadResult,
+  unreadable,
+} from './read-only-fs.js'
 
 /** A segment that exists somewhere. */
 export interface SegmentEntry {

@@ -10,8 +10,8 @@ import {
   sha256Hex,
   verifyHeader,
 } from '@kim/manifest'
+import { openCheckpoint } from '../store/file-content.js'
 import type { CheckpointEntry } from '../store/listing.js'
-import { openCheckpoint } from '../store/store-files.js'
 
 const LINE_FEED = 0x0a
 const COMMA = 0x2c

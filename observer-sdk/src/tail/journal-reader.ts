@@ -7,8 +7,7 @@ import {
   type SegmentLine,
   SegmentReader,
 } from '@kim/manifest'
-import type { FileContent } from '../store/file-content.js'
-import { openSegment } from '../store/store-files.js'
+import { type FileContent, openSegment } from '../store/file-content.js'
 import { type BytePosition, isSamePlace } from './byte-position.js'
 import type { JournalDirectory, Tip } from './directory.js'
 import { shareBatch, sharedBatch } from './shared-batches.js'

@@ -1,5 +1,4 @@
-import type { FileContent } from '../store/file-content.js'
-import { openSegment } from '../store/store-files.js'
+import { type FileContent, openSegment } from '../store/file-content.js'
 
 /** Segments that what follows them was read without. Once one can be read, whatever was derived lacks it. */
 export class PassedOver {

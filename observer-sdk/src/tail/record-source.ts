@@ -4,8 +4,7 @@
  */
 import { resolve } from 'node:path'
 import { type JsonObject, type PayloadRef, type ReadRecord, runAtOnce } from '@kim/manifest'
-import { readBlob } from '../store/blob-file.js'
-import { payloadOf } from '../store/payload-of.js'
+import { payloadOf, readBlob } from '../store/blobs.js'
 import { openWatch, type WatchIntervals } from '../watch/watch.js'
 import type { BytePosition } from './byte-position.js'
 import { searchCheckpoint } from './checkpoint-search.js'

@@ -1,9 +1,8 @@
 import { basename } from 'node:path'
 import { parseArchivedSegmentName, parseSegmentName } from '@kim/manifest'
-import type { FileContent } from '../store/file-content.js'
+import { type FileContent, openSegment } from '../store/file-content.js'
 import type { SegmentEntry, StoreListing } from '../store/listing.js'
-import type { ReadFailure } from '../store/read-result.js'
-import { openSegment } from '../store/store-files.js'
+import type { ReadFailure } from '../store/read-only-fs.js'
 import type { JournalDirectory } from './directory.js'
 
 /** The segments of one listing, opened wherever they stand by then. */

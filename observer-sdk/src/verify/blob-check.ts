@@ -1,5 +1,5 @@
 import type { PayloadRef } from '@kim/manifest'
-import { checkBlob } from '../store/blob-file.js'
+import { checkBlob } from '../store/blobs.js'
 import type { FindingLocation, FindingLog } from './findings.js'
 import type { PassPacer } from './pace.js'
 

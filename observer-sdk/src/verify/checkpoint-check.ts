@@ -6,7 +6,7 @@ import {
   registryCapability,
   registryOfAllCapability,
 } from '@kim/manifest'
-import { openCheckpoint } from '../store/store-files.js'
+import { openCheckpoint } from '../store/file-content.js'
 import type { Baseline } from './baseline.js'
 import type { BlobCheck } from './blob-check.js'
 import type { ChainCheck } from './chain-check.js'

@@ -8,7 +8,7 @@ import {
   entityKey,
   forgetsRevision,
 } from '@kim/manifest'
-import { openCheckpoint } from '../store/store-files.js'
+import { openCheckpoint } from '../store/file-content.js'
 import type { ContinuityCheck } from './continuity-check.js'
 import { HashedImage, type HashedState } from './hashed-state.js'
 import type { PassPacer } from './pace.js'

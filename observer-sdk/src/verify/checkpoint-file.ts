@@ -1,8 +1,8 @@
 import { type CheckpointHeader, CheckpointReader } from '@kim/manifest'
+import { openCheckpoint } from '../store/file-content.js'
 import type { CheckpointEntry } from '../store/listing.js'
-import type { ReadResult } from '../store/read-result.js'
-import { found } from '../store/read-result.js'
-import { openCheckpoint } from '../store/store-files.js'
+import type { ReadResult } from '../store/read-only-fs.js'
+import { found } from '../store/read-only-fs.js'
 import type { FileDigest } from './file-digest.js'
 import type { PassPacer } from './pace.js'
 

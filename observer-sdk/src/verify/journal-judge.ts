@@ -1,6 +1,6 @@
 import type { Effect, ReadRecord } from '@kim/manifest'
 import type { SegmentEntry } from '../store/listing.js'
-import type { ReadFailure } from '../store/read-result.js'
+import type { ReadFailure } from '../store/read-only-fs.js'
 import type { BlobCheck } from './blob-check.js'
 import type { ChainCheck } from './chain-check.js'
 import type { CheckpointCheck } from './checkpoint-check.js'

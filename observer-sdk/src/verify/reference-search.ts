@@ -1,6 +1,6 @@
 import { parseCheckpointRef, type ReadRecord, SegmentReader } from '@kim/manifest'
+import { openSegment } from '../store/file-content.js'
 import type { SegmentEntry } from '../store/listing.js'
-import { openSegment } from '../store/store-files.js'
 import type { CheckpointFile } from './checkpoint-file.js'
 import { isSameDigest } from './file-digest.js'
 import type { PassPacer } from './pace.js'

@@ -1,7 +1,7 @@
 import type { FileContent } from '../store/file-content.js'
+import { openCheckpoint, openSegment } from '../store/file-content.js'
 import type { StoreListing } from '../store/listing.js'
-import type { ReadResult } from '../store/read-result.js'
-import { openCheckpoint, openSegment } from '../store/store-files.js'
+import type { ReadResult } from '../store/read-only-fs.js'
 
 /** Bytes on disk of all segments. */
 export function segmentBytes(eventsDir: string, { segments }: StoreListing): number {

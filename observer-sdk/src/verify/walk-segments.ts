@@ -2,9 +2,9 @@
 import { basename } from 'node:path'
 import { parseArchivedSegmentName, parseSegmentName, type SegmentReader } from '@kim/manifest'
 import type { FileContent } from '../store/file-content.js'
+import { openSegment } from '../store/file-content.js'
 import type { SegmentEntry } from '../store/listing.js'
-import type { ReadFailure } from '../store/read-result.js'
-import { openSegment } from '../store/store-files.js'
+import type { ReadFailure } from '../store/read-only-fs.js'
 import type { PassPacer } from './pace.js'
 
 /** A place between two lines. */

@@ -8,7 +8,7 @@ import {
   type UnterminatedLine,
 } from '@kim/manifest'
 import type { SegmentEntry } from '../store/listing.js'
-import type { ReadFailure } from '../store/read-result.js'
+import type { ReadFailure } from '../store/read-only-fs.js'
 import type { LinePlace, MalformedEntry, RecordEntry } from './entry.js'
 import type { FileDigest } from './file-digest.js'
 import type { PassPacer } from './pace.js'

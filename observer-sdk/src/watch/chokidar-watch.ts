@@ -1,5 +1,5 @@
 import { type FSWatcher, watch } from 'chokidar'
-import type { SystemWatch, WatchListener } from './system-watch.js'
+import type { SystemWatch, WatchListener } from './directory-watch.js'
 
 /**
  * A watch through chokidar, which knows what each system leaves out. Its `change` loses the last append of a burst
@@ -15,14 +15,14 @@ export function openChokidarWatch(directory: string, listener: WatchListener): S
     ignored: path => path.length > depth,
   })
   let closed = false
-  const tell = (what: keyof WatchListener): void => {
+  const report = (what: keyof WatchListener): void => {
     if (!closed) listener[what]()
   }
-  watcher.on('raw', () => tell('heard'))
+  watcher.on('raw', () => report('heard'))
   // An environment variable can turn chokidar to polling, which never sees an append.
-  watcher.on('ready', () => tell(watcher.options.usePolling ? 'broken' : 'armed'))
-  // Stays on after the close: an error that nobody listens to would end the host.
-  watcher.on('error', () => tell('broken'))
+  watcher.on('ready', () => report(watcher.options.usePolling ? 'broken' : 'armed'))
+  // Stays on after the close: an error without a listener would end the host.
+  watcher.on('error', () => report('broken'))
   return {
     close() {
       closed = true

@@ -1,12 +1,18 @@
 /**
- * Says "look now" and nothing else. Rings are coalesced into one look per turn of the event loop; a
- * slow timer looks in any case, so that a lost notification costs seconds, never a record. Where a read-ahead is enough to
- * see what came, it is taken at once, and one look for all that came with it follows soon.
+ * Decides when a directory is looked at. Reports of the system are coalesced into one look per turn of the event loop. A
+ * slow timer looks in any case, so that a lost notification costs seconds, never a record. Where a read-ahead is enough
+ * to see what came, it is taken at once, and one look for all that came with it follows soon.
  */
-import { openDoorbell } from './doorbell.js'
-import { FAST_MS, notifies, SLOW_MS } from './pace.js'
+import { DirectoryWatch, notifies, type OnReport } from './directory-watch.js'
 
-/** What a look found, told to the watch so that it can judge itself. */
+/** Between looks that nothing asked for, where the system's notifications can be trusted. */
+const SLOW_MS = 10_000
+/** Between such looks where they cannot: other systems, network file systems, a watch that proved deaf. */
+const FAST_MS = 1_000
+/** How soon a look follows a read-ahead. Looking takes longer than reading ahead, and what a burst brings waits behind it. */
+const SOON_MS = 2
+
+/** What a look found, from which the watch judges itself. */
 export interface ScanResult {
   /** Identity of the directory looked at; `undefined` when there is none. */
   readonly identity: string | undefined
@@ -14,23 +20,12 @@ export interface ScanResult {
   readonly grown: boolean
 }
 
-/** Whoever sees; all of it synchronous, and none of it throws. */
+/** What looks; all of it synchronous, and none of it throws. */
 export interface DirectoryScanner {
   /** Looks at everything there is to see. */
   scan(): ScanResult
-  /** Takes what lies in plain view, as fast as can be; a look follows. */
-  readAhead?(): ReadAheadResult
-}
-
-/** What a read-ahead came to; `blind` if only a look can tell. */
-export type ReadAheadResult = 'took' | 'nothing' | 'blind'
-
-/** An armed watch. */
-export interface Watch {
-  /** Asks for a look without waiting for a notification. */
-  ring(): void
-  /** Leaves no handle and no timer; `look` is not called any more. */
-  close(): void
+  /** Takes what is in plain view, as fast as can be; a look follows. `blind` if only a look can tell. */
+  readAhead(): 'took' | 'nothing' | 'blind'
 }
 
 /** Intervals, replaceable by tests. */
@@ -41,21 +36,16 @@ export interface WatchIntervals {
   readonly innerMs?: number
 }
 
-/** How soon a look follows a read-ahead. Looking takes longer than reading ahead, and what a burst brings waits behind it. */
-const SOON_MS = 2
-
-/** Looks in a later turn, and then whenever the directory may have changed. */
+/** Looks in a later turn, and then whenever the directory may have changed, until it is closed. */
 export function openWatch(
   directory: string,
   scanner: DirectoryScanner,
-  intervals: WatchIntervals = {},
-): Watch {
-  const slowMs = intervals.slowMs ?? SLOW_MS
-  const fastMs = intervals.fastMs ?? FAST_MS
+  { slowMs = SLOW_MS, fastMs = FAST_MS }: WatchIntervals = {},
+): { close(): void } {
   let identity: string | undefined
   let notified = false
   let heard = 0
-  /** How much had been heard when the timer, not the bell, found something new. */
+  /** How much had been heard when the timer, not the system, found something new. */
   let foundAt: number | undefined
   let deaf = false
   let due: NodeJS.Immediate | undefined
@@ -64,18 +54,18 @@ export function openWatch(
   let timer: NodeJS.Timeout | undefined
   let closed = false
 
-  const bell = openDoorbell(directory, why => {
+  const onReport: OnReport = why => {
     if (why === 'heard') {
       heard += 1
       deaf = false
       if (due === undefined && hasReadAhead()) return
     }
-    ring()
-  })
+    lookNext()
+  }
+  const watch = DirectoryWatch.join(directory, onReport)
 
-  function ring(): void {
-    if (closed) return
-    due ??= setImmediate(look)
+  function lookNext(): void {
+    if (!closed) due ??= setImmediate(look)
   }
 
   function look(): void {
@@ -86,7 +76,7 @@ export function openWatch(
     settle(scanner.scan())
   }
 
-  /** Begun in a turn of its own: what was read ahead is on its way to somebody who waits. What is returned calls it off. */
+  /** Begins in a turn of its own: what was read ahead is on its way to a consumer that waits. What is returned calls it off. */
   function lookSoon(): () => void {
     let timeout: NodeJS.Timeout | undefined
     const begun = setImmediate(() => {
@@ -101,7 +91,7 @@ export function openWatch(
   /** Whether nothing more has to be looked at now. */
   function hasReadAhead(): boolean {
     if (closed) return true
-    const ahead = scanner.readAhead?.() ?? 'blind'
+    const ahead = scanner.readAhead()
     if (ahead === 'blind' || (ahead === 'nothing' && callOff === undefined)) return false
     if (!closed) callOff ??= lookSoon()
     return true
@@ -109,11 +99,11 @@ export function openWatch(
 
   function tick(): void {
     timer = undefined
-    // A change the timer found and no ring has followed until now: this watch will never say anything.
+    // A change the timer found and no report has followed until now: this watch will never say anything.
     const nowDeaf = foundAt === heard
     const result = scanner.scan()
     foundAt = result.grown ? heard : undefined
-    if (nowDeaf && !deaf) bell.renew()
+    if (nowDeaf && !deaf) watch.renew()
     deaf = nowDeaf || deaf
     settle(result)
   }
@@ -124,20 +114,19 @@ export function openWatch(
       identity = result.identity
       notified = identity !== undefined && notifies(directory)
       deaf = false
-      bell.aim(identity)
+      watch.aim(identity)
       // A slow wait that was begun for another directory is not sat out for this one, or for none.
       clearTimeout(timer)
       timer = undefined
     }
-    timer ??= setTimeout(tick, notified && bell.works && !deaf ? slowMs : fastMs)
+    timer ??= setTimeout(tick, notified && watch.works && !deaf ? slowMs : fastMs)
   }
 
-  ring()
+  lookNext()
   return {
-    ring,
     close() {
       closed = true
-      bell.close()
+      watch.leave(onReport)
       clearImmediate(due)
       callOff?.()
       clearTimeout(timer)

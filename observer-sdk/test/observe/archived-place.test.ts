@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import { segmentName } from '@kim/manifest'
 import t, { type Test } from 'tap'
 import { JournalDirectory } from '../../dist/tail/directory.js'
-import type { Batch } from '../../dist/tail/journal-reader.js'
-import { JournalReader } from '../../dist/tail/journal-reader.js'
+import { type Batch, JournalReader } from '../../dist/tail/journal-reader.js'
 import { GrowingJournal } from './growing-journal.js'
 
 /** What is read on after everything was read, `grow` grew the segment by two and it was parked with other text. */

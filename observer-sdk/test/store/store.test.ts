@@ -170,11 +170,7 @@ t.test('content - plain and compressed give the same bytes, lines and ranges', a
     const content = opened(openSegment(events, number))
     t.equal(content.bytes, long.length)
     t.ok(Buffer.concat([...content.chunks()]).equals(long), 'chunks')
-    t.ok(
-      Buffer.concat([...content.chunks({ from: 5, to: chunkBytes + 3 })]).equals(
-        long.subarray(5, chunkBytes + 3),
-      ),
-    )
+    t.ok(Buffer.concat([...content.chunks({ from: 5 })]).equals(long.subarray(5)))
     t.ok(content.read(long.length - 2, 100).equals(long.subarray(-2)), 'a range past the end is cut')
     t.ok(content.read(chunkBytes - 12, 6).equals(long.subarray(chunkBytes - 12, chunkBytes - 6)))
 

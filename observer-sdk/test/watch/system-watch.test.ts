@@ -3,8 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { openChokidarWatch } from '../../dist/watch/chokidar-watch.js'
-import { openPlainWatch } from '../../dist/watch/plain-watch.js'
-import type { SystemWatch } from '../../dist/watch/system-watch.js'
+import { openPlainWatch, type SystemWatch } from '../../dist/watch/directory-watch.js'
 
 type Said = 'heard' | 'armed' | 'broken'
 

@@ -2,7 +2,7 @@ import { appendFileSync, mkdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { openWatch, type ReadAheadResult, type ScanResult } from '../../dist/watch/watch.js'
+import { openWatch, type ScanResult } from '../../dist/watch/watch.js'
 
 // Only where the system's word is trusted is there a slow interval to be sat out.
 const skip = process.platform !== 'linux'
@@ -23,7 +23,7 @@ function watching(
     done.push('look')
     return { identity, grown: false }
   }
-  const glimpse = (): ReadAheadResult => {
+  const glimpse = (): 'took' | 'blind' => {
     done.push('read-ahead')
     return left-- > 0 ? 'took' : 'blind'
   }
