@@ -9,10 +9,13 @@ export {
   safeJson,
   safeText,
 } from '@kim/manifest'
-export type { CursorStore } from './cursors/cursor.js'
-export { fileCursors } from './cursors/file.js'
-export { type MementoLike, mementoCursors } from './cursors/memento.js'
-export { memoryCursors } from './cursors/memory.js'
+export {
+  type CursorStore,
+  fileCursors,
+  type MementoLike,
+  mementoCursors,
+  memoryCursors,
+} from './cursors/cursor-stores.js'
 export type { Change, StartAfter } from './deliver/consumer-reader.js'
 export { type Observer, type ObserverOptions, openObserver } from './observer.js'
 export type { Board, BoardCount, BoardSeed, SectionSummary } from './project/board.js'

@@ -1,10 +1,11 @@
 /** Follows a journal without deriving its state. */
-import type { JsonObject, ReadRecord } from '@kim/manifest'
-import { checkOptions } from './check-options.js'
-import type { CursorStore } from './cursors/cursor.js'
+import { dirname } from 'node:path'
+import { type JsonObject, KimError, type ReadRecord } from '@kim/manifest'
+import type { CursorStore } from './cursors/cursor-stores.js'
 import { Callbacks } from './deliver/callbacks.js'
 import { type Change, ConsumerReader, type StartAfter } from './deliver/consumer-reader.js'
 import { type FollowerHost, JournalFollower } from './deliver/journal-follower.js'
+import { isAtOrBelow, realPathOf } from './store/real-path.js'
 import { RecordSource } from './tail/record-source.js'
 
 /** How a tail or an observer is doing. Reasons are sorted: `future`, `history`, `unreadable`. */
@@ -70,6 +71,20 @@ export async function opened<T extends JournalTail>(options: TailOptions, make: 
   const tail = make()
   await tail.open()
   return tail
+}
+
+/** Refuses what types would have refused, of a host that has none, and cursors that would be a write into the store. */
+function checkOptions({ cursors, eventsDir }: TailOptions): void {
+  if (typeof eventsDir !== 'string' || eventsDir === '')
+    throw new KimError('usage', 'eventsDir must be the path of a journal: <store>/events')
+  if (typeof cursors?.load !== 'function' || typeof cursors.save !== 'function') {
+    const message =
+      'cursors must be a cursor store: memoryCursors(), fileCursors(directory) or mementoCursors(memento)'
+    throw new KimError('usage', message)
+  }
+  const { directory } = cursors
+  if (directory !== undefined && isAtOrBelow(dirname(realPathOf(eventsDir)), realPathOf(directory)))
+    throw new KimError('usage', `cursors cannot be kept in ${directory}: it is inside the observed store`)
 }
 
 /** What a tail and an observer have in common: follower, consumer and watch, and the end of all three. */

@@ -1,6 +1,6 @@
 /** What a consumer is handed: pulled from the source at its own pace, from where its cursor stands. */
 import { type Cursor, isNews, KimError, nextTurn, parseCursor, type ReadRecord } from '@kim/manifest'
-import type { CursorStore } from '../cursors/cursor.js'
+import type { CursorStore } from '../cursors/cursor-stores.js'
 import { type Impact, ImpactSet, impactOf } from '../project/impact.js'
 import { type BytePosition, ORIGIN } from '../tail/byte-position.js'
 import type { Batch, JournalLine, JournalReader } from '../tail/journal-reader.js'
