@@ -18,15 +18,17 @@ export {
   readAt,
 } from './store/read-only-fs.js'
 export { isInsideStore, type ObservedStore } from './store/real-path.js'
-export { ORIGIN } from './tail/byte-position.js'
-export { type CheckpointDocument, checkpointEntities, readCheckpoint } from './tail/checkpoint-document.js'
-export { CheckpointVerifier, searchCheckpoint } from './tail/checkpoint-search.js'
-export type { DeriveLimits, Snapshot } from './tail/derive.js'
+export {
+  type CheckpointDocument,
+  CheckpointVerifier,
+  checkpointEntities,
+  readCheckpoint,
+  searchCheckpoint,
+} from './tail/checkpoint-search.js'
+export type { DeriveLimits, Snapshot } from './tail/cold-start.js'
 export { JournalDirectory } from './tail/directory.js'
-export { type JournalLine, JournalReader } from './tail/journal-reader.js'
+export { type JournalLine, JournalReader, ORIGIN } from './tail/journal-reader.js'
 export { type Gap, missingBetween, type Start } from './tail/locate.js'
-export { directoryProjectId, statedProjectId } from './tail/project-id.js'
 export { RecordSource } from './tail/record-source.js'
-export { SegmentScanner } from './tail/segment-scan.js'
-export { SegmentSet } from './tail/segment-set.js'
+export { directoryProjectId, SegmentScanner, SegmentSet, statedProjectId } from './tail/segment-set.js'
 export type { Flaw } from './tail/stored-image.js'

@@ -2,8 +2,13 @@
 import { type Cursor, isNews, KimError, nextTurn, parseCursor, type ReadRecord } from '@kim/manifest'
 import type { CursorStore } from '../cursors/cursor-stores.js'
 import { type Impact, ImpactSet, impactOf } from '../project/impact.js'
-import { type BytePosition, ORIGIN } from '../tail/byte-position.js'
-import type { Batch, JournalLine, JournalReader } from '../tail/journal-reader.js'
+import {
+  type Batch,
+  type BytePosition,
+  type JournalLine,
+  type JournalReader,
+  ORIGIN,
+} from '../tail/journal-reader.js'
 import { type Gap, missingBetween, type Start } from '../tail/locate.js'
 import { inSlices, type JournalFollower, Slice } from './journal-follower.js'
 

@@ -1,8 +1,7 @@
 /** Follows a journal: knows where its end was, whether it can be read, and when places in it lose their meaning. */
 import { type Head, nextTurn, Signal } from '@kim/manifest'
-import { isSamePlace } from '../tail/byte-position.js'
 import type { Tip } from '../tail/directory.js'
-import type { Batch, JournalReader } from '../tail/journal-reader.js'
+import { type Batch, isSamePlace, type JournalReader } from '../tail/journal-reader.js'
 import type { CursorLike, Ground, Start } from '../tail/locate.js'
 import type { News, RecordSource } from '../tail/record-source.js'
 

@@ -1,9 +1,7 @@
 /** What one persona looks like from the journal: its inbox, its alerts, and whether anything shows that it lives. */
 import { alertFacts, isCount, type JsonObject, type ReadRecord } from '@kim/manifest'
-import { deepFreeze } from './freeze.js'
 import { isPersonal } from './impact.js'
-import type { State } from './state.js'
-import type { EntityView } from './view.js'
+import type { EntityView, State } from './state.js'
 
 /** With no evidence for this long, a persona that calls itself up is shown as stale. */
 export const STALE_MS: number = 60 * 60 * 1000
@@ -151,4 +149,14 @@ function newestOf(views: readonly EntityView[]): Seen['newest'] {
   let newest: Seen['newest']
   for (const { seq = 0, ts } of views) if (newest === undefined || seq > newest.seq) newest = { seq, ts }
   return newest
+}
+
+/** Makes a parsed value unchangeable at every depth: state and hand-over share one object. */
+export function deepFreeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
+  for (const key in value) {
+    const inner = value[key]
+    if (typeof inner === 'object') deepFreeze(inner)
+  }
+  return Object.freeze(value)
 }

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import type { FileContent } from '../store/file-content.js'
-import type { FileNow } from './file-identity.js'
+import type { FileNow } from './directory.js'
 
 /** Most bytes read ahead: a burst of lines, or the first ones of a large write. */
 export const AHEAD_BYTES: number = 64 * 1024

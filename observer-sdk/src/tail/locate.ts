@@ -6,11 +6,9 @@ import {
   recordOf,
   type SegmentLine,
 } from '@kim/manifest'
-import { type BytePosition, ORIGIN } from './byte-position.js'
-import type { Snapshot } from './derive.js'
-import { statedProjectId } from './project-id.js'
-import { SegmentScanner } from './segment-scan.js'
-import type { SegmentSet } from './segment-set.js'
+import type { Snapshot } from './cold-start.js'
+import { type BytePosition, ORIGIN } from './journal-reader.js'
+import { SegmentScanner, type SegmentSet, statedProjectId } from './segment-set.js'
 
 /** Records that a consumer was to be handed and that are gone, or whose place in the journal is lost. */
 export interface Gap {

@@ -1,5 +1,16 @@
+import { Buffer } from 'node:buffer'
+import { createHash } from 'node:crypto'
+import { realpathSync } from 'node:fs'
 import { basename } from 'node:path'
-import { parseArchivedSegmentName, parseSegmentName } from '@kim/manifest'
+import {
+  limits,
+  parseArchivedSegmentName,
+  parseSegmentName,
+  type ReadRecord,
+  type RestartListener,
+  type SegmentListener,
+  SegmentReader,
+} from '@kim/manifest'
 import { type FileContent, openSegment } from '../store/file-content.js'
 import type { SegmentEntry, StoreListing } from '../store/listing.js'
 import type { ReadFailure } from '../store/read-only-fs.js'
@@ -115,4 +126,99 @@ export class SegmentSet {
 function numberOf(path: string): number | undefined {
   const name = basename(path)
   return parseSegmentName(name) ?? parseArchivedSegmentName(name)?.first
+}
+
+/** The id that the journal states: in the first valid record of a live segment, if that is a note that has one. */
+export function statedProjectId(history: SegmentSet): string | undefined {
+  for (const { number, place } of history.segments) {
+    if (place !== 'live') continue
+    const record = history.read(number, firstRecord)
+    const stated = record?.action === 'journal_note' ? record.payload : undefined
+    const kind = stated?.['kind']
+    const id = stated?.['project_id']
+    if ((kind === 'genesis' || kind === 'segment_sealed') && typeof id === 'string') return id
+  }
+  return undefined
+}
+
+/** What stands in for the id of a journal that states none. */
+export function directoryProjectId(eventsDir: string): string {
+  let path = eventsDir
+  try {
+    path = realpathSync(eventsDir)
+  } catch {
+    // Absent or unreadable: the path as given will do until there is something to read.
+  }
+  return createHash('sha256').update(path).digest('hex')
+}
+
+/** Read first: the first record of a segment is a note, and short. */
+const FIRST_BYTES = 4 * 1024
+
+function firstRecord(content: FileContent): ReadRecord | undefined {
+  let first: ReadRecord | undefined
+  const reader = new SegmentReader({
+    released: ({ record }) => {
+      first ??= record
+      reader.stop()
+    },
+  })
+  for (let at = 0, length = FIRST_BYTES; ; length *= 8) {
+    const chunk = content.read(at, length)
+    if (chunk.length === 0 || !reader.push(chunk)) return first
+    at += chunk.length
+  }
+}
+
+/** One pass over one segment, from its start, in windows of one reused buffer. */
+
+const WINDOW_MIN = 64 * 1024
+/** Holds any line that may be one, and its line feed. */
+const WINDOW_MAX = limits.lineReadBytesMax + 1024 * 1024
+
+/** Scans segments one after another with one buffer. */
+export class SegmentScanner {
+  #buffer = Buffer.alloc(0)
+  #inBuffer: Buffer = this.#buffer
+
+  /** The bytes that the last scan began with, until the next one. */
+  get inMemory(): Buffer {
+    return this.#inBuffer
+  }
+
+  /** Reports the content's terminated lines before `until`, most of them unparsed. */
+  scan(content: FileContent, listener: RestartListener, until: number = content.bytes): SegmentReader {
+    const reader = this.scanLazily(content, listener, until)
+    if (!reader.isUnordered) return reader
+    listener.restart?.()
+    return this.scanWhole(content, listener, until)
+  }
+
+  /** As `scan`, but where seqs do not ascend it stops: ask the reader whether it is unordered. */
+  scanLazily(content: FileContent, listener: SegmentListener, until: number = content.bytes): SegmentReader {
+    return this.#pass(content, new SegmentReader(listener, { isLazy: true }), until)
+  }
+
+  /** As `scan`, with every line parsed. */
+  scanWhole(content: FileContent, listener: SegmentListener, until: number = content.bytes): SegmentReader {
+    return this.#pass(content, new SegmentReader(listener), until)
+  }
+
+  #pass(content: FileContent, reader: SegmentReader, until: number): SegmentReader {
+    for (let at = 0; at < until; ) {
+      const window = this.#reserve(until - at)
+      const read = content.readInto(window, 0, Math.min(window.length, until - at), at)
+      if (read === 0) break
+      this.#inBuffer = at === 0 ? window.subarray(0, read) : Buffer.alloc(0)
+      if (!reader.push(window.subarray(0, read))) break
+      at += read
+    }
+    return reader
+  }
+
+  #reserve(left: number): Buffer {
+    const wanted = Math.min(Math.max(left, WINDOW_MIN), WINDOW_MAX)
+    if (this.#buffer.length < wanted) this.#buffer = Buffer.allocUnsafeSlow(wanted)
+    return this.#buffer
+  }
 }

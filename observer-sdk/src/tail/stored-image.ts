@@ -1,7 +1,8 @@
 /** The image of an entity as an observer keeps it: bytes of a line, parsed when they are read, or a parsed record. */
-import type { Buffer } from 'node:buffer'
+import { Buffer } from 'node:buffer'
 import {
   type Entity,
+  type EntityTable,
   type JsonObject,
   type LineFrame,
   parseCheckpointEntity,
@@ -10,6 +11,8 @@ import {
   recordOf,
   upsertedEntity,
 } from '@kim/manifest'
+import type { FileContent } from '../store/file-content.js'
+import type { SegmentSet } from './segment-set.js'
 
 /** Where something looked right and was not: every line of such a segment is parsed, such a checkpoint left out. */
 export type Flaw = { readonly segment: number } | { readonly checkpoint: number }
@@ -97,4 +100,87 @@ export function payloadInLine(image: Image): JsonObject | undefined {
   if (bytes === undefined || payloadLength === 0) return undefined
   const from = at + payloadAt
   return parsePayload(bytes.toString('utf8', from, from + payloadLength))
+}
+
+/** Loads the lines that a cold start found to be the newest of their entities: files may vanish, so bytes are kept. */
+
+/** What is known of the segments that were scanned. */
+export interface Scanned {
+  /** Identity of the file of each. */
+  readonly identities: ReadonlyMap<number, string>
+  /** The one whose first bytes are still in memory, and those bytes. */
+  readonly last: number
+  readonly inMemory: Buffer
+}
+
+/** A file of which less than this part is wanted is not read as a whole. */
+const SPARSE = 16
+
+/** Loads all lines without bytes, one segment after the other; false if a file is not there any more as it was scanned. */
+export function* loadLines(
+  entities: EntityTable<Image>,
+  history: SegmentSet,
+  { identities, last, inMemory }: Scanned,
+): Generator<void, boolean> {
+  const wanted = new Map<number, StoredLine[]>()
+  for (const slot of entities.slots()) {
+    const image = entities.imageAt(slot)
+    if (!(image instanceof StoredLine) || image.bytes !== undefined) continue
+    const lines = wanted.get(image.origin)
+    if (lines === undefined) wanted.set(image.origin, [image])
+    else lines.push(image)
+  }
+  for (const [segment, lines] of wanted) {
+    const bytes = lines.reduce((sum, { length }) => sum + length, 0)
+    if (segment === last && lines.every(line => line.offset + line.length <= inMemory.length)) {
+      if (bytes * 2 > inMemory.length) adopt(lines, inMemory)
+      else gather(lines, bytes, inMemory)
+      continue
+    }
+    // Another file under that name may have other lines at these places.
+    const isLoaded = history.read(
+      segment,
+      content => content.identity === identities.get(segment) && load(content, lines, bytes),
+    )
+    if (isLoaded !== true) return false
+    yield
+  }
+  return true
+}
+
+function load(content: FileContent, lines: readonly StoredLine[], bytes: number): boolean {
+  if (bytes * SPARSE < content.bytes && !content.candidate.gzip) {
+    const gathered = Buffer.allocUnsafeSlow(bytes)
+    let at = 0
+    for (const line of lines) {
+      if (content.readInto(gathered, at, line.length, line.offset) !== line.length) return false
+      line.bytes = gathered
+      line.at = at
+      at += line.length
+    }
+    return true
+  }
+  const whole = content.read(0, content.bytes)
+  if (lines.some(line => line.offset + line.length > whole.length)) return false
+  if (bytes * 2 > whole.length) adopt(lines, whole)
+  else gather(lines, bytes, whole)
+  return true
+}
+
+function adopt(lines: readonly StoredLine[], whole: Buffer): void {
+  for (const line of lines) {
+    line.bytes = whole
+    line.at = line.offset
+  }
+}
+
+function gather(lines: readonly StoredLine[], bytes: number, whole: Buffer): void {
+  const gathered = Buffer.allocUnsafeSlow(bytes)
+  let at = 0
+  for (const line of lines) {
+    whole.copy(gathered, at, line.offset, line.offset + line.length)
+    line.bytes = gathered
+    line.at = at
+    at += line.length
+  }
 }

@@ -7,15 +7,16 @@ import {
   type ReadRecord,
   registryCapability,
 } from '@kim/manifest'
-import { type BytePosition, ORIGIN } from './byte-position.js'
-import { type CheckpointDocument, entityLines } from './checkpoint-document.js'
-import { type CheckpointSearch, searchCheckpoint } from './checkpoint-search.js'
+import {
+  type CheckpointDocument,
+  type CheckpointSearch,
+  entityLines,
+  searchCheckpoint,
+} from './checkpoint-search.js'
 import { ColdScan } from './cold-scan.js'
-import { loadLines, type Scanned } from './load-lines.js'
-import { statedProjectId } from './project-id.js'
-import { SegmentScanner } from './segment-scan.js'
-import type { SegmentSet } from './segment-set.js'
-import { type Flaw, type Image, StoredLine } from './stored-image.js'
+import { type BytePosition, ORIGIN } from './journal-reader.js'
+import { SegmentScanner, type SegmentSet, statedProjectId } from './segment-set.js'
+import { type Flaw, type Image, loadLines, type Scanned, StoredLine } from './stored-image.js'
 
 /** The journal at one place. */
 export interface Snapshot {
