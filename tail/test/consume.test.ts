@@ -7,17 +7,16 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import t from 'tap'
 import {
   consumerPath,
-  consumersDirectory,
   listConsumers,
+  lockConsumer,
   readConsumer,
   removeConsumer,
   writeConsumer,
-} from '../../observer-sdk/dist/cursors/consumer-file.js'
-import { lockConsumer } from '../../observer-sdk/dist/cursors/consumer-lock.js'
+} from '../../observer-sdk/dist/cursors/consumers.js'
 
 const never = new AbortController().signal
 const place = { projectId: 'p', seq: 7, writer: 'w_1-aa', checkpointSeq: 3 }
@@ -31,11 +30,11 @@ t.test('consumer file - CL-24 is private, whole, and comes back as it was', t =>
   writeConsumer(path, place)
   t.same(readConsumer(path), place)
   t.equal(statSync(path).mode & 0o777, 0o600)
-  t.equal(statSync(consumersDirectory(env)).mode & 0o777, 0o700)
+  t.equal(statSync(dirname(path)).mode & 0o777, 0o700)
   t.equal(readFileSync(path, 'utf8'), '{"checkpoint_seq":3,"project_id":"p","seq":7,"writer":"w_1-aa"}\n')
   writeConsumer(path, { ...place, seq: 8, writer: null })
   t.same(readConsumer(path), { ...place, seq: 8, writer: null })
-  writeFileSync(join(consumersDirectory(env), '.session.json.1.tmp'), '')
+  writeFileSync(join(dirname(path), '.session.json.1.tmp'), '')
   mkdirSync(`${path}.lock`)
   t.same(listConsumers(env), ['session'], 'locks and drafts are no consumers')
   t.ok(removeConsumer(path))
@@ -46,11 +45,11 @@ t.test('consumer file - CL-24 is private, whole, and comes back as it was', t =>
 t.test('consumer file - the draft of a process that died is no obstacle, and none is left', t => {
   const env = { XDG_STATE_HOME: t.testdir() }
   const path = consumerPath(env, 'session')
-  mkdirSync(consumersDirectory(env), { recursive: true })
+  mkdirSync(dirname(path), { recursive: true })
   writeFileSync(`${path}.${process.pid}.tmp`, 'half')
   writeConsumer(path, place)
   t.same(readConsumer(path), place)
-  t.same(readdirSync(consumersDirectory(env)), [basename(path)])
+  t.same(readdirSync(dirname(path)), [basename(path)])
   t.end()
 })
 

@@ -152,7 +152,7 @@ function newestOf(views: readonly EntityView[]): Seen['newest'] {
 }
 
 /** Makes a parsed value unchangeable at every depth: state and hand-over share one object. */
-export function deepFreeze<T>(value: T): T {
+function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
   for (const key in value) {
     const inner = value[key]

@@ -163,10 +163,10 @@ export interface EntityView {
 }
 
 /** Reads the payload that a reference names, or says what is wrong with it. */
-export type BlobReader = (ref: PayloadRef) => Uint8Array | 'missing' | 'mismatch'
+type BlobReader = (ref: PayloadRef) => Uint8Array | 'missing' | 'mismatch'
 
 /** Where views get what they do not hold. */
-export interface ViewSource {
+interface ViewSource {
   /** The payload of an entity whose payload is in a blob. */
   blob(entity: Entity, ref: PayloadRef): JsonObject | undefined
   /** The image that takes the place of one whose line turned out not to be what it seemed. */
@@ -174,7 +174,7 @@ export interface ViewSource {
 }
 
 /** An entity as of the moment it was asked for; its line is parsed when a member is read that needs it. */
-export class ImageView implements EntityView {
+class ImageView implements EntityView {
   readonly #entities: EntityTable<Image>
   readonly #slot: number
   readonly #image: Image

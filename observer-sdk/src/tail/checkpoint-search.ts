@@ -152,11 +152,7 @@ export function* checkpointEntities(document: CheckpointDocument): Generator<Ent
 }
 
 /** Whether this ref vouches for the document; the document's hash is taken only if everything else agrees. */
-export function vouches(
-  ref: CheckpointRef,
-  document: CheckpointDocument,
-  projectId: string | undefined,
-): boolean {
+function vouches(ref: CheckpointRef, document: CheckpointDocument, projectId: string | undefined): boolean {
   const { header, bytes, name } = document
   if (ref.file !== name || ref.bytes !== bytes.length) return false
   const facts = { projectId, ref, bytes: bytes.length, lines: header.entity_count, sha256: ref.sha256 }

@@ -5,7 +5,7 @@ import { eventsPaths, segmentName } from '@kim/manifest'
 import { type FileContent, openSegment } from '../store/file-content.js'
 import { listStore, type StoreListing } from '../store/listing.js'
 import { found, listEntries, type ReadFailure, type ReadResult } from '../store/read-only-fs.js'
-import { notifies } from '../watch/directory-watch.js'
+import { notifies } from '../watch/shared-watch.js'
 import { ActiveSegmentReader, AHEAD_BYTES } from './active-segment-reader.js'
 
 /**
@@ -342,7 +342,7 @@ export interface FileNow {
 }
 
 /** Which file stands under a path, and how long it is; undefined if none can be seen. */
-export function fileIdentityOf(path: string): FileNow | undefined {
+function fileIdentityOf(path: string): FileNow | undefined {
   try {
     const stat = lstatSync(path, { bigint: true, throwIfNoEntry: false })
     if (stat === undefined) return undefined

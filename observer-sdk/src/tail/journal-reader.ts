@@ -378,7 +378,7 @@ const shared = new Map<number, Shared>()
  * Keeps a batch for the other observers of this process: twenty panels of one editor see the same lines, and reading
  * and parsing them once is enough. Records are frozen, so nobody can tell.
  */
-export function shareBatch(
+function shareBatch(
   directory: JournalDirectory,
   batch: Batch,
   bytesMax: number,
@@ -403,7 +403,7 @@ export function shareBatch(
  * What another observer read from this place, if the file is still the one that it was read from: bytes of a segment
  * never change, so it is what reading them again would give.
  */
-export function sharedBatch(
+function sharedBatch(
   directory: JournalDirectory,
   from: BytePosition,
   bytesMax: number,

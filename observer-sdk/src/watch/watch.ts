@@ -3,7 +3,7 @@
  * slow timer looks in any case, so that a lost notification costs seconds, never a record. Where a read-ahead is enough
  * to see what came, it is taken at once, and one look for all that came with it follows soon.
  */
-import { DirectoryWatch, notifies, type OnReport } from './directory-watch.js'
+import { notifies, type OnReport, SharedWatch } from './shared-watch.js'
 
 /** Between looks that nothing asked for, where the system's notifications can be trusted. */
 const SLOW_MS = 10_000
@@ -62,7 +62,7 @@ export function openWatch(
     }
     lookNext()
   }
-  const watch = DirectoryWatch.join(directory, onReport)
+  const watch = SharedWatch.join(directory, onReport)
 
   function lookNext(): void {
     if (!closed) due ??= setImmediate(look)

@@ -26,10 +26,10 @@ export interface SystemWatch {
 /** Called when the directory may have changed: the system reported something, or the watch may have missed something. */
 export type OnReport = (why: 'heard' | 'armed') => void
 
-const watches = new Map<string, DirectoryWatch>()
+const watches = new Map<string, SharedWatch>()
 
 /** The watch of one directory, for all of its users. */
-export class DirectoryWatch {
+export class SharedWatch {
   /** True while the system reports changes of the directory last aimed at. */
   works = false
   readonly #path: string
@@ -43,9 +43,9 @@ export class DirectoryWatch {
   }
 
   /** Adds a user to the watch of a directory. */
-  static join(directory: string, user: OnReport): DirectoryWatch {
+  static join(directory: string, user: OnReport): SharedWatch {
     const path = resolve(directory)
-    const shared = watches.get(path) ?? new DirectoryWatch(path)
+    const shared = watches.get(path) ?? new SharedWatch(path)
     watches.set(path, shared)
     shared.#users.add(user)
     return shared
