@@ -32,7 +32,13 @@ import {
 } from '@kim/manifest'
 import { EntityReader } from './entity-reader.js'
 import { damaged } from './failure.js'
-import { type CheckpointCandidate, listSegments, type SegmentFile, segmentChunks } from './listing.js'
+import {
+  type CheckpointCandidate,
+  listCheckpoints,
+  listSegments,
+  type SegmentFile,
+  segmentChunks,
+} from './listing.js'
 import type { Sealed } from './segment-scan.js'
 import { JournalState, type LiveImage } from './state.js'
 import type { Store } from './store.js'
@@ -63,12 +69,6 @@ export interface VerifiedCheckpoint {
   readonly header: CheckpointHeader
 }
 
-/** A checkpoint and the state it holds. */
-export interface LoadedCheckpoint {
-  readonly checkpoint: VerifiedCheckpoint
-  readonly state: JournalState
-}
-
 /** Finds out which checkpoints the journal vouches for. It reads no segment twice. */
 export class CheckpointJudge {
   readonly #store: Store
@@ -83,8 +83,8 @@ export class CheckpointJudge {
   }
 
   /** The newest checkpoint that the journal vouches for, with the state it holds. */
-  newest(candidates: readonly CheckpointCandidate[]): LoadedCheckpoint | undefined {
-    for (const candidate of candidates) {
+  newest(): { readonly checkpoint: VerifiedCheckpoint; readonly state: JournalState } | undefined {
+    for (const candidate of listCheckpoints(this.#store)) {
       try {
         const state = new JournalState()
         const checkpoint = runAtOnce(this.verify(candidate, state))
@@ -310,10 +310,16 @@ function* foldSegments(store: Store, { base, boundary }: CheckpointPlan, memory:
   return fold.entities
 }
 
-/** Slots of entities of one type, in the order of their ids. */
-interface Run {
-  readonly item_type: string
+/** A touched entity. */
+interface Touched extends Name {
+  item_id: string
+  slot: number
+}
+
+/** Touched entities of one type in the order of their ids: the next one, and the slots of all. */
+interface Run extends Touched {
   readonly slots: readonly number[]
+  at: number
 }
 
 /** Sorting everything at once could take long, so it is sorted in runs that are merged as they are read. */
@@ -326,41 +332,31 @@ function* sortRuns(changes: Changes): Slices<Run[]> {
     else slots.push(slot)
   }
   const runs: Run[] = []
-  for (const [item_type, slots] of byType) {
-    for (let at = 0; at < slots.length; at += RUN_ENTITIES) {
-      const named = slots.slice(at, at + RUN_ENTITIES).map(slot => ({ slot, item_id: changes.idAt(slot) }))
+  for (const [item_type, all] of byType) {
+    for (let at = 0; at < all.length; at += RUN_ENTITIES) {
+      const named = all.slice(at, at + RUN_ENTITIES).map(slot => ({ slot, item_id: changes.idAt(slot) }))
       named.sort((a, b) => compareIds(a.item_id, b.item_id))
-      runs.push({ item_type, slots: named.map(({ slot }) => slot) })
+      const slots = named.map(({ slot }) => slot)
+      for (const first of named.slice(0, 1)) runs.push({ item_type, ...first, slots, at: 0 })
       yield
     }
   }
   return runs
 }
 
-/** A touched entity. */
-interface Touched extends Name {
-  readonly slot: number
-}
-
 /** The touched entities of all runs in their order. */
-function* inOrder(changes: Changes, runs: readonly Run[]): Generator<Touched> {
-  const touched = ({ item_type, slots }: Run, at: number): Touched | undefined => {
-    const slot = slots[at]
-    return slot === undefined ? undefined : { item_type, item_id: changes.idAt(slot), slot }
-  }
-  const rest = runs.flatMap(run => {
-    const next = touched(run, 0)
-    return next === undefined ? [] : [{ run, at: 0, next }]
-  })
-  for (;;) {
-    let first = rest[0]
-    if (first === undefined) return
-    for (const candidate of rest) if (compare(candidate.next, first.next) < 0) first = candidate
-    yield first.next
+function* inOrder(changes: Changes, runs: Run[]): Generator<Touched> {
+  for (let rest = runs; rest.length > 0; ) {
+    const first = rest.reduce((lowest, run) => (compare(run, lowest) < 0 ? run : lowest))
+    const { item_type, item_id, slot } = first
+    yield { item_type, item_id, slot }
     first.at += 1
-    const next = touched(first.run, first.at)
-    if (next === undefined) rest.splice(rest.indexOf(first), 1)
-    else first.next = next
+    const next = first.slots[first.at]
+    if (next === undefined) rest = rest.filter(run => run !== first)
+    else {
+      first.slot = next
+      first.item_id = changes.idAt(next)
+    }
   }
 }
 
@@ -387,7 +383,7 @@ function* baseLines(
 /** What is merged into the base. */
 interface Merging {
   readonly changes: Changes
-  readonly runs: readonly Run[]
+  readonly runs: Run[]
   readonly readBack: EntityReader
 }
 

@@ -57,17 +57,14 @@ export function writeWaiting({ disk }: Store, file: SegmentFile, bytes: Buffer):
 }
 
 /** Length and digest of a segment as notes state them: of the unpacked bytes. */
-export interface SegmentDigest {
-  readonly bytes: number
-  readonly sha256: string
-}
+export type SegmentDigest = { readonly bytes: number; readonly sha256: string }
 
 export function segmentDigestOf(bytes: Buffer): SegmentDigest {
   return { bytes: bytes.length, sha256: sha256Hex(bytes) }
 }
 
 /** One segment in a redaction's note. */
-export interface RedactedFile {
+export type RedactedFile = {
   readonly segment: string
   readonly before: SegmentDigest
   readonly after: SegmentDigest
@@ -121,20 +118,16 @@ export function finishRedactions(session: Session): boolean {
   } catch (error) {
     // A segment that is something else now is for a person to judge (D8).
     if (!isNoSpace(error) && !(isApplied && isDamaged(error))) throw error
-    putOff(session, error)
+    // The next open tries again.
+    session.upkeep.hold()
+    session.store.log({
+      level: 'error',
+      code: 'redaction_pending',
+      message: `cannot finish a redaction: ${error.message}`,
+      hint: 'correct this and start again; until then no checkpoint is written, and older checkpoints still hold the content to erase',
+    })
   }
   return true
-}
-
-/** The journal is what it is meanwhile; the next open tries again. */
-function putOff({ store, upkeep }: Session, error: unknown): void {
-  upkeep.hold()
-  store.log({
-    level: 'error',
-    code: 'redaction_pending',
-    message: `cannot finish a redaction: ${(error as Error).message}`,
-    hint: 'correct this and start again; until then no checkpoint is written, and older checkpoints still hold the content to erase',
-  })
 }
 
 /** Puts every announced file into place. */
@@ -144,19 +137,12 @@ export function applyRedactions(store: Store, redactions: readonly Redaction[]):
     const own = redactions.flatMap(({ entity, files }) =>
       files.filter(({ segment }) => segment === first.name).map(change => ({ entity, change })),
     )
-    for (const { entity, change } of own) {
-      if (applyOne(store, first, change, entity, laterDigests(redactions, change)))
-        directories.add(dirname(first.path))
-    }
     if (own.length === 0) continue
-    for (const file of others) {
-      eraseCopy(
-        store,
-        file,
-        own.map(({ entity }) => entity),
-      )
-      directories.add(dirname(file.path))
-    }
+    for (const { entity, change } of own)
+      applyOne(store, first, change, entity, laterDigests(redactions, change))
+    const entities = own.map(({ entity }) => entity)
+    for (const file of others) eraseCopy(store, file, entities)
+    for (const { path } of [first, ...others]) directories.add(dirname(path))
   }
   for (const directory of directories) store.disk.syncDirectory(directory)
 }
@@ -175,14 +161,9 @@ function eraseCopy(store: Store, file: SegmentFile, entities: readonly RedactedE
     store.disk.removeNow(file.path)
     return
   }
-  let lines = 0
-  for (const entity of entities) {
-    const erased = eraseInSegment(bytes, entity)
-    bytes = erased.bytes
-    lines += erased.lines
-  }
-  if (lines === 0) return
-  writeWaiting(store, file, bytes)
+  const erased = eraseInSegment(bytes, entities)
+  if (erased.lines === 0) return
+  writeWaiting(store, file, erased.bytes)
   store.disk.rename(waitingPath(file), file.path)
 }
 
@@ -197,42 +178,37 @@ function laterDigests(redactions: readonly Redaction[], change: RedactedFile): S
   return reached
 }
 
-/** Replaces one file if that is still owed; true if its directory has to be synced. */
+/** Replaces one file unless that is done. Its directory has to be synced either way: the rename may not be durable. */
 function applyOne(
   store: Store,
   file: SegmentFile,
   { before, after }: RedactedFile,
   entity: RedactedEntity,
   later: ReadonlySet<string>,
-): boolean {
+): void {
   const { disk } = store
   const temp = waitingPath(file)
   const present = readSegmentFile(store, file)
-  const { sha256 } = segmentDigestOf(present)
+  const sha256 = sha256Hex(present)
   if (later.has(sha256)) {
     disk.removeNow(temp)
-    // The rename may not have been durable when its process died.
-    return true
+    return
   }
-  if (sha256 !== before.sha256) {
-    throw damaged(`${file.path} was changed during a redaction`)
-  }
-  if (!waits(store, file, after)) {
-    const { bytes } = eraseInSegment(present, entity)
-    if (segmentDigestOf(bytes).sha256 !== after.sha256) {
+  if (sha256 !== before.sha256) throw damaged(`${file.path} was changed during a redaction`)
+  if (!isWaiting(store, file, after)) {
+    const { bytes } = eraseInSegment(present, [entity])
+    if (sha256Hex(bytes) !== after.sha256)
       throw damaged(`${file.path}: the redaction has another result than it announced`)
-    }
     writeWaiting(store, file, bytes)
   }
   disk.rename(temp, file.path)
-  return true
 }
 
-function waits(store: Store, file: SegmentFile, after: SegmentDigest): boolean {
+function isWaiting(store: Store, file: SegmentFile, after: SegmentDigest): boolean {
   const temp = waitingPath(file)
   if (store.disk.look(temp) === undefined) return false
   try {
-    return segmentDigestOf(readSegmentFile(store, file, temp)).sha256 === after.sha256
+    return sha256Hex(readSegmentFile(store, file, temp)) === after.sha256
   } catch {
     return false
   }
@@ -307,31 +283,18 @@ function isErased(raw: JsonObject): boolean {
   return emptied && payload_ref === undefined && (summary === undefined || summary === ERASED_SUMMARY)
 }
 
-/** The line of one of the entity's records without what it said; undefined if the line keeps its bytes. */
-function erasedLine({ item_type, item_id, raw }: ReadRecord, entity: RedactedEntity): Buffer | undefined {
-  if (item_type !== entity.item_type || item_id !== entity.item_id || isErased(raw)) return undefined
-  const { payload, payload_ref, summary, ...rest } = raw
-  const erased: JsonObject = {
-    ...rest,
-    ...(payload === undefined && payload_ref === undefined ? {} : { payload: ERASED }),
-    ...(summary === undefined ? {} : { summary: ERASED_SUMMARY }),
-  }
-  return Buffer.from(jcs(erased).replaceAll('\ufeff', '\\ufeff'))
-}
-
-/** A segment's bytes with one entity's content erased, and how many lines that changed. */
+/** A segment's bytes with the content of some entities erased, and how many lines that changed. */
 export function eraseInSegment(
   bytes: Buffer,
-  entity: RedactedEntity,
+  entities: readonly RedactedEntity[],
 ): { readonly bytes: Buffer; readonly lines: number } {
   const parts: Buffer[] = []
   let lines = 0
   let kept = 0
   const reader = new SegmentReader({
     valid({ record, offset, length }) {
-      const erased = erasedLine(record, entity)
-      if (erased === undefined) return
-      parts.push(bytes.subarray(kept, offset), erased)
+      if (!isAmong(entities, record) || isErased(record.raw)) return
+      parts.push(bytes.subarray(kept, offset), erasedLine(record.raw))
       kept = offset + length
       lines++
     },
@@ -340,7 +303,19 @@ export function eraseInSegment(
   return lines === 0 ? { bytes, lines } : { bytes: Buffer.concat([...parts, bytes.subarray(kept)]), lines }
 }
 
-function isAmong(entities: readonly RedactedEntity[], { item_type, item_id }: RedactedEntity): boolean {
+/** The line of a record without what it said. */
+function erasedLine({ payload, payload_ref, summary, ...rest }: JsonObject): Buffer {
+  const erased: JsonObject = {
+    ...rest,
+    ...(payload === undefined && payload_ref === undefined ? {} : { payload: ERASED }),
+    ...(summary === undefined ? {} : { summary: ERASED_SUMMARY }),
+  }
+  return Buffer.from(jcs(erased).replaceAll('\ufeff', '\\ufeff'))
+}
+
+type Named = Pick<ReadRecord, 'item_type' | 'item_id'>
+
+function isAmong(entities: readonly RedactedEntity[], { item_type, item_id }: Named): boolean {
   return entities.some(entity => entity.item_type === item_type && entity.item_id === item_id)
 }
 

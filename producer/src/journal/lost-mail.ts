@@ -36,6 +36,9 @@ interface Inbox {
   losses: Loss[]
 }
 
+/** What of a record or an entity says something about an inbox. */
+type InboxEntity = Pick<ReadRecord, 'item_type' | 'item_id'> & Partial<Pick<ReadRecord, 'payload'>>
+
 /** What a record says about an inbox. */
 interface InboxRecord {
   readonly name: string
@@ -192,7 +195,7 @@ export function isLossPin(record: ReadRecord): boolean {
   return inboxRecord(record)?.pin?.isUnwalked === true
 }
 
-function inboxRecord({ item_type, item_id, payload }: ReadRecord): InboxRecord | undefined {
+function inboxRecord({ item_type, item_id, payload }: InboxEntity): InboxRecord | undefined {
   if (item_id === undefined) return undefined
   switch (item_type) {
     case 'message': {
@@ -222,25 +225,20 @@ const countOf = (value: unknown): number => (isCount(value) ? value : 0)
 export function inboxProgressOf(store: Store, state: JournalState): ProgressByInbox {
   const readBack = new EntityReader(store)
   const progress = new Map<string, InboxProgress>()
-  const at = (name: string): InboxProgress => progress.get(name) ?? blank
-  const raise = (name: string, highest: number): void => {
-    const before = at(name)
-    if (!progress.has(name) || highest > before.highest) progress.set(name, { ...before, highest })
+  const take = (entity: InboxEntity): void => {
+    const said = inboxRecord(entity)
+    if (said === undefined) return
+    const { highest, pinnedAt } = progress.get(said.name) ?? blank
+    progress.set(said.name, {
+      highest: Math.max(highest, said.highest),
+      pinnedAt: said.pin === undefined ? pinnedAt : said.pin.cursorAt,
+    })
   }
   try {
-    for (const { item_id } of state.values('message')) {
-      const parsed = parseMessageId(item_id)
-      if (parsed !== undefined) raise(parsed.persona, parsed.id)
-    }
-    for (const entity of state.values('persona')) {
-      raise(entity.item_id, countOf(readBack.view(entity).payload?.['cursor']))
-    }
-    for (const entity of state.values('alert')) {
-      if (!entity.item_id.endsWith(PIN_SUFFIX)) continue
-      const name = entity.item_id.slice(0, -PIN_SUFFIX.length)
-      const { cursorAt } = pinState(readBack.view(entity).payload)
-      progress.set(name, { ...at(name), pinnedAt: cursorAt })
-    }
+    for (const { item_type, item_id } of state.values('message')) take({ item_type, item_id })
+    for (const entity of state.values('persona')) take(readBack.view(entity))
+    for (const entity of state.values('alert'))
+      if (entity.item_id.endsWith(PIN_SUFFIX)) take(readBack.view(entity))
     return progress
   } finally {
     readBack.close()

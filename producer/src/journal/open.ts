@@ -13,7 +13,7 @@ import {
 import { everyStep, regardless } from '../effects/every-step.js'
 import type { HeldLock } from '../effects/store-lock.js'
 import { ActiveSegment, Appender } from './append.js'
-import { type Boundary, CheckpointJudge, type LoadedCheckpoint, takeBoundary } from './checkpoint.js'
+import { type Boundary, CheckpointJudge, takeBoundary, type VerifiedCheckpoint } from './checkpoint.js'
 import type { Draft } from './draft.js'
 import { finishRedactions } from './erase.js'
 import { damaged, failure, isNoSpace } from './failure.js'
@@ -115,7 +115,7 @@ function newWriterId({ host, random }: Store): string {
 
 /** A store that may be appended to. */
 type Opened = Omit<Session, 'store' | 'lock' | 'upkeep'> & {
-  readonly base: LoadedCheckpoint['checkpoint'] | undefined
+  readonly base: VerifiedCheckpoint | undefined
 }
 
 function needSource(store: Store, source: string | undefined): string {
@@ -210,9 +210,7 @@ class Opening {
     const stated = this.#statedProject()
     this.#checkSource()
     const loaded =
-      stated === undefined
-        ? undefined
-        : new CheckpointJudge(store, this.#segments, stated).newest(listCheckpoints(store))
+      stated === undefined ? undefined : new CheckpointJudge(store, this.#segments, stated).newest()
     const base = loaded?.checkpoint
     const state = loaded?.state ?? new JournalState()
     const covered = base?.header.head_seq ?? 0

@@ -132,28 +132,11 @@ function requireRecord(store: Store, { item_id, item_type }: RedactedEntity): vo
   )
 }
 
-/** A file that holds content of the entity. */
-interface Change {
-  readonly file: SegmentFile
-  readonly lines: number
-  readonly bytes: Buffer
-  readonly noted: RedactedFile
-}
-
-function changeOf(store: Store, file: SegmentFile, entity: RedactedEntity): Change | undefined {
-  const present = readSegmentFile(store, file)
-  const { bytes, lines } = eraseInSegment(present, entity)
-  if (lines === 0) return undefined
-  const noted = { segment: file.name, before: segmentDigestOf(present), after: segmentDigestOf(bytes) }
-  return { file, lines, bytes, noted }
-}
-
-/** What would change where; the bytes are made again when they are written, so that one segment is held at most. */
-function changes(store: Store, entity: RedactedEntity): Pick<Change, 'file' | 'lines'>[] {
-  return listSegmentCopies(store).flatMap(({ first: file }) => {
-    const change = changeOf(store, file, entity)
-    return change === undefined ? [] : [{ file, lines: change.lines }]
-  })
+/** The files that hold content of the entity. Their new bytes are made again later, so that one segment is held at most. */
+function changes(store: Store, entity: RedactedEntity): { file: SegmentFile; lines: number }[] {
+  return listSegmentCopies(store)
+    .map(({ first: file }) => ({ file, lines: eraseInSegment(readSegmentFile(store, file), [entity]).lines }))
+    .filter(({ lines }) => lines > 0)
 }
 
 function redact(session: Session, entity: RedactedEntity, reason: string): void {
@@ -180,10 +163,11 @@ function announce(
   const noted: RedactedFile[] = []
   try {
     for (const file of files) {
-      const change = changeOf(store, file, entity)
-      if (change === undefined) continue
-      noted.push(change.noted)
-      writeWaiting(store, file, change.bytes)
+      const present = readSegmentFile(store, file)
+      const { bytes } = eraseInSegment(present, [entity])
+      const [before, after] = [segmentDigestOf(present), segmentDigestOf(bytes)]
+      noted.push({ segment: file.name, before, after })
+      writeWaiting(store, file, bytes)
     }
     const { seqs } = appender.appendOne(notesOf(entity, reason, noted), { tx: true })
     return { seq: seqs.at(-1) ?? 0, entity, files: noted }
@@ -201,11 +185,7 @@ function notesOf(entity: RedactedEntity, reason: string, files: readonly Redacte
     const fields: JsonObject = {
       ...entity,
       reason,
-      files: own.map(({ segment, before, after }) => ({
-        segment,
-        before: { ...before },
-        after: { ...after },
-      })),
+      files: own,
       part: at + 1,
       parts,
     }
