@@ -19,7 +19,7 @@ export {
 export type { Change, StartAfter } from './deliver/consumer-reader.js'
 export { type Observer, type ObserverOptions, openObserver } from './observer.js'
 export type { Board, BoardCount, BoardSeed, SectionSummary } from './project/board.js'
-export type { Impact } from './project/impact.js'
+export { type Impact, sectionsOfType as sectionsOf } from './project/impact.js'
 export type { Evidence, PersonaView } from './project/persona.js'
 export type { EntityView, StateView } from './project/state.js'
 export { type ObserverStatus, openTail, type RecordTail, type TailOptions } from './record-tail.js'

@@ -24,7 +24,7 @@ t.test('payload - JF-53 one in a blob that no line could hold reads as unavailab
     const view = observer.state.get('message', id)
     t.match(view, { payload: undefined, unavailable: ref })
     t.match(
-      observer.persona('river').newest.find(({ item_id }) => item_id === id),
+      observer.persona('river').newest.find(({ itemId }) => itemId === id),
       { unavailable: ref },
     )
   }
@@ -32,7 +32,7 @@ t.test('payload - JF-53 one in a blob that no line could hold reads as unavailab
   journal.append(`${JSON.stringify({ ...draft, seq: 3, item_id: 'river/2', payload_ref: ref })}\n`)
   await observer.waitFor(3)
   isUnavailable('river/2')
-  t.equal(observer.board().attention_required, 0)
+  t.equal(observer.board().attentionRequired, 0)
   t.same(observer.anomalies, {}, 'it is there, and what the ref says')
   t.same((await fullScan(eventsDir)).anomalies, {})
 })

@@ -24,7 +24,7 @@ t.test(
     const observer = await openObserver({ eventsDir, cursors: memoryCursors() })
     t.teardown(() => observer.close())
     t.same(
-      [...observer.state.values()].map(({ item_type, item_id }) => `${item_type} ${item_id}`).sort(),
+      [...observer.state.values()].map(({ itemType, itemId }) => `${itemType} ${itemId}`).sort(),
       ['alert', 'zorch'].flatMap(type => ['a', 'b', 'c'].map(id => `${type} river/${id}`)),
     )
     t.equal(observer.digest(), (await fullScan(eventsDir)).digest)

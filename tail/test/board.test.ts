@@ -8,18 +8,18 @@ import type { BoardEntity } from '../dist/board/entity.js'
 import { personaRows } from '../dist/board/persona-rows.js'
 
 const message = (persona: string, id: number, from: string, more: JsonObject = {}): BoardEntity => ({
-  item_type: 'message',
-  item_id: `${persona}/${id}`,
+  itemType: 'message',
+  itemId: `${persona}/${id}`,
   payload: { persona, id, from, read: false, ...more },
 })
 const persona = (name: string, more: JsonObject = {}): BoardEntity => ({
-  item_type: 'persona',
-  item_id: name,
+  itemType: 'persona',
+  itemId: name,
   payload: { persona: name, cursor: 0, floor: 0, state: 'up', unread_urgent: 0, ...more },
 })
 const pin = (name: string, at: number, status = 'open'): BoardEntity => ({
-  item_type: 'alert',
-  item_id: `${name}/bounded-window`,
+  itemType: 'alert',
+  itemId: `${name}/bounded-window`,
   payload: { persona: name, kind: 'bounded-window', status, cursor_at: at },
 })
 
@@ -92,9 +92,9 @@ t.test('personas - unread, newest, state and alerts, by name', t => {
     persona('river', { unread_urgent: 2 }),
     pin('river', 4),
     pin('loom', 4, 'cleared'),
-    { item_type: 'message', item_id: 'a/b/3', payload: undefined },
+    { itemType: 'message', itemId: 'a/b/3', payload: undefined },
     persona('loom', { state: 'down' }),
-    { item_type: 'plan', item_id: 'x', payload: {} },
+    { itemType: 'plan', itemId: 'x', payload: {} },
   ])
   t.same(rows, [
     {
@@ -165,9 +165,9 @@ t.test('consumers - those of this journal, how far behind, and whether in use', 
 
 t.test('activity - KS-71 a message or an alert that cannot be read leaves it unknown', t => {
   const known = persona('argus', { floor: 1 })
-  const gone = (item_type: string, item_id: string): BoardEntity => ({
-    item_type,
-    item_id,
+  const gone = (itemType: string, itemId: string): BoardEntity => ({
+    itemType,
+    itemId,
     payload: undefined,
   })
   t.equal(judgeActivity('river', 5, [known, gone('alert', 'argus/bounded-window')]).answer, 'unknown')

@@ -77,7 +77,7 @@ t.test(
         `${name}: state`,
       )
       t.equal(kindOf(observer.status), (expect['status'] as { kind: string }).kind, `${name}: status`)
-      t.equal(observer.board().attention_required, expect['attention_required'], `${name}: attention`)
+      t.equal(observer.board().attentionRequired, expect['attention_required'], `${name}: attention`)
       const head = (expect['news'] as unknown[]).length > 0 || expect['gap'] !== null ? observer.head.seq : -1
       const changes = await handedOver(observer, head)
       t.same(

@@ -66,7 +66,7 @@ async function observed(
       digest,
       entities: observer.state.size,
       head_seq: observer.head.seq,
-      attention_required: observer.board().attention_required,
+      attention_required: observer.board().attentionRequired,
       registry_authoritative: observer.board().registryAuthoritative,
       gap: handed[0]?.gap ?? null,
       news: handed.flatMap(({ news }) =>

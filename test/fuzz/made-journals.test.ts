@@ -74,10 +74,10 @@ async function observe({ eventsDir, cursor, wanted }: Case): Promise<object> {
     }
   }
   const { head, state, status } = observer
-  const { attention_required, registryAuthoritative } = observer.board()
+  const { attentionRequired, registryAuthoritative } = observer.board()
   await observer.close()
   return {
-    attention_required,
+    attention_required: attentionRequired,
     digest,
     entities: state.size,
     gap,

@@ -56,8 +56,8 @@ t.test('producer door - a program appends, reopens, and reads back with the SDK'
   const eventsDir = join(storeDir, 'events')
   const observer = await openObserver({ eventsDir, cursors: memoryCursors() })
   t.teardown(() => observer.close())
-  const results = [...observer.state.values('build')].map(({ item_id, payload }) => [
-    item_id,
+  const results = [...observer.state.values('build')].map(({ itemId, payload }) => [
+    itemId,
     payload?.['result'],
   ])
   t.same(results.toSorted(), [

@@ -34,6 +34,7 @@ type Values =
   | 'openTail'
   | 'safeJson'
   | 'safeText'
+  | 'sectionsOf'
 
 export type Assertions = [
   Assert<Equal<keyof typeof namespace, Values>>,
@@ -127,9 +128,9 @@ export type Assertions = [
     Equal<
       { [Key in keyof EntityView]: EntityView[Key] },
       {
-        readonly item_type: string
-        readonly item_id: string
-        readonly entity_rev: number | undefined
+        readonly itemType: string
+        readonly itemId: string
+        readonly entityRev: number | undefined
         readonly seq: number | undefined
         readonly ts: string | undefined
         readonly agent: string | undefined
@@ -182,6 +183,6 @@ export type Assertions = [
     >
   >,
   Assert<
-    Equal<keyof Board, 'sections' | 'counts' | 'attention_required' | 'registryAuthoritative' | 'degraded'>
+    Equal<keyof Board, 'sections' | 'counts' | 'attentionRequired' | 'registryAuthoritative' | 'degraded'>
   >,
 ]

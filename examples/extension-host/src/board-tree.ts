@@ -1,5 +1,4 @@
-import { sectionsOf } from '@kim/manifest'
-import type { EntityView, Observer } from '@kim/observer-sdk'
+import { type EntityView, type Observer, sectionsOf } from '@kim/observer-sdk'
 import * as vscode from 'vscode'
 import type { ActionPort } from './action-port.js'
 
@@ -41,10 +40,10 @@ export class BoardTree implements vscode.TreeDataProvider<BoardNode>, vscode.Dis
       item.description = String(items)
       return item
     }
-    const { item_type, item_id } = node.entity
-    const item = new vscode.TreeItem(item_id, vscode.TreeItemCollapsibleState.None)
-    item.description = item_type
-    item.contextValue = this.#actions.available(item_type, item_id).join(' ')
+    const { itemType, itemId } = node.entity
+    const item = new vscode.TreeItem(itemId, vscode.TreeItemCollapsibleState.None)
+    item.description = itemType
+    item.contextValue = this.#actions.available(itemType, itemId).join(' ')
     return item
   }
 
@@ -52,7 +51,7 @@ export class BoardTree implements vscode.TreeDataProvider<BoardNode>, vscode.Dis
     if (node === undefined) return this.#listSections()
     if (node.kind === 'entity') return []
     const types = Object.keys(this.#observer.board().counts)
-    const within = types.filter(type => sectionsOfType(type).includes(node.id))
+    const within = types.filter(type => sectionsOf(type).includes(node.id))
     return within.flatMap(type =>
       Array.from(this.#observer.state.values(type), entity => ({ kind: 'entity', entity }) as const),
     )
@@ -71,8 +70,4 @@ export class BoardTree implements vscode.TreeDataProvider<BoardNode>, vscode.Dis
       return node
     })
   }
-}
-
-function sectionsOfType(item_type: string): readonly string[] {
-  return sectionsOf({ action: 'update', item_type, item_id: 'any', payload: {} })
 }

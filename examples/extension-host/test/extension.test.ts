@@ -76,7 +76,7 @@ t.test('extension - shows unread mail, redraws stale sections only, and keeps it
   const inbox = sections.find(({ id }) => id === 'inbox')
   t.ok(inbox)
   t.same(
-    tree.getChildren(inbox).map(({ entity }) => entity?.item_id),
+    tree.getChildren(inbox).map(({ entity }) => entity?.itemId),
     ['river/1', 'river/2'],
   )
   t.match(tree.getTreeItem(inbox ?? {}), { label: 'inbox', description: '2' })

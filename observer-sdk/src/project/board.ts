@@ -1,5 +1,6 @@
 /** The summary that a status bar or a tree's top level shows. */
-import { type AttentionEntity, actionClasses, attentionOf, isRegistryFamily, sectionsOf } from '@kim/manifest'
+import { type AttentionEntity, actionClasses, attentionOf, isRegistryFamily } from '@kim/manifest'
+import { sectionsOfType } from './impact.js'
 import type { State } from './state.js'
 
 /** Numbers that the host got from elsewhere, for the families the journal does not cover yet. */
@@ -27,7 +28,7 @@ export interface Board {
   readonly sections: readonly SectionSummary[]
   readonly counts: Readonly<Record<string, BoardCount>>
   /** How many things wait for a person. */
-  readonly attention_required: number
+  readonly attentionRequired: number
   readonly registryAuthoritative: boolean
   /** Item types whose numbers are not the journal's own. */
   readonly degraded: readonly string[]
@@ -55,16 +56,13 @@ export class BoardMaker {
   board(registryAuthoritative: boolean): Board {
     const counts = this.#counts(registryAuthoritative)
     const sections = new Map<string, number>()
-    for (const [item_type, { count }] of counts) {
-      for (const id of sectionsOf({ action: 'update', item_type, item_id: 'any', payload: {} })) {
-        sections.set(id, (sections.get(id) ?? 0) + count)
-      }
-    }
+    for (const [itemType, { count }] of counts)
+      for (const id of sectionsOfType(itemType)) sections.set(id, (sections.get(id) ?? 0) + count)
     this.#attention ??= attentionOf(this.#attentive())
     return {
       sections: [...sections].map(([id, items]) => ({ id, items })).sort((a, b) => (a.id < b.id ? -1 : 1)),
       counts: Object.fromEntries(counts),
-      attention_required: this.#attention,
+      attentionRequired: this.#attention,
       registryAuthoritative,
       degraded: [...counts].flatMap(([type, { degraded }]) => (degraded ? [type] : [])).sort(),
     }

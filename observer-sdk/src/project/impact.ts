@@ -62,6 +62,11 @@ function ownerOf({ item_id, item_type, payload }: ReadRecord, effect: Effect): s
   return slash > 0 ? item_id.slice(0, slash) : undefined
 }
 
+/** The sections of the board that entities of a type are in. */
+export function sectionsOfType(itemType: string): readonly string[] {
+  return inOrder(sectionsOf({ action: 'update', item_type: itemType, item_id: 'any', payload: {} }))
+}
+
 /** Whether entities of a type make up the views of personas. */
 export function isPersonal(itemType: string): boolean {
   return itemType === 'message' || itemType === 'alert' || itemType === 'persona'
@@ -92,14 +97,7 @@ export class ImpactSet {
   /** Entities of a type whose images changed without a record: they were derived anew. */
   addType(itemType: string): void {
     this.#itemTypes.add(itemType)
-    for (const section of sectionsOf({
-      action: 'update',
-      item_type: itemType,
-      item_id: 'any',
-      payload: {},
-    })) {
-      this.#sections.add(section)
-    }
+    for (const section of sectionsOfType(itemType)) this.#sections.add(section)
   }
 
   /** Takes over what another has gathered. */

@@ -13,7 +13,7 @@ export interface Evidence {
   readonly seq: number
   readonly ts: string | undefined
   /** How long ago that was, by this machine's clock; absent if the record does not tell. */
-  readonly age_ms: number | undefined
+  readonly ageMs: number | undefined
 }
 
 /** One persona. */
@@ -63,7 +63,7 @@ export class Roster {
 
   /** Every persona that the journal has a record for. */
   names(): string[] {
-    return Array.from(this.#state.values('persona'), ({ item_id }) => item_id).sort()
+    return Array.from(this.#state.values('persona'), ({ itemId }) => itemId).sort()
   }
 
   view(persona: string): PersonaView {
@@ -73,7 +73,7 @@ export class Roster {
     const { seen, ...rest } = view
     const heard = this.#heard.get(persona)
     const newest = heard !== undefined && heard.seq >= (seen.newest?.seq ?? 0) ? heard : seen.newest
-    const evidence = newest === undefined ? undefined : { ...newest, age_ms: this.#ageOf(newest.ts) }
+    const evidence = newest === undefined ? undefined : { ...newest, ageMs: this.#ageOf(newest.ts) }
     return {
       ...rest,
       known: rest.known || heard !== undefined,
@@ -130,8 +130,8 @@ interface Seen {
 function livenessOf({ state, unreachable }: Seen, evidence: Evidence | undefined): PersonaView['liveness'] {
   if (evidence === undefined) return 'unknown'
   if (unreachable || state?.['state'] === 'down') return 'down'
-  if (evidence.age_ms === undefined) return 'unknown'
-  if (evidence.age_ms > STALE_MS) return 'stale'
+  if (evidence.ageMs === undefined) return 'unknown'
+  if (evidence.ageMs > STALE_MS) return 'stale'
   return state?.['state'] === 'up' ? 'up' : 'unknown'
 }
 
@@ -141,8 +141,8 @@ function kept(views: EntityView[]): readonly EntityView[] {
   return Object.freeze(views)
 }
 
-function numberOf({ item_id }: EntityView, persona: string): number {
-  return Number(item_id.slice(persona.length + 1)) || 0
+function numberOf({ itemId }: EntityView, persona: string): number {
+  return Number(itemId.slice(persona.length + 1)) || 0
 }
 
 function newestOf(views: readonly EntityView[]): Seen['newest'] {

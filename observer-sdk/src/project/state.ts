@@ -149,10 +149,10 @@ function hashOf({ payload, payload_ref }: Entity): string {
 
 /** A live entity. Reading `payload` is what parses it; a large one is read from its blob then. */
 export interface EntityView {
-  readonly item_type: string
-  readonly item_id: string
+  readonly itemType: string
+  readonly itemId: string
   /** Absent if the journal does not tell. */
-  readonly entity_rev: number | undefined
+  readonly entityRev: number | undefined
   readonly seq: number | undefined
   readonly ts: string | undefined
   readonly agent: string | undefined
@@ -192,15 +192,15 @@ class ImageView implements EntityView {
     this.#source = source
   }
 
-  get item_type(): string {
+  get itemType(): string {
     return this.#isPresent ? this.#entities.typeAt(this.#slot) : (this.#read()?.item_type ?? '')
   }
 
-  get item_id(): string {
+  get itemId(): string {
     return this.#isPresent ? this.#entities.idAt(this.#slot) : (this.#read()?.item_id ?? '')
   }
 
-  get entity_rev(): number | undefined {
+  get entityRev(): number | undefined {
     return this.#read()?.entity_rev
   }
 

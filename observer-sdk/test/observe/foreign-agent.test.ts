@@ -111,7 +111,7 @@ t.test('persona - whatever characters its name is made of, its messages are foun
   )
   t.equal(observer.persona('fox').unread, 0)
   t.same(
-    observer.persona('a').newest.map(({ item_id }) => item_id),
+    observer.persona('a').newest.map(({ itemId }) => itemId),
     ['a/101', 'a/1'],
   )
 })

@@ -310,10 +310,7 @@ t.test('state - follows updates and deletes, and gives blobs when they are read 
   t.same(view?.unavailable, missing)
   t.equal(observer.state.get('message', 'river/b')?.payload, undefined)
   t.same(observer.anomalies, { blob_missing: 1 }, 'counted once')
-  t.same(Array.from(observer.state.values('message'), ({ item_id }) => item_id).sort(), [
-    'river/a',
-    'river/b',
-  ])
+  t.same(Array.from(observer.state.values('message'), ({ itemId }) => itemId).sort(), ['river/a', 'river/b'])
   journal.append(journal.line({ action: 'delete', item_id: 'river/a', payload: undefined as never }))
   await observer.waitFor(4)
   t.equal(observer.state.get('message', 'river/a'), undefined)
@@ -334,7 +331,7 @@ t.test(
     const pull = next(observer.changes())
     const view = observer.state.get('message', 'river/a')
     t.equal(view?.payload?.['n'], 1)
-    t.equal(view?.entity_rev, 1)
+    t.equal(view?.entityRev, 1)
     t.same(observer.anomalies, { malformed: 1 })
     const change = await pull
     t.same(seqs(change), [])

@@ -151,8 +151,8 @@ function floorOf({ state }: Observer): number | null {
 }
 
 function* urgentIn({ state }: Observer): Generator<readonly [persona: string, count: number]> {
-  for (const { item_id, payload } of state.values('persona')) {
+  for (const { itemId, payload } of state.values('persona')) {
     const count = payload?.['unread_urgent']
-    if (isCount(count) && count > 0) yield [item_id, count]
+    if (isCount(count) && count > 0) yield [itemId, count]
   }
 }

@@ -24,14 +24,14 @@ export function judgeActivity(author: string, sinceId: number, entities: Iterabl
   let left: string | undefined
   const inboxes = new Set<string>()
   const settled = new Set<string>()
-  for (const { item_id, item_type, payload } of entities) {
-    const inbox = textMember(payload, 'persona') ?? item_id
-    if (item_type === 'message') {
+  for (const { itemId, itemType, payload } of entities) {
+    const inbox = textMember(payload, 'persona') ?? itemId
+    if (itemType === 'message') {
       inboxes.add(inbox)
       const id = countMember(payload, 'id')
-      if (textMember(payload, 'from') === undefined && !(idIn(item_id) <= sinceId)) unread = item_id
+      if (textMember(payload, 'from') === undefined && !(idIn(itemId) <= sinceId)) unread = itemId
       if (id !== undefined && textMember(payload, 'from') === author) lastId = Math.max(lastId ?? 0, id)
-    } else if (item_type === 'persona') {
+    } else if (itemType === 'persona') {
       inboxes.add(inbox)
       if (payload?.['watched'] === false) left = inbox
       const own = floorOf(payload)
@@ -40,9 +40,9 @@ export function judgeActivity(author: string, sinceId: number, entities: Iterabl
         settled.add(inbox)
         floor = Math.max(floor ?? 0, own)
       }
-    } else if (item_type === 'alert' && payload === undefined) {
-      unread = item_id
-    } else if (isPin(item_type, payload)) {
+    } else if (itemType === 'alert' && payload === undefined) {
+      unread = itemId
+    } else if (isPin(itemType, payload)) {
       pin = Math.min(pin ?? Number.POSITIVE_INFINITY, countMember(payload, 'cursor_at') ?? 0)
     }
   }

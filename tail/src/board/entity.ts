@@ -2,8 +2,8 @@ import type { JsonObject } from '@kim/manifest'
 
 /** A live entity, as far as the boards of this command need it. */
 export interface BoardEntity {
-  readonly item_type: string
-  readonly item_id: string
+  readonly itemType: string
+  readonly itemId: string
   readonly payload: JsonObject | undefined
 }
 

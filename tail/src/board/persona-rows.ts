@@ -35,14 +35,14 @@ export function personaRows(entities: Iterable<BoardEntity>): PersonaRow[] {
     rows.set(persona, row)
     return row
   }
-  for (const { item_id, item_type, payload } of entities) {
-    const slash = item_id.lastIndexOf('/')
+  for (const { itemId, itemType, payload } of entities) {
+    const slash = itemId.lastIndexOf('/')
     const persona =
       textMember(payload, 'persona') ??
-      (slash > 0 && item_type !== 'persona' ? item_id.slice(0, slash) : item_id)
-    if (item_type === 'message') addMessage(rowOf(persona), payload)
-    else if (item_type === 'persona') addPersona(rowOf(persona), payload)
-    else if (item_type === 'alert' && payload?.['status'] === 'open')
+      (slash > 0 && itemType !== 'persona' ? itemId.slice(0, slash) : itemId)
+    if (itemType === 'message') addMessage(rowOf(persona), payload)
+    else if (itemType === 'persona') addPersona(rowOf(persona), payload)
+    else if (itemType === 'alert' && payload?.['status'] === 'open')
       rowOf(persona).alerts.push(textMember(payload, 'kind') ?? 'alert')
   }
   return [...rows]

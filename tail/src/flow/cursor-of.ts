@@ -10,9 +10,9 @@ export function cursorOf(observer: Pick<Observer, 'persona' | 'state'>, persona:
   const payload = observer.state.get('persona', persona)?.payload
   if (payload === undefined || payload === null) return undefined
   const { alerts, newest } = observer.persona(persona)
-  const pin = alerts.find(({ item_id }) => item_id === `${persona}/bounded-window`)?.payload?.['cursor_at']
+  const pin = alerts.find(({ itemId }) => itemId === `${persona}/bounded-window`)?.payload?.['cursor_at']
   if (typeof pin === 'number') return cursorIn({ ...payload, cursor: pin })
-  const highest = Number(newest[0]?.item_id.slice(persona.length + 1))
+  const highest = Number(newest[0]?.itemId.slice(persona.length + 1))
   return cursorIn({ ...payload, cursor: larger(payload['cursor'], highest) })
 }
 

@@ -56,7 +56,7 @@ export const backlogCheck: Check = {
       const source = await context.source()
       const answer = await source.counts({ waitSeconds: 0 }, context.signal)
       if (!answer.ok) return unseen(`the server returned no counts: ${answer.failure.reason}`)
-      const known = [...observer.state.values('persona')].map(({ item_id }) => item_id)
+      const known = [...observer.state.values('persona')].map(({ itemId }) => itemId)
       const unreadOf = (name: string): number => answer.value.byPersona.get(name)?.unread ?? 0
       const short = known.flatMap(name => {
         const here = observer.persona(name).unread
