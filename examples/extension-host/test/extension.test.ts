@@ -13,7 +13,7 @@ register(`data:text/javascript,${encodeURIComponent(hook)}`)
 const { activate } = await import('@kim/example-extension-host')
 
 interface Tree {
-  getChildren(node?: object): { kind: string; id?: string; entity?: { item_id: string } }[]
+  getChildren(node?: object): { kind: string; id?: string; entity?: { itemId: string } }[]
   getTreeItem(node: object): { label: string; description: string; contextValue?: string }
   onDidChangeTreeData(listener: (node: { id?: string } | undefined) => void): void
 }
