@@ -18,6 +18,5 @@ export {
   retryDelayMs,
   type StoredState,
 } from './journal/journal.js'
-export type { Log, LogEntry } from './journal/log.js'
 export type { OpenHistory } from './journal/open.js'
-export type { OpenJournalOptions } from './journal/store.js'
+export type { Log, LogEntry, OpenJournalOptions } from './journal/store.js'

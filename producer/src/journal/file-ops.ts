@@ -3,8 +3,7 @@ import { shellWord } from '@kim/cli-kit'
 import { type KimError, type ReplaceDisk, replaceFile, tempName } from '@kim/manifest'
 import { type FileStat, type FileSystem, openFlags } from '../effects/file-system.js'
 import { damaged, foreignOwner, noSpace, syncFailed, systemCode, toFailure, unsafe } from './failure.js'
-import type { Log } from './log.js'
-import type { Switches } from './store.js'
+import type { Log, Switches } from './store.js'
 
 /** Bytes of one read. */
 const READ_CHUNK_BYTES: number = 256 * 1024

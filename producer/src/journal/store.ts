@@ -11,7 +11,19 @@ import { type HeldLock, kernelLock, lookingLock, type StoreLock } from '../effec
 import type { Turn } from '../effects/turn.js'
 import { failure, toFailure } from './failure.js'
 import { Disk, WRITABLE_BY_OTHERS } from './file-ops.js'
-import type { Log } from './log.js'
+
+/** One thing that an operator should know. */
+export interface LogEntry {
+  readonly level: 'info' | 'warn' | 'error'
+  /** Stable, for machines. */
+  readonly code: string
+  readonly message: string
+  /** What to do about it. */
+  readonly hint?: string
+}
+
+/** Receives what the journal noticed. Failures are thrown, and not logged here. */
+export type Log = (entry: LogEntry) => void
 
 /** How a program opens a journal. */
 export interface OpenJournalOptions {

@@ -1,4 +1,4 @@
-import type { LogEntry } from '../journal/log.js'
+import type { LogEntry } from '../journal/store.js'
 
 /** A line of the service's log: what the journal can say, the end of the process, and what it is about. */
 export interface RunEntry extends Omit<LogEntry, 'level'> {

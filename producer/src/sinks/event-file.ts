@@ -3,7 +3,7 @@ import { KimError } from '@kim/manifest'
 import type { FileStat, FileSystem } from '../effects/file-system.js'
 import { noSpace, toFailure, unsafe } from '../journal/failure.js'
 import type { Disk } from '../journal/file-ops.js'
-import type { Log } from '../journal/log.js'
+import type { Log } from '../journal/store.js'
 import { isInside, makePrivate } from './output-path.js'
 
 /** What an event file is written with. */

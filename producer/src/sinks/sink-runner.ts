@@ -3,7 +3,7 @@ import { type JournalFacts, type MonitorEvent, monitorEvent } from '@kim/monitor
 import { type Change, openTail, type RecordTail } from '@kim/observer-sdk'
 import type { Clock } from '../effects/clock.js'
 import type { Timers } from '../effects/timers.js'
-import type { LogEntry } from '../journal/log.js'
+import type { LogEntry } from '../journal/store.js'
 import { LaneWorkers } from './lane-workers.js'
 import { Lanes, type QueuedEvent } from './lanes.js'
 import type { HeldLane, Sink, SinkLog, SinkStatus } from './sink.js'

@@ -1,5 +1,5 @@
 import type { CommandRefusal, MonitorEvent } from '@kim/monitor'
-import type { LogEntry } from '../journal/log.js'
+import type { LogEntry } from '../journal/store.js'
 
 /** The result of a delivery. */
 export interface Delivery {
