@@ -29,6 +29,17 @@ export interface Flag {
   readonly max?: number
 }
 
+/** One line of a flag table, for a flag that takes a value. `value` is its placeholder in the help. */
+export function flag(
+  kind: Exclude<FlagKind, 'boolean'>,
+  name: string,
+  value: string,
+  about: string,
+  more: Omit<Flag, 'kind' | 'name' | 'value' | 'about'> = {},
+): Flag {
+  return { kind, name, value, about, ...more }
+}
+
 /** One word argument of a command. */
 interface Positional {
   readonly name: string

@@ -1,6 +1,6 @@
 import { parseDuration } from './quantity.js'
 
-/** Words of a relative time, as milliseconds. */
+/** Units of a relative time in milliseconds. */
 const UNIT_MS: Readonly<Record<string, number>> = {
   second: 1000,
   minute: 60_000,
@@ -9,13 +9,13 @@ const UNIT_MS: Readonly<Record<string, number>> = {
   week: 604_800_000,
 }
 
-/** What `-S` and `-U` take, for the error that says so. */
+/** Examples of valid times, for error messages. */
 export const TIME_EXAMPLES =
   '"15m", "-15m", "2 hours ago", "today", "yesterday", "14:30", "2026-06-10", "2026-06-10 14:30:00", an RFC 3339 time or @seconds'
 
 /**
- * A time as people write it, in milliseconds since 1970, or undefined. A bare duration lies in the past,
- * because asking for records of the future is never meant. Times without a zone are local unless `utc`.
+ * A time as people write it, in milliseconds since 1970, or undefined. A bare duration is in the past, because nobody
+ * asks for records of the future. Times without a zone are local unless `utc`.
  */
 export function parseTime(text: string, nowMs: number, utc = false): number | undefined {
   const trimmed = text.trim()
@@ -66,7 +66,7 @@ function absolute(text: string, nowMs: number, utc: boolean): number | undefined
   return Number.isNaN(at) ? undefined : at
 }
 
-/** The 31st of February would be taken for a day in March. */
+/** `Date` would read the 31st of February as a day in March. */
 function isDay(date: string): boolean {
   const at = new Date(`${date}T00:00:00Z`)
   return !Number.isNaN(at.getTime()) && at.toISOString().startsWith(date)

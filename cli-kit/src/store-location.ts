@@ -1,17 +1,15 @@
 import { homedir } from 'node:os'
 import { resolve } from 'node:path'
-import { defaultStore, storePaths } from '@kim/manifest'
+import { defaultStore, type Environment, storePaths } from '@kim/manifest'
 import type { Input } from './flag-table.js'
 import { usageError } from './parse.js'
 
-/** Where a command reads. */
+/** What a command reads. */
 export interface StoreLocation {
   readonly eventsDir: string
-  /** The store around it; undefined for an events directory that stands alone. */
+  /** The store around it; undefined for an events directory that `--events` names. */
   readonly storeDir: string | undefined
 }
-
-type Environment = Readonly<Record<string, string | undefined>>
 
 /** `--events`, else `--store`, else `$KIM_STORE`, else the default store. */
 export function locateStore(input: Input, env: Environment): StoreLocation {

@@ -1,5 +1,5 @@
+import { parseTime } from '@kim/cli-kit'
 import t from 'tap'
-import { parseTime } from '../../cli-kit/dist/parse-time.js'
 import { parseEventRef } from '../dist/where/event-ref.js'
 
 const now = Date.parse('2026-06-10T14:03:22.500Z')

@@ -1,4 +1,4 @@
-import { type Command, completionCommand, type Flag, type Program, VERSION } from '@kim/cli-kit'
+import { type Command, completionCommand, type Flag, flag, type Program, VERSION } from '@kim/cli-kit'
 import { SERVICE_TARGETS } from '../os-service/supervisors.js'
 import { runFlags } from './run/flags.js'
 import { dryRunFlag, eventsFlag, jsonFlag, storeFlag } from './store-flags.js'
@@ -26,11 +26,7 @@ const runCommands: readonly Command[] = [
   {
     name: 'poke',
     about: 'Make a running producer poll now: every inbox, or one.',
-    flags: [
-      storeFlag,
-      { name: 'persona', short: 'p', kind: 'string', value: 'P', about: 'poll only this inbox' },
-      jsonFlag,
-    ],
+    flags: [storeFlag, flag('string', 'persona', 'P', 'poll only this inbox', { short: 'p' }), jsonFlag],
     load: () => import('./run/poke-shutdown.js').then(({ poke }) => ({ run: poke })),
   },
   {
@@ -49,7 +45,7 @@ const serviceFlags: readonly Flag[] = [
     default: 'auto',
     about: 'choose the supervisor',
   },
-  { name: 'name', kind: 'string', value: 'NAME', about: 'name the service, if there are several' },
+  flag('string', 'name', 'NAME', 'name the service, if there are several'),
   dryRunFlag,
   jsonFlag,
 ]
@@ -96,8 +92,8 @@ const checkCommands: readonly Command[] = [
         kind: 'boolean',
         about: "correct what is safe to correct: the modes of the store's own files",
       },
-      { name: 'only', kind: 'string', many: true, value: 'CHECK', about: 'run only these checks' },
-      { name: 'name', kind: 'string', value: 'NAME', about: 'check the service of this name' },
+      flag('string', 'only', 'CHECK', 'run only these checks', { many: true }),
+      flag('string', 'name', 'NAME', 'check the service of this name'),
       ...runFlags,
     ],
     examples: [
@@ -122,33 +118,26 @@ const importCommands: readonly Command[] = [
     about:
       'Import the state of the older monitor, so that only mail after it is announced. Stop the monitor first.',
     flags: [
-      {
-        name: 'state-file',
-        kind: 'path',
-        many: true,
-        commas: false,
-        value: 'F',
-        about: 'read this state file of the monitor; if it kept one per persona, the name that it was given',
-      },
-      {
-        name: 'url',
-        kind: 'string',
-        value: 'URL',
-        about: 'require that the files are about this server (default: the one they name)',
-      },
-      {
-        name: 'events-file',
-        kind: 'path',
-        value: 'F',
-        about: 'find the programs that still follow this event file of the monitor',
-      },
-      {
-        name: 'events-file-template',
-        kind: 'path',
-        value: 'F',
-        about:
-          'same as --events-file, with one file per persona; F holds {persona} (default: the usual places)',
-      },
+      flag(
+        'path',
+        'state-file',
+        'F',
+        'read this state file of the monitor; if it kept one per persona, the name that it was given',
+        { many: true, commas: false },
+      ),
+      flag(
+        'string',
+        'url',
+        'URL',
+        'require that the files are about this server (default: the one they name)',
+      ),
+      flag('path', 'events-file', 'F', 'find the programs that still follow this event file of the monitor'),
+      flag(
+        'path',
+        'events-file-template',
+        'F',
+        'same as --events-file, with one file per persona; F holds {persona} (default: the usual places)',
+      ),
       storeFlag,
       dryRunFlag,
       jsonFlag,
@@ -204,15 +193,9 @@ const journalCommands: readonly Command[] = [
     about: 'Erase the content of one entity everywhere in the store, with an audit note of what was erased.',
     flags: [
       ...writeFlags,
-      {
-        name: 'seq',
-        kind: 'integer',
-        min: 1,
-        value: 'N',
-        about: 'erase the entity of the record with seq N',
-      },
+      flag('integer', 'seq', 'N', 'erase the entity of the record with seq N', { min: 1 }),
       { name: 'entity', kind: 'boolean', about: 'erase the entity named by TYPE and ID' },
-      { name: 'reason', kind: 'string', value: 'TEXT', about: 'state why; the note keeps this text' },
+      flag('string', 'reason', 'TEXT', 'state why; the note keeps this text'),
     ],
     positionals: [
       { name: 'TYPE', about: 'item type, with --entity', optional: true },
@@ -228,16 +211,9 @@ const journalCommands: readonly Command[] = [
     about: 'Print the stored lines of all available segments, in file order, byte for byte.',
     flags: [
       storeFlag,
-      { name: 'from-seq', kind: 'integer', min: 1, value: 'N', about: 'begin with the record with seq N' },
-      { name: 'to-seq', kind: 'integer', min: 1, value: 'N', about: 'end with the record with seq N' },
-      {
-        name: 'persona',
-        short: 'p',
-        kind: 'string',
-        many: true,
-        value: 'NAME',
-        about: 'select records about this persona',
-      },
+      flag('integer', 'from-seq', 'N', 'begin with the record with seq N', { min: 1 }),
+      flag('integer', 'to-seq', 'N', 'end with the record with seq N', { min: 1 }),
+      flag('string', 'persona', 'NAME', 'select records about this persona', { short: 'p', many: true }),
     ],
     load: () => import('./journal/read.js').then(({ journalExport }) => ({ run: journalExport })),
   },

@@ -1,24 +1,24 @@
 import { homedir } from 'node:os'
 import { resolve } from 'node:path'
-import { type Flag, type Input, type Io, printReport, shellWord } from '@kim/cli-kit'
+import { type Flag, flag, type Input, type Io, printReport, shellWord } from '@kim/cli-kit'
 import { defaultStore, type Environment } from '@kim/manifest'
 
 /** The store: `--store`, else the variable, else the default one. */
-export const storeFlag: Flag = {
-  name: 'store',
-  kind: 'path',
-  value: 'DIR',
-  env: 'KIM_STORE',
-  about: "use this store (default: the state directory's kim/stores/default)",
-}
+export const storeFlag: Flag = flag(
+  'path',
+  'store',
+  'DIR',
+  "use this store (default: the state directory's kim/stores/default)",
+  { env: 'KIM_STORE' },
+)
 
 /** For commands that only read: the events directory itself, or a copy of one. */
-export const eventsFlag: Flag = {
-  name: 'events',
-  kind: 'path',
-  value: 'DIR',
-  about: 'read this events directory, or a copy of one, without its store',
-}
+export const eventsFlag: Flag = flag(
+  'path',
+  'events',
+  'DIR',
+  'read this events directory, or a copy of one, without its store',
+)
 
 export const jsonFlag: Flag = { name: 'json', kind: 'boolean', about: 'print one JSON object' }
 

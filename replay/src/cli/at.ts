@@ -1,4 +1,4 @@
-import { type Input, type Io, printReport, withProgress } from '@kim/cli-kit'
+import { type Input, type Io, printReport, withProgress, writePieces } from '@kim/cli-kit'
 import { openCopy } from '../copied-journal.js'
 import { stateLines } from '../json-lines.js'
 import { stateAt } from '../state-at.js'
@@ -8,7 +8,6 @@ import { warnAboutLaterRecords } from './later-records-warning.js'
 import { outputFormat } from './output-format.js'
 import { parsePointFlags } from './parse-point.js'
 import { stateText } from './state-text.js'
-import { writePieces } from './write-pieces.js'
 
 /** CL-42: the state at a moment. */
 export async function run(input: Input, io: Io): Promise<number> {

@@ -1,4 +1,12 @@
-import { formatCount, type Input, type Io, printReport, usageError, withProgress } from '@kim/cli-kit'
+import {
+  formatCount,
+  type Input,
+  type Io,
+  printReport,
+  usageError,
+  withProgress,
+  writePieces,
+} from '@kim/cli-kit'
 import { jcs } from '@kim/manifest'
 import { openCopy } from '../copied-journal.js'
 import { type Difference, differenceOf, type EntityChange } from '../diff.js'
@@ -8,7 +16,6 @@ import { warnAboutLaterRecords } from './later-records-warning.js'
 import { missingText } from './missing-text.js'
 import { outputFormat } from './output-format.js'
 import { parsePointWord } from './parse-point.js'
-import { writePieces } from './write-pieces.js'
 
 /** CL-43: what changed between two moments. */
 export async function run(input: Input, io: Io): Promise<number> {

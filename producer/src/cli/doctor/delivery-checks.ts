@@ -22,7 +22,7 @@ import {
 import { accessError, nearestExisting } from './path-access.js'
 
 /** Does no inbox have an open alert in the journal? */
-export const inboxesCheck: Check = {
+const inboxesCheck: Check = {
   id: 'inboxes',
   look: async context => {
     const observer = await context.observer()
@@ -47,7 +47,7 @@ export const inboxesCheck: Check = {
 const POLLED_MAX = 50
 
 /** Is unread mail on the server in the journal? Equal counts may be of different messages, so messages are compared too. */
-export const backlogCheck: Check = {
+const backlogCheck: Check = {
   id: 'backlog',
   look: async context => {
     const observer = await context.observer()
@@ -122,7 +122,7 @@ function behind(evidence: string, context: Context): CheckResult {
 }
 
 /** Does every sink deliver its events? */
-export const sinksCheck: Check = {
+const sinksCheck: Check = {
   id: 'sinks',
   look: async context => {
     const obstacles = obstaclesTo(context.options.sinks)
@@ -244,7 +244,7 @@ function obstacleTo(path: string): Obstacle | undefined {
 const BEHIND_MAX = 10_000
 
 /** Is no named consumer far behind? */
-export const consumersCheck: Check = {
+const consumersCheck: Check = {
   id: 'consumers',
   look: async context => {
     const observer = await context.observer()
@@ -260,3 +260,6 @@ export const consumersCheck: Check = {
     return warning(lines.join('; '), `start it again, or delete its cursor: rm ${shellWord(first.file)}`)
   },
 }
+
+/** Checks of the way from the server to the consumers. */
+export const deliveryChecks: readonly Check[] = [inboxesCheck, backlogCheck, sinksCheck, consumersCheck]

@@ -1,43 +1,19 @@
 import { type Input, type Io, safeText, usageError } from '@kim/cli-kit'
 import { report } from '../store-flags.js'
 import { type Check, type CheckResult, Context } from './check.js'
-import { backlogCheck, consumersCheck, inboxesCheck, sinksCheck } from './delivery-checks.js'
-import { clockCheck, diskCheck, fileSystemCheck, inotifyCheck, nodeVersionCheck } from './machine-checks.js'
-import { personasCheck, serverCheck, sourceIdentityCheck, tokenCheck } from './server-checks.js'
-import { lingerCheck, producerCheck, serviceCheck, versionCheck } from './service-checks.js'
-import {
-  ancestorsCheck,
-  journalCheck,
-  seqRoomCheck,
-  storeCheck,
-  storeModesCheck,
-  storeWritableCheck,
-} from './store-checks.js'
+import { deliveryChecks } from './delivery-checks.js'
+import { clockCheck, machineChecks } from './machine-checks.js'
+import { serverChecks } from './server-checks.js'
+import { serviceChecks } from './service-checks.js'
+import { storeChecks } from './store-checks.js'
 
 /** Every check, in the order of the output. */
 const CHECKS: readonly Check[] = [
-  nodeVersionCheck,
-  diskCheck,
-  fileSystemCheck,
-  inotifyCheck,
-  storeCheck,
-  storeModesCheck,
-  storeWritableCheck,
-  ancestorsCheck,
-  journalCheck,
-  seqRoomCheck,
-  sourceIdentityCheck,
-  tokenCheck,
-  serverCheck,
-  personasCheck,
-  producerCheck,
-  versionCheck,
-  serviceCheck,
-  lingerCheck,
-  inboxesCheck,
-  backlogCheck,
-  sinksCheck,
-  consumersCheck,
+  ...machineChecks,
+  ...storeChecks,
+  ...serverChecks,
+  ...serviceChecks,
+  ...deliveryChecks,
   clockCheck,
 ]
 

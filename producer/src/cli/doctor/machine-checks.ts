@@ -9,7 +9,7 @@ import { nearestExisting } from './path-access.js'
 const NODE_LEAST = [20, 19] as const
 
 /** Is Node new enough? */
-export const nodeVersionCheck: Check = {
+const nodeVersionCheck: Check = {
   id: 'node',
   look: () => {
     const { node } = process.versions
@@ -28,7 +28,7 @@ const LEAST_BYTES = limits.segmentBytesMax * 4
 const COMFORT_BYTES = limits.segmentBytesMax * 50
 
 /** Is there space for the journal to grow? */
-export const diskCheck: Check = {
+const diskCheck: Check = {
   id: 'disk',
   look: ({ paths }) => {
     const path = nearestExisting(paths.root)
@@ -55,7 +55,7 @@ const REMOTE: ReadonlyMap<number, string> = new Map([
 ])
 
 /** Is the store on a local disk? Locks and syncs of a network file system guarantee less than the journal needs. */
-export const fileSystemCheck: Check = {
+const fileSystemCheck: Check = {
   id: 'file-system',
   look: ({ paths }) => {
     if (process.platform !== 'linux') return unseen('only Linux shows this')
@@ -73,7 +73,7 @@ export const fileSystemCheck: Check = {
 const WATCHES_COMFORT = 8192
 
 /** Does the system notify readers of new records? Without a watch a reader reads later. */
-export const inotifyCheck: Check = {
+const inotifyCheck: Check = {
   id: 'inotify',
   look: () => {
     if (process.platform !== 'linux') return unseen('only Linux has these limits')
@@ -121,3 +121,6 @@ export const clockCheck: Check = {
     )
   },
 }
+
+/** Checks of this machine. */
+export const machineChecks: readonly Check[] = [nodeVersionCheck, diskCheck, fileSystemCheck, inotifyCheck]

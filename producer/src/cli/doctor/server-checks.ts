@@ -8,7 +8,7 @@ import { recordedSource } from '../open-store.js'
 import { type Check, failing, fine, unseen, warning } from './check.js'
 
 /** Does the store belong to this server? */
-export const sourceIdentityCheck: Check = {
+const sourceIdentityCheck: Check = {
   id: 'source',
   look: ({ hasStore, paths, options }) => {
     if (!hasStore) return unseen('there is no store')
@@ -35,7 +35,7 @@ function isOfToken({ code }: KimError): boolean {
 }
 
 /** Can the token be read? The check does not send it. */
-export const tokenCheck: Check = {
+const tokenCheck: Check = {
   id: 'token',
   look: async context => {
     const { tokenFile } = context.options.server
@@ -60,7 +60,7 @@ function isOwnFile(path: string): boolean {
 }
 
 /** Does the server answer and accept the token? The check requests the list of personas, which marks no mail as read. */
-export const serverCheck: Check = {
+const serverCheck: Check = {
   id: 'server',
   look: async context => {
     let source: Source
@@ -82,7 +82,7 @@ export const serverCheck: Check = {
 }
 
 /** Do the selected inboxes exist? The server answers for a misspelt name as for an empty inbox. */
-export const personasCheck: Check = {
+const personasCheck: Check = {
   id: 'personas',
   look: async context => {
     const { personas: selected } = context.options.core
@@ -102,3 +102,6 @@ export const personasCheck: Check = {
     }
   },
 }
+
+/** Checks of the server. */
+export const serverChecks: readonly Check[] = [sourceIdentityCheck, tokenCheck, serverCheck, personasCheck]

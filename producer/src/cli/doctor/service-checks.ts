@@ -6,7 +6,7 @@ import { type ServicePlace, systemRunner } from '../../os-service/supervisors.js
 import { type Check, type CheckResult, type Context, failing, fine, unseen, warning } from './check.js'
 
 /** Does a producer run? */
-export const producerCheck: Check = {
+const producerCheck: Check = {
   id: 'producer',
   look: context => {
     const { state, pid, ageMs, health } = context.sign()
@@ -39,7 +39,7 @@ export const producerCheck: Check = {
 }
 
 /** Is the running producer this version? An upgrade changes files, not the process that runs. */
-export const versionCheck: Check = {
+const versionCheck: Check = {
   id: 'version',
   look: context => {
     const { state, health } = context.sign()
@@ -60,7 +60,7 @@ const REINSTALL = 'run kim-producer install-service again with the same flags'
  * Is a service installed, and does its supervisor start it? A service holds the paths of Node and of this program,
  * which an upgrade can move.
  */
-export const serviceCheck: Check = {
+const serviceCheck: Check = {
   id: 'service',
   look: context => {
     const { service: place } = context
@@ -115,7 +115,7 @@ function checkInstalled({ command, ...place }: Installed): CheckResult {
 }
 
 /** Does the service keep running when you are logged out? A user's services end at logout, unless linger is on. */
-export const lingerCheck: Check = {
+const lingerCheck: Check = {
   id: 'linger',
   look: ({ service, env, home }) => {
     if (process.platform !== 'linux') return unseen('only systemd needs it')
@@ -128,3 +128,6 @@ export const lingerCheck: Check = {
     return warning('linger is off: the producer ends when you log out', `loginctl enable-linger ${username}`)
   },
 }
+
+/** Checks of the producer and its service. */
+export const serviceChecks: readonly Check[] = [producerCheck, versionCheck, serviceCheck, lingerCheck]

@@ -19,7 +19,7 @@ const OWNER_ALL = 0o700
 const ENTRIES_MAX = 20_000
 
 /** Is there a store? */
-export const storeCheck: Check = {
+const storeCheck: Check = {
   id: 'store',
   look: context => {
     const { root, events } = context.paths
@@ -49,7 +49,7 @@ interface Flaw {
 }
 
 /** Can only its owner read and write the store? */
-export const storeModesCheck: Check = {
+const storeModesCheck: Check = {
   id: 'store-modes',
   look: context => {
     const { hasStore, paths } = context
@@ -143,7 +143,7 @@ function modeOf({ mode }: Pick<Stats, 'mode'>): string {
 }
 
 /** Can its owner write to the store? If not, no producer can start, and a running one ends. */
-export const storeWritableCheck: Check = {
+const storeWritableCheck: Check = {
   id: 'store-writable',
   look: ({ hasStore, paths }) => {
     if (!hasStore) return checkCreatable(paths.root)
@@ -196,7 +196,7 @@ function notWritable(path: string, code: string): CheckResult {
 }
 
 /** Does no other user control the directories above the store? One who can write there can replace the store. */
-export const ancestorsCheck: Check = {
+const ancestorsCheck: Check = {
   id: 'ancestors',
   look: ({ paths }) => {
     const uid = process.getuid?.()
@@ -217,7 +217,7 @@ export const ancestorsCheck: Check = {
 const BYTES_MAX = 256 * 1024 ** 2
 
 /** Is the journal whole: do segments, checkpoints and blobs agree? */
-export const journalCheck: Check = {
+const journalCheck: Check = {
   id: 'journal',
   look: async context => {
     const { hasStore, paths, signal } = context
@@ -250,7 +250,7 @@ function sizeOf(directory: string): number {
 }
 
 /** Are there sequence numbers left for records? */
-export const seqRoomCheck: Check = {
+const seqRoomCheck: Check = {
   id: 'numbers',
   look: async context => {
     const head = (await context.observer())?.head.seq
@@ -260,3 +260,13 @@ export const seqRoomCheck: Check = {
     return warning(evidence, 'plan a new generation of the store; spec/compatibility.md describes the steps')
   },
 }
+
+/** Checks of the store. */
+export const storeChecks: readonly Check[] = [
+  storeCheck,
+  storeModesCheck,
+  storeWritableCheck,
+  ancestorsCheck,
+  journalCheck,
+  seqRoomCheck,
+]
