@@ -75,7 +75,7 @@ async function bind(server: Server, place: SocketPath, paths: StorePaths): Promi
         resolve()
       })
     })
-    // Its directory is closed to others; the socket says so once more.
+    // Its directory is closed to others already.
     if (place.kind !== 'pipe') chmodSync(place.path, 0o600)
     // A failed accept (no descriptors left) concerns the client that was not accepted.
     server.on('error', () => undefined)
@@ -90,7 +90,7 @@ async function bind(server: Server, place: SocketPath, paths: StorePaths): Promi
   }
 }
 
-/** One client's connection. Nothing it does can make anybody else wait: it is closed instead (CP-14, CP-15). */
+/** One client's connection. It is closed before it could make other clients wait (CP-14, CP-15). */
 class Connection {
   readonly #socket: Socket
   readonly #timers: Timers
@@ -184,7 +184,7 @@ class Connection {
     if (this.#isHasty) socket.destroySoon()
     if (this.#hasEnded) return
     this.#hasEnded = true
-    // Closed at once, what it was told last could be lost to a client that is still sending; what it sends is let go.
+    // If it were destroyed now, a client that is still sending could lose the last reply. What it sends is dropped.
     socket.end()
     socket.resume()
     this.#stopUnread ??= this.#timers.after(UNREAD_MS_MAX, () => socket.destroy())

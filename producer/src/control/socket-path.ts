@@ -58,7 +58,7 @@ function refused(path: string, why: string): KimError {
   })
 }
 
-/** A directory that anybody could have made before us is judged before a socket is put into it (CP-2). */
+/** Makes the directory of the socket. One that is there is checked first: another user could have made it (CP-2). */
 function secureDirectory(path: string, uid: number | undefined): void {
   try {
     fs.mkdirSync(path, { mode: 0o700 })
@@ -104,7 +104,7 @@ export function removeSocketPath(place: SocketPath, paths: StorePaths): void {
   try {
     fs.rmdirSync(dirname(place.path))
   } catch {
-    // Something else stands in it; it is not ours to remove.
+    // It holds something else, so it is not ours to remove.
   }
 }
 
@@ -121,7 +121,7 @@ export function placeToAsk(paths: StorePaths, options: SocketPathOptions): strin
   }
   const recorded = look(paths.controlPath)
   if (recorded === undefined) return paths.controlSocket
-  // A pipe there would be waited for, and whoever put it there has no say in where a client goes.
+  // Opening a pipe would wait, and a file of another kind may not choose where a client connects.
   if (!recorded.isFile()) throw refused(paths.controlPath, 'it is not a regular file')
   const text = fs.readFileSync(paths.controlPath, 'utf8')
   const [line = ''] = text.slice(0, RECORDED_BYTES_MAX).split('\n', 1)

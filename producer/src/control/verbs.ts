@@ -3,16 +3,16 @@ import type { Turn } from '../effects/turn.js'
 import type { Journal } from '../journal/journal.js'
 import { type ControlErrorCode, type Reply, type Request, readRequest, refusal } from './protocol.js'
 
-/** What a running producer can be asked to do. Whatever settles has been synced by then (CP-6). */
+/** What a running producer can be asked to do. A verb settles once its records are durable (CP-6). */
 export interface ControlVerbs {
   /** The last durable seq. */
   headSeq(): number
-  /** Makes one persona due, or all of them; says how many are. */
+  /** Makes one persona due, or all of them, and returns how many are due. */
   poke(persona: string | undefined): number
   status(): JsonObject
   /** Rolls and writes a checkpoint. */
   checkpoint(): Promise<JsonObject>
-  /** Parks what is due for it, or says what would be. */
+  /** Moves what is due to `archive/`, or returns what would be moved. */
   gc(dryRun: boolean): Promise<JsonObject>
   /** A clean stop; called once, after the reply. */
   shutdown(): void

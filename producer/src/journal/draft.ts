@@ -164,7 +164,7 @@ function wellFormed(draft: Draft): Draft {
   }
 }
 
-/** A record in a commit, and where in the commit's bytes its line stands. */
+/** A record in a commit, and where in the commit's bytes its line is. */
 export interface BuiltRecord {
   readonly record: EventRecord
   readonly effect: Effect
@@ -194,8 +194,8 @@ const UTF8_BYTES_MAX = 3
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
 
 /**
- * Turns drafts into the bytes of one commit. It sees the state and the records built before, and changes
- * nothing: what it built becomes so when the bytes are durable.
+ * Turns drafts into the bytes of one commit. It reads the state and the records built before, and changes neither: the
+ * appender does that once the bytes are durable.
  */
 export class CommitBuilder {
   readonly #store: Store
@@ -265,7 +265,7 @@ export class CommitBuilder {
     return { seqs, deduped }
   }
 
-  /** Drafts whose key an earlier draft of the same batch bears: they are one record with it. */
+  /** How many drafts have the key of an earlier draft of the same batch: they become one record with it. */
   #repeats(drafts: readonly Draft[], known: readonly (number | undefined)[]): number {
     if (this.#store.switches.skipKeyLookup === true) return 0
     const keys = drafts.flatMap(({ key }, at) => (key === undefined || known[at] !== undefined ? [] : [key]))
@@ -371,15 +371,15 @@ export class CommitBuilder {
   #undo(count: number): void {
     this.#bytes = this.#built[count]?.offset ?? this.#bytes
     this.#built.length = count
-    // Ids that are no longer built only cost a look that finds nothing.
+    // `#ids` may keep too many: an id too many costs a search that finds nothing.
     this.#keys.clear()
     for (const { record } of this.#built) if (record.key !== undefined) this.#keys.set(record.key, record.seq)
   }
 }
 
 /**
- * Puts a payload into a blob, durably, and returns what stands for it in the line. A blob that is already there
- * may be one whose writer died before its name was durable, so its directory is synced again.
+ * Puts a payload into a blob, durably, and returns the reference for the line. The writer of a blob that is already
+ * there may have died before the name was durable, so the directory is synced in any case.
  */
 function writeBlob(store: Store, bytes: Buffer): PayloadRef {
   const sha256 = sha256Hex(bytes)

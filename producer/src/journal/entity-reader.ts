@@ -15,7 +15,7 @@ import type { LiveEntity } from './state.js'
 import type { Store } from './store.js'
 import type { StoredLineLocation } from './store-file.js'
 
-/** An entity as its newest image says it is. */
+/** An entity as its newest record has it. */
 export interface StoredEntity {
   readonly item_type: string
   readonly item_id: string
@@ -23,14 +23,14 @@ export interface StoredEntity {
   readonly seq: number
   readonly agent: string | undefined
   readonly ts: string | undefined
-  /** Also where it stands in a blob; undefined only if that blob is missing or wrong. */
+  /** Also that of a blob; undefined only if the blob is missing or wrong. */
   readonly payload: JsonObject | undefined
   readonly payload_ref: PayloadRef | undefined
 }
 
 const OPEN_FILES_MAX = 4
 
-/** Reads lines back from where they stand; holds a few files open because neighbours are asked for in turn. */
+/** Reads single lines from the disk. It keeps a few files open, because callers ask for neighbouring lines in turn. */
 export class EntityReader {
   readonly #store: Store
   readonly #open: Map<string, number> = new Map()
@@ -63,7 +63,7 @@ export class EntityReader {
     return { item_type, item_id, entity_rev, seq: found.seq, agent, ts, payload, payload_ref }
   }
 
-  /** Lets go of every file: one that was replaced must be opened anew. */
+  /** Closes every file: one that was replaced must be opened again. */
   close(): void {
     for (const fd of this.#open.values()) this.#store.disk.close(fd)
     this.#open.clear()

@@ -148,8 +148,8 @@ export function applyRedactions(store: Store, redactions: readonly Redaction[]):
 }
 
 /**
- * Erases content from a copy that stands behind the file a segment is read from: nothing names it, whatever it
- * holds, and nobody misses one that cannot be unpacked.
+ * Erases content from another copy of a segment, which no reader uses and no note names. A copy that cannot be unpacked
+ * is removed: nothing is lost with it.
  */
 function eraseCopy(store: Store, file: SegmentFile, entities: readonly RedactedEntity[]): void {
   let bytes: Buffer

@@ -16,7 +16,7 @@ export interface ExportOptions {
   /** Only records of these; all if none is named. */
   readonly agents?: readonly string[] | undefined
   readonly itemType?: string | undefined
-  /** Is told of what cannot be read, or not to its end; everything else is exported all the same. */
+  /** Called for each file that cannot be read to its end. Everything else is exported. */
   readonly unreadable?: ((why: string) => void) | undefined
 }
 
@@ -74,7 +74,7 @@ async function* contentOf(
       return
     } catch (error) {
       unreadable?.(whyOf(file, error))
-      // What was read of it stands; a copy would say it twice.
+      // Some of its records are exported already; a copy would repeat them.
       if (isBegun) return
     }
   }

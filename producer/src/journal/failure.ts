@@ -21,7 +21,7 @@ export function noSpace(message: string, cause?: unknown): KimError {
   )
 }
 
-/** Something that no store of ours may contain stands in the way. */
+/** The path holds something that no store of ours may contain. */
 export function unsafe(
   path: string,
   why: string,
@@ -46,7 +46,7 @@ export function ownerRemedy(path: string, owner: number, uid: number, isDirector
   return `if it is theirs, run as user ${owner}; if it is yours: sudo ${command}`
 }
 
-/** After a failed sync nobody knows what the disk holds. */
+/** After a failed sync it is unknown what the disk holds. */
 export function syncFailed(message: string, cause: unknown): KimError {
   return failure(
     'store_failed',

@@ -177,8 +177,8 @@ export class Disk {
   }
 
   /**
-   * Gives a descriptor back. Whatever had to be durable was synced before, and the system takes the descriptor
-   * even when it reports an error, so there is nothing that such an error could still tell.
+   * Closes a descriptor. What had to be durable was synced before, and the system takes the descriptor even when it
+   * reports an error, so such an error is ignored.
    */
   close(fd: number): void {
     try {
@@ -305,8 +305,8 @@ export class Disk {
   }
 
   /**
-   * Moves a file of the journal to another directory so that its bytes stand in at least one place, also after a loss
-   * of power on a file system that makes two changes of a rename (RC-17).
+   * Moves a file of the journal to another directory so that its bytes are in at least one place, also after a loss of
+   * power on a file system that makes two changes of a rename (RC-17).
    */
   archive(from: string, to: string): void {
     if (!this.#link(from, to))

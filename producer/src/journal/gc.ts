@@ -72,7 +72,7 @@ export function* runGc(store: Store, plan: GcPlan, gzip: boolean): Slices<GcRepo
   return report
 }
 
-/** Parks one segment; false if what stands in the archive already is something else. */
+/** Parks one segment; false if the archive already has a different file of that name. */
 function* park(store: Store, source: SegmentFile, gzip: boolean): Slices<boolean> {
   const { disk, paths, log } = store
   const target = (gzipped: boolean): string =>

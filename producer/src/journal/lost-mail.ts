@@ -53,7 +53,7 @@ interface PinState {
 
 const PIN_SUFFIX = '/bounded-window'
 
-/** Nothing above the pin is proven: the member of `walk` that says so. */
+/** The member of `walk` for a pin above which nothing is proven. */
 const UNPROVEN = Number.MAX_SAFE_INTEGER
 
 /** How many inboxes a line of the log names. */

@@ -15,7 +15,7 @@ import type { Store } from './store.js'
 const LAZY_MS = 1000
 const LAZY_RECORDS = 5000
 
-/** It is of constant size; whatever is much longer says nothing. */
+/** It is of constant size; a much longer file is not read. */
 const META_BYTES_MAX = 4096
 
 function readMeta({ disk, paths }: Store): Meta | undefined {
@@ -23,7 +23,7 @@ function readMeta({ disk, paths }: Store): Meta | undefined {
     const bytes = disk.readSmall(paths.meta, META_BYTES_MAX)
     return bytes === undefined ? undefined : parseMeta(bytes.toString('utf8'))
   } catch (error) {
-    // It is only a cache; whatever stands there instead is replaced.
+    // It is only a cache; what cannot be read is replaced.
     if (!(error instanceof KimError)) throw error
     return undefined
   }
@@ -36,8 +36,8 @@ export function projectInMeta(store: Store): string | undefined {
 }
 
 /**
- * Numbers that meta.json credibly says were given out beyond those that the segments hold: the disk lost their
- * records after they had been announced. Returns the number to go on with.
+ * The next seq to append. It is higher than that of the segments if meta.json shows, credibly, that the disk lost records
+ * after they were announced.
  */
 export function nextSeqByMeta(store: Store, projectId: string, nextSeq: number): number {
   const { paths, log } = store
@@ -63,7 +63,7 @@ export function nextSeqByMeta(store: Store, projectId: string, nextSeq: number):
   return nextSeq
 }
 
-/** A journal that begins where another one stood says so: nothing else would tell that its records are gone (R1). */
+/** Reports that the records of an earlier journal are missing here: no other file shows it (R1). */
 export function tellOfEarlier(store: Store): void {
   const { log, paths } = store
   const meta = readMeta(store)
@@ -88,14 +88,14 @@ export class MetaCache {
     this.#projectId = projectId
   }
 
-  /** Says where the journal stands, unless it was said a moment ago. */
+  /** Writes the next seq, unless it was written a moment ago. */
   note(nextSeq: number, segment: number): void {
     const now = this.#store.clock.monoMs()
     if (now - this.#writtenMs < LAZY_MS && nextSeq - this.#writtenSeq < LAZY_RECORDS) return
     this.write(nextSeq, segment)
   }
 
-  /** Says where the journal stands, now. */
+  /** Writes the next seq now. */
   write(nextSeq: number, segment: number): void {
     if (nextSeq === this.#writtenSeq) return
     const { disk, paths, clock } = this.#store

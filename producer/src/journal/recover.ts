@@ -214,7 +214,7 @@ export class Recovery {
   }
 
   /**
-   * The journal went on after what stood before: whatever was owed for that was paid, or never will be. But the
+   * The journal went on after what was there before: the notes for that were written, or never will be. But the
    * last commit may have reached the disk without one of its pages, and then it goes on after the hole as well.
    */
   #goOn(record: ReadRecord, end: number): void {

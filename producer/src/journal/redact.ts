@@ -42,7 +42,7 @@ export interface RedactReport {
   readonly item_id: string
   /** Records that lost their content. */
   readonly records: number
-  /** Segments they stand in. */
+  /** The segments that hold them. */
   readonly segments: readonly string[]
   /** What opening the store would do first; only of a dry run. */
   readonly opening?: readonly RehearsedChange[]
@@ -153,7 +153,7 @@ function redact(session: Session, entity: RedactedEntity, reason: string): void 
   eraseRest({ ...session, boundary }, redactions)
 }
 
-/** Writes the new bytes of some files, and says in one run what they are about to become. */
+/** Writes the new bytes of some files beside them, and announces all of them in one transaction. */
 function announce(
   { store, appender }: Session,
   entity: RedactedEntity,

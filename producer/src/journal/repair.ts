@@ -61,9 +61,9 @@ export interface RepairReport {
 }
 
 /**
- * Sets damage aside and says in the journal what it found. It changes no byte of a segment: what is no record is
- * copied away and named, what is missing is named, and only what is no segment at all is moved. Offline. What
- * cannot be carried through to its end is found out before anything is touched.
+ * Moves damage to quarantine and notes in the journal what it found. It changes no byte of a segment: a line that is no
+ * record is copied and named in a note, a missing range is named, and only files that are no segments are moved. It
+ * needs the store for itself. If it could not finish, it finds that out before it changes anything.
  */
 export function repairStore(options: RepairOptions): RepairReport {
   if (options.dryRun === true) {
@@ -108,7 +108,7 @@ function repair(options: RepairOptions, changes?: () => readonly RehearsedChange
     for (const line of damage.lines) keepCopy(store, line)
     append(session, damage)
     if (session.isHurt) {
-      // The next segment says by its first record what the one that was hurt no longer says.
+      // The first record of the next segment names the project, as that of the hurt one no longer does.
       session.upkeep.sealed(session.appender.roll(session.projectId))
       session.appender.settle()
     }
@@ -154,7 +154,7 @@ function findAstray(loud: Store): string | undefined {
   return undefined
 }
 
-/** Entries under a legal name that cannot be what the name says. */
+/** Entries with the name of a segment or checkpoint that are no regular files. */
 function findIrregular(store: Store): string[] {
   const { disk, paths } = store
   const isLegal = (name: string): boolean =>
@@ -241,7 +241,7 @@ function noteNames(record: ReadRecord, named: Set<string>, numbers: Continuity):
   if (kind === 'tx_abandoned') named.add(runMark(String(tx_id), Number(first_seq)))
 }
 
-/** Copies the bytes of a line away before anything is said about them. */
+/** Copies the bytes of a line to quarantine before a note names them. */
 function keepCopy(store: Store, { source, range }: Damage['lines'][number]): void {
   ensureQuarantine(store)
   const name = `${source.name}.${range.from}-${range.to}`

@@ -61,7 +61,7 @@ function pinOf({ state, view }: RetentionView, persona: string): number {
   const payload = alert === undefined ? undefined : view(alert).payload
   if (payload?.['status'] !== 'open') return Number.POSITIVE_INFINITY
   const at = payload['cursor_at']
-  // An open pin that does not say where it stands might stand anywhere.
+  // An open pin without its place may be anywhere.
   return isCount(at) ? at : Number.NEGATIVE_INFINITY
 }
 

@@ -32,9 +32,9 @@ export interface ScannedRange {
   readonly hasZeros: boolean
 }
 
-/** A run that will never be complete, or what stands of one whose beginning is lost. */
+/** A transaction that will never be complete, or what is left of one whose beginning is lost. */
 export interface AbandonedRun {
-  /** True if its first record stands. */
+  /** True if its first record is there. */
   readonly began: boolean
   readonly tx_id: string
   readonly first_seq: number
@@ -179,7 +179,7 @@ function describeRun(records: readonly Pick<SegmentLine, 'record'>[]): Abandoned
   return { began: true, tx_id: id, first_seq: first.seq, last_seq: last.seq, records: count, n }
 }
 
-/** Adds a run to those found so far in one segment; what stands of a run without its beginning is named together. */
+/** Adds a run to those found so far in one segment; the records of a run without its beginning are named together. */
 export function addRun(runs: AbandonedRun[], run: AbandonedRun): void {
   const last = runs.at(-1)
   if (run.began || last === undefined || last.began || last.tx_id !== run.tx_id) runs.push(run)

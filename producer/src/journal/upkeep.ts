@@ -26,7 +26,7 @@ export interface UpkeepStart {
   readonly projectId: string
   /** The checkpoint that the journal was opened from. */
   readonly base: VerifiedCheckpoint | undefined
-  /** False where the history before the first segment is gone: then no checkpoint could be true. */
+  /** False if the history before the first segment is missing: then no checkpoint could be complete. */
   readonly isHistoryWhole: boolean
   /** True if gc runs only when somebody asks for it. */
   readonly isGcHeld: boolean
