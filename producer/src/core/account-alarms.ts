@@ -1,20 +1,20 @@
 import type { AccountAlertKind, JsonObject } from '@kim/manifest'
 import type { Draft } from '../journal/draft.js'
+import type { Persona, Personas } from '../journal/persona.js'
 import type { DirectoryEntry } from '../source/answer.js'
 import { accountMember, accountReason } from './account-reason.js'
-import { openAlert } from './alert-kind.js'
-import type { Authorship } from './authorship.js'
+import { hasWrittenSince } from './authorship.js'
 import { alertDraft } from './drafts.js'
 import type { CountsTable } from './facts-plan.js'
 import type { NameLists } from './name-lists.js'
-import type { Persona } from './persona.js'
 
 /** What the two account-wide alarms are decided from. */
 export interface AccountFacts {
   readonly directory: ReadonlyMap<string, DirectoryEntry>
   readonly table: NonNullable<CountsTable>
-  readonly personas: readonly Persona[]
-  readonly authorship: Authorship
+  /** Those that are watched. */
+  readonly watched: readonly Persona[]
+  readonly personas: Personas
 }
 
 /** What an inbox with unread mail is (KS-63). */
@@ -47,20 +47,20 @@ export function strandedInboxes({ directory, table }: AccountFacts): {
 }
 
 /** Personas with urgent mail of whom it is known that they wrote nothing since it can have come (KS-64). */
-export function urgentUnanswered({ directory, table, personas, authorship }: AccountFacts): {
+export function urgentUnanswered({ directory, table, watched, personas }: AccountFacts): {
   readonly urgent: string[]
   readonly writeOnly: string[]
 } {
   const urgent: string[] = []
   const writeOnly: string[] = []
-  for (const persona of personas) {
+  for (const persona of watched) {
     const entry = directory.get(persona.name)
     const count = table.get(persona.name)?.unreadUrgent ?? 0
     if (entry === undefined || count === 0) continue
     // The urgent mail is among what is unread, so it came with the oldest of that at the earliest.
-    const since = persona.index.lowestUnread
+    const since = persona.messages.lowestUnread
     if (since === undefined) continue
-    if (authorship.hasWrittenSince(persona.name, since, personas) !== 'no') continue
+    if (hasWrittenSince(persona.name, since, watched, personas) !== 'no') continue
     if (entry.isWriteOnly) writeOnly.push(persona.name)
     else urgent.push(persona.name)
   }
@@ -68,11 +68,11 @@ export function urgentUnanswered({ directory, table, personas, authorship }: Acc
 }
 
 /** Who is told: watched members that show a consumer; if there is none, all watched members (KS-65). */
-export function audienceOf({ directory, personas, authorship }: AccountFacts): readonly Persona[] {
-  const members = personas.filter(({ name }) => directory.has(name))
+export function audienceOf({ directory, watched, personas }: AccountFacts): readonly Persona[] {
+  const members = watched.filter(({ name }) => directory.has(name))
   const consuming = members.filter(({ name }) => {
     const memoryCount = directory.get(name)?.memoryCount
-    return memoryCount === undefined || memoryCount > 0 || authorship.newestOf(name) !== undefined
+    return memoryCount === undefined || memoryCount > 0 || personas.newestOf(name) !== undefined
   })
   return consuming.length > 0 ? consuming : members
 }
@@ -102,7 +102,7 @@ export function* alarmDrafts(
   const { kind, names, members } = alarm
   for (const persona of names.length === 0 ? watched : audience) {
     const { name, alerts } = persona
-    const standing = openAlert(alerts, kind)
+    const standing = persona.openAlert(kind)
     if (names.length === 0) {
       if (standing === undefined) continue
       const { schema_version: _v, persona: _p, kind: _k, status: _s, reason: was, ...measured } = standing

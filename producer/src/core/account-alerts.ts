@@ -1,4 +1,5 @@
 import type { Draft } from '../journal/draft.js'
+import type { Persona } from '../journal/persona.js'
 import {
   type AccountFacts,
   alarmDrafts,
@@ -7,10 +8,8 @@ import {
   tierOf,
   urgentUnanswered,
 } from './account-alarms.js'
-import type { Authorship } from './authorship.js'
 import type { CoreState } from './core-state.js'
 import { NameLists } from './name-lists.js'
-import type { Persona } from './persona.js'
 
 /** So long at most an alarm waits for polls that may bring the answer it misses. */
 const HOLD_MS_MAX = 1000
@@ -18,16 +17,14 @@ const HOLD_MS_MAX = 1000
 /** Keeps the two account-wide alarms as the counts, the directory and the journal have them (KS-63 to KS-65). */
 export class AccountAlerts {
   readonly #core: CoreState
-  readonly #authorship: Authorship
   readonly #firstSeenMs: ReadonlyMap<string, number>
   readonly #lists = new NameLists()
   #dormant: ReadonlySet<string> = new Set()
   /** Since when an alarm waits. */
   #heldMs: number | undefined
 
-  constructor(core: CoreState, authorship: Authorship, firstSeenMs: ReadonlyMap<string, number>) {
+  constructor(core: CoreState, firstSeenMs: ReadonlyMap<string, number>) {
     this.#core = core
-    this.#authorship = authorship
     this.#firstSeenMs = firstSeenMs
   }
 
@@ -38,13 +35,12 @@ export class AccountAlerts {
 
   /** What is to be recorded now; nothing while anything it takes is not known. */
   *plan(nowMs: number): Generator<Draft> {
-    const { directory, table, options } = this.#core
+    const { directory, table, options, personas } = this.#core
     if (directory?.entries === undefined || table === undefined) return
     // Whether somebody ever wrote decides who is told.
-    if (!this.#authorship.isComplete) return
-    const personas: Persona[] = [...this.#core.inboxes.keys()].map(name => this.#core.personas.take(name))
-    const { authorship, core } = { authorship: this.#authorship, core: this.#core }
-    const facts: AccountFacts = { directory: directory.entries, table, personas, authorship }
+    if (!personas.isSeen) return
+    const watched = [...this.#core.inboxes.keys()].map(name => personas.take(name))
+    const facts: AccountFacts = { directory: directory.entries, table, watched, personas }
     const audience = audienceOf(facts)
     if (options.strandedAlerts && this.#isConfirmed(facts, nowMs)) {
       const { stranded, dormant } = strandedInboxes(facts)
@@ -55,11 +51,11 @@ export class AccountAlerts {
         stranded_inboxes: names,
         ...(dormant.length > 0 ? { dormant_inboxes: dormant } : {}),
       }
-      yield* alarmDrafts({ kind, names, members }, audience, personas, this.#lists)
+      yield* alarmDrafts({ kind, names, members }, audience, watched, this.#lists)
     }
     if (options.urgentAlerts) {
       const { urgent, writeOnly } = urgentUnanswered(facts)
-      if (urgent.length > 0 && this.#mayBeAnswered(personas, nowMs)) return
+      if (urgent.length > 0 && this.#mayBeAnswered(watched, nowMs)) return
       this.#heldMs = undefined
       const kind = 'urgent-unanswered'
       const names = this.#lists.settle(kind, urgent)
@@ -67,17 +63,17 @@ export class AccountAlerts {
         urgent_unanswered: names,
         ...(writeOnly.length > 0 ? { urgent_unanswered_write_only: writeOnly } : {}),
       }
-      yield* alarmDrafts({ kind, names, members }, audience, personas, this.#lists)
+      yield* alarmDrafts({ kind, names, members }, audience, watched, this.#lists)
     }
-    core.areAlarmsDirty = false
+    this.#core.areAlarmsDirty = false
   }
 
   /**
    * True while an answer may be on its way: it lies in another inbox than the urgent mail, and the two are not polled
    * at the same instant. An inbox that nobody has looked into yet may hold one; so may, for a moment, one that is due.
    */
-  #mayBeAnswered(personas: readonly Persona[], nowMs: number): boolean {
-    if (personas.some(({ image, isDown }) => image === undefined && !isDown)) return true
+  #mayBeAnswered(watched: readonly Persona[], nowMs: number): boolean {
+    if (watched.some(({ record, isDown }) => record === undefined && !isDown)) return true
     const inboxes = [...this.#core.inboxes.values()]
     const isSettled = inboxes.every(
       ({ polls, isUrgent, poll, result }) =>

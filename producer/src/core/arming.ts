@@ -1,4 +1,4 @@
-import type { Persona } from './persona.js'
+import type { Persona } from '../journal/persona.js'
 import type { HealthyPoll, TakenRow } from './poll.js'
 
 /** The rows of a poll that the journal never had, ascending: each becomes a record, woken for or not (KS-29). */
@@ -32,7 +32,7 @@ export function silenceOf(
 ): Silence | undefined {
   const isResumed = poll.arrival === 'known' || poll.arrival === 'seed'
   // A seed that the record has already did what it was for.
-  const seeded = !isArmed && isResumed && persona.image?.seeded !== seedAt ? seedAt : undefined
+  const seeded = !isArmed && isResumed && persona.record?.seeded !== seedAt ? seedAt : undefined
   const before = Math.max(persona.silentTo, seeded ?? 0)
   const isCapped =
     !isArmed &&
@@ -41,5 +41,5 @@ export function silenceOf(
     fresh.reduce((count, { row }) => (row.id > before ? count + 1 : count), 0) > maxReplay
   const silentTo = isCapped ? (fresh.at(-1)?.row.id ?? before) : before
   if (silentTo <= persona.silentTo && seeded === undefined) return undefined
-  return { silentTo, seeded: seeded ?? persona.image?.seeded }
+  return { silentTo, seeded: seeded ?? persona.record?.seeded }
 }

@@ -1,21 +1,19 @@
 import { registryOfAllCapability } from '@kim/manifest'
 import type { StoredState } from '../journal/journal.js'
-import { messageItemId } from '../journal/message-id.js'
 import type { OpenHistory } from '../journal/open.js'
+import type { Personas } from '../journal/persona.js'
 import type { Ask, CoreNote, CoreOptions } from './core.js'
 import { DirectoryWatch } from './directory-watch.js'
 import type { CountsTable } from './facts-plan.js'
 import { Inbox } from './inbox.js'
 import { usableNames } from './names.js'
-import { bodyMark, type Persona } from './persona.js'
-import { Personas } from './personas.js'
-import type { PlanContext, StoredMessage } from './plan-context.js'
+import type { PlanContext } from './plan-context.js'
 import type { Arrival } from './poll.js'
 import { assertSeed, isSeedSpent } from './seed.js'
 
 /** What the core needs of an open journal. */
 export interface CoreJournal {
-  readonly state: StoredState
+  readonly state: Pick<StoredState, 'personas' | 'capabilities'>
   readonly history: Pick<OpenHistory, 'isWhole' | 'holes'>
 }
 
@@ -29,7 +27,7 @@ type AskBody = Ask extends infer One ? (One extends Ask ? Omit<One, 'id'> : neve
 export class CoreState implements PlanContext {
   readonly options: CoreOptions
   readonly suppressed: ReadonlySet<string>
-  readonly view: StoredState
+  readonly capabilities: ReadonlySet<string>
   readonly personas: Personas
   readonly inboxes: Map<string, Inbox> = new Map()
   readonly directory: DirectoryWatch | undefined
@@ -47,8 +45,9 @@ export class CoreState implements PlanContext {
   /** The two account-wide alarms may have changed. */
   areAlarmsDirty = true
   isGenesisDirty = true
-  /** Some persona's record stood when this process began, or was made since. */
-  hasArmed = false
+  /** The newest record when this process began. */
+  readonly #startSeq: number
+  readonly #hasKnown: boolean
   readonly #isDamaged: boolean
   readonly #outbox: Ask[] = []
   readonly #notes: CoreNote[] = []
@@ -61,8 +60,9 @@ export class CoreState implements PlanContext {
     this.options = options
     this.hasPlainCounts = options.dialect === 'local'
     this.suppressed = new Set(options.suppressedAuthors)
-    this.view = journal.state
-    this.personas = new Personas(journal.state)
+    this.capabilities = journal.state.capabilities
+    this.personas = journal.state.personas
+    this.#startSeq = this.personas.headSeq
     this.mode = options.personas === undefined ? 'all' : 'list'
     this.directory = this.mode === 'all' ? new DirectoryWatch(options.rediscoverSeconds) : undefined
     const { isWhole, holes } = journal.history
@@ -73,7 +73,12 @@ export class CoreState implements PlanContext {
       assertSeed(persona, options.seedAt)
       if (isSeedSpent(persona, options.seedAt)) this.#saySeedSpent(seeded, options.seedAt)
     }
-    this.hasArmed = [...this.personas].some(({ image }) => image !== undefined)
+    this.#hasKnown = [...this.personas].some(({ record }) => record !== undefined)
+  }
+
+  /** Some persona had a record when this process began, or was armed since. */
+  get hasArmed(): boolean {
+    return this.#hasKnown || [...this.inboxes.values()].some(({ isArmed }) => isArmed)
   }
 
   /** The personas known from the start: those of the list, or those of the journal that were watched. */
@@ -81,15 +86,15 @@ export class CoreState implements PlanContext {
     if (this.#isStarted) return
     this.#isStarted = true
     if (this.options.personas === undefined) {
-      for (const { name, image } of [...this.personas])
-        if (image?.watched === true) this.watch(name, nowMs, true)
+      for (const { name, record } of [...this.personas])
+        if (record?.watched === true) this.watch(name, nowMs, true)
       return
     }
     const { usable, refused } = usableNames(this.options.personas)
     for (const name of usable) this.watch(name, nowMs, true)
     for (const name of refused) this.refuse(name)
-    for (const { name, image } of this.personas) {
-      if (image?.watched === true && !this.inboxes.has(name)) this.dirty.add(name)
+    for (const { name, record } of this.personas) {
+      if (record?.watched === true && !this.inboxes.has(name)) this.dirty.add(name)
     }
   }
 
@@ -99,21 +104,23 @@ export class CoreState implements PlanContext {
     const persona = this.personas.take(name)
     const isAdded =
       this.mode === 'all' &&
-      persona.image === undefined &&
+      persona.record === undefined &&
       // One that failed until it was announced as missing left its alarm behind.
       !persona.alerts.has('unreachable') &&
-      this.view.capabilities.has(registryOfAllCapability) &&
+      this.capabilities.has(registryOfAllCapability) &&
       !(this.#isDamaged && isFromStart)
-    this.inboxes.set(name, new Inbox(name, { rank: this.inboxes.size, nowMs, isFromStart, isAdded }))
+    const place = { rank: this.inboxes.size, nowMs, isFromStart, isAdded, startSeq: this.#startSeq }
+    this.inboxes.set(name, new Inbox(persona, place))
     this.isGenesisDirty = true
     this.dirty.add(name)
   }
 
   /** How a persona comes in with its next poll (section 6). */
-  arrivalOf(persona: Persona, inbox: Inbox): Arrival {
-    if (persona.image !== undefined || inbox.isAdded) return 'known'
+  arrivalOf(inbox: Inbox): Arrival {
+    const { persona } = inbox
+    if (persona.record !== undefined || inbox.isAdded) return 'known'
     // A first contact that was cut off goes on: what it left says nothing about what lies below it.
-    if (this.options.seedAt !== undefined && persona.index.size === 0) return 'seed'
+    if (this.options.seedAt !== undefined && persona.messages.size === 0) return 'seed'
     return this.#isDamaged && inbox.isFromStart ? 'damaged' : 'first-contact'
   }
 
@@ -124,13 +131,6 @@ export class CoreState implements PlanContext {
   isUnlisted(persona: string): boolean {
     const entries = this.directory?.entries
     return entries !== undefined && !entries.has(persona)
-  }
-
-  messageOf(persona: string, id: number): StoredMessage | undefined {
-    const itemId = messageItemId(persona, id)
-    if (!this.view.has('message', itemId)) return undefined
-    const payload = this.view.get('message', itemId)?.payload
-    return payload === undefined ? undefined : { payload, body: bodyMark(payload) }
   }
 
   /** Puts a request where `next` finds it. */

@@ -25,7 +25,10 @@ export interface Commit {
   readonly drafts: readonly Draft[]
 }
 
-/** How a commit went. `moved`: records of an earlier failed append stand after all; derive from the journal anew. */
+/**
+ * How a commit went. `moved`: records of an earlier refused append are in the journal after all. After both refusals
+ * the core derives the next commit from what the journal says then.
+ */
 export type CommitOutcome = 'durable' | 'full' | 'moved'
 
 /** A line for the log: a lasting condition is said once when it begins and once when it ends. */

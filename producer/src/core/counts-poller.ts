@@ -13,6 +13,8 @@ export class CountsPoller {
   readonly #core: CoreState
   #poll: CountsPoll = firstCounts
   readonly #countless = new CountlessServer()
+  /** The newest record when the counts were asked for: the answer says nothing about later mail. */
+  #askedSeq = 0
   /** When a name was first seen in the counts. */
   readonly firstSeenMs: Map<string, number> = new Map()
 
@@ -27,6 +29,7 @@ export class CountsPoller {
     if (this.#poll.dueMs > nowMs) return this.#poll.dueMs
     const { cursor } = this.#poll
     this.#poll = askedCounts(this.#poll, nowMs)
+    this.#askedSeq = this.#core.personas.headSeq
     this.#core.ask({ kind: 'counts', query: { waitSeconds: options.waitSeconds, cursor } })
     return Number.POSITIVE_INFINITY
   }
@@ -58,7 +61,7 @@ export class CountsPoller {
     }
     for (const name of this.firstSeenMs.keys()) if (!byPersona.has(name)) this.firstSeenMs.delete(name)
     this.#makeDue({ wasHeld, isTokenNew: isTokenNew && had !== undefined }, nowMs)
-    this.#takeIn(answer.sentMs)
+    this.#takeIn()
     this.#lookForNames(nowMs)
   }
 
@@ -111,13 +114,13 @@ export class CountsPoller {
   }
 
   /** Urgent counts that changed, and (hosted) mail that was read, as no unread mail is left (KS-58). */
-  #takeIn(sentMs: number): void {
+  #takeIn(): void {
     const core = this.#core
     for (const inbox of core.inboxes.values()) {
-      const persona = core.personas.take(inbox.name)
+      const { persona } = inbox
       const isEmpty = core.options.dialect === 'hosted' && core.unreadOf(inbox.name) === 0
-      if (isEmpty && persona.index.unread > 0 && persona.image !== undefined) {
-        inbox.reads = persona.index.unreadBefore(sentMs)
+      if (isEmpty && persona.messages.unread > 0 && persona.record !== undefined) {
+        inbox.reads = persona.messages.unreadUpTo(this.#askedSeq)
       }
       if (hasFacts(persona, inbox, core.table)) core.dirty.add(inbox.name)
     }

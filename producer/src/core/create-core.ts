@@ -1,7 +1,5 @@
 import { limits } from '@kim/manifest'
 import { AccountAlerts } from './account-alerts.js'
-import { AuthorIndexer } from './author-indexer.js'
-import { Authorship } from './authorship.js'
 import { Committer } from './committer.js'
 import type {
   Answered,
@@ -32,7 +30,6 @@ class HiveCore implements Core {
   readonly #counts: CountsPoller
   readonly #committer: Committer
   readonly #account: AccountAlerts
-  readonly #readIn: AuthorIndexer
   readonly #names: NameCheck
   readonly #asked: Record<Ask['kind'], number> = { page: 0, counts: 0, directory: 0 }
   #verdict: Core['verdict']
@@ -41,18 +38,15 @@ class HiveCore implements Core {
 
   constructor(options: CoreOptions, journal: CoreJournal) {
     const core = new CoreState(options, journal)
-    const authorship = new Authorship()
     this.#core = core
     this.#polls = new Poller(core)
     this.#counts = new CountsPoller(core)
     this.#names = new NameCheck(core)
-    this.#readIn = new AuthorIndexer(core.view, core.personas, authorship)
-    this.#account = new AccountAlerts(core, authorship, this.#counts.firstSeenMs)
+    this.#account = new AccountAlerts(core, this.#counts.firstSeenMs)
     this.#committer = new Committer({
       core,
       polls: this.#polls,
       account: this.#account,
-      authorship,
       onNewRow: nowMs => this.#counts.rowFollowed(nowMs),
     })
   }
@@ -62,8 +56,10 @@ class HiveCore implements Core {
     const wakes = [this.#startDirectory(monoMs), this.#counts.start(monoMs), this.#polls.start(monoMs)]
     // One that has passed had its commit in this turn; where the disk took none, it waits for the disk.
     if (this.#account.wakeAtMs > monoMs) wakes.push(this.#account.wakeAtMs)
-    if (!this.#readIn.isDone) {
-      if (this.#readIn.step()) this.#core.areAlarmsDirty = true
+    const { personas } = this.#core
+    if (!personas.isSeen) {
+      personas.look()
+      if (personas.isSeen) this.#core.areAlarmsDirty = true
       wakes.push(monoMs)
     }
     const asks = this.#core.takeAsks()
@@ -163,7 +159,6 @@ class HiveCore implements Core {
 
   committed(outcome: CommitOutcome, { monoMs }: Now): void {
     this.#committer.committed(outcome, monoMs)
-    if (outcome === 'moved') this.#readIn.restart()
   }
 
   poke({ monoMs }: Now, persona?: string): number {

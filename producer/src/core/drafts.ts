@@ -1,8 +1,8 @@
 import type { AlertKind, JsonObject } from '@kim/manifest'
 import type { Draft } from '../journal/draft.js'
 import { messageItemId } from '../journal/message-id.js'
+import { type PersonaRecord, personaPayload } from '../journal/persona.js'
 import type { Row } from '../source/answer.js'
-import { type PersonaRecord, personaPayload } from './persona-record.js'
 
 /** What the record of a message needs to know besides its row. */
 export interface MessageContext {
@@ -68,7 +68,7 @@ export function messageUpdate(persona: string, id: number, payload: JsonObject, 
 /** The record of a persona, with the event it announces, if any. */
 export function personaDraft(
   persona: string,
-  image: PersonaRecord,
+  record: PersonaRecord,
   how: {
     readonly isNew: boolean
     readonly event?: string
@@ -82,7 +82,7 @@ export function personaDraft(
     item_type: 'persona',
     item_id: persona,
     summary: how.summary,
-    payload: personaPayload(persona, image, how.numbers),
+    payload: personaPayload(persona, record, how.numbers),
     event: how.event,
   }
 }

@@ -1,9 +1,8 @@
 import type { Draft } from '../journal/draft.js'
+import { blankPersonaRecord, type Persona, type PersonaRecord } from '../journal/persona.js'
 import type { PersonaCount } from '../source/answer.js'
 import { personaDraft } from './drafts.js'
 import type { Inbox } from './inbox.js'
-import type { Persona } from './persona.js'
-import { blankPersonaRecord, type PersonaRecord } from './persona-record.js'
 import type { PlanContext } from './plan-context.js'
 import { readMarks } from './row-changes.js'
 
@@ -20,21 +19,21 @@ function urgentNow(table: CountsTable, name: string, before: number): number {
 /** The persona's record as the facts besides its polls have it; the same object where nothing changed. */
 function imageNow(
   persona: Persona,
-  image: PersonaRecord,
+  record: PersonaRecord,
   table: CountsTable,
   isWatched: boolean,
 ): PersonaRecord {
-  const unreadUrgent = urgentNow(table, persona.name, image.unreadUrgent)
-  if (unreadUrgent === image.unreadUrgent && image.watched === isWatched) return image
-  return { ...image, unreadUrgent, watched: isWatched, cursor: persona.cursor }
+  const unreadUrgent = urgentNow(table, persona.name, record.unreadUrgent)
+  if (unreadUrgent === record.unreadUrgent && record.watched === isWatched) return record
+  return { ...record, unreadUrgent, watched: isWatched, cursor: persona.cursor }
 }
 
 /** True where something besides a poll is to be recorded about a persona. */
 export function hasFacts(persona: Persona, inbox: Inbox | undefined, table: CountsTable): boolean {
-  if (inbox?.isAdded === true && persona.image === undefined) return true
+  if (inbox?.isAdded === true && persona.record === undefined) return true
   if (inbox !== undefined && inbox.reads.length > 0) return true
-  const { image } = persona
-  return image !== undefined && imageNow(persona, image, table, inbox !== undefined) !== image
+  const { record } = persona
+  return record !== undefined && imageNow(persona, record, table, inbox !== undefined) !== record
 }
 
 /** What is recorded about a persona besides its polls: that it came in, its urgent count, what was read. */
@@ -44,15 +43,15 @@ export function* factsPlan(
   table: CountsTable,
   context: PlanContext,
 ): Generator<Draft> {
-  const { name, image } = persona
-  if (image === undefined && inbox?.isAdded === true) {
+  const { name, record } = persona
+  if (record === undefined && inbox?.isAdded === true) {
     const summary = `${name} was added`
     yield personaDraft(name, blankPersonaRecord, { isNew: true, event: 'persona_added', summary })
     return
   }
-  if (image !== undefined) {
-    const now = imageNow(persona, image, table, inbox !== undefined)
-    if (now !== image) {
+  if (record !== undefined) {
+    const now = imageNow(persona, record, table, inbox !== undefined)
+    if (now !== record) {
       const summary = now.watched ? `${name}: ${now.unreadUrgent} urgent` : `${name} is not watched any more`
       yield personaDraft(name, now, { isNew: false, summary })
     }

@@ -1,7 +1,7 @@
 import type { Draft } from '../journal/draft.js'
+import type { Persona } from '../journal/persona.js'
 import { alertDraft, personaDraft } from './drafts.js'
 import { goesDown, type Liveness, secondsOf } from './liveness.js'
-import type { Persona } from './persona.js'
 import type { FailedPoll } from './poll.js'
 
 /** What a failed poll records: nothing, unless it takes the inbox down (KS-49). */
@@ -11,7 +11,7 @@ export function* failedPlan(
   liveness: Liveness,
   terms: { readonly alertAfter: number; readonly nowMs: number },
 ): Generator<Draft> {
-  const { name, image, isDown } = persona
+  const { name, record, isDown } = persona
   const goes = goesDown(liveness, isDown, terms.alertAfter)
   if (!goes && !isDown) return
   if (goes) {
@@ -23,7 +23,7 @@ export function* failedPlan(
       event: 'alert',
     })
   }
-  if (image === undefined || image.state === 'down') return
-  const down = { ...image, state: 'down', cursor: persona.cursor } as const
+  if (record === undefined || record.state === 'down') return
+  const down = { ...record, state: 'down', cursor: persona.cursor } as const
   yield personaDraft(name, down, { isNew: false, summary: `${name} is down` })
 }

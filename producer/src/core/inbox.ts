@@ -1,3 +1,4 @@
+import type { Persona } from '../journal/persona.js'
 import type { PersonaCount } from '../source/answer.js'
 import { healthy, type Liveness } from './liveness.js'
 import type { PollResult, PollUnderWay } from './poll.js'
@@ -9,15 +10,17 @@ export interface InboxPlace {
   readonly nowMs: number
   readonly isFromStart: boolean
   readonly isAdded: boolean
+  /** The newest record when this process began. */
+  readonly startSeq: number
 }
 
 /** What this process knows of a watched inbox besides the journal: its schedule, its polls, its failures. */
 export class Inbox {
   readonly name: string
+  readonly persona: Persona
+  readonly #startSeq: number
   /** Its place in the order in which inboxes came in. */
   readonly rank: number
-  /** Set once the `armed` record of this process is durable. */
-  isArmed = false
   liveness: Liveness = healthy
   /** Monotonic time of the next poll. */
   dueMs: number
@@ -58,12 +61,19 @@ export class Inbox {
   /** The last page asked for that walk: an answer to an earlier one belongs to a walk that is over. */
   unreadAskId: number | undefined
 
-  constructor(name: string, place: InboxPlace) {
-    this.name = name
+  constructor(persona: Persona, place: InboxPlace) {
+    this.name = persona.name
+    this.persona = persona
+    this.#startSeq = place.startSeq
     this.rank = place.rank
     this.dueMs = place.nowMs
     this.isFromStart = place.isFromStart
     this.isAdded = place.isAdded
+  }
+
+  /** True once the `armed` record of this process is durable. */
+  get isArmed(): boolean {
+    return this.persona.armedSeq > this.#startSeq
   }
 
   /** Due at once. */

@@ -1,5 +1,5 @@
 import { isCount, type JsonObject } from '@kim/manifest'
-import { type Alerts, openAlert } from './alert-kind.js'
+import type { Persona } from '../journal/persona.js'
 import { type Holes, parseHoles, walkMember } from './hole.js'
 
 /** An open `bounded-window` alarm: the watermark stays where it is until every hole above it was walked (KS-25). */
@@ -15,8 +15,8 @@ export interface Pin {
 const count = (value: unknown): number => (isCount(value) ? value : 0)
 
 /** The pin that stands, if one does. */
-export function pinOf(alerts: Alerts): Pin | undefined {
-  const payload = openAlert(alerts, 'bounded-window')
+export function pinOf(persona: Persona): Pin | undefined {
+  const payload = persona.openAlert('bounded-window')
   if (payload === undefined) return undefined
   const cursorAt = count(payload['cursor_at'])
   return {

@@ -1,6 +1,6 @@
+import type { Persona } from '../journal/persona.js'
 import type { Page } from '../source/answer.js'
-import type { Persona } from './persona.js'
-import { isUnwalked } from './pin.js'
+import { isUnwalked, pinOf } from './pin.js'
 import type { Arrival } from './poll.js'
 
 /** How far down one poll goes. */
@@ -26,10 +26,10 @@ export function pollFloorOf(
 }
 
 /** KS-30, KS-94: a first contact that was cut off is walked down to the lowest message that is in the journal. */
-function firstFloorOf({ index }: Persona, { rows, omitted }: Page): PollFloor {
+function firstFloorOf({ messages }: Persona, { rows, omitted }: Page): PollFloor {
   const lowest = rows[0]?.id
   if (lowest === undefined || omitted === 0) return { floor: 0, reach: 0 }
-  const { lowest: known } = index
+  const { lowest: known } = messages
   if (known === undefined || lowest <= known) return { floor: lowest, reach: lowest - 1 }
   return { floor: known, reach: known }
 }
@@ -44,8 +44,10 @@ function seedFloorOf(persona: Persona, { rows, omitted }: Page, seed: number): n
 }
 
 /** True where nothing says yet from which id on the persona is known. A power loss may take the `floor` alone (RC-7). */
-function isUnfounded({ image, pin, watermark }: Persona): boolean {
-  return watermark === 0 && (pin === undefined || isUnwalked(pin)) && (image?.floor ?? 0) === 0
+function isUnfounded(persona: Persona): boolean {
+  const pin = pinOf(persona)
+  const { record, watermark } = persona
+  return watermark === 0 && (pin === undefined || isUnwalked(pin)) && (record?.floor ?? 0) === 0
 }
 
 /** The seed that a poll takes over: one that was just given, or one that stands and had no poll yet (KS-35). */
@@ -55,7 +57,7 @@ export function seedOwed(
   { isArmed, seedAt }: { readonly isArmed: boolean; readonly seedAt: number | undefined },
 ): number | undefined {
   if (isArmed || (arrival !== 'known' && arrival !== 'seed')) return undefined
-  const seeded = persona.image?.seeded
+  const seeded = persona.record?.seeded
   if (seedAt !== undefined && seedAt !== seeded) return seedAt
   return isUnfounded(persona) ? seeded : undefined
 }

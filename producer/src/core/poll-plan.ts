@@ -1,12 +1,16 @@
 import type { Draft } from '../journal/draft.js'
-import { openAlert } from './alert-kind.js'
+import {
+  blankPersonaRecord,
+  owesAnnouncement,
+  owesBaseline,
+  type Persona,
+  type PersonaRecord,
+} from '../journal/persona.js'
 import { baselineSkipped, replayCapped, seedAhead, stateCorrupt } from './announcements.js'
 import { freshRows, silenceOf } from './arming.js'
 import { alertDraft, messageDraft, personaDraft } from './drafts.js'
 import type { Holes } from './hole.js'
-import type { Persona } from './persona.js'
-import { blankPersonaRecord, owesAnnouncement, owesBaseline, type PersonaRecord } from './persona-record.js'
-import { isSamePin, isUnwalked, type Pin, pinMembers } from './pin.js'
+import { isSamePin, isUnwalked, type Pin, pinMembers, pinOf } from './pin.js'
 import type { PlanContext } from './plan-context.js'
 import type { HealthyPoll, TakenRow } from './poll.js'
 import { rowChanges } from './row-changes.js'
@@ -50,7 +54,7 @@ class Plan {
   readonly #silentTo: number
   readonly #silence: ReturnType<typeof silenceOf>
   /** The persona's record as it stands after the drafts made so far. */
-  #image: PersonaRecord | undefined
+  #record: PersonaRecord | undefined
   /** The pin as it stands after the drafts made so far. */
   #pin: Pin | undefined
   #highest: number
@@ -63,9 +67,9 @@ class Plan {
     this.#fresh = freshRows(persona, poll)
     this.#silence = silenceOf(persona, poll, this.#fresh, { isArmed: terms.isArmed, maxReplay, seedAt })
     this.#silentTo = this.#silence?.silentTo ?? persona.silentTo
-    this.#image = persona.image
-    this.#pin = persona.pin
-    this.#highest = persona.index.highest
+    this.#record = persona.record
+    this.#pin = pinOf(persona)
+    this.#highest = persona.messages.highest
   }
 
   get #name(): string {
@@ -89,19 +93,19 @@ class Plan {
 
   /** The watermark after the drafts made so far. A pin at a seed may hold it above all that stands (KS-37). */
   get #watermark(): number {
-    const top = Math.max(this.#image?.cursor ?? 0, this.#highest)
+    const top = Math.max(this.#record?.cursor ?? 0, this.#highest)
     return Math.min(this.#pin?.cursorAt ?? top, top)
   }
 
   /** A cursor in a record stays as long as what it silenced is not announced (KS-37). */
   get #cursor(): number {
-    return this.#persona.isCountOwed && this.#image !== undefined ? this.#image.cursor : this.#watermark
+    return this.#persona.isCountOwed && this.#record !== undefined ? this.#record.cursor : this.#watermark
   }
 
   /** Step 1: the inbox answers again. */
   *recovered(): Generator<Draft> {
     const persona = this.#persona
-    const payload = openAlert(persona.alerts, 'unreachable')
+    const payload = persona.openAlert('unreachable')
     if (payload !== undefined) {
       yield alertDraft(this.#name, 'unreachable', {
         isNew: false,
@@ -111,11 +115,11 @@ class Plan {
         event: 'recovered',
       })
     }
-    if (this.#image?.state !== 'down') return
-    this.#image = { ...this.#image, state: 'up', cursor: this.#cursor }
+    if (this.#record?.state !== 'down') return
+    this.#record = { ...this.#record, state: 'up', cursor: this.#cursor }
     // The record that arms it says so too.
     if (!this.#terms.isArmed) return
-    yield personaDraft(this.#name, this.#image, { isNew: false, summary: `${this.#name} is up` })
+    yield personaDraft(this.#name, this.#record, { isNew: false, summary: `${this.#name} is up` })
   }
 
   /** Messages that wake nobody: all of them at first contact, else those up to the silent id. */
@@ -136,19 +140,19 @@ class Plan {
   *silence(): Generator<Draft> {
     const silence = this.#silence
     const floor = this.#isFirstContact ? undefined : this.#poll.floor
-    const isNew = this.#image === undefined
-    const before = this.#image ?? blankPersonaRecord
+    const isNew = this.#record === undefined
+    const before = this.#record ?? blankPersonaRecord
     if (silence === undefined && (floor === undefined || floor === before.floor)) return
     const silent =
       silence === undefined
         ? {}
         : { ...silence, currentMax: silence.seeded === before.seeded ? before.currentMax : undefined }
-    this.#image = { ...before, ...silent, floor: floor ?? before.floor, cursor: this.#cursor }
+    this.#record = { ...before, ...silent, floor: floor ?? before.floor, cursor: this.#cursor }
     const summary =
       silence === undefined
-        ? `${this.#name} is known from ${this.#image.floor} on`
+        ? `${this.#name} is known from ${this.#record.floor} on`
         : `${this.#name}: messages up to ${silence.silentTo} are recorded without an event`
-    yield personaDraft(this.#name, this.#image, { isNew, summary })
+    yield personaDraft(this.#name, this.#record, { isNew, summary })
   }
 
   /** Steps 2 and 6: a hole that no pin declares yet, before any message above it. */
@@ -169,7 +173,7 @@ class Plan {
   }
 
   #pinReason(otherwise: string): string {
-    const reason = openAlert(this.#persona.alerts, 'bounded-window')?.['reason']
+    const reason = this.#persona.openAlert('bounded-window')?.['reason']
     return typeof reason === 'string' ? reason : otherwise
   }
 
@@ -200,47 +204,47 @@ class Plan {
 
   /** Step 3: first contact ends with the persona's record (KS-30). What a walk still brings of it is silent (KS-94). */
   *firstContact(): Generator<Draft> {
-    if (!this.#isFirstContact || this.#image !== undefined) return
+    if (!this.#isFirstContact || this.#record !== undefined) return
     const { floor = 0, holes } = this.#poll
     const cursor = this.#highest
-    this.#image = { ...blankPersonaRecord, cursor, floor, silentTo: holes.length === 0 ? undefined : cursor }
+    this.#record = { ...blankPersonaRecord, cursor, floor, silentTo: holes.length === 0 ? undefined : cursor }
     const summary = `${this.#name} is watched from ${cursor} on`
-    yield personaDraft(this.#name, this.#image, { isNew: true, summary })
+    yield personaDraft(this.#name, this.#record, { isNew: true, summary })
   }
 
   /** Step 4: what arming has to say; each once, whatever is cut where. */
   *announcements(silenced: readonly TakenRow[]): Generator<Draft> {
     const persona = this.#persona
-    if (this.#poll.arrival === 'damaged' && this.#image === undefined) {
-      const { draft, image } = stateCorrupt(this.#name, this.#poll)
-      this.#image = image
+    if (this.#poll.arrival === 'damaged' && this.#record === undefined) {
+      const { draft, record } = stateCorrupt(this.#name, this.#poll)
+      this.#record = record
       yield draft
     }
-    if (this.#image === undefined) return
-    if (this.#needsBaseline(this.#image)) yield* this.#baseline(this.#image, silenced)
-    const ahead = seedAhead(this.#name, this.#image, this.#poll)
+    if (this.#record === undefined) return
+    if (this.#needsBaseline(this.#record)) yield* this.#baseline(this.#record, silenced)
+    const ahead = seedAhead(this.#name, this.#record, this.#poll)
     if (ahead !== undefined) {
-      this.#image = ahead.image
+      this.#record = ahead.record
       yield ahead.draft
     }
     if (this.#isWalkOpen) return
-    const capped = replayCapped(persona, this.#image, silenced)
+    const capped = replayCapped(persona, this.#record, silenced)
     if (capped === undefined) return
-    this.#image = capped.image
+    this.#record = capped.record
     yield capped.draft
   }
 
   /** What a first contact passed over. A record that waited for the end of its walk silences nothing any more. */
-  *#baseline(image: PersonaRecord, silenced: readonly TakenRow[]): Generator<Draft> {
-    const isWalked = owesBaseline(image)
-    const after: PersonaRecord = isWalked ? { ...image, silentTo: undefined } : image
-    this.#image = after
-    const skipped = rangeOf(this.#persona, silenced, image.cursor)
-    const unread = this.#unreadUpTo(image.cursor)
+  *#baseline(record: PersonaRecord, silenced: readonly TakenRow[]): Generator<Draft> {
+    const isWalked = owesBaseline(record)
+    const after: PersonaRecord = isWalked ? { ...record, silentTo: undefined } : record
+    this.#record = after
+    const skipped = rangeOf(this.#persona, silenced, record.cursor)
+    const unread = this.#unreadUpTo(record.cursor)
     const draft = skipped === undefined ? undefined : baselineSkipped(this.#persona, after, skipped, unread)
     if (draft !== undefined) yield draft
     else if (isWalked) {
-      const summary = `${this.#name}: everything up to ${image.cursor} was taken over`
+      const summary = `${this.#name}: everything up to ${record.cursor} was taken over`
       yield personaDraft(this.#name, after, { isNew: false, summary })
     }
   }
@@ -254,20 +258,20 @@ class Plan {
 
   /** A record that was only created, by a first contact with mail, was cut off before what follows it. */
   #needsBaseline(owing: PersonaRecord): boolean {
-    const { image, isOnlyCreated } = this.#persona
+    const { record, isOnlyCreated } = this.#persona
     const { cursor } = owing
     if (owesBaseline(owing)) return !this.#isWalkOpen
     if (this.#terms.isArmed || cursor === 0) return false
-    return image === undefined ? this.#isFirstContact : isOnlyCreated
+    return record === undefined ? this.#isFirstContact : isOnlyCreated
   }
 
   /** Step 5: once per life of the process (KS-32). */
   *armed(): Generator<Draft> {
-    if (this.#terms.isArmed || this.#image === undefined) return
-    const cursor = owesAnnouncement(this.#image) ? this.#image.cursor : this.#watermark
-    this.#image = { ...this.#image, cursor, state: 'up', watched: true }
+    if (this.#terms.isArmed || this.#record === undefined) return
+    const cursor = owesAnnouncement(this.#record) ? this.#record.cursor : this.#watermark
+    this.#record = { ...this.#record, cursor, state: 'up', watched: true }
     const summary = `${this.#name} is armed at ${cursor}`
-    yield personaDraft(this.#name, this.#image, { isNew: false, event: 'armed', summary })
+    yield personaDraft(this.#name, this.#record, { isNew: false, event: 'armed', summary })
   }
 
   /** Step 10: a pin is cleared once nothing is left to walk; until then it says how far the walks came. */
@@ -305,10 +309,11 @@ function rangeOf(
   silenced: readonly TakenRow[],
   upTo: number,
 ): { readonly count: number; readonly range: readonly [number, number] } | undefined {
-  const standing = persona.index.rangeUpTo(upTo)
-  const now = silenced.map(({ row }) => row.id).filter(id => id <= upTo)
-  const low = Math.min(standing?.range[0] ?? Number.POSITIVE_INFINITY, now[0] ?? Number.POSITIVE_INFINITY)
-  const high = Math.max(standing?.range[1] ?? 0, now.at(-1) ?? 0)
-  const count = (standing?.count ?? 0) + now.length
-  return count === 0 ? undefined : { count, range: [low, high] }
+  const live = persona.messages.rangeUpTo(upTo)
+  const others = [...persona.archived, ...silenced.map(({ row }) => row.id)].filter(id => id <= upTo)
+  const ids = [...(live?.range ?? []), ...others].sort((a, b) => a - b)
+  const [low] = ids
+  const high = ids.at(-1)
+  const count = (live?.count ?? 0) + others.length
+  return low === undefined || high === undefined ? undefined : { count, range: [low, high] }
 }

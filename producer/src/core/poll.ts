@@ -1,7 +1,7 @@
+import type { Persona } from '../journal/persona.js'
 import type { Answer, Page, RequestFailure, Row } from '../source/answer.js'
 import { type Holes, holesBelow } from './hole.js'
-import type { Persona } from './persona.js'
-import type { Pin } from './pin.js'
+import { type Pin, pinOf } from './pin.js'
 import { pollFloorOf } from './poll-floor.js'
 import { afterPage, nextPage, type Walk } from './walk.js'
 
@@ -96,11 +96,14 @@ function windowStep(poll: PollUnderWay, persona: Persona, answer: Answer<Page>):
   if (lowest === undefined && window.omitted > 0) {
     return { kind: 'done', result: { kind: 'failed', failure: brokenWindow, receivedMs } }
   }
-  const { pin, watermark } = persona
+  const pin = pinOf(persona)
+  const { watermark } = persona
   const { floor, reach } = pollFloorOf(persona, window, poll)
   const isBounded = window.omitted > 0 && lowest !== undefined
   const before = (pin?.holes ?? []).map(({ above, below }) => ({ above: Math.max(above, reach), below }))
-  const holes = isBounded ? holesBelow(before, { floor: lowest.id, top: persona.index.highest, reach }) : []
+  const holes = isBounded
+    ? holesBelow(before, { floor: lowest.id, top: persona.messages.highest, reach })
+    : []
   const walk: Walk = { holes, pagesLeft: WALK_PAGES_MAX, isOver: holes.length === 0 }
   const rows = new Map(window.rows.map(row => [row.id, { row, isClipped: window.isClipped }]))
   const seen: Seen = { window, receivedMs, rows, walk, pin, watermark, reach, floor }

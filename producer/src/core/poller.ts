@@ -2,11 +2,12 @@ import type { Answer, Page } from '../source/answer.js'
 import type { CoreState } from './core-state.js'
 import type { Inbox } from './inbox.js'
 import { failed, healthy } from './liveness.js'
+import { pinOf } from './pin.js'
 import type { PollResult } from './poll.js'
 import { stepPoll } from './poll.js'
 import { seedOwed } from './poll-floor.js'
 import { nextDueMs, pollsToStart } from './schedule.js'
-import { stepUnreadWalk, wantedUnreadWalk } from './unread-walk.js'
+import { beginUnreadWalk, stepUnreadWalk } from './unread-walk.js'
 
 /** Whose page was asked for, and why. */
 interface PageAsked {
@@ -43,15 +44,15 @@ export class Poller {
 
   /** One that was added is asked only when the record that says so stands. */
   #mayStart(inbox: Inbox): boolean {
-    return !inbox.isAdded || this.#core.personas.find(inbox.name)?.image !== undefined
+    return !inbox.isAdded || inbox.persona.record !== undefined
   }
 
   #begin(inbox: Inbox, nowMs: number): void {
-    const persona = this.#core.personas.take(inbox.name)
+    const { persona } = inbox
     inbox.isResync = !inbox.isUrgent && inbox.isArmed
     inbox.begin(nowMs)
     inbox.unreadWalk = undefined
-    const arrival = this.#core.arrivalOf(persona, inbox)
+    const arrival = this.#core.arrivalOf(inbox)
     const { isArmed } = inbox
     const seed = seedOwed(persona, arrival, { isArmed, seedAt: this.#core.options.seedAt })
     inbox.poll = { startedMs: nowMs, arrival, seed, wasArmed: isArmed, seen: undefined }
@@ -76,7 +77,7 @@ export class Poller {
 
   #pollPage(inbox: Inbox, answer: Answer<Page>, nowMs: number): void {
     if (inbox.poll === undefined) return
-    const step = stepPoll(inbox.poll, this.#core.personas.take(inbox.name), answer)
+    const step = stepPoll(inbox.poll, inbox.persona, answer)
     if (step.kind === 'ask') {
       inbox.poll = step.poll
       this.#ask(inbox, 'poll', step.beforeId, nowMs)
@@ -101,17 +102,17 @@ export class Poller {
       inbox.lastStatus = undefined
       inbox.lastHealthyMs = result.receivedMs
       inbox.liveness = healthy
-      this.#prove(inbox.name, result.rows.length > 0)
+      this.#prove(inbox, result.rows.length > 0)
       const isUnread = result.rows.some(({ row }) => !row.read && row.from !== inbox.name)
       inbox.showedUnreadMs = isUnread && this.#core.options.dialect === 'local' ? inbox.startedMs : undefined
     }
   }
 
   /** One that has mail, or ever had, exists. */
-  #prove(name: string, hasRows: boolean): void {
-    const { mode, unproven, personas } = this.#core
+  #prove({ name, persona }: Inbox, hasRows: boolean): void {
+    const { mode, unproven } = this.#core
     if (mode === 'all') return
-    if (hasRows || personas.take(name).index.size > 0) unproven.delete(name)
+    if (hasRows || persona.messages.size > 0) unproven.delete(name)
     else unproven.add(name)
   }
 
@@ -135,12 +136,12 @@ export class Poller {
     if (result === undefined) return
     inbox.result = undefined
     const core = this.#core
-    const persona = core.personas.take(inbox.name)
+    const { persona } = inbox
     const hasFailed = result.kind === 'failed'
     const dueMs = nextDueMs(inbox, inbox.startedMs, nowMs, {
       options: core.options,
       hasCounts: core.table !== undefined,
-      isTroubled: hasFailed || persona.isDown || persona.pin !== undefined,
+      isTroubled: hasFailed || persona.isDown || pinOf(persona) !== undefined,
       mayHideMail:
         core.hasPlainCounts && (core.unreadOf(inbox.name) !== 0 || inbox.showedUnreadMs !== undefined),
     })
@@ -156,15 +157,15 @@ export class Poller {
     if (core.options.dialect !== 'hosted') return
     const unread = core.unreadOf(inbox.name)
     if (unread === 'unknown' || unread === 0) return
-    if (core.personas.take(inbox.name).index.unread <= unread) return
-    inbox.unreadWalk = { ...wantedUnreadWalk, beganMs: nowMs }
+    if (inbox.persona.messages.unread <= unread) return
+    inbox.unreadWalk = beginUnreadWalk(core.personas.headSeq)
     this.#ask(inbox, 'unread', undefined, nowMs)
   }
 
   #unreadPage(inbox: Inbox, id: number, answer: Answer<Page>, nowMs: number): void {
     const { unreadWalk } = inbox
     // A poll that began meanwhile ended the walk, and another may have begun since.
-    if (unreadWalk?.beganMs === undefined || inbox.unreadAskId !== id) return
+    if (unreadWalk === undefined || inbox.unreadAskId !== id) return
     const { walk, isOver, isCovered } = stepUnreadWalk(unreadWalk, answer)
     if (!isOver) {
       inbox.unreadWalk = walk
@@ -173,8 +174,7 @@ export class Poller {
     }
     inbox.unreadWalk = undefined
     if (!isCovered) return
-    const { index } = this.#core.personas.take(inbox.name)
-    inbox.reads = index.unreadBefore(unreadWalk.beganMs).filter(id => !walk.unread.has(id))
+    inbox.reads = inbox.persona.messages.unreadUpTo(walk.headSeq).filter(id => !walk.unread.has(id))
     if (inbox.reads.length > 0) this.#core.dirty.add(inbox.name)
   }
 }

@@ -1,15 +1,15 @@
 import { KimError } from '@kim/manifest'
-import type { Persona } from './persona.js'
+import type { Persona } from '../journal/persona.js'
 
 /** True for a seed that the record keeps and everything known lies above: it has no effect any more (KS-35). */
 export function isSeedSpent(persona: Persona | undefined, seedAt: number): boolean {
-  return persona?.image?.seeded === seedAt && seedAt <= persona.watermark
+  return persona?.record?.seeded === seedAt && seedAt <= persona.watermark
 }
 
 /** Refuses a seed that would take back what stands already (KS-35). The seed that the record has changes nothing. */
 export function assertSeed(persona: Persona | undefined, seedAt: number): void {
-  if (persona?.image === undefined || persona.image.seeded === seedAt) return
-  const { name, image, watermark, isCountOwed } = persona
+  if (persona?.record === undefined || persona.record.seeded === seedAt) return
+  const { name, record, watermark, isCountOwed } = persona
   if (isCountOwed) {
     throw new KimError(
       'config_invalid',
@@ -19,7 +19,7 @@ export function assertSeed(persona: Persona | undefined, seedAt: number): void {
       },
     )
   }
-  const told = Math.max(watermark, image?.seeded ?? 0)
+  const told = Math.max(watermark, record?.seeded ?? 0)
   if (seedAt > told) return
   throw new KimError(
     'config_invalid',

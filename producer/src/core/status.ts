@@ -2,6 +2,7 @@ import type { CoreStatus, PersonaStatus } from './core.js'
 import type { CoreState } from './core-state.js'
 import { needsGenesis } from './genesis.js'
 import type { Inbox } from './inbox.js'
+import { pinOf } from './pin.js'
 
 /** How things stand, for people and for metrics. */
 export function statusOf(
@@ -14,7 +15,7 @@ export function statusOf(
     polls: totals.polls,
     failures: totals.failures,
     asked: { ...totals.asked },
-    genesis: !needsGenesis(core.view.capabilities, core.mode),
+    genesis: !needsGenesis(core.capabilities, core.mode),
   }
 }
 
@@ -24,7 +25,7 @@ function countsOf({ options, table }: CoreState): CoreStatus['counts'] {
 }
 
 function personaStatus(core: CoreState, inbox: Inbox): PersonaStatus {
-  const persona = core.personas.take(inbox.name)
+  const { persona } = inbox
   const unread = core.unreadOf(inbox.name)
   return {
     persona: inbox.name,
@@ -36,7 +37,7 @@ function personaStatus(core: CoreState, inbox: Inbox): PersonaStatus {
     lastHealthyMs: inbox.lastHealthyMs,
     unread: unread === 'unknown' ? undefined : unread,
     unreadUrgent: core.table === undefined ? undefined : (core.table.get(inbox.name)?.unreadUrgent ?? 0),
-    pinned: persona.pin !== undefined,
+    pinned: pinOf(persona) !== undefined,
     lastReason: inbox.liveness.reason,
   }
 }

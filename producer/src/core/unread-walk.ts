@@ -5,19 +5,16 @@ const PAGES_MAX = 50
 
 /** A walk over the unread rows of an inbox, from the newest page to the end (KS-58). It proves nothing unless covered. */
 export interface UnreadWalk {
-  /** Messages that stood before it began may be read; undefined until it began. */
-  readonly beganMs: number | undefined
+  /** Messages up to this record were in the journal when it began: they may be read. */
+  readonly headSeq: number
   readonly beforeId: number | undefined
   readonly pagesLeft: number
   readonly unread: ReadonlySet<number>
 }
 
-/** Wanted; nothing was asked yet. */
-export const wantedUnreadWalk: UnreadWalk = {
-  beganMs: undefined,
-  beforeId: undefined,
-  pagesLeft: PAGES_MAX,
-  unread: new Set(),
+/** A walk that begins now. */
+export function beginUnreadWalk(headSeq: number): UnreadWalk {
+  return { headSeq, beforeId: undefined, pagesLeft: PAGES_MAX, unread: new Set() }
 }
 
 /** After one page: go on, or over; `isCovered` only if it came to the end. */

@@ -1,8 +1,7 @@
 import type { AlertKind } from '@kim/manifest'
 import type { Draft } from '../journal/draft.js'
-import { openAlert } from './alert-kind.js'
+import type { Persona } from '../journal/persona.js'
 import { alertDraft } from './drafts.js'
-import type { Persona } from './persona.js'
 import type { PlanContext } from './plan-context.js'
 import type { HealthyPoll } from './poll.js'
 
@@ -21,7 +20,7 @@ function* unreadNotShown(persona: Persona, poll: HealthyPoll, context: PlanConte
   const { window, watermark } = poll
   const { unreadNotShown: hidden } = window
   if (hidden === undefined || hidden === 0) return
-  if (openAlert(persona.alerts, 'unread-not-shown') !== undefined || context.isUnlisted(persona.name)) return
+  if (persona.openAlert('unread-not-shown') !== undefined || context.isUnlisted(persona.name)) return
   const floor = window.rows[0]?.id
   yield alertDraft(persona.name, 'unread-not-shown', {
     isNew: !persona.alerts.has('unread-not-shown'),
@@ -45,7 +44,7 @@ function* idRegressed(persona: Persona, poll: HealthyPoll): Generator<Draft> {
   const { window, watermark, wasArmed } = poll
   const highest = window.rows.at(-1)?.id
   if (!wasArmed || highest === undefined) return
-  if (openAlert(persona.alerts, 'id-regressed') !== undefined) return
+  if (persona.openAlert('id-regressed') !== undefined) return
   const lower = lowerIds(persona, poll)
   if (highest >= watermark && lower.length === 0) return
   const shown =
@@ -64,7 +63,7 @@ function* idRegressed(persona: Persona, poll: HealthyPoll): Generator<Draft> {
 /** Ids of the newest page that are not above what is known, and that the journal never had; ascending. */
 function lowerIds(persona: Persona, { window, reach }: HealthyPoll): readonly number[] {
   // What lies below the floor was there before this inbox was watched.
-  const floor = persona.image?.floor ?? 0
+  const floor = persona.record?.floor ?? 0
   const ids = window.rows.map(({ id }) => id)
   return ids.filter(id => id >= floor && id <= reach && !persona.hasHad(id))
 }
@@ -91,7 +90,7 @@ function isJustifiedZero({
 }
 
 function* cleared(persona: Persona, kind: AlertKind): Generator<Draft> {
-  const payload = openAlert(persona.alerts, kind)
+  const payload = persona.openAlert(kind)
   if (payload === undefined) return
   const { schema_version: _v, persona: _p, kind: _k, status: _s, reason, ...members } = payload
   yield alertDraft(persona.name, kind, {

@@ -9,6 +9,7 @@ import { failure, isNoSpace } from './failure.js'
 import type { GcReport } from './gc.js'
 import { MetaCache } from './meta.js'
 import { closeSession, type OpenHistory, openSession, type Session } from './open.js'
+import type { Personas } from './persona.js'
 import { retentionCommits } from './retention.js'
 import type { JournalState } from './state.js'
 import type { JournalOptions, OpenJournalOptions, Store } from './store.js'
@@ -28,6 +29,8 @@ export interface StoredState {
   has(itemType: string, itemId: string): boolean
   /** The last known revision of an entity, live or removed. */
   revisionOf(itemType: string, itemId: string): number | undefined
+  /** What the records say about each persona. */
+  readonly personas: Personas
   /** What the journal has announced about itself, as its checkpoints say it (JF-71). */
   readonly capabilities: ReadonlySet<string>
 }
@@ -356,9 +359,12 @@ class OpenJournal implements Journal {
 }
 
 function viewOf(state: JournalState, readBack: EntityReader): StoredState {
-  return {
+  const view: StoredState = {
     get size() {
       return state.size
+    },
+    get personas() {
+      return state.personas(view)
     },
     get(itemType, itemId) {
       const entity = state.find(itemType, itemId)
@@ -376,6 +382,7 @@ function viewOf(state: JournalState, readBack: EntityReader): StoredState {
     revisionOf: (itemType, itemId) => state.revisionOf(itemType, itemId),
     capabilities: state.capabilities,
   }
+  return view
 }
 
 function moved(records: number): KimError {

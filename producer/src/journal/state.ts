@@ -7,7 +7,6 @@ import {
   type FoldedRecord,
   type Head,
   isRegistryGenesis,
-  type JsonObject,
   type Revision,
   registryCapability,
   registryOfAllCapability,
@@ -15,6 +14,8 @@ import {
   type TableEntry,
 } from '@kim/manifest'
 import { KeyLedger } from './keys.js'
+import { isRead } from './message-index.js'
+import { type EntitySource, Personas } from './persona.js'
 import { RemovedRevisions } from './removed.js'
 import type { StoredLineLocation, StoreFile } from './store-file.js'
 
@@ -40,17 +41,12 @@ export interface AppliedRecord extends FoldedRecord {
   readonly ts?: string | undefined
 }
 
-/** A message counts as read when its row says so, and when it was redacted. */
-function isRead(itemType: string, payload: JsonObject | undefined): boolean {
-  return itemType === 'message' && (payload?.['read'] === true || payload?.['redacted'] === true)
-}
-
 /** Always another object: a checkpoint that is being built may still point to the one before. */
 function imageOf(
   { item_type, payload, seq }: Pick<Entity, 'item_type' | 'payload' | 'seq'>,
   { file, offset, length }: StoredLineLocation,
 ): LiveImage {
-  return { seq, read: isRead(item_type, payload), file, offset, length }
+  return { seq, read: item_type === 'message' && isRead(payload), file, offset, length }
 }
 
 /** What the journal says is so: the fold of its records, kept up to date by each commit. */
@@ -61,6 +57,7 @@ export class JournalState {
   #file: StoreFile = { path: '' }
   readonly keys: KeyLedger = new KeyLedger()
   readonly capabilities: Set<string> = new Set()
+  #personas: Personas | undefined
 
   constructor() {
     this.#fold = new Fold<LiveImage>({
@@ -98,6 +95,12 @@ export class JournalState {
   /** The last known revision of an entity, live or removed. */
   revisionOf(itemType: string, itemId: string): number | undefined {
     return this.entities.revisionOf(itemType, itemId)
+  }
+
+  /** The personas, from the first call on kept up to date. `source` reads the payloads of these entities. */
+  personas(source: EntitySource): Personas {
+    this.#personas ??= new Personas(source, this.head.seq)
+    return this.#personas
   }
 
   /** Takes over a record whose line was just written there. */
@@ -155,6 +158,7 @@ export class JournalState {
     this.keys.record(seq, record.ts, record.key)
     if (item_id !== undefined && effect === 'remove') this.#removed.add(item_type, item_id, seq)
     if (item_id !== undefined && effect === 'upsert') this.#removed.delete(item_type, item_id)
+    this.#personas?.apply(record, effect)
     if (effect !== 'meta' || !isRegistryGenesis(record)) return
     this.capabilities.add(registryCapability)
     if (record.payload?.['mode'] === 'all') this.capabilities.add(registryOfAllCapability)

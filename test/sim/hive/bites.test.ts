@@ -79,9 +79,13 @@ const sabotages: Readonly<Record<string, { readonly seeds: number; readonly sabo
         ),
     },
   },
-  'the core is not told that part of a refused commit stands': {
+  'the personas miss the part of a refused commit that is in the journal': {
     seeds: 1000,
-    sabotage: { outcome: outcome => (outcome === 'moved' ? 'full' : outcome) },
+    sabotage: { misses: outcome => outcome === 'moved' },
+  },
+  'the personas miss what a commit made durable': {
+    seeds: 50,
+    sabotage: { misses: outcome => outcome === 'durable' },
   },
   'the core takes a refused commit for durable': {
     seeds: 100,

@@ -23,10 +23,12 @@ interface UnderWay {
   readonly answer: ReturnType<Server['answer']> | undefined
 }
 
-/** What a saboteur makes of a commit before it is appended, and of what the core is told about it. */
+/** What a saboteur makes of a commit before it is appended, and of what the core learns about it. */
 export interface Sabotage {
   readonly drafts?: (drafts: readonly Draft[]) => readonly Draft[]
   readonly outcome?: (outcome: CommitOutcome) => CommitOutcome
+  /** True if the personas of the journal miss what an append with this outcome applied. */
+  readonly misses?: (outcome: CommitOutcome) => boolean
 }
 
 const fullRetryMs = 1000
@@ -43,6 +45,8 @@ export class Producer {
   #underWay: UnderWay[] = []
   #wakeAtMs = 0
   #retryAtMs = 0
+  /** What the append under way applied, if that is held back. */
+  #held: (() => void)[] | undefined
   isDead = false
   commits = 0
 
@@ -63,6 +67,16 @@ export class Producer {
     this.#random = world.random
     this.#sabotage = world.sabotage
     this.#waitMs = options.waitSeconds * 1000
+    if (world.sabotage.misses !== undefined) this.#holdBack(journal.state.personas)
+  }
+
+  /** From now on the personas take over what an append applied only when `#commitAll` says so. */
+  #holdBack(personas: Journal['state']['personas']): void {
+    const apply = personas.apply.bind(personas)
+    personas.apply = (...applied) => {
+      if (this.#held === undefined) apply(...applied)
+      else this.#held.push(() => apply(...applied))
+    }
   }
 
   get #now(): { readonly monoMs: number; readonly wallMs: number } {
@@ -158,7 +172,11 @@ export class Producer {
         },
       )
       const sabotaged = this.#sabotage.drafts?.(commit.drafts) ?? commit.drafts
+      this.#held = []
       const outcome = this.#guarded(() => void this.journal.append(sabotaged))
+      const held = this.#held
+      this.#held = undefined
+      if (outcome !== 'died' && this.#sabotage.misses?.(outcome) !== true) for (const apply of held) apply()
       if (outcome === 'died') return
       this.commits++
       this.core.committed(this.#sabotage.outcome?.(outcome) ?? outcome, this.#now)

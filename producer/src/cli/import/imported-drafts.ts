@@ -1,9 +1,8 @@
 import type { AlertKind, JsonObject } from '@kim/manifest'
 import { alertDraft, personaDraft } from '../../core/drafts.js'
-import { blankPersonaRecord } from '../../core/persona-record.js'
-import { Personas } from '../../core/personas.js'
 import type { Draft } from '../../journal/draft.js'
 import type { StoredState } from '../../journal/journal.js'
+import { blankPersonaRecord } from '../../journal/persona.js'
 import type { OlderState } from './state-file.js'
 
 /** The result for a state file. */
@@ -46,18 +45,18 @@ export function importResultOf(
   { persona, cursor }: OlderState,
   state: StoredState,
 ): ImportResult | { readonly why: string } {
-  const known = new Personas(state).find(persona)
-  const image = known?.image
+  const known = state.personas.find(persona)
+  const record = known?.record
   if (cursor === undefined) return 'no_cursor'
-  if (known === undefined || (image === undefined && known.index.size === 0)) return 'taken_over'
-  if (image?.seeded === cursor && (image.silentTo ?? 0) >= cursor) return 'stands_already'
+  if (known === undefined || (record === undefined && known.messages.size === 0)) return 'taken_over'
+  if (record?.seeded === cursor && (record.silentTo ?? 0) >= cursor) return 'stands_already'
   return {
-    why: `the journal knows ${persona} already, up to ${Math.max(known.watermark, image?.silentTo ?? 0)}`,
+    why: `the journal knows ${persona} already, up to ${Math.max(known.watermark, record?.silentTo ?? 0)}`,
   }
 }
 
 /** Whether a producer may have announced something of an inbox. An import announces nothing. */
 export function isBegun(persona: string, state: StoredState): boolean {
-  const known = new Personas(state).find(persona)
+  const known = state.personas.find(persona)
   return known !== undefined && !(known.isOnlyCreated && known.alerts.size === 0)
 }

@@ -1,0 +1,333 @@
+import {
+  type AlertKind,
+  type Effect,
+  type FoldedRecord,
+  isAlertKind,
+  isCount,
+  type JsonObject,
+} from '@kim/manifest'
+import { messageItemId, parseMessageId } from './message-id.js'
+import { bodyMark, isRead, MessageIndex, UNSEEN_BODY } from './message-index.js'
+
+/** What the record of a persona says (KS-41). */
+export interface PersonaRecord {
+  readonly cursor: number
+  readonly floor: number
+  readonly silentTo: number | undefined
+  readonly knownFrom: number | undefined
+  readonly state: 'up' | 'down'
+  readonly watched: boolean
+  readonly unreadUrgent: number
+  /** The numbers of `seed_ahead` and `replay_capped` stay: they show that these were announced. */
+  readonly seeded: number | undefined
+  readonly currentMax: number | undefined
+  readonly cappedTo: number | undefined
+  readonly dropped: number | undefined
+}
+
+/** The record of a persona about which nothing is known. */
+export const blankPersonaRecord: PersonaRecord = {
+  cursor: 0,
+  floor: 0,
+  silentTo: undefined,
+  knownFrom: undefined,
+  state: 'up',
+  watched: true,
+  unreadUrgent: 0,
+  seeded: undefined,
+  currentMax: undefined,
+  cappedTo: undefined,
+  dropped: undefined,
+}
+
+/** True while silenced messages are still to be announced: those of a cap (KS-34), or of a first contact (KS-94). */
+export function owesAnnouncement({ silentTo, seeded, cappedTo }: PersonaRecord): boolean {
+  return silentTo !== undefined && silentTo !== seeded && silentTo !== cappedTo
+}
+
+/** True while the walk of a first contact is open. What a cap silences is above the `cursor` of the record. */
+export function owesBaseline(record: PersonaRecord): boolean {
+  return owesAnnouncement(record) && record.silentTo === record.cursor
+}
+
+const count = (value: unknown): number | undefined => (isCount(value) ? value : undefined)
+
+/** Reads the payload of a record. What is missing, or of another type, is as in a blank one. */
+function parsePersona(payload: JsonObject): PersonaRecord {
+  return {
+    cursor: count(payload['cursor']) ?? 0,
+    floor: count(payload['floor']) ?? 0,
+    silentTo: count(payload['silent_to']),
+    knownFrom: count(payload['known_from']),
+    state: payload['state'] === 'down' ? 'down' : 'up',
+    watched: payload['watched'] !== false,
+    unreadUrgent: count(payload['unread_urgent']) ?? 0,
+    seeded: count(payload['seeded']),
+    currentMax: count(payload['current_max']),
+    cappedTo: count(payload['capped_to']),
+    dropped: count(payload['dropped']),
+  }
+}
+
+/** The payload of the record of a persona, with the numbers of the event that it carries. */
+export function personaPayload(persona: string, record: PersonaRecord, numbers: JsonObject = {}): JsonObject {
+  const payload: Record<string, JsonObject[string]> = {
+    schema_version: 1,
+    persona,
+    cursor: record.cursor,
+    floor: record.floor,
+    state: record.state,
+    watched: record.watched,
+    unread_urgent: record.unreadUrgent,
+  }
+  if (record.silentTo !== undefined) payload['silent_to'] = record.silentTo
+  if (record.knownFrom !== undefined) payload['known_from'] = record.knownFrom
+  if (record.seeded !== undefined) payload['seeded'] = record.seeded
+  if (record.currentMax !== undefined) payload['current_max'] = record.currentMax
+  if (record.cappedTo !== undefined) payload['capped_to'] = record.cappedTo
+  if (record.dropped !== undefined) payload['dropped'] = record.dropped
+  return { ...payload, ...numbers }
+}
+
+/** `<persona>/<kind>`; a persona may hold a slash, a kind cannot. */
+function parseAlertId(itemId: string): { readonly persona: string; readonly kind: AlertKind } | undefined {
+  const at = itemId.lastIndexOf('/')
+  const kind = itemId.slice(at + 1)
+  return at > 0 && isAlertKind(kind) ? { persona: itemId.slice(0, at), kind } : undefined
+}
+
+/** What the journal says about one persona. Each commit changes it; nobody else does. */
+export class Persona {
+  readonly name: string
+  /** Undefined until there is one. */
+  record: PersonaRecord | undefined
+  /** How often its record changed; 0 if there never was one. */
+  revision: number
+  /** How many of these changes retention made since the journal was opened. */
+  archivings = 0
+  /** The seq of the last record since the journal was opened that says that it is armed; 0 without one. */
+  armedSeq = 0
+  readonly messages: MessageIndex = new MessageIndex()
+  /** Messages that retention took while the record was only created: the end of a first contact counts them. */
+  archived: number[] = []
+  /** The newest payload of each of its alerts. Its status says whether the alert is open. */
+  readonly alerts: Map<AlertKind, JsonObject> = new Map()
+
+  constructor(name: string, revision: number) {
+    this.name = name
+    this.revision = revision
+  }
+
+  /** The payload of an alert that is open. */
+  openAlert(kind: AlertKind): JsonObject | undefined {
+    const payload = this.alerts.get(kind)
+    return payload?.['status'] === 'open' ? payload : undefined
+  }
+
+  get isDown(): boolean {
+    return this.openAlert('unreachable') !== undefined
+  }
+
+  /** W(P) of KS-28. */
+  get watermark(): number {
+    const pin = this.openAlert('bounded-window')
+    return pin === undefined ? this.#top : (count(pin['cursor_at']) ?? 0)
+  }
+
+  /** The highest id that was ever in the journal. */
+  get #top(): number {
+    return Math.max(this.record?.cursor ?? 0, this.messages.highest)
+  }
+
+  /** What a record of it says as its `cursor` (KS-37). */
+  get cursor(): number {
+    if (this.isCountOwed && this.record !== undefined) return this.record.cursor
+    return Math.min(this.watermark, this.#top)
+  }
+
+  /** Nothing at or below it is ever fetched: it is known, or it was there before this persona was watched. */
+  get reach(): number {
+    return Math.max(this.watermark, (this.record?.floor ?? 0) - 1)
+  }
+
+  /** True for an id that the journal has, or had until retention took it: it is never created again (JF-81). */
+  hasHad(id: number): boolean {
+    return this.messages.has(id) || id < (this.record?.knownFrom ?? 0)
+  }
+
+  /** Its record was created, and only retention changed it since. */
+  get isOnlyCreated(): boolean {
+    return this.revision - this.archivings === 1
+  }
+
+  /** Every id up to it is appended without an event (KS-36). */
+  get silentTo(): number {
+    return this.record?.silentTo ?? 0
+  }
+
+  /** Messages that a cap or a first contact silenced are not announced yet, as its walk is open (KS-34, KS-94). */
+  get isCountOwed(): boolean {
+    return this.record !== undefined && owesAnnouncement(this.record)
+  }
+}
+
+/** A live message as its record has it. */
+export interface StoredMessage {
+  readonly payload: JsonObject
+  /** The number of its body. */
+  readonly body: number
+}
+
+/** What the personas are made of. */
+export interface EntitySource {
+  get(itemType: string, itemId: string): { readonly payload: JsonObject | undefined } | undefined
+  outlines(
+    itemType: string,
+  ): Iterable<{ readonly item_id: string; readonly seq: number; readonly read: boolean }>
+  revisionOf(itemType: string, itemId: string): number | undefined
+}
+
+/** So many messages are looked at in one slice: about a millisecond. */
+const SLICE = 100
+
+/** Every persona of the journal, by exact name: two spellings are two personas (KS-68). The fold of its records keeps them. */
+export class Personas {
+  readonly #source: EntitySource
+  readonly #byName: Map<string, Persona> = new Map()
+  /** The newest message of each author. */
+  readonly #authors: Map<string, number> = new Map()
+  /** Messages that were in the journal before it was opened, as far as nobody looked at them yet. */
+  #unseen: Iterator<{ readonly item_id: string }> | undefined
+  #headSeq = 0
+
+  constructor(source: EntitySource, headSeq: number) {
+    this.#source = source
+    this.#headSeq = headSeq
+    for (const { item_id } of source.outlines('persona')) {
+      const payload = source.get('persona', item_id)?.payload
+      this.take(item_id).record = parsePersona(payload ?? {})
+    }
+    for (const { item_id } of source.outlines('alert'))
+      this.#alert(item_id, source.get('alert', item_id)?.payload)
+    for (const { item_id, read, seq } of source.outlines('message')) {
+      const parsed = parseMessageId(item_id)
+      if (parsed === undefined) continue
+      this.take(parsed.persona).messages.put(parsed.id, { isRead: read, body: UNSEEN_BODY, seq })
+    }
+    this.#unseen = source.outlines('message')[Symbol.iterator]()
+  }
+
+  /** The seq of the newest record that they follow. */
+  get headSeq(): number {
+    return this.#headSeq
+  }
+
+  find(name: string): Persona | undefined {
+    return this.#byName.get(name)
+  }
+
+  /** The persona of that name, also if the journal says nothing about it yet. */
+  take(name: string): Persona {
+    let persona = this.#byName.get(name)
+    if (persona === undefined) {
+      persona = new Persona(name, this.#source.revisionOf('persona', name) ?? 0)
+      this.#byName.set(name, persona)
+    }
+    return persona
+  }
+
+  *[Symbol.iterator](): Generator<Persona> {
+    yield* this.#byName.values()
+  }
+
+  /** The newest record of a live message, read from the disk. */
+  messageOf({ name, messages }: Persona, id: number): StoredMessage | undefined {
+    const payload = this.#source.get('message', messageItemId(name, id))?.payload
+    if (payload === undefined) return undefined
+    const body = bodyMark(payload)
+    messages.setBody(id, body)
+    this.#sawAuthor(payload['from'], id)
+    return { payload, body }
+  }
+
+  /** The newest message of an author, if there is one. */
+  newestOf(author: string): number | undefined {
+    return this.#authors.get(author)
+  }
+
+  /** True if anybody ever wrote. */
+  get hasAuthors(): boolean {
+    return this.#authors.size > 0
+  }
+
+  /** False while some messages of an earlier process were not looked at: only then every author is known. */
+  get isSeen(): boolean {
+    return this.#unseen === undefined
+  }
+
+  /** Looks at some messages of earlier processes, for their authors and bodies. */
+  look(): void {
+    for (let n = 0; n < SLICE && this.#unseen !== undefined; n++) {
+      const { done, value } = this.#unseen.next()
+      if (done === true) this.#unseen = undefined
+      else {
+        const parsed = parseMessageId(value.item_id)
+        const persona = parsed === undefined ? undefined : this.find(parsed.persona)
+        // One that was read from the disk since, or written again, is known.
+        if (parsed !== undefined && persona?.messages.bodyOf(parsed.id) === UNSEEN_BODY)
+          this.messageOf(persona, parsed.id)
+      }
+    }
+  }
+
+  #sawAuthor(author: unknown, id: number): void {
+    if (typeof author === 'string' && (this.#authors.get(author) ?? -1) < id) this.#authors.set(author, id)
+  }
+
+  /** Takes over a record that the fold just took over. */
+  apply(record: FoldedRecord, effect: Effect): void {
+    const { item_type, item_id, seq } = record
+    this.#headSeq = Math.max(this.#headSeq, seq)
+    if (item_id === undefined || (effect !== 'upsert' && effect !== 'remove')) return
+    const isLive = effect === 'upsert'
+    // A large payload is in a blob.
+    const payload = isLive ? (record.payload ?? this.#source.get(item_type, item_id)?.payload) : undefined
+    if (item_type === 'persona') this.#record(record, isLive ? parsePersona(payload ?? {}) : undefined)
+    else if (item_type === 'alert') this.#alert(item_id, payload)
+    else if (item_type === 'message') this.#message(item_id, seq, isLive, payload)
+  }
+
+  #record({ item_id = '', entity_rev, event, seq }: FoldedRecord, after: PersonaRecord | undefined): void {
+    const persona = this.take(item_id)
+    const before = persona.record
+    persona.record = after
+    persona.revision = entity_rev ?? persona.revision + 1
+    if (event === 'armed') persona.armedSeq = seq
+    // Retention alone raises it (JF-80).
+    if (before !== undefined && after?.knownFrom !== before.knownFrom) persona.archivings++
+    else persona.archived = []
+  }
+
+  #alert(itemId: string, payload: JsonObject | undefined): void {
+    const parsed = parseAlertId(itemId)
+    if (parsed === undefined) return
+    const { alerts } = this.take(parsed.persona)
+    if (payload === undefined) alerts.delete(parsed.kind)
+    else alerts.set(parsed.kind, payload)
+  }
+
+  #message(itemId: string, seq: number, isLive: boolean, payload: JsonObject | undefined): void {
+    const parsed = parseMessageId(itemId)
+    if (parsed === undefined) return
+    const { persona: name, id } = parsed
+    const persona = this.take(name)
+    if (isLive) {
+      const body = payload === undefined ? UNSEEN_BODY : bodyMark(payload)
+      persona.messages.put(id, { isRead: isRead(payload), body, seq })
+      this.#sawAuthor(payload?.['from'], id)
+      return
+    }
+    persona.messages.drop(id)
+    if (persona.isOnlyCreated) persona.archived.push(id)
+  }
+}
