@@ -1,11 +1,5 @@
 /** A journal that is asked about: its files as of one look, and the id that its event ids are made with. */
-import {
-  directoryProjectId,
-  JournalDirectory,
-  readCheckpoint,
-  SegmentSet,
-  statedProjectId,
-} from '@kim/observer-sdk/history'
+import { directoryProjectId, JournalDirectory, readCheckpoint, SegmentSet } from '@kim/observer-sdk/history'
 import { namesProject, readMeta } from '@kim/observer-sdk/verify'
 import { isOfRedactedBundle } from './bundle/unpacked.js'
 import { requireJournal } from './require-journal.js'
@@ -14,8 +8,6 @@ import { requireJournal } from './require-journal.js'
 export interface CopiedJournal {
   readonly eventsDir: string
   readonly history: SegmentSet
-  /** The id that the journal states, if it states one. */
-  readonly statedId: string | undefined
   readonly projectId: string
   /** Number of the first segment that can be read; 1 if there is none. */
   readonly first: number
@@ -31,11 +23,10 @@ export function openCopy(eventsDir: string): CopiedJournal {
   const directory = new JournalDirectory(eventsDir)
   directory.scan()
   const history = new SegmentSet(directory)
-  const statedId = statedProjectId(history)
+  const { statedId } = history
   return {
     eventsDir,
     history,
-    statedId,
     projectId: statedId ?? directoryProjectId(eventsDir),
     first: history.first() ?? 1,
     get isForeign() {

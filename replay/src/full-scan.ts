@@ -29,10 +29,8 @@ import {
   type Gap,
   JournalDirectory,
   readBlob,
-  SegmentScanner,
   SegmentSet,
   searchCheckpoint,
-  statedProjectId,
 } from '@kim/observer-sdk/history'
 import { type PassOptions, PassPacer, segmentBytes, verifyJournal } from '@kim/observer-sdk/verify'
 import { HandedOver } from './handed-over.js'
@@ -63,7 +61,8 @@ export async function fullScan(
 ): Promise<FullResult> {
   const options = { eventsDir, ...control }
   const directory = new JournalDirectory(eventsDir)
-  const { identity } = directory.scan()
+  directory.scan()
+  const { identity } = directory
   const history = new SegmentSet(directory)
   const cursor = parseCursor(storedCursor)
   const { document, rejected } = await search(history, control.signal)
@@ -123,8 +122,7 @@ async function search(
   history: SegmentSet,
   signal: AbortSignal | undefined,
 ): Promise<{ document: CheckpointDocument | undefined; rejected: number }> {
-  const work = searchCheckpoint(history, new SegmentScanner(), statedProjectId(history), new Set())
-  return await runWork(work, signal)
+  return await runWork(searchCheckpoint(history), signal)
 }
 
 /** A fold that begins at a checkpoint, or else at the first segment. */

@@ -4,7 +4,6 @@ import {
   type CheckpointDocument,
   CheckpointVerifier,
   checkpointEntities,
-  SegmentScanner,
   type SegmentSet,
 } from '@kim/observer-sdk/history'
 import type { CopiedJournal } from './copied-journal.js'
@@ -29,11 +28,11 @@ export interface Wanted {
 
 /** Of the candidates that are wanted, the first verified one. */
 export async function nearestCheckpoint(
-  { history, statedId }: CopiedJournal,
+  { history }: CopiedJournal,
   { covers, ends, isOldest }: Wanted,
   signal: AbortSignal | undefined,
 ): Promise<Base | undefined> {
-  const verifier = new CheckpointVerifier(history, new SegmentScanner(), statedId)
+  const verifier = new CheckpointVerifier(history)
   const { checkpoints, shadowed } = history.listing
   const candidates = [...checkpoints, ...shadowed].sort((a, b) =>
     isOldest === true ? a.headSeq - b.headSeq : b.headSeq - a.headSeq,

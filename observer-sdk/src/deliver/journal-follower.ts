@@ -95,7 +95,7 @@ export class JournalFollower {
 
   /** The head of the newest verified checkpoint; 0 if there is none. */
   get checkpointSeq(): number {
-    this.#checkpointSeq ??= this.source.checkpointSeq(this.ground.projectId)
+    this.#checkpointSeq ??= this.source.checkpointSeq()
     return this.#checkpointSeq
   }
 

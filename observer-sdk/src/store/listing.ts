@@ -104,3 +104,15 @@ function entriesIn(outcome: ReadResult<readonly NamedEntry[]>): readonly NamedEn
 function isDamage(outcome: ReadResult<readonly NamedEntry[]>): outcome is ReadFailure {
   return !outcome.ok && outcome.reason === 'unreadable'
 }
+
+/** How many of these, which ascend, have a number that is not above this one. */
+export function countUpTo(segments: readonly SegmentEntry[], number: number): number {
+  let low = 0
+  let high = segments.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((segments[middle] as SegmentEntry).number <= number) low = middle + 1
+    else high = middle
+  }
+  return low
+}

@@ -1,5 +1,14 @@
 /** The only calls that open and read files of a store, and their failures as values. */
-import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readSync } from 'node:fs'
+import {
+  type BigIntStats,
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readSync,
+} from 'node:fs'
 
 /** Why a file or directory of the store could not be read. */
 export interface ReadFailure {
@@ -59,8 +68,7 @@ export function openRegularFile(path: string): ReadResult<OpenFile> {
   try {
     const stat = fstatSync(fd, { bigint: true })
     if (stat.isFile()) {
-      const identity = `${stat.dev}:${stat.ino}:${stat.birthtimeNs}`
-      return found({ path, fd, size: Number(stat.size), identity })
+      return found({ path, fd, size: Number(stat.size), identity: identityOf(stat) })
     }
     closeRead(fd)
     return unreadable(path, 'not_regular')
@@ -68,6 +76,11 @@ export function openRegularFile(path: string): ReadResult<OpenFile> {
     closeRead(fd)
     return readFailureOf(path, error)
   }
+}
+
+/** Same value, same file or directory, whatever its name. */
+export function identityOf({ birthtimeNs, dev, ino }: BigIntStats): string {
+  return `${dev}:${ino}:${birthtimeNs}`
 }
 
 /** Closes a file that `openRegularFile` opened. */

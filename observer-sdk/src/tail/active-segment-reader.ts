@@ -1,6 +1,7 @@
+/** Holds the newest segment open between two looks. */
 import { Buffer } from 'node:buffer'
 import type { FileContent } from '../store/file-content.js'
-import type { FileNow } from './directory.js'
+import type { Tip } from './directory.js'
 
 /** Most bytes read ahead: a burst of lines, or the first ones of a large write. */
 export const AHEAD_BYTES: number = 64 * 1024
@@ -13,7 +14,7 @@ let scratch: Buffer | undefined
 
 /**
  * The segment that is appended to, held open between two looks: opening it again would cost more than reading what
- * came. Its name is looked at each time all the same, and a file that no longer stands under it is let go.
+ * came. Its name is looked at each time all the same, and the file is released if it no longer has that name.
  */
 export class ActiveSegmentReader {
   #number: number | undefined
@@ -24,8 +25,8 @@ export class ActiveSegmentReader {
     return number === this.#number
   }
 
-  /** What is held, as long as it is now; undefined if that is not what stands there. */
-  lend(now: FileNow | undefined): FileContent | undefined {
+  /** What is held, as long as it is now; undefined if the name is another file's now. */
+  lend(now: Pick<Tip, 'identity' | 'size'> | undefined): FileContent | undefined {
     if (now?.identity !== this.#content?.identity) this.release()
     return now && this.#content?.atLength(now.size)
   }
@@ -58,12 +59,11 @@ export class ActiveSegmentReader {
     return undefined
   }
 
-  /** Lets go unless this is still what is held. */
-  check(tip: (FileNow & { readonly number: number }) | undefined): void {
+  /** Releases it unless this is still what is held. */
+  check(tip: Tip | undefined): void {
     if (tip?.number !== this.#number || tip?.identity !== this.#content?.identity) this.release()
   }
 
-  /** Lets go of whatever is held. */
   release(): void {
     if (this.#content !== undefined) heldFiles.delete(this.#content.identity)
     this.#content?.close()

@@ -15,7 +15,7 @@ import {
 } from '@kim/manifest'
 import { openCheckpoint } from '../store/file-content.js'
 import type { CheckpointEntry, StoreListing } from '../store/listing.js'
-import type { SegmentScanner, SegmentSet } from './segment-set.js'
+import type { SegmentSet } from './segment-set.js'
 
 /** The outcome of a search. */
 export interface CheckpointSearch {
@@ -27,11 +27,9 @@ export interface CheckpointSearch {
 /** Looks for the newest verified checkpoint; those with a refused head count as rejected. Yields between segments. */
 export function* searchCheckpoint(
   history: SegmentSet,
-  scanner: SegmentScanner,
-  projectId: string | undefined,
-  refused: ReadonlySet<number>,
+  refused: ReadonlySet<number> = new Set(),
 ): Generator<void, CheckpointSearch> {
-  const verifier = new CheckpointVerifier(history, scanner, projectId)
+  const verifier = new CheckpointVerifier(history)
   let rejected = 0
   for (const candidate of newestFirst(history.listing)) {
     const document = refused.has(candidate.headSeq) ? undefined : yield* verifier.verify(candidate)
@@ -51,14 +49,10 @@ function newestFirst({ checkpoints, shadowed }: StoreListing): CheckpointEntry[]
 /** Verifies one candidate after the other: a ref in the journal must vouch for it. Reads each segment once. */
 export class CheckpointVerifier {
   readonly #history: SegmentSet
-  readonly #scanner: SegmentScanner
-  readonly #projectId: string | undefined
   readonly #refs = new Map<number, readonly FoundRef[]>()
 
-  constructor(history: SegmentSet, scanner: SegmentScanner, projectId: string | undefined) {
+  constructor(history: SegmentSet) {
     this.#history = history
-    this.#scanner = scanner
-    this.#projectId = projectId
   }
 
   /** The document of a candidate, if a ref vouches for it. Yields between segments. */
@@ -69,7 +63,7 @@ export class CheckpointVerifier {
     for (const number of this.#segmentsFor(head_seq)) {
       const isRead = this.#refs.has(number)
       const refs = this.#refsIn(number)
-      if (refs.some(({ ref, seq }) => seq > head_seq && vouches(ref, document, this.#projectId)))
+      if (refs.some(({ ref, seq }) => seq > head_seq && vouches(ref, document, this.#history.statedId)))
         return document
       if (!isRead) yield
     }
@@ -90,7 +84,7 @@ export class CheckpointVerifier {
     const known = this.#refs.get(number)
     if (known !== undefined) return known
     const refs = new CheckpointRefs()
-    this.#history.read(number, content => this.#scanner.scan(content, refs))
+    this.#history.read(number, content => this.#history.scan(content, refs))
     this.#refs.set(number, refs.found)
     return refs.found
   }

@@ -2,6 +2,7 @@
 import { Buffer } from 'node:buffer'
 import {
   type AnomalyKind,
+  type CheckpointHeader,
   entersActivity,
   Fold,
   type Head,
@@ -12,14 +13,7 @@ import {
   type SegmentLine,
   type SegmentListener,
 } from '@kim/manifest'
-import type { CheckpointDocument } from './checkpoint-search.js'
 import { type Image, ParsedImage, StoredLine } from './stored-image.js'
-
-/** The line behind which a checkpoint's tail begins. */
-export interface TailStart {
-  readonly seq: number
-  readonly writer: string | null
-}
 
 /** The listener of a cold start. */
 export class ColdScan implements SegmentListener {
@@ -33,7 +27,8 @@ export class ColdScan implements SegmentListener {
   isFlawed = false
   /** Set where the line that ends the checkpoint is there once more: this scan is void. */
   isHeadRepeated = false
-  readonly #after: TailStart | undefined
+  /** The header of the checkpoint that the scan goes on from. */
+  readonly #base: CheckpointHeader | undefined
   /** Set while the lines that are read are covered by the checkpoint. */
   #isCovered = false
   /** Where the covered lines end, if that is known: behind the line at this offset. */
@@ -42,9 +37,8 @@ export class ColdScan implements SegmentListener {
   /** The last unparsed line that could be the head, to be parsed before it is. */
   #top: { readonly from: number; readonly to: number; readonly seq: number } | undefined
 
-  constructor(base: CheckpointDocument | undefined) {
-    const header = base?.header
-    this.#after = header && { seq: header.head_seq, writer: header.head_writer }
+  constructor(base: CheckpointHeader | undefined) {
+    this.#base = base
     this.fold = new Fold<Image>(
       {
         of: ({ record }) => new ParsedImage(record),
@@ -55,7 +49,7 @@ export class ColdScan implements SegmentListener {
             frame,
           ),
       },
-      { after: header?.head_seq ?? 0 },
+      { after: base?.head_seq ?? 0 },
     )
   }
 
@@ -71,19 +65,17 @@ export class ColdScan implements SegmentListener {
 
   framed(frame: LineFrame, offset: number): void {
     const { seq, from, to } = frame
-    if (this.#isCovered) {
-      if (seq === this.#after?.seq) this.#end(seq, frame.text(frame.writerStart, frame.writerEnd), offset)
-      return
+    if (!this.#isCovered) {
+      const effect = this.fold.framed(frame, offset)
+      if (effect === undefined) {
+        this.#count('malformed')
+        return
+      }
+      if (effect === 'meta') this.#note(recordOf(frame.line))
+      if (seq > (this.head?.seq ?? 0)) this.#top = { from, to, seq }
+      if (frame.hasEvent || effect === 'activity') this.activity.line(from, to)
     }
-    const effect = this.fold.framed(frame, offset)
-    if (effect === 'meta') this.#note(recordOf(frame.line))
-    if (effect === undefined) {
-      this.#count('malformed')
-      return
-    }
-    if (seq > (this.head?.seq ?? 0)) this.#top = { from, to, seq }
-    if (frame.hasEvent || effect === 'activity') this.activity.line(from, to)
-    if (seq === this.#after?.seq) this.#end(seq, frame.text(frame.writerStart, frame.writerEnd), offset)
+    if (seq === this.#base?.head_seq) this.#end(seq, frame.text(frame.writerStart, frame.writerEnd), offset)
   }
 
   released(line: SegmentLine): void {
@@ -135,6 +127,12 @@ export class ColdScan implements SegmentListener {
     this.activity.settle(window)
   }
 
+  /** Whether a line with this seq and writer is one that the checkpoint ends with. */
+  isHead(seq: number, writer: string | undefined): boolean {
+    const base = this.#base
+    return seq === base?.head_seq && (base.head_writer === null || writer === base.head_writer)
+  }
+
   #count(kind: AnomalyKind): void {
     this.counts.set(kind, (this.counts.get(kind) ?? 0) + 1)
   }
@@ -153,55 +151,45 @@ export class ColdScan implements SegmentListener {
 
   /** A line that may be the one that ends the checkpoint: what comes before the last such line is covered by it. */
   #end(seq: number, writer: string | undefined, offset: number): void {
-    const after = this.#after
-    if (after === undefined || seq !== after.seq) return
-    if (after.writer !== null && writer !== after.writer) return
+    if (!this.isHead(seq, writer)) return
     if (!this.#isCovered) this.isHeadRepeated = true
     else if (this.#coveredTo === undefined || offset >= this.#coveredTo) this.#isCovered = false
   }
 }
 
-/** A record of the activity, or the bytes of its line. */
-type Entry = ReadRecord | Buffer
+const ACTIVITY_MAX = limits.activityRecordsMax
 
-/** Stands for an entry that is no longer in the window, or never was. */
+/** In place of the offset of an entry that is no longer in the window, or never was. */
 const SETTLED = -1
 
 /**
  * The newest activity of a cold start. Most lines leave the ring before their window ends, so their places are kept, and
  * nothing is copied before the window's memory is used again.
  */
-export class ActivityTail {
-  readonly #max: number
-  /** Entry number `i` is at `i % max`. */
-  readonly #from: Int32Array
-  readonly #to: Int32Array
-  readonly #entries: (Entry | undefined)[] = []
+class ActivityTail {
+  /** Entry number `i` is at `i % ACTIVITY_MAX`. */
+  readonly #from = new Int32Array(ACTIVITY_MAX)
+  readonly #to = new Int32Array(ACTIVITY_MAX)
+  readonly #entries: (ReadRecord | Buffer)[] = []
   #count = 0
 
-  constructor(max: number = limits.activityRecordsMax) {
-    this.#max = max
-    this.#from = new Int32Array(max)
-    this.#to = new Int32Array(max)
-  }
-
   record(record: ReadRecord): void {
-    const at = this.#count++ % this.#max
+    const at = this.#count++ % ACTIVITY_MAX
     this.#from[at] = SETTLED
     this.#entries[at] = record
   }
 
   /** An unparsed line, by its place in the window. */
   line(from: number, to: number): void {
-    const at = this.#count++ % this.#max
+    const at = this.#count++ % ACTIVITY_MAX
     this.#from[at] = from
     this.#to[at] = to
   }
 
   /** The window's memory is about to be used again: what is still wanted of it is copied. */
   settle(window: Buffer): void {
-    for (let i = Math.max(0, this.#count - this.#max); i < this.#count; i++) {
-      const at = i % this.#max
+    for (let i = Math.max(0, this.#count - ACTIVITY_MAX); i < this.#count; i++) {
+      const at = i % ACTIVITY_MAX
       const from = this.#from[at] as number
       if (from === SETTLED) continue
       this.#entries[at] = Buffer.from(window.subarray(from, this.#to[at]))
@@ -212,8 +200,8 @@ export class ActivityTail {
   /** The records, oldest first, unchangeable; a line that turns out to be none is left out. */
   records(): ReadRecord[] {
     const records: ReadRecord[] = []
-    for (let i = Math.max(0, this.#count - this.#max); i < this.#count; i++) {
-      const entry = this.#entries[i % this.#max] as Entry
+    for (let i = Math.max(0, this.#count - ACTIVITY_MAX); i < this.#count; i++) {
+      const entry = this.#entries[i % ACTIVITY_MAX]
       const record = Buffer.isBuffer(entry) ? recordOf(entry) : entry
       if (record !== undefined) records.push(record)
     }

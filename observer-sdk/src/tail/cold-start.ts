@@ -6,6 +6,8 @@ import {
   type Head,
   type ReadRecord,
   registryCapability,
+  type SegmentLine,
+  SegmentReader,
 } from '@kim/manifest'
 import {
   type CheckpointDocument,
@@ -15,8 +17,8 @@ import {
 } from './checkpoint-search.js'
 import { ColdScan } from './cold-scan.js'
 import { type BytePosition, ORIGIN } from './journal-reader.js'
-import { SegmentScanner, type SegmentSet, statedProjectId } from './segment-set.js'
-import { type Flaw, type Image, loadLines, type Scanned, StoredLine } from './stored-image.js'
+import type { SegmentSet } from './segment-set.js'
+import { type Flaw, type Image, loadLines, StoredLine } from './stored-image.js'
 
 /** The journal at one place. */
 export interface Snapshot {
@@ -82,17 +84,15 @@ export function* derive(
     if ('checkpoint' in flaw) refused.add(flaw.checkpoint)
     else doubted.add(flaw.segment)
   }
-  const scanner = new SegmentScanner()
-  const projectId = statedProjectId(history)
   let mayShorten = true
   let tailFrom: BytePosition | undefined
   for (let doubts = 0; ; ) {
-    const search: CheckpointSearch = yield* searchCheckpoint(history, scanner, projectId, refused)
-    const attempt = new Attempt(history, scanner, search, { doubted, until, mayShorten, tailFrom })
+    const search: CheckpointSearch = yield* searchCheckpoint(history, refused)
+    const attempt = new Attempt(history, search, { doubted, until, mayShorten, tailFrom })
     const outcome = yield* attempt.run()
     switch (outcome) {
       case 'whole':
-        return attempt.snapshot(projectId)
+        return attempt.snapshot()
       case 'refused':
         refused.add(attempt.checkpointSeq)
         break
@@ -102,7 +102,7 @@ export function* derive(
         if (doubts > DOUBTS_MAX) for (const { number } of history.segments) doubted.add(number)
         break
       case 'repeated':
-        // Where all history is there the checkpoint is not needed. Otherwise its tail begins at the last such line.
+        // If all history is there the checkpoint is not needed. Otherwise its tail begins at the last such line.
         if (attempt.isWhole) mayShorten = false
         else tailFrom = yield* attempt.lastHead()
         break
@@ -126,35 +126,37 @@ class Attempt {
   /** The segment that was read last. */
   segment = 0
   readonly #history: SegmentSet
-  readonly #scanner: SegmentScanner
   readonly #search: CheckpointSearch
   readonly #known: Known
   readonly #base: CheckpointDocument | undefined
   readonly #scan: ColdScan
-  readonly #gone: boolean
+  readonly #isGone: boolean
   readonly #peaks = new Map<number, number>()
   readonly #identities = new Map<number, string>()
-  #last = 0
   #end: BytePosition
 
-  constructor(history: SegmentSet, scanner: SegmentScanner, search: CheckpointSearch, known: Known) {
+  constructor(history: SegmentSet, search: CheckpointSearch, known: Known) {
     this.#history = history
-    this.#scanner = scanner
     this.#search = search
     this.#known = known
-    const first = firstToMatter(history, search.document)
-    const covered = search.document !== undefined && search.document.header.head_seq >= first - 1
-    this.#gone = first > 1 && !covered
-    this.#base = covered && (known.mayShorten || !this.isWhole) ? search.document : undefined
-    this.#scan = new ColdScan(this.#base)
     this.#end = known.until ?? ORIGIN
+    const { document } = search
+    // Where a checkpoint covers everything before the live segments, the archived ones need not be opened to see
+    // whether they can be read.
+    const live = history.segments.find(({ place }) => place === 'live')?.number
+    const headSeq = document?.header.head_seq ?? -1
+    const first = live !== undefined && headSeq >= live - 1 ? live : (history.first() ?? 1)
+    const isCovered = headSeq >= first - 1
+    this.#isGone = first > 1 && !isCovered
+    this.#base = isCovered && (known.mayShorten || !this.isWhole) ? document : undefined
+    this.#scan = new ColdScan(this.#base?.header)
   }
 
   get checkpointSeq(): number {
     return this.#search.document?.header.head_seq ?? 0
   }
 
-  /** True if all history is there, so that a checkpoint only shortens the way. */
+  /** True if all history is available, so that a checkpoint only shortens the way. */
   get isWhole(): boolean {
     return (this.#history.first() ?? 1) === 1
   }
@@ -173,61 +175,47 @@ class Attempt {
       if (this.#scan.isHeadRepeated) return 'repeated'
       yield
     }
-    const { fold } = this.#scan
-    return (yield* loadLines(fold.entities, this.#history, this.#scanned)) ? 'whole' : 'vanished'
-  }
-
-  get #scanned(): Scanned {
-    return { identities: this.#identities, last: this.#last, inMemory: this.#scanner.inMemory }
+    const { entities } = this.#scan.fold
+    return (yield* loadLines(entities, this.#history, this.#identities, this.segment)) ? 'whole' : 'vanished'
   }
 
   /** Where the last line begins that the checkpoint ends with. */
   *lastHead(): Generator<void, BytePosition | undefined> {
-    const header = this.#base?.header
     for (const { number } of this.#history.segments.toReversed()) {
-      if (header === undefined) break
       let found: number | undefined
-      const end = (offset: number, seq: number, writer: string | undefined): void => {
-        if (seq !== header.head_seq) return
-        if (header.head_writer === null || writer === header.head_writer) found = offset
+      const valid = ({ record, offset }: SegmentLine): true => {
+        if (this.#scan.isHead(record.seq, record.writer)) found = offset
+        return true
       }
-      this.#history.read(number, content =>
-        this.#scanner.scanWhole(content, {
-          valid({ record: { seq, writer }, offset }) {
-            end(offset, seq, writer)
-            return true
-          },
-        }),
-      )
+      this.#history.read(number, content => this.#history.pass(content, new SegmentReader({ valid })))
       if (found !== undefined) return { segment: number, offset: found, peak: 0 }
       yield
     }
     return undefined
   }
 
-  snapshot(projectId: string | undefined): Snapshot {
-    const scan = this.#scan
+  snapshot(): Snapshot {
+    const { isEndHidden, listing, statedId: projectId, unreadable } = this.#history
+    const { activity, counts, fold, head, redactionPending } = this.#scan
     const header = this.#base?.header
-    const { counts, fold } = scan
     if (this.#search.rejected > 0) counts.set('checkpoint_rejected', this.#search.rejected)
-    const misnamed = this.#history.listing.misnamed.length
-    if (misnamed > 0) counts.set('segment_misnamed', misnamed)
-    if (this.#gone) fold.see((this.#history.first() ?? 1) - 1)
+    if (listing.misnamed.length > 0) counts.set('segment_misnamed', listing.misnamed.length)
+    if (this.#isGone) fold.see((this.#history.first() ?? 1) - 1)
     fold.beginLive()
     return {
       fold,
-      head: scan.head ?? { seq: header?.head_seq ?? 0, writer: header?.head_writer ?? null },
+      head: head ?? { seq: header?.head_seq ?? 0, writer: header?.head_writer ?? null },
       checkpointSeq: this.checkpointSeq,
       registryAuthoritative:
         fold.registryAuthoritative || header?.capabilities.includes(registryCapability) === true,
-      historyGone: this.#gone,
-      redactionPending: scan.redactionPending,
+      historyGone: this.#isGone,
+      redactionPending,
       projectId,
       counts,
-      unreadable: this.#history.unreadable,
-      isEndHidden: this.#history.isEndHidden,
-      failures: this.#history.listing.failures.length,
-      activity: () => scan.activity.records(),
+      unreadable,
+      isEndHidden,
+      failures: listing.failures.length,
+      activity: () => activity.records(),
       end: this.#end,
       peaks: this.#peaks,
     }
@@ -248,32 +236,18 @@ class Attempt {
 
   /** False if the segment is not what it seemed unparsed. */
   #read(number: number): boolean {
-    const { newest } = this.#history
     const { until, doubted } = this.#known
     const reader = this.#history.read(number, content => {
-      const to = number === until?.segment ? until.offset : content.bytes
       this.#identities.set(number, content.identity)
-      this.#last = number
-      return doubted.has(number)
-        ? this.#scanner.scanWhole(content, this.#scan, to)
-        : this.#scanner.scanLazily(content, this.#scan, to)
+      const lines = new SegmentReader(this.#scan, { isLazy: !doubted.has(number) })
+      return this.#history.pass(content, lines, number === until?.segment ? until.offset : content.bytes)
     })
     if (reader?.isUnordered === true) return false
     if (reader !== undefined) this.#peaks.set(number, reader.peak)
-    if (number === newest && until === undefined)
-      this.#end = { segment: number, offset: reader?.resumeAt ?? 0, peak: reader?.peak ?? 0 }
     // Only the newest segment's transactions can still be completed.
-    else if (number !== newest) reader?.finish()
+    if (number !== this.#history.newest) reader?.finish()
+    else if (until === undefined)
+      this.#end = { segment: number, offset: reader?.resumeAt ?? 0, peak: reader?.peak ?? 0 }
     return true
   }
-}
-
-/**
- * The number of the first segment as far as it matters: where a checkpoint covers everything before the live
- * segments, the archived ones need not be opened to see whether they can be read.
- */
-function firstToMatter(history: SegmentSet, document: CheckpointDocument | undefined): number {
-  const live = history.segments.find(({ place }) => place === 'live')?.number
-  if (live !== undefined && document !== undefined && document.header.head_seq >= live - 1) return live
-  return history.first() ?? 1
 }

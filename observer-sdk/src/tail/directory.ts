@@ -1,10 +1,10 @@
-/** What a journal directory looks like from outside: is it there, is it the same one, which segments are in it. */
+/** A journal directory from outside: whether it exists, whether it is the same one, which segments are in it. */
 import { type BigIntStats, lstatSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { eventsPaths, segmentName } from '@kim/manifest'
 import { type FileContent, openSegment } from '../store/file-content.js'
-import { listStore, type StoreListing } from '../store/listing.js'
-import { found, listEntries, type ReadFailure, type ReadResult } from '../store/read-only-fs.js'
+import { countUpTo, listStore, type StoreListing } from '../store/listing.js'
+import { found, identityOf, listEntries, type ReadFailure, type ReadResult } from '../store/read-only-fs.js'
 import { notifies } from '../watch/shared-watch.js'
 import { ActiveSegmentReader, AHEAD_BYTES } from './active-segment-reader.js'
 
@@ -25,14 +25,10 @@ const INNER_MS = 30_000
 
 const NOTHING: StoreListing = { segments: [], checkpoints: [], shadowed: [], misnamed: [], failures: [] }
 
-const NOTHING_NEW: DirectoryScan = {
-  identity: undefined,
-  readable: false,
-  changed: false,
-  replaced: false,
-  healed: false,
-  failures: 0,
-  tip: undefined,
+/** A file as it is under its path. */
+interface FileNow {
+  readonly identity: string
+  readonly size: number
 }
 
 /** The newest segment as it was just seen. */
@@ -44,21 +40,14 @@ export interface Tip extends FileNow {
   readonly ahead?: { readonly offset: number; readonly bytes: Buffer }
 }
 
-/** What a look found out. */
+/** What a look found to be different from the look before. */
 export interface DirectoryScan {
-  /** Identity of the directory; absent if there is none. */
-  readonly identity: string | undefined
-  /** Whether the directory is there and can be listed. */
-  readonly readable: boolean
-  /** Whether anything differs from the look before. */
+  /** Whether anything is. */
   readonly changed: boolean
-  /** Whether a known live segment is another file than before. */
+  /** Whether a known live segment is another file. */
   readonly replaced: boolean
   /** Whether something that had to be passed over can be read now. */
   readonly healed: boolean
-  /** How much of what is there can not even be taken for a file of the journal. */
-  readonly failures: number
-  readonly tip: Tip | undefined
 }
 
 /** One directory, looked at again and again. Never throws. */
@@ -70,22 +59,27 @@ export class JournalDirectory {
   readonly copies: Map<number, string> = new Map()
   /** What had to be left out. */
   readonly passedOver: PassedOver = new PassedOver()
-  #listing = NOTHING
-  #identity: string | undefined
-  #readable = false
-  #failures = 0
+  /** The files as of the last look. */
+  listing: StoreListing = NOTHING
+  /** Identity of the directory as of the last look; undefined if there is none. */
+  identity: string | undefined
+  /** Whether the directory exists and can be listed. */
+  readable = false
+  /** How many files have a shape in which they cannot be read as files of the journal. */
+  failures = 0
+  /** The newest segment as of the last look or read-ahead. */
+  tip: Tip | undefined
   #changedNs: bigint | undefined
   #listedMs = 0
   readonly #innerMs: number
   #lookedInside = Number.NEGATIVE_INFINITY
-  /** What stood in the directory itself at the last listing. */
+  /** The names in the directory itself at the last listing. */
   #entries: string | undefined
   /** When the archive last changed, as of the last listing. */
   #archivedNs: bigint | undefined
-  #tip: Tip | undefined
   readonly #active = new ActiveSegmentReader()
   #isHolding = false
-  /** Whether it is on a file system of this machine, of Linux, as far as is known; asked once of each directory. */
+  /** Whether the directory is on a file system of this machine, of Linux, as far as is known; asked once for each directory. */
   #isNear: boolean | undefined
 
   constructor(path: string, innerMs: number = INNER_MS) {
@@ -93,28 +87,11 @@ export class JournalDirectory {
     this.#innerMs = innerMs
   }
 
-  /** The files as of the last look. */
-  get listing(): StoreListing {
-    return this.#listing
-  }
-
-  /** Identity of the directory as of the last look. */
-  get identity(): string | undefined {
-    return this.#identity
-  }
-
   /** Number of the first segment after this one. */
   after(number: number): number | undefined {
-    const { segments } = this.#listing
+    const { segments } = this.listing
     if (number >= (segments.at(-1)?.number ?? 0)) return undefined
-    let low = 0
-    let high = segments.length
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if ((segments[middle] as { number: number }).number <= number) low = middle + 1
-      else high = middle
-    }
-    return segments[low]?.number
+    return segments[countUpTo(segments, number)]?.number
   }
 
   /** Holds the newest segment open from now on, or nothing any more. */
@@ -126,7 +103,13 @@ export class JournalDirectory {
   /** A live segment as it is now; undefined if none can be seen. `tip`: what was seen in this turn. */
   segmentNow(number: number, tip?: Tip): FileNow | undefined {
     if (tip?.number === number && tip.isLonger !== true) return tip
-    return fileIdentityOf(join(this.path, segmentName(number)))
+    try {
+      const path = join(this.path, segmentName(number))
+      const stat = lstatSync(path, { bigint: true, throwIfNoEntry: false })
+      return stat && { identity: identityOf(stat), size: Number(stat.size) }
+    } catch {
+      return undefined
+    }
   }
 
   /** Opens a segment wherever it can be read, or lends the one that is held. For `closeSegment`, soon. */
@@ -144,16 +127,16 @@ export class JournalDirectory {
     else this.passedOver.gone(number)
   }
 
-  /** Everything is compared with what is there from now on. */
+  /** From now on everything is compared with what exists now. */
   forget(): void {
     this.known.clear()
     this.copies.clear()
     this.passedOver.clear()
-    this.#failures = 0
+    this.failures = 0
     this.#changedNs = undefined
   }
 
-  /** Closes what `openSegment` gave, unless it is held from now on: it may have grown since the last look then. */
+  /** Closes what `openSegment` returned, unless it is held from now on: then it may have grown since the last look. */
   closeSegment(number: number, content: FileContent): 'held' | undefined {
     if (this.#active.owns(content)) {
       if (content.failure !== undefined) this.#active.release()
@@ -166,27 +149,27 @@ export class JournalDirectory {
 
   /** Reads what came to the held segment, by one call. A look has to follow: `blind` if only that can tell. */
   readAhead(): Tip | 'nothing' | 'blind' {
-    const tip = this.#tip
+    const tip = this.tip
     if (tip === undefined || tip.isLonger === true) return 'blind'
     const { number, identity, size } = tip
     const bytes = this.#active.readAhead(size)
     if (bytes === undefined) return 'blind'
     if (bytes.length === 0) return 'nothing'
-    this.#tip = { number, identity, size: size + bytes.length, isLonger: bytes.length === AHEAD_BYTES }
-    return { ...this.#tip, ahead: { offset: size, bytes } }
+    this.tip = { number, identity, size: size + bytes.length, isLonger: bytes.length === AHEAD_BYTES }
+    return { ...this.tip, ahead: { offset: size, bytes } }
   }
 
-  /** Looks: a call or two while nothing happens, a listing when the directory changed. */
+  /** Looks: a call or two while nothing happens, a listing when the directory has changed. */
   scan(): DirectoryScan {
     const scan = this.#scan()
-    this.#active.check(this.#tip)
+    this.#active.check(this.tip)
     return scan
   }
 
   #mayHold(number: number, { candidate, failure, identity }: FileContent): boolean {
     if (!this.#isHolding || failure !== undefined || candidate.place !== 'live') return false
-    if (number !== this.#tip?.number || identity !== this.#tip.identity) return false
-    // There an open file hinders nobody.
+    if (number !== this.tip?.number || identity !== this.tip.identity) return false
+    // Only there an open file is in no program's way.
     return this.#isHere()
   }
 
@@ -207,15 +190,15 @@ export class JournalDirectory {
     try {
       stat = statSync(this.path, { bigint: true, throwIfNoEntry: false })
     } catch {
-      // It may be there: what is known of it stands until the system lets us look again.
-      const changed = this.#readable
-      this.#readable = false
+      // It may exist: what is known of it is kept until the system lets us look again.
+      const changed = this.readable
+      this.readable = false
       this.#active.release()
-      return { ...NOTHING_NEW, identity: this.#identity, changed, failures: this.#failures }
+      return { changed, replaced: false, healed: false }
     }
     if (stat === undefined || !stat.isDirectory()) return this.#absent()
-    const identity = `${stat.dev}:${stat.ino}:${stat.birthtimeNs}`
-    const isOther = identity !== this.#identity
+    const identity = identityOf(stat)
+    const isOther = identity !== this.identity
     const isTouched = isOther || stat.mtimeNs !== this.#changedNs
     let changed = isOther
     let replaced = false
@@ -225,36 +208,28 @@ export class JournalDirectory {
     }
     let healed = this.passedOver.recovered(this.path)
     const isSettled = this.#isSettled(stat)
-    if (isTouched || !this.#readable || this.#isOtherInside() || (!isSettled && this.#isOtherBeside())) {
-      const failures = this.#failures
-      changed = this.#list() || changed || failures !== this.#failures
-      const came = this.passedOver.appeared(this.#listing.segments, number => this.known.has(number))
-      healed = came || this.#failures < failures || healed
+    if (isTouched || !this.readable || this.#isOtherInside() || (!isSettled && this.#isOtherBeside())) {
+      const failures = this.failures
+      changed = this.#list() || changed || failures !== this.failures
+      const came = this.passedOver.appeared(this.listing.segments, number => this.known.has(number))
+      healed = came || this.failures < failures || healed
     }
     // Within one tick this leaves no trace either.
     if (!isOther && (isTouched || !isSettled)) replaced = this.#isReplaced()
-    this.#identity = identity
+    this.identity = identity
     this.#changedNs = stat.mtimeNs
     const tip = this.#lookAtTip()
     if (
-      tip?.number !== this.#tip?.number ||
-      tip?.size !== this.#tip?.size ||
-      tip?.identity !== this.#tip?.identity
+      tip?.number !== this.tip?.number ||
+      tip?.size !== this.tip?.size ||
+      tip?.identity !== this.tip?.identity
     )
       changed = true
-    this.#tip = tip
-    return {
-      identity,
-      readable: this.#readable,
-      changed: changed || replaced || healed,
-      replaced,
-      healed,
-      failures: this.#failures,
-      tip,
-    }
+    this.tip = tip
+    return { changed: changed || replaced || healed, replaced, healed }
   }
 
-  /** Whether other names stand in the directory itself than at the last listing. A segment that is archived leaves it. */
+  /** Whether the directory itself has other names than at the last listing. A segment that is archived leaves it. */
   #isOtherBeside(): boolean {
     this.#listedMs = Date.now()
     return entriesIn(this.path) !== this.#entries
@@ -264,17 +239,17 @@ export class JournalDirectory {
   #isOtherInside(): boolean {
     if (performance.now() < this.#lookedInside + this.#innerMs) return false
     this.#lookedInside = performance.now()
-    return this.#failures > 0 || changedNs(eventsPaths(this.path).archive) !== this.#archivedNs
+    return this.failures > 0 || changedNs(eventsPaths(this.path).archive) !== this.#archivedNs
   }
 
   #absent(): DirectoryScan {
-    const changed = this.#identity !== undefined
-    this.#identity = undefined
-    this.#readable = false
-    this.#listing = NOTHING
-    this.#tip = undefined
+    const changed = this.identity !== undefined
+    this.identity = undefined
+    this.readable = false
+    this.listing = NOTHING
+    this.tip = undefined
     this.forget()
-    return { ...NOTHING_NEW, changed }
+    return { changed, replaced: false, healed: false }
   }
 
   /** Whether the listing came out different. */
@@ -285,42 +260,39 @@ export class JournalDirectory {
     this.#archivedNs = changedNs(eventsPaths(this.path).archive)
     this.#entries = entriesIn(this.path)
     const listed = listStore(this.path)
-    const before = this.#listing
-    const wasReadable = this.#readable
-    this.#readable = listed.ok
+    const before = this.listing
+    const wasReadable = this.readable
+    this.readable = listed.ok
     if (!listed.ok) return wasReadable
-    this.#listing = listed.value
-    this.#failures = listed.value.failures.length
-    const { segments } = listed.value
-    return (
-      !wasReadable ||
-      segments.length !== before.segments.length ||
-      segments.some(
-        ({ number, place }, i) =>
-          before.segments[i]?.number !== number || before.segments[i]?.place !== place,
-      )
-    )
+    this.listing = listed.value
+    this.failures = listed.value.failures.length
+    return !wasReadable || placesIn(listed.value) !== placesIn(before)
   }
 
   #isReplaced(): boolean {
-    for (const { number, place } of this.#listing.segments) {
+    for (const { number, place } of this.listing.segments) {
       const identity = this.known.get(number)
       if (identity === undefined || place !== 'live') continue
-      const now = fileIdentityOf(join(this.path, segmentName(number)))
+      const now = this.segmentNow(number)
       if (now !== undefined && now.identity !== identity) return true
     }
     return false
   }
 
   #lookAtTip(): Tip | undefined {
-    const newest = this.#listing.segments.at(-1)
-    if (newest === undefined || newest.place !== 'live') return undefined
-    const now = fileIdentityOf(join(this.path, newest.name))
-    return now === undefined ? undefined : { number: newest.number, ...now }
+    const newest = this.listing.segments.at(-1)
+    if (newest?.place !== 'live') return undefined
+    const now = this.segmentNow(newest.number)
+    return now && { number: newest.number, ...now }
   }
 }
 
-/** What stands in a directory, by name and kind; undefined if that cannot be seen. */
+/** The segments of a listing and where each is read, as a text to compare. */
+function placesIn({ segments }: StoreListing): string {
+  return segments.map(({ number, place }) => `${number} ${place}`).join()
+}
+
+/** What is in a directory, by name and kind; undefined if that cannot be seen. */
 function entriesIn(path: string): string | undefined {
   const entries = listEntries(path)
   return entries.ok ? entries.value.map(({ kind, name }) => `${name}/${kind}`).join() : undefined
@@ -335,49 +307,31 @@ function changedNs(path: string): bigint | undefined {
   }
 }
 
-/** A file as it stands under its path. */
-export interface FileNow {
-  readonly identity: string
-  readonly size: number
-}
-
-/** Which file stands under a path, and how long it is; undefined if none can be seen. */
-function fileIdentityOf(path: string): FileNow | undefined {
-  try {
-    const stat = lstatSync(path, { bigint: true, throwIfNoEntry: false })
-    if (stat === undefined) return undefined
-    return { identity: `${stat.dev}:${stat.ino}:${stat.birthtimeNs}`, size: Number(stat.size) }
-  } catch {
-    return undefined
-  }
-}
-
-/** Segments that what follows them was read without. Once one can be read, whatever was derived lacks it. */
+/** Segments that were left out when what follows them was read. Once one can be read, the derived state lacks it. */
 export class PassedOver {
-  /** What stood there when it could not be read, where that can be told. */
+  /** What was there when it could not be read, where that is known. */
   readonly #unreadable = new Map<number, string | undefined>()
   /** Every segment that was listed, and read if it could be. */
   readonly #listed = new Set<number>()
   #newest = 0
 
-  /** Everything is looked at afresh from here on. */
   clear(): void {
     this.#unreadable.clear()
     this.#listed.clear()
     this.#newest = 0
   }
 
-  /** This one is there and cannot be read, or only a copy of it can. */
+  /** This one exists and cannot be read, or only a copy of it can. */
   unreadable(number: number, content?: FileContent): void {
     this.#unreadable.set(number, content && stampOf(content))
   }
 
-  /** This one was listed and is gone. */
+  /** This one was listed and is missing. */
   gone(number: number): void {
     this.#listed.delete(number)
   }
 
-  /** Whether a segment came between those that are known, behind the newest of them. `isRead`: of those that went. */
+  /** Whether a segment came between those that are known, behind the newest of them. `isRead`: of those that are missing. */
   appeared(segments: readonly { readonly number: number }[], isRead: (number: number) => boolean): boolean {
     const there = new Set(segments.map(({ number }) => number))
     for (const number of this.#listed) if (!there.has(number) && !isRead(number)) this.#listed.delete(number)
@@ -394,16 +348,11 @@ export class PassedOver {
     const [number, stamp] = tried
     this.#unreadable.delete(number)
     const opened = openSegment(eventsDir, number)
-    if (!opened.ok) {
-      if (opened.reason === 'absent') return true
-      this.#unreadable.set(number, stamp)
-      return false
-    }
-    const now = stampOf(opened.value)
-    opened.value.close()
-    if (now !== stamp) return true
-    this.#unreadable.set(number, stamp)
-    return false
+    if (opened.ok) opened.value.close()
+    const isOther = opened.ok ? stampOf(opened.value) !== stamp : opened.reason === 'absent'
+    // The next look tries another one.
+    if (!isOther) this.#unreadable.set(number, stamp)
+    return isOther
   }
 }
 

@@ -8,7 +8,7 @@ import {
 } from '@kim/manifest'
 import type { Snapshot } from './cold-start.js'
 import { type BytePosition, ORIGIN } from './journal-reader.js'
-import { SegmentScanner, type SegmentSet, statedProjectId } from './segment-set.js'
+import type { SegmentSet } from './segment-set.js'
 
 /** Records that a consumer was to be handed and that are gone, or whose place in the journal is lost. */
 export interface Gap {
@@ -59,9 +59,8 @@ export function* groundOf(history: SegmentSet, seq: number): Generator<void, Gro
     if (head.seq > 0 && head.seq >= seq) break
     yield
   }
-  const { isEndHidden, listing, unreadable } = history
+  const { isEndHidden, listing, statedId: projectId, unreadable } = history
   const { length: failures } = listing.failures
-  const projectId = statedProjectId(history)
   // Nobody asked for a checkpoint, which would cost a look at all of it.
   return {
     checkpointSeq: 0,
@@ -124,7 +123,6 @@ class Search {
   /** Whether the segment that was looked through last could be read to its end. */
   isRead = false
   readonly #history: SegmentSet
-  readonly #scanner = new SegmentScanner()
 
   constructor(history: SegmentSet) {
     this.#history = history
@@ -194,7 +192,7 @@ class Search {
   #find(segment: number, which: 'first' | 'last', query: Query): Found | undefined {
     const finder = new RecordFinder(segment, which, query)
     const isWhole = this.#history.read(segment, content => {
-      this.#scanner.scan(content, finder)
+      this.#history.scan(content, finder)
       return content.failure === undefined
     })
     this.isRead = isWhole === true

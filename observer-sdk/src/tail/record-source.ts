@@ -11,7 +11,7 @@ import { type DeriveLimits, derive, type Snapshot } from './cold-start.js'
 import { type DirectoryScan, JournalDirectory, type Tip } from './directory.js'
 import { type BytePosition, forgetBatches, JournalReader } from './journal-reader.js'
 import { type CursorLike, type Ground, groundOf, locate, type Start } from './locate.js'
-import { directoryProjectId, SegmentScanner, SegmentSet } from './segment-set.js'
+import { directoryProjectId, SegmentSet } from './segment-set.js'
 
 /** What a source says when something may have changed. */
 export interface News {
@@ -82,9 +82,8 @@ export class RecordSource {
   }
 
   /** The head of the newest verified checkpoint; 0 if there is none. */
-  checkpointSeq(projectId: string | undefined): number {
-    const search = searchCheckpoint(this.#history(), new SegmentScanner(), projectId, new Set())
-    return runAtOnce(search).document?.header.head_seq ?? 0
+  checkpointSeq(): number {
+    return runAtOnce(searchCheckpoint(this.#history())).document?.header.head_seq ?? 0
   }
 
   /** An id for a journal that states none. */
@@ -108,7 +107,7 @@ export class RecordSource {
           const scan = directory.scan()
           this.#news = this.#newsOf(scan)
           if (scan.changed) onNews(this.#news)
-          return { identity: scan.identity, grown: scan.changed }
+          return { identity: directory.identity, grown: scan.changed }
         },
         readAhead: () => {
           const ahead = directory.readAhead()
@@ -137,11 +136,18 @@ export class RecordSource {
     this.#lost = undefined
   }
 
-  #newsOf({ identity, readable, replaced, healed, failures, tip }: DirectoryScan): News {
+  #newsOf({ replaced, healed }: DirectoryScan): News {
+    const { failures, identity, readable, tip } = this.#directory
     if (identity !== this.#derived) this.#lost = 'store_replaced'
     else if (replaced) this.#lost ??= 'segment_replaced'
     else if (healed) this.#lost ??= 'segment_healed'
-    return { exists: identity !== undefined, readable, failures, lost: this.#lost, tip }
+    return {
+      exists: identity !== undefined,
+      readable,
+      failures,
+      lost: this.#lost,
+      tip: readable ? tip : undefined,
+    }
   }
 
   #history(): SegmentSet {

@@ -1,3 +1,4 @@
+/** The segments of a journal as of one listing, read whole and in any order. */
 import { Buffer } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import { realpathSync } from 'node:fs'
@@ -8,33 +9,44 @@ import {
   parseSegmentName,
   type ReadRecord,
   type RestartListener,
-  type SegmentListener,
+  readSegment,
   SegmentReader,
 } from '@kim/manifest'
 import { type FileContent, openSegment } from '../store/file-content.js'
-import type { SegmentEntry, StoreListing } from '../store/listing.js'
+import { countUpTo, type SegmentEntry, type StoreListing } from '../store/listing.js'
 import type { ReadFailure } from '../store/read-only-fs.js'
 import type { JournalDirectory } from './directory.js'
 
-/** The segments of one listing, opened wherever they stand by then. */
+const WINDOW_MIN = 64 * 1024
+/** Holds any line that may be one, and its line feed. */
+const WINDOW_MAX = limits.lineReadBytesMax + 1024 * 1024
+
+/** Read first to see what the journal states of itself: the first record of a segment is a note, and short. */
+const FIRST_BYTES = 4 * 1024
+
+/** The segments of one listing, opened wherever they are by then. */
 export class SegmentSet {
   readonly eventsDir: string
   readonly listing: StoreListing
-  /** How many files were there and could not be read, nor a copy of them. */
+  /** How many files were listed and could not be read, nor a copy of them. */
   unreadable = 0
+  /** The bytes that the last pass began with, until the next one. */
+  inMemory: Buffer = Buffer.alloc(0)
   readonly #directory: JournalDirectory
   readonly #broken = new Set<number>()
   /** The highest number of a segment that could not be read, or not to its end. */
   #hidden = 0
+  /** One buffer for all passes. */
+  #window = this.inMemory
+  #statedId: { readonly id: string | undefined } | undefined
 
   constructor(directory: JournalDirectory) {
     const { path, listing } = directory
+    this.#directory = directory
     this.eventsDir = path
     this.listing = listing
-    const failures = listing.failures.filter(failure => !this.#hasCopy(failure))
-    this.unreadable = failures.length
-    for (const { path } of failures) this.#hide(numberOf(path) ?? 0)
-    this.#directory = directory
+    for (const failure of listing.failures)
+      if (!this.#hasCopy(failure)) this.#hide(numberOf(failure.path) ?? 0)
   }
 
   /** Every segment that exists, ascending. */
@@ -47,26 +59,25 @@ export class SegmentSet {
     return this.segments.at(-1)?.number
   }
 
-  /** Whether the end of the journal is there and cannot be read, as far as it was tried. */
+  /** Whether the end of the journal exists and cannot be read, as far as it was tried. */
   get isEndHidden(): boolean {
     return this.#hidden > 0 && this.#hidden >= (this.newest ?? 0)
   }
 
-  /** The first segment that can really be read: what cannot be read is not there. */
+  /** The id that the journal states: in the first valid record of a live segment, if that is a note that has one. */
+  get statedId(): string | undefined {
+    this.#statedId ??= { id: this.#findId() }
+    return this.#statedId.id
+  }
+
+  /** The first segment that can really be read: what cannot be read does not count. */
   first(): number | undefined {
-    return this.segments.find(({ number }) => this.#isReadable(number))?.number
+    return this.segments.find(({ number }) => this.read(number, () => true))?.number
   }
 
   /** The highest-numbered segment whose number is not above `seq`. */
   holding(seq: number): number | undefined {
-    let low = 0
-    let high = this.segments.length
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if ((this.segments[middle] as SegmentEntry).number <= seq) low = middle + 1
-      else high = middle
-    }
-    return this.segments[low - 1]?.number
+    return this.segments[countUpTo(this.segments, seq) - 1]?.number
   }
 
   /** Runs `use` over a segment's content; undefined if it cannot be read. */
@@ -75,29 +86,61 @@ export class SegmentSet {
     const opened = openSegment(this.eventsDir, number)
     if (!opened.ok) {
       this.#directory.passOver(number, opened)
-      this.#fail(number, opened.reason === 'unreadable')
+      this.#broken.add(number)
+      if (opened.reason === 'unreadable') this.#hide(number)
       return undefined
     }
     const content = opened.value
+    const { candidate, identity, passedOver } = content
     try {
       // Nothing of a compressed copy that cannot be read to its end is taken.
-      if (content.candidate.gzip && content.bytes === 0 && content.failure !== undefined) {
-        this.#directory.passedOver.unreadable(number, content)
-        this.#fail(number, true)
-        return undefined
-      }
-      if (content.passedOver !== undefined) this.#directory.passedOver.unreadable(number, content)
-      if (content.candidate.gzip) this.#directory.copies.set(number, content.identity)
-      else if (content.passedOver === undefined) this.#directory.known.set(number, content.identity)
-      const result = use(content)
-      if (content.failure !== undefined) {
-        this.unreadable += 1
-        this.#hide(number)
-      }
+      const isBroken = candidate.gzip && content.bytes === 0 && content.failure !== undefined
+      if (isBroken || passedOver !== undefined) this.#directory.passedOver.unreadable(number, content)
+      if (isBroken) this.#broken.add(number)
+      else if (candidate.gzip) this.#directory.copies.set(number, identity)
+      else if (passedOver === undefined) this.#directory.known.set(number, identity)
+      const result = isBroken ? undefined : use(content)
+      if (content.failure !== undefined) this.#hide(number)
       return result
     } finally {
       content.close()
     }
+  }
+
+  /** Reports the terminated lines of a content, most of them unparsed. */
+  scan(content: FileContent, listener: RestartListener): void {
+    readSegment(() => this.#windows(content, content.bytes), listener, { isLazy: true })
+  }
+
+  /** Gives a reader the content before `until`, as far as it wants it. */
+  pass(content: FileContent, reader: SegmentReader, until: number = content.bytes): SegmentReader {
+    for (const window of this.#windows(content, until)) if (!reader.push(window)) break
+    return reader
+  }
+
+  /** The content from its start, in parts that share one buffer. */
+  *#windows(content: FileContent, until: number): Generator<Buffer> {
+    for (let at = 0; at < until; ) {
+      const wanted = Math.min(until - at, WINDOW_MAX)
+      if (this.#window.length < wanted) this.#window = Buffer.allocUnsafeSlow(Math.max(wanted, WINDOW_MIN))
+      const window = this.#window.subarray(0, content.readInto(this.#window, 0, wanted, at))
+      if (window.length === 0) return
+      this.inMemory = at === 0 ? window : Buffer.alloc(0)
+      yield window
+      at += window.length
+    }
+  }
+
+  #findId(): string | undefined {
+    for (const { number, place } of this.segments) {
+      if (place !== 'live') continue
+      const record = this.read(number, firstRecord)
+      const stated = record?.action === 'journal_note' ? record.payload : undefined
+      const kind = stated?.['kind']
+      const id = stated?.['project_id']
+      if ((kind === 'genesis' || kind === 'segment_sealed') && typeof id === 'string') return id
+    }
+    return undefined
   }
 
   #hasCopy({ path }: ReadFailure): boolean {
@@ -105,19 +148,8 @@ export class SegmentSet {
     return number !== undefined && this.segments.some(segment => segment.number === number)
   }
 
-  #isReadable(number: number): boolean {
-    return this.read(number, () => true) === true
-  }
-
-  #fail(number: number, counts: boolean): void {
-    if (counts) {
-      this.unreadable += 1
-      this.#hide(number)
-    }
-    this.#broken.add(number)
-  }
-
   #hide(number: number): void {
+    this.unreadable += 1
     this.#hidden = Math.max(this.#hidden, number)
   }
 }
@@ -128,20 +160,7 @@ function numberOf(path: string): number | undefined {
   return parseSegmentName(name) ?? parseArchivedSegmentName(name)?.first
 }
 
-/** The id that the journal states: in the first valid record of a live segment, if that is a note that has one. */
-export function statedProjectId(history: SegmentSet): string | undefined {
-  for (const { number, place } of history.segments) {
-    if (place !== 'live') continue
-    const record = history.read(number, firstRecord)
-    const stated = record?.action === 'journal_note' ? record.payload : undefined
-    const kind = stated?.['kind']
-    const id = stated?.['project_id']
-    if ((kind === 'genesis' || kind === 'segment_sealed') && typeof id === 'string') return id
-  }
-  return undefined
-}
-
-/** What stands in for the id of a journal that states none. */
+/** Takes the place of the id of a journal that states none. */
 export function directoryProjectId(eventsDir: string): string {
   let path = eventsDir
   try {
@@ -151,9 +170,6 @@ export function directoryProjectId(eventsDir: string): string {
   }
   return createHash('sha256').update(path).digest('hex')
 }
-
-/** Read first: the first record of a segment is a note, and short. */
-const FIRST_BYTES = 4 * 1024
 
 function firstRecord(content: FileContent): ReadRecord | undefined {
   let first: ReadRecord | undefined
@@ -167,58 +183,5 @@ function firstRecord(content: FileContent): ReadRecord | undefined {
     const chunk = content.read(at, length)
     if (chunk.length === 0 || !reader.push(chunk)) return first
     at += chunk.length
-  }
-}
-
-/** One pass over one segment, from its start, in windows of one reused buffer. */
-
-const WINDOW_MIN = 64 * 1024
-/** Holds any line that may be one, and its line feed. */
-const WINDOW_MAX = limits.lineReadBytesMax + 1024 * 1024
-
-/** Scans segments one after another with one buffer. */
-export class SegmentScanner {
-  #buffer = Buffer.alloc(0)
-  #inBuffer: Buffer = this.#buffer
-
-  /** The bytes that the last scan began with, until the next one. */
-  get inMemory(): Buffer {
-    return this.#inBuffer
-  }
-
-  /** Reports the content's terminated lines before `until`, most of them unparsed. */
-  scan(content: FileContent, listener: RestartListener, until: number = content.bytes): SegmentReader {
-    const reader = this.scanLazily(content, listener, until)
-    if (!reader.isUnordered) return reader
-    listener.restart?.()
-    return this.scanWhole(content, listener, until)
-  }
-
-  /** As `scan`, but where seqs do not ascend it stops: ask the reader whether it is unordered. */
-  scanLazily(content: FileContent, listener: SegmentListener, until: number = content.bytes): SegmentReader {
-    return this.#pass(content, new SegmentReader(listener, { isLazy: true }), until)
-  }
-
-  /** As `scan`, with every line parsed. */
-  scanWhole(content: FileContent, listener: SegmentListener, until: number = content.bytes): SegmentReader {
-    return this.#pass(content, new SegmentReader(listener), until)
-  }
-
-  #pass(content: FileContent, reader: SegmentReader, until: number): SegmentReader {
-    for (let at = 0; at < until; ) {
-      const window = this.#reserve(until - at)
-      const read = content.readInto(window, 0, Math.min(window.length, until - at), at)
-      if (read === 0) break
-      this.#inBuffer = at === 0 ? window.subarray(0, read) : Buffer.alloc(0)
-      if (!reader.push(window.subarray(0, read))) break
-      at += read
-    }
-    return reader
-  }
-
-  #reserve(left: number): Buffer {
-    const wanted = Math.min(Math.max(left, WINDOW_MIN), WINDOW_MAX)
-    if (this.#buffer.length < wanted) this.#buffer = Buffer.allocUnsafeSlow(wanted)
-    return this.#buffer
   }
 }

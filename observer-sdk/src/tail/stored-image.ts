@@ -11,7 +11,6 @@ import {
   recordOf,
   upsertedEntity,
 } from '@kim/manifest'
-import type { FileContent } from '../store/file-content.js'
 import type { SegmentSet } from './segment-set.js'
 
 /** Where something looked right and was not: every line of such a segment is parsed, such a checkpoint left out. */
@@ -102,25 +101,19 @@ export function payloadInLine(image: Image): JsonObject | undefined {
   return parsePayload(bytes.toString('utf8', from, from + payloadLength))
 }
 
-/** Loads the lines that a cold start found to be the newest of their entities: files may vanish, so bytes are kept. */
-
-/** What is known of the segments that were scanned. */
-export interface Scanned {
-  /** Identity of the file of each. */
-  readonly identities: ReadonlyMap<number, string>
-  /** The one whose first bytes are still in memory, and those bytes. */
-  readonly last: number
-  readonly inMemory: Buffer
-}
-
 /** A file of which less than this part is wanted is not read as a whole. */
 const SPARSE = 16
 
-/** Loads all lines without bytes, one segment after the other; false if a file is not there any more as it was scanned. */
+/**
+ * Loads the lines that a cold start found to be the newest of their entities, one segment after the other: files may vanish, so
+ * bytes are kept. `identities` are of the files that were scanned, `last` is the one whose first bytes are still in memory. False
+ * if a file is no longer there as it was scanned.
+ */
 export function* loadLines(
   entities: EntityTable<Image>,
   history: SegmentSet,
-  { identities, last, inMemory }: Scanned,
+  identities: ReadonlyMap<number, string>,
+  last: number,
 ): Generator<void, boolean> {
   const wanted = new Map<number, StoredLine[]>()
   for (const slot of entities.slots()) {
@@ -130,57 +123,51 @@ export function* loadLines(
     if (lines === undefined) wanted.set(image.origin, [image])
     else lines.push(image)
   }
+  const { inMemory } = history
   for (const [segment, lines] of wanted) {
     const bytes = lines.reduce((sum, { length }) => sum + length, 0)
-    if (segment === last && lines.every(line => line.offset + line.length <= inMemory.length)) {
-      if (bytes * 2 > inMemory.length) adopt(lines, inMemory)
-      else gather(lines, bytes, inMemory)
-      continue
-    }
-    // Another file under that name may have other lines at these places.
-    const isLoaded = history.read(
-      segment,
-      content => content.identity === identities.get(segment) && load(content, lines, bytes),
-    )
+    if (segment === last && keepOf(inMemory, lines, bytes)) continue
+    const isLoaded = history.read(segment, content => {
+      // Another file under that name may have other lines at these places.
+      if (content.identity !== identities.get(segment)) return false
+      if (bytes * SPARSE >= content.bytes || content.candidate.gzip)
+        return keepOf(content.read(0, content.bytes), lines, bytes)
+      return gather(lines, bytes, (kept, at, { length, offset }) => {
+        return content.readInto(kept, at, length, offset) === length
+      })
+    })
     if (isLoaded !== true) return false
     yield
   }
   return true
 }
 
-function load(content: FileContent, lines: readonly StoredLine[], bytes: number): boolean {
-  if (bytes * SPARSE < content.bytes && !content.candidate.gzip) {
-    const gathered = Buffer.allocUnsafeSlow(bytes)
-    let at = 0
-    for (const line of lines) {
-      if (content.readInto(gathered, at, line.length, line.offset) !== line.length) return false
-      line.bytes = gathered
-      line.at = at
-      at += line.length
-    }
-    return true
-  }
-  const whole = content.read(0, content.bytes)
-  if (lines.some(line => line.offset + line.length > whole.length)) return false
-  if (bytes * 2 > whole.length) adopt(lines, whole)
-  else gather(lines, bytes, whole)
-  return true
-}
-
-function adopt(lines: readonly StoredLine[], whole: Buffer): void {
+/** Keeps all of a segment where most of it is wanted, else a copy of what is; false if not all of the lines are in it. */
+function keepOf(whole: Buffer, lines: readonly StoredLine[], bytes: number): boolean {
+  if (lines.some(({ length, offset }) => offset + length > whole.length)) return false
+  if (bytes * 2 <= whole.length)
+    return gather(lines, bytes, (kept, at, { length, offset }) => {
+      return whole.copy(kept, at, offset, offset + length) === length
+    })
   for (const line of lines) {
     line.bytes = whole
     line.at = line.offset
   }
+  return true
 }
 
-function gather(lines: readonly StoredLine[], bytes: number, whole: Buffer): void {
-  const gathered = Buffer.allocUnsafeSlow(bytes)
+function gather(
+  lines: readonly StoredLine[],
+  bytes: number,
+  copy: (kept: Buffer, at: number, line: StoredLine) => boolean,
+): boolean {
+  const kept = Buffer.allocUnsafeSlow(bytes)
   let at = 0
   for (const line of lines) {
-    whole.copy(gathered, at, line.offset, line.offset + line.length)
-    line.bytes = gathered
+    if (!copy(kept, at, line)) return false
+    line.bytes = kept
     line.at = at
     at += line.length
   }
+  return true
 }

@@ -65,8 +65,8 @@ function heldDirectory(t: Test): {
   const directory = new JournalDirectory(journal.eventsDir)
   directory.hold(true)
   t.teardown(() => directory.hold(false))
-  const { tip } = directory.scan()
-  return { journal, directory, tip }
+  directory.scan()
+  return { journal, directory, tip: directory.tip }
 }
 
 async function until(condition: () => boolean): Promise<void> {
@@ -192,7 +192,8 @@ t.test('active segment - a read-ahead that may not have seen all says so, until 
   t.equal(reader.read(1024 * 1024, readAhead()).entries.length, 20)
   journal.grow(1)
   t.equal(directory.readAhead(), 'blind')
-  t.equal(reader.read(1024 * 1024, directory.scan().tip).entries.length, 1)
+  directory.scan()
+  t.equal(reader.read(1024 * 1024, directory.tip).entries.length, 1)
   journal.grow(1)
   t.equal(reader.read(1024 * 1024, readAhead()).entries.length, 1)
   t.equal(directory.readAhead(), 'nothing')
