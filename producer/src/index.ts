@@ -9,14 +9,8 @@ export {
   type SeqRange,
 } from '@kim/manifest'
 export type { AppendOptions, Draft, Receipt } from './journal/draft.js'
-export type { StoredEntity } from './journal/entity-reader.js'
+export type { EntityOutline, StoredEntity, StoredState } from './journal/entity-reader.js'
 export type { GcReport } from './journal/gc.js'
-export {
-  type EntityOutline,
-  type Journal,
-  openJournal,
-  retryDelayMs,
-  type StoredState,
-} from './journal/journal.js'
+export { type Journal, openJournal, retryDelayMs } from './journal/journal.js'
 export type { OpenHistory } from './journal/open.js'
 export type { Log, LogEntry, OpenJournalOptions } from './journal/store.js'

@@ -1,9 +1,7 @@
 export { importedDrafts } from './cli/import/imported-drafts.js'
-
 export { type AskOptions, askProducer, type ControlReply, type ControlRequest } from './control/client.js'
 export type { Principal } from './control/protocol.js'
-export type { ControlOptions, ControlServer } from './control/server.js'
-export { openControl } from './control/server.js'
+export { type ControlOptions, type ControlServer, openControl } from './control/server.js'
 export type { SocketPathOptions } from './control/socket-path.js'
 export { type ControlVerbs, journalCare } from './control/verbs.js'
 export type {
@@ -24,44 +22,45 @@ export { holesBelow, parseHoles, walkMember } from './core/hole.js'
 export { NameLists } from './core/name-lists.js'
 export { phaseOf } from './core/phase.js'
 export { classifyWalkPage } from './core/walk.js'
-export type { Clock } from './effects/clock.js'
-export { systemClock } from './effects/clock.js'
-export type { FileStat, FileSystem } from './effects/file-system.js'
-export { nodeFileSystem, openFlags } from './effects/file-system.js'
-export type { Host } from './effects/host.js'
-export { currentHost } from './effects/host.js'
-export type { Random } from './effects/random.js'
-export { systemRandom } from './effects/random.js'
-export type { HeldLock, LockHolder, LockRefused, StoreLock } from './effects/store-lock.js'
-export { kernelLock } from './effects/store-lock.js'
-export type { Timers } from './effects/timers.js'
-export { loopTimers } from './effects/timers.js'
-export type { Turn } from './effects/turn.js'
-export { loopTurn } from './effects/turn.js'
+export { type Clock, systemClock } from './effects/clock.js'
+export { type FileStat, type FileSystem, nodeFileSystem, openFlags } from './effects/file-system.js'
+export { currentHost, type Host } from './effects/host.js'
+export { type Random, systemRandom } from './effects/random.js'
+export {
+  type HeldLock,
+  kernelLock,
+  type LockHolder,
+  type LockRefused,
+  type StoreLock,
+} from './effects/store-lock.js'
+export { loopTimers, type Timers } from './effects/timers.js'
+export { loopTurn, type Turn } from './effects/turn.js'
 export type { AppendOptions, Draft, Receipt } from './journal/draft.js'
-export type { StoredEntity } from './journal/entity-reader.js'
-export type { ExportOptions } from './journal/export.js'
-export { exportRecords } from './journal/export.js'
+export type { StoredEntity, WriterState as StoredState } from './journal/entity-reader.js'
+export { type ExportOptions, exportRecords } from './journal/export.js'
 export { Disk } from './journal/file-ops.js'
 export type { GcReport } from './journal/gc.js'
-export type { EntityOutline, Journal, StoredState } from './journal/journal.js'
-export { openJournalWith as openJournal, retryDelayMs } from './journal/journal.js'
+export {
+  type OpenJournal as Journal,
+  openJournalWith as openJournal,
+  retryDelayMs,
+} from './journal/journal.js'
 export type { OpenHistory } from './journal/open.js'
-export type { RedactOptions, RedactReport, RedactTarget } from './journal/redact.js'
-export { redactStore } from './journal/redact.js'
-export type { RepairOptions, RepairReport } from './journal/repair.js'
-export { repairStore } from './journal/repair.js'
-export type { JournalOptions, Log, LogEntry, Switches } from './journal/store.js'
-export { canonicalSource } from './journal/store.js'
-export type { DriverParts, Ending } from './run/driver.js'
-export { Driver } from './run/driver.js'
+export { type RedactOptions, type RedactReport, type RedactTarget, redactStore } from './journal/redact.js'
+export { type RepairOptions, type RepairReport, repairStore } from './journal/repair.js'
+export {
+  canonicalSource,
+  type JournalOptions,
+  type Log,
+  type LogEntry,
+  type Switches,
+} from './journal/store.js'
+export { Driver, type DriverParts, type Ending } from './run/driver.js'
 export { startedNote, stoppedNote } from './run/life-notes.js'
 export { LogStream } from './run/log-stream.js'
 export { pinoLog } from './run/pino-log.js'
-export type { ProducerParts } from './run/producer.js'
-export { Producer } from './run/producer.js'
-export type { RunEntry, RunLog } from './run/run-log.js'
-export { withoutEchoes } from './run/run-log.js'
+export { Producer, type ProducerParts } from './run/producer.js'
+export { type RunEntry, type RunLog, withoutEchoes } from './run/run-log.js'
 export type { ProducerStatus } from './run/status.js'
 export { StatusFile } from './run/status-file.js'
 export { type Appended, EventFile, type EventFileParts } from './sinks/event-file.js'
@@ -74,8 +73,7 @@ export { SinkRunner, type SinkSurroundings } from './sinks/sink-runner.js'
 export { type SinkPlan, Sinks, type SinksParts } from './sinks/sinks.js'
 export { StdoutFile } from './sinks/stdout-sink.js'
 export { type SinkState, WatermarkFile } from './sinks/watermark-file.js'
-export type { AddressClass } from './source/address.js'
-export { classOfAddress } from './source/address.js'
+export { type AddressClass, classOfAddress } from './source/address.js'
 export type {
   Answer,
   Continuation,
@@ -88,18 +86,14 @@ export type {
   Row,
   UnreadCounts,
 } from './source/answer.js'
-export type { BudgetedBody } from './source/body-budget.js'
-export { BodyBudget } from './source/body-budget.js'
+export { BodyBudget, type BudgetedBody } from './source/body-budget.js'
 export { parseBody } from './source/body-json.js'
-export type { Connect, Target } from './source/connect.js'
-export { connectTo } from './source/connect.js'
+export { type Connect, connectTo, type Target } from './source/connect.js'
 export { judgeCounts } from './source/counts.js'
 export type { Address, Resolve } from './source/destination.js'
 export { judgeDirectory } from './source/directory.js'
-export type { BodyResult } from './source/failures.js'
-export { transportFailure } from './source/failures.js'
-export type { SourceOptions } from './source/open-source.js'
-export { openSource } from './source/open-source.js'
+export { type BodyResult, transportFailure } from './source/failures.js'
+export { openSource, type SourceOptions } from './source/open-source.js'
 export { validatePage } from './source/page.js'
 export { remedyOf } from './source/remedy.js'
 export type { CountsQuery, PageQuery, Source } from './source/source.js'

@@ -5,7 +5,7 @@ import { KimError, parseSegmentName, type ReadRecord, SegmentReader, storePaths 
 import { noJournalAt } from '@kim/observer-sdk/history'
 import { openFlags } from '../effects/file-system.js'
 import type { RehearsedChange } from '../effects/rehearsal.js'
-import { type Journal, openJournalWith } from '../journal/journal.js'
+import { type OpenJournal, openJournalWith } from '../journal/journal.js'
 import { type JournalOptions, rehearse } from '../journal/store.js'
 import { storeOf } from './store-flags.js'
 
@@ -37,14 +37,14 @@ export function storeOptions(input: Input, io: Io): JournalOptions {
 /** Opens the journal for a dry run: no change reaches the disk. */
 export function withRehearsal<T>(
   options: JournalOptions,
-  work: (journal: Journal, opening: readonly RehearsedChange[]) => T,
+  work: (journal: OpenJournal, opening: readonly RehearsedChange[]) => T,
 ): T {
   const rehearsal = rehearse(options)
   return withJournal(rehearsal.options, journal => work(journal, rehearsal.changes()))
 }
 
 /** Opens the journal for the work of a command, and always closes it. */
-export function withJournal<T>(options: JournalOptions, work: (journal: Journal) => T): T {
+export function withJournal<T>(options: JournalOptions, work: (journal: OpenJournal) => T): T {
   const journal = openJournalWith(options)
   try {
     return work(journal)

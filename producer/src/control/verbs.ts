@@ -1,6 +1,6 @@
 import { checkpointName, type JsonObject, KimError } from '@kim/manifest'
 import type { Turn } from '../effects/turn.js'
-import type { Journal } from '../journal/journal.js'
+import type { OpenJournal } from '../journal/journal.js'
 import { type ControlErrorCode, type Reply, type Request, readRequest, refusal } from './protocol.js'
 
 /** What a running producer can be asked to do. A verb settles once its records are durable (CP-6). */
@@ -172,7 +172,7 @@ export class ControlDispatcher {
 
 /** The verbs that take care of an open journal, done in slices so that nothing waits behind them. */
 export function journalCare(
-  journal: Journal,
+  journal: OpenJournal,
   turn: Turn,
 ): Pick<ControlVerbs, 'headSeq' | 'checkpoint' | 'gc'> {
   const pause = (): Promise<void> => new Promise(resolve => turn.soon(resolve))
@@ -198,7 +198,7 @@ export function journalCare(
   }
 }
 
-function notWritten(journal: Journal): KimError {
+function notWritten(journal: OpenJournal): KimError {
   if (!journal.isSettled) return new KimError('store_full', 'cannot write the checkpoint: the disk is full')
   return journal.history.isWhole
     ? new KimError('store_failed', 'the checkpoint was postponed; the log of the producer shows the cause')

@@ -1,5 +1,5 @@
 import { registryOfAllCapability } from '@kim/manifest'
-import type { StoredState } from '../journal/journal.js'
+import type { WriterState } from '../journal/entity-reader.js'
 import type { OpenHistory } from '../journal/open.js'
 import type { Personas } from '../journal/persona.js'
 import type { Ask, CoreNote, CoreOptions } from './core.js'
@@ -13,7 +13,7 @@ import { assertSeed, isSeedSpent } from './seed.js'
 
 /** What the core needs of an open journal. */
 export interface CoreJournal {
-  readonly state: Pick<StoredState, 'personas' | 'capabilities'>
+  readonly state: Pick<WriterState, 'personas' | 'capabilities'>
   readonly history: Pick<OpenHistory, 'isWhole' | 'holes'>
 }
 

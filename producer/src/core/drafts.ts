@@ -1,6 +1,6 @@
 import type { AlertKind, JsonObject } from '@kim/manifest'
 import type { Draft } from '../journal/draft.js'
-import { messageItemId } from '../journal/message-id.js'
+import { messageItemId } from '../journal/message-index.js'
 import { type PersonaRecord, personaPayload } from '../journal/persona.js'
 import type { Row } from '../source/answer.js'
 

@@ -14,12 +14,11 @@ import { Recovery } from './recover.js'
 import type { Sealed } from './segment-scan.js'
 import type { JournalState } from './state.js'
 import type { Store } from './store.js'
-import type { StoreFile } from './store-file.js'
 
 /** The segment that is appended to: its descriptor, and what this process knows of its bytes. */
 export class ActiveSegment {
   readonly number: number
-  readonly file: StoreFile
+  readonly path: string
   /** How long the file is, as far as this process wrote or read it. */
   length = 0
   /** The hash of those bytes, for the seal. */
@@ -40,11 +39,7 @@ export class ActiveSegment {
     this.#fd = fd
     this.#own = stat
     this.number = number
-    this.file = { path }
-  }
-
-  get path(): string {
-    return this.file.path
+    this.path = path
   }
 
   /**
@@ -356,9 +351,9 @@ export class Appender {
   }
 
   #takeOver(built: readonly BuiltRecord[], bytes: Buffer): void {
-    const { file, length: base } = this.#segment
+    const { path, length: base } = this.#segment
     for (const { record, effect, offset, length } of built) {
-      this.#state.apply(record, effect, { file, offset: base + offset, length })
+      this.#state.apply(record, effect, { path, offset: base + offset, length })
       this.#segment.see(record.seq)
     }
     this.#segment.advance(bytes)

@@ -40,9 +40,8 @@ import {
   segmentChunks,
 } from './listing.js'
 import type { Sealed } from './segment-scan.js'
-import { JournalState, type LiveImage } from './state.js'
+import { JournalState, type LiveImage, type StoredLineLocation } from './state.js'
 import type { Store } from './store.js'
-import type { StoredLineLocation, StoreFile } from './store-file.js'
 
 /** What a checkpoint states about the end of the sealed segment that it covers. */
 export type Boundary = Omit<CheckpointHeader, 'project_id'>
@@ -54,8 +53,8 @@ export function takeBoundary(state: JournalState, { segment, sha256 }: Sealed): 
     head_seq: state.head.seq,
     head_writer: state.head.writer,
     capabilities: [...state.capabilities].sort(),
-    entity_count: state.size,
-    revisions: revisionsInOrder(state.removedRevisions()),
+    entity_count: state.entities.size,
+    revisions: revisionsInOrder(state.removed.entries()),
     keys: state.keys.entries(),
     chain: { segment, sha256 },
   }
@@ -65,7 +64,7 @@ export function takeBoundary(state: JournalState, { segment, sha256 }: Sealed): 
 export interface VerifiedCheckpoint {
   /** The seq of the record that vouches for it. */
   readonly refSeq: number
-  readonly file: StoreFile
+  readonly path: string
   readonly header: CheckpointHeader
 }
 
@@ -114,12 +113,11 @@ export class CheckpointJudge {
     const refs = this.#refsFor(basename(path), headSeq)
     const stat = disk.look(path)
     if (stat?.isFile() !== true || !refs.some(({ ref }) => ref.bytes === stat.size)) return undefined
-    const file: StoreFile = { path }
     let isSound = true
     const reader = new CheckpointReader(line => {
       const entity = line.entity()
       if (entity === undefined) isSound = false
-      else into?.load(entity, { file, offset: line.offset, length: line.length })
+      else into?.load(entity, { path, offset: line.offset, length: line.length })
     })
     for (const chunk of disk.fileChunks(path)) {
       if (!reader.push(chunk) || !isSound) return undefined
@@ -131,7 +129,7 @@ export class CheckpointJudge {
     const vouching = refs.findLast(({ ref }) => verifyHeader(header, { ...found, ref }) === undefined)
     if (vouching === undefined) return undefined
     into?.loadHeader(header)
-    return { refSeq: vouching.seq, file, header }
+    return { refSeq: vouching.seq, path, header }
   }
 
   /** The refs of a file in the segments after the seq that it covers. */
@@ -187,7 +185,7 @@ export interface EntityLine {
 export interface BuiltCheckpoint {
   readonly ref: CheckpointRef
   readonly header: CheckpointHeader
-  readonly file: StoreFile
+  readonly path: string
   /** Makes the entities of a state that it holds point into it. */
   adopt(): void
 }
@@ -225,7 +223,6 @@ export function* buildCheckpoint(
   const name = checkpointName(header.head_seq)
   const path = join(store.paths.checkpoints, name)
   const temp = join(store.paths.checkpoints, tempName(name))
-  const file: StoreFile = { path }
   const moved: LiveImage[] = []
   const places: number[] = []
   const readBack = new EntityReader(store)
@@ -270,24 +267,24 @@ export function* buildCheckpoint(
   }
   const adopt = (): void => {
     for (const [at, image] of moved.entries()) {
-      image.file = file
+      image.path = path
       image.offset = places[2 * at] ?? 0
       image.length = places[2 * at + 1] ?? 0
     }
   }
-  return { ref, header, file, adopt }
+  return { ref, header, path, adopt }
 }
 
 /** What the sealed segments after the base did to the state. */
 function* foldSegments(store: Store, { base, boundary }: CheckpointPlan, memory: Buffer): Slices<Changes> {
   const after = base?.header.head_seq ?? 0
   const last = parseSegmentName(boundary.chain.segment) ?? 0
-  let file: StoreFile = { path: '' }
+  let path = ''
   let isPacked = false
   const fold = new Fold<Newest>(
     {
       of: line => ({
-        file,
+        path,
         offset: line.offset,
         length: line.length,
         line: isPacked ? Buffer.from(line.bytes) : undefined,
@@ -299,7 +296,7 @@ function* foldSegments(store: Store, { base, boundary }: CheckpointPlan, memory:
   )
   for (const source of listSegments(store)) {
     if (source.number <= after || source.number > last) continue
-    file = { path: source.path }
+    path = source.path
     isPacked = source.isGzipped
     const reader = new SegmentReader(fold)
     for (const chunk of segmentChunks(store, source, 0, memory)) {
@@ -370,10 +367,10 @@ function* baseLines(
   let lines: EntityLine[] = []
   const reader = new CheckpointReader(line => {
     const entity = line.entity()
-    if (entity === undefined) throw damaged(`${base.file.path} changed since it was verified`)
+    if (entity === undefined) throw damaged(`${base.path} changed since it was verified`)
     lines.push({ entity, text: line.text })
   })
-  for (const chunk of store.disk.fileChunks(base.file.path, 0, memory)) {
+  for (const chunk of store.disk.fileChunks(base.path, 0, memory)) {
     reader.push(chunk)
     yield* lines
     lines = []
@@ -414,7 +411,7 @@ function* merge(base: Iterable<EntityLine>, { changes, runs, readBack }: Merging
 function changedLine({ line, ...place }: Newest, readBack: EntityReader): EntityLine {
   const record = recordOf(line ?? readBack.line(place))
   if (record?.item_id === undefined) {
-    throw damaged(`${place.file.path}: the record at byte ${place.offset} changed`)
+    throw damaged(`${place.path}: the record at byte ${place.offset} changed`)
   }
   const entity = upsertedEntity(record)
   return { entity, text: encodeCheckpointEntity(entity, true) }

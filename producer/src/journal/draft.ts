@@ -331,7 +331,7 @@ export class CommitBuilder {
         if (built.effect === 'upsert' || built.effect === 'remove') return built.record.entity_rev
       }
     }
-    return this.#state.revisionOf(itemType, itemId) ?? 0
+    return this.#state.entities.revisionOf(itemType, itemId) ?? 0
   }
 
   /** The line of a record; a payload that is too large for one goes into a blob first. */

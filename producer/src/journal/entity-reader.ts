@@ -1,3 +1,4 @@
+/** Reads entities of the state back from the disk. */
 import { join } from 'node:path'
 import {
   blobPath,
@@ -11,9 +12,9 @@ import {
 } from '@kim/manifest'
 import { damaged } from './failure.js'
 import { unpacked } from './listing.js'
-import type { LiveEntity } from './state.js'
+import type { Personas } from './persona.js'
+import type { JournalState, LiveEntity, StoredLineLocation } from './state.js'
 import type { Store } from './store.js'
-import type { StoredLineLocation } from './store-file.js'
 
 /** An entity as its newest record has it. */
 export interface StoredEntity {
@@ -41,8 +42,7 @@ export class EntityReader {
   }
 
   /** The bytes of one line. */
-  line({ file, offset, length }: StoredLineLocation): Buffer {
-    const { path } = file
+  line({ path, offset, length }: StoredLineLocation): Buffer {
     if (path.endsWith('.gz')) return this.#unpack(path).subarray(offset, offset + length)
     return this.#store.disk.readAt(this.#fd(path), path, offset, length)
   }
@@ -56,7 +56,7 @@ export class EntityReader {
       record !== undefined && effectOf(record) === 'upsert'
         ? record
         : parseCheckpointEntity(bytes.toString('utf8'))
-    if (image === undefined) throw damaged(`${found.file.path}: no entity at byte ${found.offset}`)
+    if (image === undefined) throw damaged(`${found.path}: no entity at byte ${found.offset}`)
     const { agent, ts, payload_ref } = image
     const payload =
       image.payload ?? (payload_ref === undefined ? undefined : readBlobPayload(this.#store, payload_ref))
@@ -88,6 +88,71 @@ export class EntityReader {
     return fd
   }
 }
+
+/** A live entity as the writer knows it without reading the disk. */
+export interface EntityOutline {
+  readonly item_id: string
+  /** The seq of its newest record. */
+  readonly seq: number
+  /** True for a message that its persona has read, or that was redacted. */
+  readonly read: boolean
+}
+
+/** The state of an open journal: for each entity, its newest record. */
+export class WriterState {
+  readonly #state: JournalState
+  readonly #reader: EntityReader
+
+  constructor(state: JournalState, reader: EntityReader) {
+    this.#state = state
+    this.#reader = reader
+  }
+
+  /** How many entities are live. */
+  get size(): number {
+    return this.#state.entities.size
+  }
+
+  /** A live entity; its payload is read from the disk. */
+  get(itemType: string, itemId: string): StoredEntity | undefined {
+    const entity = this.#state.find(itemType, itemId)
+    return entity === undefined ? undefined : this.#reader.view(entity)
+  }
+
+  /** Every live entity, or those of one type; each payload is read from the disk when its turn comes. */
+  *values(itemType?: string): Generator<StoredEntity> {
+    for (const entity of this.#state.entities.entries(itemType)) yield this.#reader.view(entity)
+  }
+
+  /** The live entities of one type without their payloads: nothing is read from the disk. */
+  *outlines(itemType: string): Generator<EntityOutline> {
+    for (const { item_id, image } of this.#state.entities.entries(itemType))
+      yield { item_id, seq: image.seq, read: image.read }
+  }
+
+  /** True for a live entity; nothing is read from the disk. */
+  has(itemType: string, itemId: string): boolean {
+    return this.#state.entities.get(itemType, itemId) !== undefined
+  }
+
+  /** The last known revision of an entity, live or removed. */
+  revisionOf(itemType: string, itemId: string): number | undefined {
+    return this.#state.entities.revisionOf(itemType, itemId)
+  }
+
+  /** What the records say about each persona. */
+  get personas(): Personas {
+    return this.#state.personas(this)
+  }
+
+  /** What the journal has announced about itself, as its checkpoints state it (JF-71). */
+  get capabilities(): ReadonlySet<string> {
+    return this.#state.capabilities
+  }
+}
+
+/** The same for programs that append: what the producer knows of its personas is its own. */
+export type StoredState = Omit<WriterState, 'personas'>
 
 /** The payload in a blob; undefined if it is not there or not what the ref says. */
 function readBlobPayload(store: Store, ref: PayloadRef): JsonObject | undefined {

@@ -4,94 +4,18 @@ import { everyStep, regardless } from '../effects/every-step.js'
 import { loopTurn, type Turn } from '../effects/turn.js'
 import type { AppendBatch, Appender, AppendResult } from './append.js'
 import { type AppendOptions, type Draft, type Receipt, validateDrafts } from './draft.js'
-import { EntityReader, type StoredEntity } from './entity-reader.js'
+import { EntityReader, type StoredState, WriterState } from './entity-reader.js'
 import { failure, isNoSpace } from './failure.js'
 import type { GcReport } from './gc.js'
 import { MetaCache } from './meta.js'
 import { closeSession, type OpenHistory, openSession, type Session } from './open.js'
-import type { Personas } from './persona.js'
 import { retentionCommits } from './retention.js'
-import type { JournalState } from './state.js'
-import type { JournalOptions, OpenJournalOptions, Store } from './store.js'
+import type { JournalOptions, OpenJournalOptions } from './store.js'
 import type { Upkeep } from './upkeep.js'
 
-/** The state of the journal: for each entity, its newest record. */
-export interface StoredState {
-  /** How many entities are live. */
-  readonly size: number
-  /** A live entity; its payload is read from the disk. */
-  get(itemType: string, itemId: string): StoredEntity | undefined
-  /** Every live entity, or those of one type; each payload is read from the disk when its turn comes. */
-  values(itemType?: string): Iterable<StoredEntity>
-  /** The live entities of one type without their payloads: nothing is read from the disk. */
-  outlines(itemType: string): Iterable<EntityOutline>
-  /** True for a live entity; nothing is read from the disk. */
-  has(itemType: string, itemId: string): boolean
-  /** The last known revision of an entity, live or removed. */
-  revisionOf(itemType: string, itemId: string): number | undefined
-  /** What the records say about each persona. */
-  readonly personas: Personas
-  /** What the journal has announced about itself, as its checkpoints say it (JF-71). */
-  readonly capabilities: ReadonlySet<string>
-}
-
-/** A live entity as the writer knows it without reading the disk. */
-export interface EntityOutline {
-  readonly item_id: string
-  /** The seq of its newest record. */
-  readonly seq: number
-  /** True for a message that its persona has read, or that was redacted. */
-  readonly read: boolean
-}
-
 /** An open journal: the only writer of its store. */
-export interface Journal {
-  /** Identifies the journal: 32 hexadecimal digits, the same in every segment. */
-  readonly projectId: string
-  /** Identifies this opening of the journal, in every record that it appends. */
-  readonly writer: string
-  /** The seq of the newest record, and the writer that appended it. */
-  readonly head: Head
-  /** Which records were there when the journal was opened. */
-  readonly history: OpenHistory
+export interface Journal extends Omit<OpenJournal, 'state'> {
   readonly state: StoredState
-  /** False while a full disk keeps the journal from appending. */
-  readonly isSettled: boolean
-  /** Why the journal refuses everything; undefined if it does not. */
-  readonly failure: unknown
-
-  /**
-   * Appends a batch in one commit and returns once it is durable. If it throws a `KimError`, nothing of the batch was
-   * acknowledged. With `store_full`, try again, see `retryDelayMs`. With `journal_moved`, records of an earlier append
-   * that failed are in the journal after all: compute the batch again from the state. `record_invalid`,
-   * `record_too_large` and `commit_too_large` say what is wrong with the batch. After any other failure the journal
-   * refuses everything.
-   */
-  append(drafts: readonly Draft[], options?: AppendOptions): Receipt
-  /** As `append`, but batches that are submitted in one turn of the event loop share a commit. */
-  submit(drafts: readonly Draft[], options?: AppendOptions): Promise<Receipt>
-  /**
-   * Finishes what a full disk left undone. Returns the seqs of records that a failed append left in the journal, and
-   * that no earlier call returned.
-   */
-  settle(): readonly number[]
-  /** Seals the segment now, retention first. */
-  roll(): void
-  /** Rolls, writes the checkpoint, and collects, before it returns. */
-  checkpoint(): void
-  /** Moves old segments and checkpoints to `archive/` before it returns. */
-  gc(): GcReport
-  /** What `gc` would move now. */
-  gcPlan(): GcReport
-  /** The seq up to which the newest verified checkpoint goes, 0 if there is none. */
-  readonly checkpointSeq: number
-  /**
-   * Does one slice, of a few milliseconds, of the work that follows a roll. Returns true if there is more to do now.
-   * Each append does a slice too; a host may call this when it is idle.
-   */
-  upkeep(): boolean
-  /** Gives up the lock of the store. */
-  close(): void
 }
 
 /** Commits of retention that one append does at most, so that none waits for all of them. */
@@ -116,7 +40,7 @@ export function openJournal(options: OpenJournalOptions): Journal {
 }
 
 /** The same, with effects that can be replaced. */
-export function openJournalWith(options: JournalOptions): Journal {
+export function openJournalWith(options: JournalOptions): OpenJournal {
   const session = openSession(options)
   try {
     return new OpenJournal(session, options)
@@ -138,15 +62,17 @@ const UPKEEP_BYTES = 64 * 1024
 /** After this long no other slice is begun, whatever is due: the append waits for it. */
 const UPKEEP_MS = 25
 
-class OpenJournal implements Journal {
+/** An open journal as the producer uses it. */
+export class OpenJournal {
+  /** Identifies the journal: 32 hexadecimal digits, the same in every segment. */
   readonly projectId: string
+  /** Identifies this opening of the journal, in every record that it appends. */
   readonly writer: string
+  /** Which records were there when the journal was opened. */
   readonly history: OpenHistory
-  readonly state: StoredState
-  readonly #store: Store
+  readonly state: WriterState
   readonly #session: Session
   readonly #appender: Appender
-  readonly #state: JournalState
   readonly #upkeep: Upkeep
   readonly #readBack: EntityReader
   readonly #meta: MetaCache
@@ -160,15 +86,13 @@ class OpenJournal implements Journal {
   constructor(session: Session, options: JournalOptions) {
     const { store, appender, state, projectId, history, upkeep } = session
     this.#session = session
-    this.#store = store
     this.#appender = appender
-    this.#state = state
     this.#upkeep = upkeep
     this.projectId = projectId
     this.writer = appender.writer
     this.history = history
     this.#readBack = new EntityReader(store)
-    this.state = viewOf(state, this.#readBack)
+    this.state = new WriterState(state, this.#readBack)
     this.#meta = new MetaCache(store, projectId)
     this.#turn = options.turn ?? loopTurn
     this.#segmentBytes = options.segmentBytes ?? limits.segmentBytesMax
@@ -177,18 +101,28 @@ class OpenJournal implements Journal {
     this.#rollIfFull()
   }
 
+  /** The seq of the newest record, and the writer that appended it. */
   get head(): Head {
-    return this.#state.head
+    return this.#session.state.head
   }
 
+  /** False while a full disk keeps the journal from appending. */
   get isSettled(): boolean {
     return this.#appender.isSettled
   }
 
+  /** Why the journal refuses everything; undefined if it does not. */
   get failure(): unknown {
     return this.#appender.failure
   }
 
+  /**
+   * Appends a batch in one commit and returns once it is durable. If it throws a `KimError`, nothing of the batch was
+   * acknowledged. With `store_full`, try again, see `retryDelayMs`. With `journal_moved`, records of an earlier append
+   * that failed are in the journal after all: compute the batch again from the state. `record_invalid`,
+   * `record_too_large` and `commit_too_large` say what is wrong with the batch. After any other failure the journal
+   * refuses everything.
+   */
   append(drafts: readonly Draft[], options: AppendOptions = {}): Receipt {
     const [outcome] = this.#commit([{ drafts: validateDrafts(drafts), options }])
     if (outcome === undefined) throw new KimError('internal', 'a batch without an outcome')
@@ -196,6 +130,7 @@ class OpenJournal implements Journal {
     return outcome.receipt
   }
 
+  /** As `append`, but batches that are submitted in one turn of the event loop share a commit. */
   submit(drafts: readonly Draft[], options: AppendOptions = {}): Promise<Receipt> {
     return new Promise((resolve, reject) => {
       const batch = { drafts: validateDrafts(drafts), options }
@@ -245,11 +180,15 @@ class OpenJournal implements Journal {
     this.#rollIfFull()
     // What outruns its upkeep pays for it as it comes: nothing else bounds what the next checkpoint has to hold.
     const slices = this.#upkeep.isBehind ? Math.ceil(bytes / UPKEEP_BYTES) : 1
-    const { clock } = this.#store
+    const { clock } = this.#session.store
     const until = clock.monoMs() + UPKEEP_MS
     for (let left = slices; left > 0 && this.#upkeep.step() && clock.monoMs() < until; ) left--
   }
 
+  /**
+   * Finishes what a full disk left undone. Returns the seqs of records that a failed append left in the journal, and
+   * that no earlier call returned.
+   */
   settle(): readonly number[] {
     this.#appender.settle()
     const adopted = this.#appender.unreportedSeqs
@@ -270,7 +209,7 @@ class OpenJournal implements Journal {
 
   /** Does some of what retention asks for before a roll; true if nothing is left of it. */
   #retain(commits: number): boolean {
-    const state = this.#state
+    const { state } = this.#session
     this.#retention ??= retentionCommits(
       { state, view: entity => this.#readBack.view(entity) },
       this.#retainRead,
@@ -307,7 +246,7 @@ class OpenJournal implements Journal {
 
   #warnOfEnd(): void {
     if (seqRoom(this.#appender.nextSeq) === 'plenty') return
-    this.#store.log({
+    this.#session.store.log({
       level: 'error',
       code: 'seq_running_out',
       message: `sequence numbers are running out: the next is ${this.#appender.nextSeq}, the last is ${limits.seqMax}`,
@@ -315,6 +254,7 @@ class OpenJournal implements Journal {
     })
   }
 
+  /** Seals the segment now, retention first. */
   roll(): void {
     this.#appender.settle()
     while (!this.#retain(RETENTION_COMMITS)) {
@@ -323,27 +263,36 @@ class OpenJournal implements Journal {
     this.#roll()
   }
 
+  /** Rolls, writes the checkpoint, and collects, before it returns. */
   checkpoint(): void {
     this.roll()
     this.#upkeep.finish()
   }
 
+  /** Moves old segments and checkpoints to `archive/` before it returns. */
   gc(): GcReport {
     return this.#appender.guard(() => this.#upkeep.collect())
   }
 
+  /** What `gc` would move now. */
   gcPlan(): GcReport {
     return this.#upkeep.plan()
   }
 
+  /** The seq up to which the newest verified checkpoint goes, 0 if there is none. */
   get checkpointSeq(): number {
     return this.#upkeep.base?.header.head_seq ?? 0
   }
 
+  /**
+   * Does one slice, of a few milliseconds, of the work that follows a roll. Returns true if there is more to do now.
+   * Each append does a slice too; a host may call this when it is idle.
+   */
   upkeep(): boolean {
     return this.#upkeep.step()
   }
 
+  /** Gives up the lock of the store. */
   close(): void {
     if (!this.#isOpen) return
     this.#isOpen = false
@@ -356,33 +305,6 @@ class OpenJournal implements Journal {
       () => closeSession(this.#session),
     )
   }
-}
-
-function viewOf(state: JournalState, readBack: EntityReader): StoredState {
-  const view: StoredState = {
-    get size() {
-      return state.size
-    },
-    get personas() {
-      return state.personas(view)
-    },
-    get(itemType, itemId) {
-      const entity = state.find(itemType, itemId)
-      return entity === undefined ? undefined : readBack.view(entity)
-    },
-    *values(itemType) {
-      for (const entity of state.values(itemType)) yield readBack.view(entity)
-    },
-    *outlines(itemType) {
-      const { entities } = state
-      for (const { item_id, image } of entities.entries(itemType))
-        yield { item_id, seq: image.seq, read: image.read }
-    },
-    has: (itemType, itemId) => state.entities.get(itemType, itemId) !== undefined,
-    revisionOf: (itemType, itemId) => state.revisionOf(itemType, itemId),
-    capabilities: state.capabilities,
-  }
-  return view
 }
 
 function moved(records: number): KimError {

@@ -1,7 +1,7 @@
 import { compareUtf8, isCount, type ReadRecord, repairedBy, type SeqRange } from '@kim/manifest'
 import type { Draft } from './draft.js'
 import { EntityReader } from './entity-reader.js'
-import { parseMessageId } from './message-id.js'
+import { parseMessageId } from './message-index.js'
 import type { JournalState } from './state.js'
 import type { Store } from './store.js'
 
@@ -235,9 +235,9 @@ export function inboxProgressOf(store: Store, state: JournalState): ProgressByIn
     })
   }
   try {
-    for (const { item_type, item_id } of state.values('message')) take({ item_type, item_id })
-    for (const entity of state.values('persona')) take(readBack.view(entity))
-    for (const entity of state.values('alert'))
+    for (const { item_type, item_id } of state.entities.entries('message')) take({ item_type, item_id })
+    for (const entity of state.entities.entries('persona')) take(readBack.view(entity))
+    for (const entity of state.entities.entries('alert'))
       if (entity.item_id.endsWith(PIN_SUFFIX)) take(readBack.view(entity))
     return progress
   } finally {

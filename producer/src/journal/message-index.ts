@@ -1,4 +1,22 @@
-import { isJsonObject, type JsonObject, toWellFormed } from '@kim/manifest'
+/** Messages by number: their ids, and what is kept in memory of those that are live. */
+import { isCount, isJsonObject, type JsonObject, toWellFormed } from '@kim/manifest'
+
+/** The persona and number in a message's `<persona>/<id>`. A persona may hold a slash, an id cannot. */
+export function parseMessageId(
+  itemId: string,
+): { readonly persona: string; readonly id: number } | undefined {
+  const at = itemId.lastIndexOf('/')
+  const id = Number(itemId.slice(at + 1))
+  return at > 0 && isCount(id) ? { persona: itemId.slice(0, at), id } : undefined
+}
+
+/**
+ * The id of a message's entity. It is joined, because a concatenated string keeps both its halves, and so needs twice the
+ * memory.
+ */
+export function messageItemId(persona: string, id: number): string {
+  return [persona, id].join('/')
+}
 
 /** The body of a message is not in the journal, or not whole: kept out, clipped, or redacted. It is never compared. */
 export const NO_BODY = -1

@@ -328,11 +328,10 @@ class Opening {
   ): void {
     for (const source of this.#segments.slice(0, -1)) {
       if (source.number <= covered) continue
-      const file = { path: source.path }
       const scan = scanSegment(this.#store, source, {
         valid: ({ record }) => onNumber(record.seq),
         released: line => {
-          state.released(line, file)
+          state.released(line, source.path)
           onEffective(line.record)
         },
         dropped: lines => state.dropped(lines),

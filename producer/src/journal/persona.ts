@@ -6,8 +6,14 @@ import {
   isCount,
   type JsonObject,
 } from '@kim/manifest'
-import { messageItemId, parseMessageId } from './message-id.js'
-import { bodyMark, isRead, MessageIndex, UNSEEN_BODY } from './message-index.js'
+import {
+  bodyMark,
+  isRead,
+  MessageIndex,
+  messageItemId,
+  parseMessageId,
+  UNSEEN_BODY,
+} from './message-index.js'
 
 /** What the record of a persona says (KS-41). */
 export interface PersonaRecord {

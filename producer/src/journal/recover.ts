@@ -203,7 +203,7 @@ export class Recovery {
   #effective(line: SegmentLine): void {
     const { record, offset, length } = line
     this.#numbers.see(record.seq)
-    this.#state.released(line, this.#segment.file)
+    this.#state.released(line, this.#segment.path)
     if (line.effect === 'meta') this.#paid(record)
     else {
       // A pin for lost mail is appended before the notes for what was lost: they are still owed behind it.

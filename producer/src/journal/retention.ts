@@ -1,7 +1,7 @@
 import { isCount, isSeq, type JsonObject, limits } from '@kim/manifest'
 import type { Draft } from './draft.js'
 import type { StoredEntity } from './entity-reader.js'
-import { parseMessageId } from './message-id.js'
+import { parseMessageId } from './message-index.js'
 import type { JournalState, LiveEntity } from './state.js'
 
 /** A live message by its number within its persona. */

@@ -163,13 +163,13 @@ export class Upkeep {
   /** Appends the ref that makes a checkpoint count, and goes on from it. */
   vouch(built: BuiltCheckpoint): void {
     const { appender, state } = this.#start
-    const { file, header, ref } = built
+    const { path, header, ref } = built
     const [refSeq] = appender.appendOne([checkpointRef(ref)]).seqs
     invariant(refSeq !== undefined, 'a ref that was appended has a number')
     built.adopt()
-    this.#base = { refSeq, file, header }
+    this.#base = { refSeq, path, header }
     this.#known.add(header.head_seq)
-    state.forgetRemoved(header.head_seq)
+    state.removed.forget(header.head_seq)
   }
 
   *#collect(): Slices<GcReport> {

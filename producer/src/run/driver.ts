@@ -4,7 +4,7 @@ import type { Clock } from '../effects/clock.js'
 import type { Timers } from '../effects/timers.js'
 import type { Turn } from '../effects/turn.js'
 import type { Draft } from '../journal/draft.js'
-import type { Journal } from '../journal/journal.js'
+import type { OpenJournal } from '../journal/journal.js'
 import { remedyOf } from '../source/remedy.js'
 import type { Source } from '../source/source.js'
 import { AlarmLines } from './alarm-lines.js'
@@ -15,7 +15,7 @@ import type { RunLog } from './run-log.js'
 
 /** What a driver drives, and with what. */
 export interface DriverParts {
-  readonly journal: Journal
+  readonly journal: OpenJournal
   readonly source: Source
   readonly core: Core
   readonly clock: Clock

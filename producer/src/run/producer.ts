@@ -5,7 +5,7 @@ import { type Clock, systemClock } from '../effects/clock.js'
 import { currentHost, type Host } from '../effects/host.js'
 import { loopTimers, type Timers } from '../effects/timers.js'
 import { loopTurn, type Turn } from '../effects/turn.js'
-import type { Journal } from '../journal/journal.js'
+import type { OpenJournal } from '../journal/journal.js'
 import type { SinkStatus } from '../sinks/sink.js'
 import type { Source } from '../source/source.js'
 import { ControlSocket, type OpenControl } from './control-socket.js'
@@ -24,7 +24,7 @@ import type { Supervisor } from './supervisor.js'
 export interface ProducerParts {
   readonly storeDir: string
   readonly version: string
-  readonly journal: Journal
+  readonly journal: OpenJournal
   readonly source: Source
   readonly core: Core
   readonly log: RunLog

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { homedir } from 'node:os'
 import { formatCount, type Input, type Io, shellWord } from '@kim/cli-kit'
 import { KimError, limits } from '@kim/manifest'
-import type { Journal } from '../../journal/journal.js'
+import type { OpenJournal } from '../../journal/journal.js'
 import { canonicalSource } from '../../journal/store.js'
 import { withJournal, withRehearsal } from '../open-store.js'
 import { MAX_REPLAY_DEFAULT } from '../run/flags.js'
@@ -24,7 +24,7 @@ export function run(input: Input, io: Io): number {
   const states = readAll(statePaths(input.list('state-file')), input.text('url'))
   const options = { storeDir: storeOf(input, io), source: states[0]?.source ?? '' }
   const eventsFile = eventsFileOf(input, options.storeDir)
-  const work = (journal: Journal): Taken[] => takeOver(journal, states, options.storeDir)
+  const work = (journal: OpenJournal): Taken[] => takeOver(journal, states, options.storeDir)
   const taken = input.bool('dry-run') ? withRehearsal(options, work) : withJournal(options, work)
   print(input, io, taken, { ...options, eventsFile })
   return 0
@@ -69,7 +69,7 @@ function refuseRunning(path: string): void {
   })
 }
 
-function takeOver(journal: Journal, states: readonly OlderState[], storeDir: string): Taken[] {
+function takeOver(journal: OpenJournal, states: readonly OlderState[], storeDir: string): Taken[] {
   const refused: string[] = []
   const taken: Taken[] = []
   for (const state of states) {

@@ -1,7 +1,7 @@
 import type { AlertKind, JsonObject } from '@kim/manifest'
 import { alertDraft, personaDraft } from '../../core/drafts.js'
 import type { Draft } from '../../journal/draft.js'
-import type { StoredState } from '../../journal/journal.js'
+import type { WriterState } from '../../journal/entity-reader.js'
 import { blankPersonaRecord } from '../../journal/persona.js'
 import type { OlderState } from './state-file.js'
 
@@ -43,7 +43,7 @@ export function importedDrafts({
 /** Compares a state file with the journal. `why` says why it cannot be imported. */
 export function importResultOf(
   { persona, cursor }: OlderState,
-  state: StoredState,
+  state: WriterState,
 ): ImportResult | { readonly why: string } {
   const known = state.personas.find(persona)
   const record = known?.record
@@ -56,7 +56,7 @@ export function importResultOf(
 }
 
 /** Whether a producer may have announced something of an inbox. An import announces nothing. */
-export function isBegun(persona: string, state: StoredState): boolean {
+export function isBegun(persona: string, state: WriterState): boolean {
   const known = state.personas.find(persona)
   return known !== undefined && !(known.isOnlyCreated && known.alerts.size === 0)
 }

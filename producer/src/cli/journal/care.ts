@@ -3,7 +3,7 @@ import { parseCheckpointName, storePaths } from '@kim/manifest'
 import { type FindingKind, verifyJournal } from '@kim/observer-sdk/verify'
 import type { RehearsedChange } from '../../effects/rehearsal.js'
 import type { GcReport } from '../../journal/gc.js'
-import type { Journal } from '../../journal/journal.js'
+import type { OpenJournal } from '../../journal/journal.js'
 import { type RedactTarget, redactStore } from '../../journal/redact.js'
 import { repairStore } from '../../journal/repair.js'
 import { doneByProducer } from '../ask-producer.js'
@@ -51,7 +51,7 @@ async function checkpointByProducer(storeDir: string, io: Io): Promise<Checkpoin
   }
 }
 
-function writeCheckpoint(journal: Journal): CheckpointFacts {
+function writeCheckpoint(journal: OpenJournal): CheckpointFacts {
   const before = journal.checkpointSeq
   const headSeq = journal.head.seq
   journal.checkpoint()
@@ -65,7 +65,7 @@ function writeCheckpoint(journal: Journal): CheckpointFacts {
 }
 
 /** Only seals the segment: the checkpoint may be too large for the memory of a rehearsal. */
-function rehearseCheckpoint(journal: Journal, opening: readonly RehearsedChange[]): CheckpointFacts {
+function rehearseCheckpoint(journal: OpenJournal, opening: readonly RehearsedChange[]): CheckpointFacts {
   const previous = journal.checkpointSeq
   const headSeq = journal.head.seq
   journal.roll()

@@ -8,7 +8,7 @@ import { currentHost } from '../../effects/host.js'
 import { loopTimers } from '../../effects/timers.js'
 import { systemCode } from '../../journal/failure.js'
 import { Disk } from '../../journal/file-ops.js'
-import type { Journal } from '../../journal/journal.js'
+import type { OpenJournal } from '../../journal/journal.js'
 import type { RunLog } from '../../run/run-log.js'
 import { ActivityReport } from '../../sinks/activity-report.js'
 import { EventFile, type EventFileParts } from '../../sinks/event-file.js'
@@ -65,7 +65,7 @@ export function openSinks(
     io,
   }: {
     readonly storeDir: string
-    readonly journal: Journal
+    readonly journal: OpenJournal
     readonly watched: () => readonly Watched[]
     readonly log: RunLog
     readonly io: Io

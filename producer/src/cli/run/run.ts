@@ -8,7 +8,7 @@ import { systemClock } from '../../effects/clock.js'
 import { regardless } from '../../effects/every-step.js'
 import { aroundSyncs, nodeFileSystem } from '../../effects/file-system.js'
 import { keepHeapSmall } from '../../effects/heap.js'
-import { type Journal, openJournalWith } from '../../journal/journal.js'
+import { type OpenJournal, openJournalWith } from '../../journal/journal.js'
 import type { Ending } from '../../run/driver.js'
 import { Meters } from '../../run/meters.js'
 import { pinoLog } from '../../run/pino-log.js'
@@ -105,7 +105,7 @@ async function serve(options: RunOptions, source: Source, log: RunLog, io: Io): 
 }
 
 /** The watched personas with the cursors that people see: the larger of watermark and seed (KS-35). */
-function watchedIn(core: Core, { state }: Journal): readonly Watched[] {
+function watchedIn(core: Core, { state }: OpenJournal): readonly Watched[] {
   const { personas } = core.status({ monoMs: systemClock.monoMs(), wallMs: systemClock.wallMs() })
   return personas.map(({ persona, armed, watermark }) => {
     const silentTo = state.get('persona', persona)?.payload?.['silent_to']
@@ -116,7 +116,7 @@ function watchedIn(core: Core, { state }: Journal): readonly Watched[] {
 
 /** Warns of sinks that began on this journal and have no flag any more: their followers get no events. */
 function warnOfLeftSinks(
-  { projectId, head }: Journal,
+  { projectId, head }: OpenJournal,
   configured: readonly SinkStatus[],
   log: RunLog,
   { env }: Io,
