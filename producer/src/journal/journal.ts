@@ -7,9 +7,9 @@ import { type AppendOptions, type Draft, type Receipt, validateDrafts } from './
 import { EntityReader, type StoredState, WriterState } from './entity-reader.js'
 import { failure, isNoSpace } from './failure.js'
 import type { GcReport } from './gc.js'
-import { MetaCache } from './meta.js'
 import { closeSession, type OpenHistory, openSession, type Session } from './open.js'
 import { retentionCommits } from './retention.js'
+import { MetaCache } from './state.js'
 import type { JournalOptions, OpenJournalOptions } from './store.js'
 import type { Upkeep } from './upkeep.js'
 

@@ -25,7 +25,6 @@ import {
   type SegmentFile,
   segmentChunks,
 } from './listing.js'
-import { nextSeqByMeta } from './meta.js'
 import { abandonedNote, seqRepair, tornNote } from './notes.js'
 import { closeSession, enterStore, type Session } from './open.js'
 import {
@@ -36,6 +35,7 @@ import {
   type ScannedRange,
   scanSegment,
 } from './segment-scan.js'
+import { nextSeqByMeta } from './state.js'
 import { type JournalOptions, lockedStore, makeStore, rehearse, type Store } from './store.js'
 
 /** How a repair is done. */
