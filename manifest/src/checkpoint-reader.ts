@@ -1,17 +1,16 @@
 /** Reads a checkpoint document as its bytes come, in bounded memory: header, entity lines, footer and digest. */
-import { Buffer } from 'node:buffer'
+import { Buffer, isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import {
   type CheckpointHeader,
-  type CheckpointRef,
   checkpointFooter,
   endsCheckpointHeader,
   parseCheckpointEntity,
   parseCheckpointHeader,
-  parseCheckpointRef,
 } from './checkpoint.js'
 import { type Entity, type KeyBytes, NamedKey } from './entity-table.js'
 import {
+  bufferOf,
   COMMA,
   finishHash,
   HASH_SEED,
@@ -23,26 +22,44 @@ import {
   skip,
 } from './json.js'
 import { limits } from './limits.js'
-import type { LineFrame } from './line-frame.js'
-import type { ReadRecord } from './record.js'
-import { type RestartListener, recordOf, type SegmentLine } from './segment-reader.js'
 
-/** The line of one entity, without its comma. */
-export interface CheckpointLine {
-  readonly offset: number
-  readonly length: number
-  readonly text: string
+const LINE_FEED = 0x0a
+
+/** The line of one entity, without its comma. The same object describes one line after the other. */
+export class CheckpointLine {
+  offset = 0
+  length = 0
+  #bytes: Buffer = Buffer.alloc(0)
+  #from = 0
+
+  use(offset: number, bytes: Buffer, from: number, to: number): this {
+    this.offset = offset
+    this.length = (bytes[to - 1] === COMMA ? to - 1 : to) - from
+    this.#bytes = bytes
+    this.#from = from
+    return this
+  }
+
+  get text(): string {
+    return this.#bytes.toString('utf8', this.#from, this.#from + this.length)
+  }
+
   /** What the line says; undefined if it is no entity. */
-  entity(): Entity | undefined
+  entity(): Entity | undefined {
+    return parseCheckpointEntity(this.text)
+  }
 }
 
 /** No text of a JavaScript engine is much longer, and no header comes near. */
 const HEADER_CHARACTERS_MAX = 2 ** 28
 
+const FOOTER = Buffer.from(checkpointFooter)
+
 /** Follows the lines of a checkpoint document without keeping them. */
 export class CheckpointReader {
   readonly #onEntity: ((line: CheckpointLine) => void) | undefined
   readonly #framer = new LineFramer()
+  readonly #line = new CheckpointLine()
   readonly #hash = createHash('sha256')
   #bytes = 0
   #entities = 0
@@ -66,11 +83,6 @@ export class CheckpointReader {
     return this.#bytes
   }
 
-  /** How many entity lines it has so far. */
-  get entities(): number {
-    return this.#entities
-  }
-
   /** The SHA-256 of all bytes so far. */
   get sha256(): string {
     return this.#hash.copy().digest('hex')
@@ -80,9 +92,17 @@ export class CheckpointReader {
   push(chunk: Uint8Array): boolean {
     this.#hash.update(chunk)
     this.#bytes += chunk.length
-    for (const { offset, length, bytes } of this.#framer.push(chunk)) {
+    const buffer = bufferOf(chunk)
+    // One look at all lines of the chunk is cheaper than one at each.
+    const first = this.#framer.pending > 0 ? buffer.indexOf(LINE_FEED) + 1 : 0
+    const isText = isUtf8(buffer.subarray(first, buffer.lastIndexOf(LINE_FEED) + 1))
+    this.#framer.use(buffer)
+    while (this.#framer.next()) {
+      const { offset, bytes, from, to } = this.#framer
       if (bytes === undefined) this.#fault ??= 'a line is too long'
-      else this.#line(textOf(bytes), offset, length)
+      else if (!(bytes === buffer ? isText : isUtf8(bytes.subarray(from, to))))
+        this.#fault ??= 'it is not UTF-8'
+      else this.#take(offset, bytes, from, to)
     }
     return this.#fault === undefined
   }
@@ -97,23 +117,15 @@ export class CheckpointReader {
     return `${this.#entities} entities, ${this.#header.entity_count} announced`
   }
 
-  #line(text: string, offset: number, length: number): void {
+  #take(offset: number, bytes: Buffer, from: number, to: number): void {
     if (this.#isFooted) this.#fault ??= 'it does not end like a checkpoint'
     else if (this.#header === undefined) {
-      if (this.#fault === undefined) this.#begin(text)
-    } else if (text === checkpointFooter) this.#isFooted = true
+      if (this.#fault === undefined) this.#begin(bytes.toString('utf8', from, to))
+    } else if (to - from === FOOTER.length && FOOTER.compare(bytes, from, to) === 0) this.#isFooted = true
     else {
       this.#entities += 1
-      this.#entity(text, offset, length)
+      this.#onEntity?.(this.#line.use(offset, bytes, from, to))
     }
-  }
-
-  #entity(line: string, offset: number, length: number): void {
-    if (this.#onEntity === undefined) return
-    const hasComma = line.endsWith(',')
-    const text = hasComma ? line.slice(0, -1) : line
-    const entity = (): Entity | undefined => parseCheckpointEntity(text)
-    this.#onEntity({ offset, length: hasComma ? length - 1 : length, text, entity })
   }
 
   /** The lines up to the one that ends the header are one text. */
@@ -128,55 +140,18 @@ export class CheckpointReader {
   }
 }
 
-function textOf(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')
-}
-
-/** What a `checkpoint_ref` says, and the seq of its record. */
-export interface FoundRef {
-  readonly ref: CheckpointRef
-  readonly seq: number
-}
-
-/** Collects what the `checkpoint_ref` records of a segment say: the listener of its reader. */
-export class CheckpointRefs implements RestartListener {
-  found: FoundRef[] = []
-
-  framed(frame: LineFrame): void {
-    // Every verb of the ref's length is rare enough to be parsed.
-    if (frame.actionEnd - frame.actionStart !== 'checkpoint_ref'.length) return
-    const record = recordOf(frame.line)
-    if (record !== undefined) this.#take(record)
-  }
-
-  released({ record }: SegmentLine): void {
-    this.#take(record)
-  }
-
-  restart(): void {
-    this.found = []
-  }
-
-  #take({ action, payload, seq }: ReadRecord): void {
-    if (action !== 'checkpoint_ref') return
-    const ref = parseCheckpointRef(payload)
-    if (ref !== undefined) this.found.push({ ref, seq })
-  }
-}
-
-/** A terminated line of the document. */
-export interface FramedLine {
-  readonly offset: number
-  /** Bytes without the `\n`. */
-  readonly length: number
-  /** Absent if the line is too long to be held; otherwise valid as long as the chunk is. */
-  readonly bytes: Uint8Array | undefined
-}
-
-/** Cuts the bytes of one file, as they come, into lines at 0x0A. */
+/** Cuts the bytes of one file, as they come, into lines at 0x0A: `use` a chunk, then call `next` until it is false. */
 export class LineFramer {
-  #lineStart = 0
-  #held: Uint8Array[] = []
+  /** The line that `next` found: `bytes[from, to)` without its `\n`, and where in the file it begins. */
+  offset = 0
+  from = 0
+  to = 0
+  /** The chunk, if the line is all in it. Absent if the line is too long to be held. */
+  bytes: Buffer | undefined
+  #chunk: Buffer = Buffer.alloc(0)
+  #at = 0
+  #end = 0
+  #held: Buffer[] = []
   #pending = 0
 
   /** How many bytes follow the last `\n`. */
@@ -184,33 +159,43 @@ export class LineFramer {
     return this.#pending
   }
 
-  /** The lines that this chunk completes. */
-  push(chunk: Uint8Array): FramedLine[] {
-    const lines: FramedLine[] = []
-    let from = 0
-    for (let at = chunk.indexOf(0x0a); at !== -1; at = chunk.indexOf(0x0a, from)) {
-      lines.push(this.#complete(chunk.subarray(from, at)))
-      from = at + 1
-    }
-    if (from < chunk.length) this.#hold(chunk.subarray(from))
-    return lines
+  /** Takes the next bytes. They must not change until `next` has returned false. */
+  use(chunk: Buffer): void {
+    this.#chunk = chunk
+    this.#at = 0
   }
 
-  #complete(tail: Uint8Array): FramedLine {
-    const offset = this.#lineStart
-    const length = this.#pending + tail.length
-    const held = this.#held
-    this.#lineStart += length + 1
+  next(): boolean {
+    const chunk = this.#chunk
+    const from = this.#at
+    const to = chunk.indexOf(LINE_FEED, from)
+    if (to === -1) {
+      this.#hold(chunk.subarray(from))
+      return false
+    }
+    const length = this.#pending + to - from
+    this.offset = this.#end
+    this.#end += length + 1
+    this.#at = to + 1
+    const isHeld = length <= limits.lineReadBytesMax
+    if (this.#pending === 0) {
+      this.bytes = isHeld ? chunk : undefined
+      this.from = from
+      this.to = to
+      return true
+    }
+    this.bytes = isHeld ? Buffer.concat([...this.#held, chunk.subarray(from, to)]) : undefined
+    this.from = 0
+    this.to = length
     this.#held = []
     this.#pending = 0
-    if (length > limits.lineReadBytesMax) return { offset, length, bytes: undefined }
-    return { offset, length, bytes: held.length === 0 ? tail : Buffer.concat([...held, tail]) }
+    return true
   }
 
-  #hold(rest: Uint8Array): void {
+  #hold(rest: Buffer): void {
     this.#pending += rest.length
     if (this.#pending > limits.lineReadBytesMax) this.#held = []
-    else this.#held.push(Uint8Array.from(rest))
+    else if (rest.length > 0) this.#held.push(Buffer.from(rest))
   }
 }
 

@@ -1,4 +1,3 @@
-import type { Buffer } from 'node:buffer'
 import stringify from 'fast-json-stable-stringify'
 import { compareUtf8 } from './digest.js'
 import type { Entity, Revision } from './entity-table.js'
@@ -14,7 +13,6 @@ import {
   type JsonValue,
   toWellFormed,
 } from './json.js'
-import { checkpointName } from './layout.js'
 import { isPayloadRef, type PayloadRef } from './record.js'
 
 /** Version of the checkpoint document. */
@@ -51,13 +49,10 @@ export interface CheckpointRef {
   readonly entities: number
 }
 
-/** What can be wrong with a checkpoint. */
-export type CheckpointFault = 'future' | 'header' | 'project' | 'head' | 'count' | 'size' | 'hash'
-
 /** A header, or what is wrong with it. */
 export type ParsedHeader =
   | { readonly ok: true; readonly header: CheckpointHeader }
-  | { readonly ok: false; readonly fault: CheckpointFault }
+  | { readonly ok: false; readonly fault: 'future' | 'header' }
 
 const opening = `{"checkpoint":${checkpointVersion},`
 const closing = ',"entities":['
@@ -99,12 +94,6 @@ export function encodeCheckpointHeader(header: CheckpointHeader): string {
 /** True for the line that a checkpoint's header ends with; entities follow it. */
 export function endsCheckpointHeader(line: string): boolean {
   return line.endsWith(closing)
-}
-
-/** Where in the bytes of a checkpoint the line after its header begins; -1 if it has no header. */
-export function afterCheckpointHeader(bytes: Buffer): number {
-  const at = bytes.indexOf(`${closing}\n`)
-  return at === -1 ? -1 : at + closing.length + 1
 }
 
 /** The line of one entity, without its `\n`; each but the last takes a comma. */
@@ -204,27 +193,6 @@ export function parseCheckpointRef(payload: JsonObject | undefined): CheckpointR
   if (!isText(file) || !isSha256(sha256) || !isCount(bytes) || !isSeq(head_seq) || !isCount(entities))
     return undefined
   return { file, sha256, bytes, head_seq, entities }
-}
-
-/** What reading the whole file found. */
-export interface CheckpointFacts {
-  /** The journal's, if it states one. */
-  readonly projectId: string | undefined
-  readonly ref: CheckpointRef
-  readonly sha256: string
-  readonly bytes: number
-  /** The lines of entities. */
-  readonly lines: number
-}
-
-/** What speaks against a checkpoint, if anything does: it must agree with its ref, its project and itself. */
-export function verifyHeader(header: CheckpointHeader, facts: CheckpointFacts): CheckpointFault | undefined {
-  const { projectId, ref, sha256, bytes, lines } = facts
-  if (projectId !== undefined && header.project_id !== projectId) return 'project'
-  if (header.head_seq !== ref.head_seq || ref.file !== checkpointName(header.head_seq)) return 'head'
-  if (header.entity_count !== ref.entities || lines !== header.entity_count) return 'count'
-  if (bytes !== ref.bytes) return 'size'
-  return sha256 === ref.sha256 ? undefined : 'hash'
 }
 
 /** Who wrote the newest record that a checkpoint covers. */

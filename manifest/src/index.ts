@@ -1,7 +1,5 @@
+export type { CheckpointHeader, CheckpointRef, KeyEntry } from './checkpoint.js'
 export {
-  afterCheckpointHeader,
-  type CheckpointHeader,
-  type CheckpointRef,
   checkpointFooter,
   checkpointKey,
   encodeCheckpoint,
@@ -9,30 +7,24 @@ export {
   encodeCheckpointHeader,
   headOf,
   inCheckpointOrder,
-  type KeyEntry,
   parseCheckpointEntity,
   parseCheckpointHeader,
   parseCheckpointRef,
   registryCapability,
   registryOfAllCapability,
   revisionsInOrder,
-  verifyHeader,
 } from './checkpoint.js'
+export type { CheckpointLine } from './checkpoint-reader.js'
+export { CheckpointReader, EntityLineMatcher } from './checkpoint-reader.js'
+export type { CheckpointFile, FoundRef, VouchedCheckpoint } from './checkpoint-search.js'
+export { CheckpointRefs, CheckpointVerifier, inSearchOrder, refFault } from './checkpoint-search.js'
+export type { AttentionEntity, Effect } from './classify.js'
 export {
-  type CheckpointLine,
-  CheckpointReader,
-  CheckpointRefs,
-  EntityLineMatcher,
-  type FoundRef,
-} from './checkpoint-reader.js'
-export {
-  type AttentionEntity,
   alertFacts,
   alertKinds,
   attentionOf,
   classOf,
   deliveryTriesOf,
-  type Effect,
   effectOf,
   entersActivity,
   forgetsRevision,
@@ -44,9 +36,8 @@ export {
   sectionsOf,
   wakeClassOf,
 } from './classify.js'
+export type { ConsumerCursor, Cursor, Watermark } from './cursor.js'
 export {
-  type ConsumerCursor,
-  type Cursor,
   formatConsumerCursor,
   formatCursor,
   formatCursorToken,
@@ -54,42 +45,25 @@ export {
   parseCursor,
   parseCursorToken,
   parseWatermark,
-  type Watermark,
 } from './cursor.js'
-export {
-  compareUtf8,
-  type DigestEntity,
-  entityHash,
-  jcs,
-  payloadHash,
-  projectionDigest,
-  sha256Hex,
-} from './digest.js'
-export { type Entity, EntityTable, type Revision, type TableEntry, upsertedEntity } from './entity-table.js'
-export { type ErrorCode, errorCodes, invariant, KimError } from './errors.js'
+export type { DigestEntity } from './digest.js'
+export { compareUtf8, entityHash, jcs, payloadHash, projectionDigest, sha256Hex } from './digest.js'
+export type { Entity, Revision, TableEntry } from './entity-table.js'
+export { EntityTable, upsertedEntity } from './entity-table.js'
+export type { ErrorCode } from './errors.js'
+export { errorCodes, invariant, KimError } from './errors.js'
 export { eventIdOf, nonceOf } from './event-id.js'
-export { nextTurn, runAtOnce, Signal, type Slices, type Timers } from './event-loop.js'
-export {
-  Continuity,
-  Fold,
-  type FoldedRecord,
-  type FoldStart,
-  type Head,
-  repairedBy,
-  type SeqRange,
-} from './fold.js'
-export { type AccountAlertKind, type AlertKind, actionClasses } from './generated/action-classes.js'
-export { type AnomalyKind, anomalies } from './generated/anomalies.js'
-export {
-  exceedsNesting,
-  isCount,
-  isJsonObject,
-  isSeq,
-  isSha256,
-  type JsonObject,
-  type JsonValue,
-  toWellFormed,
-} from './json.js'
+export type { Slices, Timers } from './event-loop.js'
+export { nextTurn, runAtOnce, Signal } from './event-loop.js'
+export type { FoldedRecord, FoldStart, Head, SeqRange } from './fold.js'
+export { Continuity, Fold, repairedBy } from './fold.js'
+export type { AccountAlertKind, AlertKind } from './generated/action-classes.js'
+export { actionClasses } from './generated/action-classes.js'
+export type { AnomalyKind } from './generated/anomalies.js'
+export { anomalies } from './generated/anomalies.js'
+export type { JsonObject, JsonValue } from './json.js'
+export { exceedsNesting, isCount, isJsonObject, isSeq, isSha256, toWellFormed } from './json.js'
+export type { Environment, StorePaths } from './layout.js'
 export {
   archivedSegmentName,
   blobPath,
@@ -100,7 +74,6 @@ export {
   cursorKey,
   defaultStateHome,
   defaultStore,
-  type Environment,
   eventsPaths,
   isBlobDirectory,
   isMisnamedSegment,
@@ -108,7 +81,6 @@ export {
   parseCheckpointName,
   parseSegmentName,
   parseTempName,
-  type StorePaths,
   segmentName,
   storePaths,
   tempName,
@@ -123,34 +95,30 @@ export {
   seqRoom,
 } from './limits.js'
 export { LineFrame } from './line-frame.js'
-export { announcedLoss, encodeMeta, type Meta, parseMeta } from './meta.js'
-export {
-  type Actor,
-  type EventRecord,
-  encodeRecord,
-  entityKey,
-  faultOf,
-  JournalTime,
-  type MalformedReason,
-  type PayloadRef,
-  parsePayload,
-  type ReadRecord,
-  type RecordClocks,
-  type Tx,
+export type { Meta } from './meta.js'
+export { announcedLoss, encodeMeta, parseMeta } from './meta.js'
+export type {
+  Actor,
+  EventRecord,
+  MalformedReason,
+  PayloadRef,
+  ReadRecord,
+  RecordClocks,
+  Tx,
 } from './record.js'
-export { type AsyncReplaceDisk, type ReplaceDisk, replaceFile, replaceFileAsync } from './replace-file.js'
+export { encodeRecord, entityKey, faultOf, JournalTime, parsePayload } from './record.js'
+export type { AsyncReplaceDisk, ReplaceDisk } from './replace-file.js'
+export { replaceFile, replaceFileAsync } from './replace-file.js'
 export { RingBuffer } from './ring-buffer.js'
 export { isPeakBefore, lastSeqOf, recordsBackwards } from './segment-backwards.js'
-export {
-  type MalformedLine,
-  type PlainLine,
-  type RestartListener,
-  readSegment,
-  recordOf,
-  SegmentLine,
-  type SegmentListener,
-  SegmentReader,
-  type UnterminatedLine,
+export type {
+  MalformedLine,
+  PlainLine,
+  RestartListener,
+  SegmentListener,
+  UnterminatedLine,
 } from './segment-reader.js'
-export { classifyTail, TAIL_ROWS, type TailAction, type TailFeatures, type TailLabel } from './tail-state.js'
+export { readSegment, recordOf, SegmentLine, SegmentReader } from './segment-reader.js'
+export type { TailAction, TailFeatures, TailLabel } from './tail-state.js'
+export { classifyTail, TAIL_ROWS } from './tail-state.js'
 export { formatCount, safeJson, safeText } from './text.js'

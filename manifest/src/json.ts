@@ -26,6 +26,11 @@ export function isSeq(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) > 0
 }
 
+/** The same bytes as a buffer. */
+export function bufferOf(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+}
+
 const sha256Text = /^[0-9a-f]{64}$/
 
 /** True for 64 lower-case hex digits. */

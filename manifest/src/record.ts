@@ -6,6 +6,7 @@ import { KimError } from './errors.js'
 import { actionClasses } from './generated/action-classes.js'
 import type { AnomalyKind } from './generated/anomalies.js'
 import {
+  bufferOf,
   exceedsNesting,
   exceedsNumberRange,
   freezeInRange,
@@ -177,7 +178,7 @@ const startsWithBom = (bytes: Uint8Array): boolean =>
 export function decodeLine(bytes: Uint8Array, atFileStart = false): Decoded {
   if (bytes.length > limits.lineReadBytesMax) return malformed('too_long')
   const line = atFileStart && startsWithBom(bytes) ? bytes.subarray(3) : bytes
-  return isUtf8(line) ? decodeText(textOf(line)) : malformed('invalid_utf8')
+  return isUtf8(line) ? decodeText(bufferOf(line).toString('utf8')) : malformed('invalid_utf8')
 }
 
 /** As `decodeLine`, by the text of a line: valid UTF-8, no longer than a line may be, without a byte order mark. */
@@ -192,11 +193,6 @@ export function decodeText(json: string): Decoded {
   }
   if (!freezeInRange(value)) return malformed('number_range')
   return isJsonObject(value) ? decodeObject(value) : malformed('not_object')
-}
-
-function textOf(bytes: Uint8Array): string {
-  const buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
-  return buffer.toString('utf8')
 }
 
 /** The payload in a piece of a line; undefined if a line with it would be malformed. */

@@ -2,6 +2,7 @@
 import { Buffer, isAscii, isUtf8 } from 'node:buffer'
 import { type Effect, effectOf } from './classify.js'
 import type { AnomalyKind } from './generated/anomalies.js'
+import { bufferOf } from './json.js'
 import { limits } from './limits.js'
 import { LineFrame } from './line-frame.js'
 import { type Decoded, decodeLine, decodeText, type MalformedReason, type ReadRecord } from './record.js'
@@ -464,8 +465,4 @@ function ascends(lines: readonly SegmentLine[], after: number): boolean {
     last = record.seq
   }
   return true
-}
-
-function bufferOf(bytes: Uint8Array): Buffer {
-  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
 }

@@ -1,4 +1,5 @@
 import {
+  type CheckpointFile,
   type CheckpointHeader,
   checkpointFooter,
   checkpointKey,
@@ -11,11 +12,11 @@ import {
   parseCheckpointEntity,
   parseCheckpointHeader,
   parseCheckpointRef,
+  refFault,
   revisionsInOrder,
-  verifyHeader,
 } from '@kim/manifest'
 import t from 'tap'
-import { type CheckpointFacts, endsCheckpointHeader } from '../dist/checkpoint.js'
+import { endsCheckpointHeader } from '../dist/checkpoint.js'
 
 const header: CheckpointHeader = {
   project_id: '0123456789abcdef0123456789abcdef',
@@ -134,27 +135,18 @@ t.test('checkpoint - a line that is no entity is refused', async t => {
 
 t.test('checkpoint - is verified against ref, project and itself, JF-67', async t => {
   const ref = { file: 'ckpt-00000007.json', sha256: 'cd'.repeat(32), bytes: 10, head_seq: 7, entities: 2 }
-  const facts: CheckpointFacts = {
-    projectId: header.project_id,
-    ref,
-    sha256: ref.sha256,
-    bytes: 10,
-    lines: 2,
-  }
+  const file: CheckpointFile = { name: ref.file, header, bytes: 10, sha256: ref.sha256 }
+  const id = header.project_id
   t.same(parseCheckpointRef({ schema_version: 1, ...ref }), ref)
-  t.equal(verifyHeader(header, facts), undefined)
-  t.equal(
-    verifyHeader(header, { ...facts, projectId: undefined }),
-    undefined,
-    'a journal that states no project',
-  )
-  t.equal(verifyHeader(header, { ...facts, projectId: 'other' }), 'project')
-  t.equal(verifyHeader(header, { ...facts, ref: { ...ref, head_seq: 8 } }), 'head')
-  t.equal(verifyHeader(header, { ...facts, ref: { ...ref, file: 'ckpt-00000008.json' } }), 'head')
-  t.equal(verifyHeader(header, { ...facts, ref: { ...ref, entities: 3 } }), 'count')
-  t.equal(verifyHeader(header, { ...facts, lines: 3 }), 'count')
-  t.equal(verifyHeader(header, { ...facts, bytes: 11 }), 'size')
-  t.equal(verifyHeader(header, { ...facts, sha256: 'ef'.repeat(32) }), 'hash')
+  t.equal(refFault({ ref, seq: 8 }, file, id), undefined)
+  t.equal(refFault({ ref, seq: 8 }, file, undefined), undefined, 'a journal that states no project')
+  t.equal(refFault({ ref, seq: 8 }, file, 'other'), 'project')
+  t.equal(refFault({ ref, seq: 7 }, file, id), 'head', 'a ref at or before the head')
+  t.equal(refFault({ ref: { ...ref, head_seq: 8 }, seq: 8 }, file, id), 'head')
+  t.equal(refFault({ ref: { ...ref, file: 'ckpt-00000008.json' }, seq: 8 }, file, id), 'head')
+  t.equal(refFault({ ref: { ...ref, entities: 3 }, seq: 8 }, file, id), 'count')
+  t.equal(refFault({ ref, seq: 8 }, { ...file, bytes: 11 }, id), 'digest')
+  t.equal(refFault({ ref, seq: 8 }, { ...file, sha256: 'ef'.repeat(32) }, id), 'digest')
   for (const bad of [
     undefined,
     {},

@@ -20,11 +20,11 @@ export {
 export { isInsideStore, type ObservedStore } from './store/real-path.js'
 export {
   type CheckpointDocument,
-  CheckpointVerifier,
   checkpointEntities,
+  checkpointVerifier,
   readCheckpoint,
   searchCheckpoint,
-} from './tail/checkpoint-search.js'
+} from './tail/checkpoints.js'
 export type { DeriveLimits, Snapshot } from './tail/cold-start.js'
 export { JournalDirectory } from './tail/directory.js'
 export { type JournalLine, JournalReader, ORIGIN } from './tail/journal-reader.js'

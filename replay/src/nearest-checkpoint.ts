@@ -2,8 +2,8 @@
 import { type LineFrame, nextTurn, readSegment, registryCapability, type SegmentLine } from '@kim/manifest'
 import {
   type CheckpointDocument,
-  CheckpointVerifier,
   checkpointEntities,
+  checkpointVerifier,
   type SegmentSet,
 } from '@kim/observer-sdk/history'
 import type { CopiedJournal } from './copied-journal.js'
@@ -32,7 +32,7 @@ export async function nearestCheckpoint(
   { covers, ends, isOldest }: Wanted,
   signal: AbortSignal | undefined,
 ): Promise<Base | undefined> {
-  const verifier = new CheckpointVerifier(history)
+  const verifier = checkpointVerifier(history)
   const { checkpoints, shadowed } = history.listing
   const candidates = [...checkpoints, ...shadowed].sort((a, b) =>
     isOldest === true ? a.headSeq - b.headSeq : b.headSeq - a.headSeq,
@@ -42,8 +42,8 @@ export async function nearestCheckpoint(
     await nextTurn(signal)
     const tail = tailOf(history, candidate.headSeq)
     if (ends?.(tail) === false) continue
-    const document = await runWork(verifier.verify(candidate), signal)
-    if (document !== undefined) return { document, tail }
+    const verified = await runWork(verifier.verify(candidate), signal)
+    if (verified !== undefined) return { document: verified.file, tail }
   }
   return undefined
 }

@@ -9,12 +9,7 @@ import {
   type SegmentLine,
   SegmentReader,
 } from '@kim/manifest'
-import {
-  type CheckpointDocument,
-  type CheckpointSearch,
-  entityLines,
-  searchCheckpoint,
-} from './checkpoint-search.js'
+import { type CheckpointDocument, type CheckpointSearch, searchCheckpoint } from './checkpoints.js'
 import { ColdScan } from './cold-scan.js'
 import { type BytePosition, ORIGIN } from './journal-reader.js'
 import type { SegmentSet } from './segment-set.js'
@@ -225,10 +220,12 @@ class Attempt {
   #adopt(document: CheckpointDocument): boolean {
     const { entities } = this.#scan.fold
     const matcher = new EntityLineMatcher()
-    const { bytes, header } = document
-    for (const { from, to } of entityLines(document)) {
-      if (!matcher.match(bytes, from, to)) return false
-      const image = new StoredLine().useEntity(header.head_seq, bytes, from, to)
+    const { content, header, lines } = document
+    for (let at = 0; at < lines.length; at += 2) {
+      const from = lines[at] as number
+      const to = lines[at + 1] as number
+      if (!matcher.match(content, from, to)) return false
+      const image = new StoredLine().useEntity(header.head_seq, content, from, to)
       entities.put(entities.takeKey(matcher), image, matcher.revision < 0 ? undefined : matcher.revision)
     }
     return true

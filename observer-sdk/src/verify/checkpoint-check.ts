@@ -3,6 +3,7 @@ import {
   checkpointName,
   isRegistryGenesis,
   parseCheckpointRef,
+  refFault,
   registryCapability,
   registryOfAllCapability,
 } from '@kim/manifest'
@@ -11,7 +12,7 @@ import type { Baseline } from './baseline.js'
 import type { BlobCheck } from './blob-check.js'
 import type { ChainCheck } from './chain-check.js'
 import { CheckpointComparison, type StaleContent } from './checkpoint-compare.js'
-import type { CheckpointFile } from './checkpoint-file.js'
+import type { SurveyedCheckpoint } from './checkpoint-file.js'
 import type { ContinuityCheck } from './continuity-check.js'
 import type { RecordEntry } from './entry.js'
 import { isSameDigest } from './file-digest.js'
@@ -49,26 +50,26 @@ export interface CheckpointContext {
   readonly project: ProjectIdentity
   readonly blobs: BlobCheck
   /** Whether a ref with this file's digest stands in the journal after its head; asked before it is trusted. */
-  readonly isReferenced: (file: CheckpointFile) => Promise<boolean>
+  readonly isReferenced: (file: SurveyedCheckpoint) => Promise<boolean>
 }
 
 /** Checkpoints: the file is what its ref says, and it is the fold of what it covers. */
 export class CheckpointCheck {
   readonly #context: CheckpointContext
-  readonly #files: ReadonlyMap<number, CheckpointFile>
+  readonly #files: ReadonlyMap<number, SurveyedCheckpoint>
   readonly #refs: StatedRef[] = []
   readonly #judged = new Map<number, Judged | 'unknowable'>()
   readonly #keys = new RememberedKeys()
   readonly #announced = new Set<string>()
-  #due: CheckpointFile | undefined
+  #due: SurveyedCheckpoint | undefined
 
-  constructor(context: CheckpointContext, files: readonly CheckpointFile[]) {
+  constructor(context: CheckpointContext, files: readonly SurveyedCheckpoint[]) {
     this.#context = context
     this.#files = new Map(files.map(file => [file.headSeq, file]))
   }
 
   /** The checkpoint that covers exactly the records so far, if one does and was not compared yet. */
-  get due(): CheckpointFile | undefined {
+  get due(): SurveyedCheckpoint | undefined {
     return this.#due
   }
 
@@ -99,7 +100,7 @@ export class CheckpointCheck {
   }
 
   /** Compares a checkpoint with the state so far, and takes over what only it still knows. */
-  async compare(file: CheckpointFile, pace: PassPacer): Promise<void> {
+  async compare(file: SurveyedCheckpoint, pace: PassPacer): Promise<void> {
     const { header } = file
     if (header === undefined) return
     const { baseline, continuity } = this.#context
@@ -136,7 +137,7 @@ export class CheckpointCheck {
     for (const ref of this.#refs) if (!present.has(ref.file)) this.#absent(ref)
   }
 
-  #file(file: CheckpointFile): void {
+  #file(file: SurveyedCheckpoint): void {
     const { log, project } = this.#context
     const place = { seq: file.headSeq }
     const refs = this.#refs.filter(ref => ref.file === file.name && ref.seq > file.headSeq)
@@ -149,18 +150,22 @@ export class CheckpointCheck {
       log.report('checkpoint_corrupt', place, `${file.name}: ${detail}`)
     if (ref === undefined) corrupt(`${file.bytes} bytes ${file.sha256}, not what its ref says`)
     else if (file.header === undefined || file.fault !== undefined) corrupt(file.fault ?? 'no header')
-    else if (ref.head_seq !== file.headSeq) corrupt(`its ref says head ${ref.head_seq}`)
-    else if (ref.entities !== file.header.entity_count) corrupt(`its ref says ${ref.entities} entities`)
-    else if (project.id !== undefined && file.header.project_id !== project.id) {
-      corrupt(`of project ${file.header.project_id}`)
-    } else this.#referenced(file, ref)
+    else {
+      const fault = refFault({ ref, seq: ref.seq }, { ...file, header: file.header }, project.id)
+      if (fault === undefined) this.#referenced(file, ref)
+      else if (fault === 'count') corrupt(`its ref says ${ref.entities} entities`)
+      else
+        corrupt(
+          fault === 'project' ? `of project ${file.header.project_id}` : `its ref says head ${ref.head_seq}`,
+        )
+    }
   }
 
   /**
    * A crash leaves a checkpoint without its ref, but never one without what it covers: it is written after that is
    * sealed. So a head that the journal has not come to, or that another writer wrote, says that records are gone.
    */
-  #orphan({ name, headSeq, header, fault }: CheckpointFile): void {
+  #orphan({ name, headSeq, header, fault }: SurveyedCheckpoint): void {
     const { log, project, continuity } = this.#context
     const place = { seq: headSeq }
     const isOwn = header !== undefined && fault === undefined && header.project_id === project.id
@@ -176,7 +181,7 @@ export class CheckpointCheck {
     } else log.report('checkpoint_orphan', place, `${name} has no ref`)
   }
 
-  #referenced(file: CheckpointFile, ref: StatedRef): void {
+  #referenced(file: SurveyedCheckpoint, ref: StatedRef): void {
     const { log, continuity, redactions } = this.#context
     const place = { seq: file.headSeq }
     const differ = (detail: string): void =>
@@ -201,7 +206,7 @@ export class CheckpointCheck {
     this.#chained(file, differ)
   }
 
-  #chained({ header, headSeq }: CheckpointFile, differ: (detail: string) => void): void {
+  #chained({ header, headSeq }: SurveyedCheckpoint, differ: (detail: string) => void): void {
     const { chain } = this.#context
     const last = chain.endingWith(headSeq)
     if (header === undefined || last === undefined) return
@@ -215,7 +220,7 @@ export class CheckpointCheck {
     }
   }
 
-  #capabilities({ header }: CheckpointFile, isComplete: boolean): string[] {
+  #capabilities({ header }: SurveyedCheckpoint, isComplete: boolean): string[] {
     const stated = header?.capabilities ?? []
     for (const capability of [registryCapability, registryOfAllCapability]) {
       if (!isComplete && stated.includes(capability)) this.#announced.add(capability)

@@ -7,7 +7,7 @@ import type { FileDigest } from './file-digest.js'
 import type { PassPacer } from './pace.js'
 
 /** What a checkpoint file says and whether it hangs together; its entities are not parsed. */
-export interface CheckpointFile extends FileDigest {
+export interface SurveyedCheckpoint extends FileDigest {
   readonly name: string
   /** The number in its name. */
   readonly headSeq: number
@@ -21,7 +21,7 @@ export async function surveyCheckpoint(
   eventsDir: string,
   { headSeq, name }: CheckpointEntry,
   pace: PassPacer,
-): Promise<ReadResult<CheckpointFile>> {
+): Promise<ReadResult<SurveyedCheckpoint>> {
   const opened = openCheckpoint(eventsDir, headSeq)
   if (!opened.ok) return opened
   const content = opened.value

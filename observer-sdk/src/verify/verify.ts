@@ -5,7 +5,7 @@ import type { Baseline } from './baseline.js'
 import { BlobCheck } from './blob-check.js'
 import { ChainCheck } from './chain-check.js'
 import { CheckpointCheck } from './checkpoint-check.js'
-import { type CheckpointFile, surveyCheckpoint } from './checkpoint-file.js'
+import { type SurveyedCheckpoint, surveyCheckpoint } from './checkpoint-file.js'
 import { ContinuityCheck } from './continuity-check.js'
 import { exitOf, FindingLog } from './findings.js'
 import { FramingCheck } from './framing-check.js'
@@ -126,8 +126,8 @@ async function surveyCheckpoints(
   { checkpoints }: StoreListing,
   log: FindingLog,
   pace: PassPacer,
-): Promise<CheckpointFile[]> {
-  const files: CheckpointFile[] = []
+): Promise<SurveyedCheckpoint[]> {
+  const files: SurveyedCheckpoint[] = []
   for (const entry of checkpoints) {
     const surveyed = await surveyCheckpoint(eventsDir, entry, pace)
     if (surveyed.ok) files.push(surveyed.value)
@@ -139,7 +139,7 @@ async function surveyCheckpoints(
 function createChecks(
   eventsDir: string,
   listing: StoreListing,
-  files: readonly CheckpointFile[],
+  files: readonly SurveyedCheckpoint[],
   after: number,
   log: FindingLog,
   pace: PassPacer,

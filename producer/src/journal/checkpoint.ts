@@ -3,10 +3,11 @@ import { Buffer } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import { basename, join } from 'node:path'
 import {
+  type CheckpointFile,
   type CheckpointHeader,
   CheckpointReader,
   type CheckpointRef,
-  CheckpointRefs,
+  CheckpointVerifier,
   checkpointFooter,
   checkpointKey,
   checkpointName,
@@ -16,8 +17,6 @@ import {
   encodeCheckpointEntity,
   encodeCheckpointHeader,
   Fold,
-  type FoundRef,
-  KimError,
   parseSegmentName,
   readSegment,
   recordOf,
@@ -28,7 +27,6 @@ import {
   tempName,
   toWellFormed,
   upsertedEntity,
-  verifyHeader,
 } from '@kim/manifest'
 import { EntityReader } from './entity-reader.js'
 import { damaged } from './failure.js'
@@ -68,85 +66,71 @@ export interface VerifiedCheckpoint {
   readonly header: CheckpointHeader
 }
 
-/** Finds out which checkpoints the journal vouches for. It reads no segment twice. */
-export class CheckpointJudge {
-  readonly #store: Store
-  readonly #segments: readonly SegmentFile[]
-  readonly #projectId: string
-  readonly #refs: Map<SegmentFile, readonly FoundRef[]> = new Map()
+/** A checkpoint file that was read, with the state it holds if that was asked for. */
+interface ReadCheckpoint extends CheckpointFile {
+  readonly path: string
+  readonly state: JournalState | undefined
+}
 
-  constructor(store: Store, segments: readonly SegmentFile[], projectId: string) {
-    this.#store = store
-    this.#segments = segments
-    this.#projectId = projectId
-  }
+/** Finds out which checkpoints the journal vouches for, and loads their states if that is asked for. */
+export function candidateVerifier(
+  store: Store,
+  segments: readonly SegmentFile[],
+  projectId: string,
+  { loads = false }: { readonly loads?: boolean } = {},
+): CheckpointVerifier<CheckpointCandidate, ReadCheckpoint, SegmentFile> {
+  return new CheckpointVerifier(
+    {
+      read: candidate => readCandidate(store, candidate, loads ? new JournalState() : undefined),
+      // The newest ref counts: it says what the file was built after.
+      segmentsFor: headSeq => segments.filter(({ number }) => number > headSeq).toReversed(),
+      scan: (file, refs) => void readSegment(() => segmentChunks(store, file), refs, { isLazy: true }),
+    },
+    projectId,
+  )
+}
 
-  /** The newest checkpoint that the journal vouches for, with the state it holds. */
-  newest(): { readonly checkpoint: VerifiedCheckpoint; readonly state: JournalState } | undefined {
-    for (const candidate of listCheckpoints(this.#store)) {
-      try {
-        const state = new JournalState()
-        const checkpoint = runAtOnce(this.verify(candidate, state))
-        if (checkpoint !== undefined) return { checkpoint, state }
-      } catch (error) {
-        // A candidate that cannot be read is one candidate less; a dying disk will say so again at the segments.
-        if (!(error instanceof KimError)) throw error
-      }
-      this.#store.log({
-        level: 'warn',
-        code: 'checkpoint_rejected',
-        message: `${candidate.path} is not a checkpoint of this journal; using an older one, or only the segments`,
-      })
-    }
-    return undefined
-  }
-
-  /**
-   * Reads a candidate in one pass: hash, header and entities. It yields between chunks, so that a caller with something
-   * else to do may do it. What it puts into a state counts only if it returns a checkpoint.
-   */
-  *verify(
-    { path, headSeq }: CheckpointCandidate,
-    into?: JournalState,
-  ): Slices<VerifiedCheckpoint | undefined> {
-    const { disk } = this.#store
-    const refs = this.#refsFor(basename(path), headSeq)
-    const stat = disk.look(path)
-    if (stat?.isFile() !== true || !refs.some(({ ref }) => ref.bytes === stat.size)) return undefined
-    let isSound = true
-    const reader = new CheckpointReader(line => {
-      const entity = line.entity()
-      if (entity === undefined) isSound = false
-      else into?.load(entity, { path, offset: line.offset, length: line.length })
+/** The newest checkpoint that the journal vouches for, with the state it holds. */
+export function loadNewest(
+  store: Store,
+  segments: readonly SegmentFile[],
+  projectId: string,
+): { readonly checkpoint: VerifiedCheckpoint; readonly state: JournalState } | undefined {
+  const verifier = candidateVerifier(store, segments, projectId, { loads: true })
+  const { found, rejected } = runAtOnce(verifier.newest(listCheckpoints(store)))
+  for (const { path } of rejected) {
+    store.log({
+      level: 'warn',
+      code: 'checkpoint_rejected',
+      message: `${path} is not a checkpoint of this journal; using an older one, or only the segments`,
     })
-    for (const chunk of disk.fileChunks(path)) {
-      if (!reader.push(chunk) || !isSound) return undefined
-      yield
-    }
-    const { header, sha256, bytes, entities: lines } = reader
-    if (header === undefined || reader.fault(headSeq) !== undefined) return undefined
-    const found = { projectId: this.#projectId, sha256, bytes, lines }
-    const vouching = refs.findLast(({ ref }) => verifyHeader(header, { ...found, ref }) === undefined)
-    if (vouching === undefined) return undefined
-    into?.loadHeader(header)
-    return { refSeq: vouching.seq, path, header }
   }
+  if (found?.file.state === undefined) return undefined
+  const { path, header, state } = found.file
+  return { checkpoint: { refSeq: found.refSeq, path, header }, state }
+}
 
-  /** The refs of a file in the segments after the seq that it covers. */
-  #refsFor(name: string, headSeq: number): FoundRef[] {
-    const after = this.#segments.filter(({ number }) => number > headSeq)
-    const refs = after.flatMap(file => this.#refsIn(file))
-    return refs.filter(({ ref, seq }) => ref.file === name && seq > ref.head_seq)
+/** Reads a candidate in one pass: hash, header and entities. */
+function* readCandidate(
+  { disk }: Store,
+  { path, headSeq }: CheckpointCandidate,
+  state: JournalState | undefined,
+): Slices<ReadCheckpoint | undefined> {
+  if (disk.look(path)?.isFile() !== true) return undefined
+  let isSound = true
+  const reader = new CheckpointReader(line => {
+    const entity = line.entity()
+    if (entity === undefined) isSound = false
+    else state?.load(entity, { path, offset: line.offset, length: line.length })
+  })
+  for (const chunk of disk.fileChunks(path)) {
+    if (!reader.push(chunk) || !isSound) return undefined
+    yield
   }
-
-  #refsIn(file: SegmentFile): readonly FoundRef[] {
-    const known = this.#refs.get(file)
-    if (known !== undefined) return known
-    const refs = new CheckpointRefs()
-    readSegment(() => segmentChunks(this.#store, file), refs, { isLazy: true })
-    this.#refs.set(file, refs.found)
-    return refs.found
-  }
+  const { header, bytes, sha256 } = reader
+  if (header === undefined || reader.fault(headSeq) !== undefined) return undefined
+  state?.loadHeader(header)
+  return { name: basename(path), header, bytes, sha256, path, state }
 }
 
 /** Entities sorted, merged or written between two yields; bytes written between two syncs. */

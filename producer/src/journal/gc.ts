@@ -1,7 +1,7 @@
 import { basename, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { archivedSegmentName, type Slices, tempName } from '@kim/manifest'
-import { CheckpointJudge } from './checkpoint.js'
+import { candidateVerifier } from './checkpoint.js'
 import { isDamaged } from './failure.js'
 import type { Disk } from './file-ops.js'
 import {
@@ -38,11 +38,11 @@ const PACK_BYTES = 256 * 1024
 export function* planGc(store: Store, projectId: string, known: ReadonlySet<number>): Slices<GcPlan> {
   const segments = listSegments(store)
   const candidates = listCheckpoints(store).filter(({ isArchived }) => !isArchived)
-  const judge = new CheckpointJudge(store, segments, projectId)
+  const verifier = candidateVerifier(store, segments, projectId)
   const verified: CheckpointCandidate[] = []
   for (const candidate of candidates) {
     if (verified.length === 2) break
-    if (known.has(candidate.headSeq) || (yield* judge.verify(candidate)) !== undefined)
+    if (known.has(candidate.headSeq) || (yield* verifier.verify(candidate)) !== undefined)
       verified.push(candidate)
     yield
   }

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import {
+  inSearchOrder,
   isMisnamedSegment,
   parseArchivedSegmentName,
   parseCheckpointName,
@@ -74,18 +75,14 @@ export function listSegments(store: Store): SegmentFile[] {
   return listSegmentCopies(store, onMisnamed).map(({ first }) => first)
 }
 
-/** Every checkpoint candidate in the order in which they are tried: live before archived, each from the newest down. */
+/** Every checkpoint candidate in the order of a search. */
 export function listCheckpoints({ disk, paths }: Store): CheckpointCandidate[] {
-  return [paths.checkpoints, paths.archive].flatMap(directory =>
-    disk
-      .names(directory)
-      .flatMap(name => {
-        const headSeq = parseCheckpointName(name)
-        const isArchived = directory === paths.archive
-        return headSeq === undefined ? [] : [{ headSeq, path: join(directory, name), isArchived }]
-      })
-      .sort((a, b) => b.headSeq - a.headSeq),
-  )
+  const listed = (directory: string, isArchived: boolean): CheckpointCandidate[] =>
+    disk.names(directory).flatMap(name => {
+      const headSeq = parseCheckpointName(name)
+      return headSeq === undefined ? [] : [{ headSeq, path: join(directory, name), isArchived }]
+    })
+  return inSearchOrder(listed(paths.checkpoints, false), listed(paths.archive, true))
 }
 
 /** Files that a writer left unfinished, before they got their names. */

@@ -13,7 +13,7 @@ import {
 import { everyStep, regardless } from '../effects/every-step.js'
 import type { HeldLock } from '../effects/store-lock.js'
 import { ActiveSegment, Appender } from './append.js'
-import { type Boundary, CheckpointJudge, takeBoundary, type VerifiedCheckpoint } from './checkpoint.js'
+import { type Boundary, loadNewest, takeBoundary, type VerifiedCheckpoint } from './checkpoint.js'
 import type { Draft } from './draft.js'
 import { finishRedactions } from './erase.js'
 import { damaged, failure, isNoSpace } from './failure.js'
@@ -208,8 +208,7 @@ class Opening {
     segment.sync()
     const stated = this.#statedProject()
     this.#checkSource()
-    const loaded =
-      stated === undefined ? undefined : new CheckpointJudge(store, this.#segments, stated).newest()
+    const loaded = stated === undefined ? undefined : loadNewest(store, this.#segments, stated)
     const base = loaded?.checkpoint
     const state = loaded?.state ?? new JournalState()
     const covered = base?.header.head_seq ?? 0

@@ -14,7 +14,7 @@ import {
   tempName,
 } from '@kim/manifest'
 import type { RehearsedChange } from '../effects/rehearsal.js'
-import { CheckpointJudge } from './checkpoint.js'
+import { candidateVerifier } from './checkpoint.js'
 import type { Draft } from './draft.js'
 import { failure } from './failure.js'
 import {
@@ -190,8 +190,8 @@ function quarantine(store: Store, path: string): void {
 
 /** Live checkpoints and archived ones that the journal does not vouch for. */
 function findUnverified(store: Store, projectId: string): CheckpointCandidate[] {
-  const judge = new CheckpointJudge(store, listSegments(store), projectId)
-  return listCheckpoints(store).filter(candidate => runAtOnce(judge.verify(candidate)) === undefined)
+  const verifier = candidateVerifier(store, listSegments(store), projectId)
+  return listCheckpoints(store).filter(candidate => runAtOnce(verifier.verify(candidate)) === undefined)
 }
 
 /** What no note names yet. */
