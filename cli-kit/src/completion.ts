@@ -41,8 +41,7 @@ export function completionScript(program: Program, shell: string): string {
   }
 }
 
-function flagsOf(program: Program, commandName: string): string[] {
-  const command = program.commands.find(candidate => candidate.name === commandName)
+function flagsOf(command: Command | undefined): string[] {
   return [...(command?.flags ?? []), ...COMMON_FLAGS].map(flag => `--${flag.name}`)
 }
 
@@ -50,7 +49,7 @@ function bash(program: Program, id: string): string {
   const named = program.commands.filter(command => command.name !== '')
   const cases = named
     .toSorted((a, b) => b.name.length - a.name.length)
-    .map(command => bashCase(`"${command.name} "*`, command, flagsOf(program, command.name)))
+    .map(command => bashCase(`"${command.name} "*`, command, flagsOf(command)))
   const top = [...new Set(named.map(command => command.name.split(' ')[0]))].join(' ')
   const second = new Map<string, string[]>()
   for (const command of named) {
@@ -70,7 +69,7 @@ function bash(program: Program, id: string): string {
     '  case "$line" in',
     ...cases,
     ...groups,
-    bashCase('*', common, [top, ...flagsOf(program, '')]),
+    bashCase('*', common, [top, ...flagsOf(common)]),
     '  esac',
     '  COMPREPLY=($(compgen -W "$words" -- "$current"))',
     '}',
@@ -126,7 +125,7 @@ function fish(program: Program): string {
 function powershell(program: Program): string {
   const table = program.commands.map(
     command =>
-      `    ${powershellQuote(command.name)} = @(${flagsOf(program, command.name).map(powershellQuote).join(', ')})`,
+      `    ${powershellQuote(command.name)} = @(${flagsOf(command).map(powershellQuote).join(', ')})`,
   )
   const top = [...new Set(program.commands.map(command => command.name.split(' ')[0]).filter(Boolean))]
   return [

@@ -160,8 +160,8 @@ function writeWhole(stream: Writable & { readonly fd: number }): void {
   }
 }
 
-/** False also for a stdout that is closed. */
-function isRegularFile(fd: number): boolean {
+/** False also for a closed descriptor. */
+export function isRegularFile(fd: number): boolean {
   try {
     return fstatSync(fd).isFile()
   } catch {

@@ -11,7 +11,7 @@ export {
   type ExecOutcome,
   runExec,
 } from './command-runner.js'
-export { firstCodePoints, monitorLine } from './event-line.js'
+export { firstBytes, firstCodePoints, monitorLine } from './event-line.js'
 export { cleanEnvironment, execEnvironment } from './exec-env.js'
 export {
   type ClockReadings,

@@ -61,22 +61,15 @@ export function openingLines(opening: readonly RehearsedChange[] = []): string[]
 
 function changeText({ bytes = 0, from, path, what }: RehearsedChange): string {
   const size = formatCount(bytes, 'byte')
-  switch (what) {
-    case 'append':
-      return `append ${size} to ${path}`
-    case 'make':
-      return `create ${path}`
-    case 'replace':
-      return `replace ${path} by ${size}`
-    case 'move':
-      return `move ${from} to ${path}`
-    case 'remove':
-      return `remove ${path}`
-    case 'mode':
-      return `remove the access of other users to ${path}`
-    default:
-      return what satisfies never
+  const texts: Readonly<Record<RehearsedChange['what'], string>> = {
+    append: `append ${size} to ${path}`,
+    make: `create ${path}`,
+    replace: `replace ${path} by ${size}`,
+    move: `move ${from} to ${path}`,
+    remove: `remove ${path}`,
+    mode: `remove the access of other users to ${path}`,
   }
+  return texts[what]
 }
 
 const HEAD_BYTES = 4096

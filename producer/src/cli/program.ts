@@ -1,41 +1,7 @@
-import { type Command, completionCommand, type Flag, flag, type Program, VERSION } from '@kim/cli-kit'
+import { completionCommand, type Flag, flag, type Program, VERSION } from '@kim/cli-kit'
 import { SERVICE_TARGETS } from '../os-service/supervisors.js'
 import { runFlags } from './run/flags.js'
 import { dryRunFlag, eventsFlag, jsonFlag, storeFlag } from './store-flags.js'
-
-const runCommands: readonly Command[] = [
-  {
-    name: 'run',
-    about: 'Poll the inboxes of a Kijito server and append new mail to the journal, until stopped.',
-    flags: runFlags,
-    examples: [
-      ['kim-producer run', 'follow every inbox of the local Kijito server'],
-      [
-        'kim-producer run --url https://api.kijito.ai --token-file ~/.config/kim/token -p river',
-        'follow one inbox of the hosted server',
-      ],
-    ],
-    load: () => import('./run/run.js'),
-  },
-  {
-    name: 'status',
-    about: 'Show backlog, producer, sinks and consumers. Works without a running producer.',
-    flags: [storeFlag, jsonFlag],
-    load: () => import('./status/status.js'),
-  },
-  {
-    name: 'poke',
-    about: 'Make a running producer poll now: every inbox, or one.',
-    flags: [storeFlag, flag('string', 'persona', 'P', 'poll only this inbox', { short: 'p' }), jsonFlag],
-    load: () => import('./run/poke-shutdown.js').then(({ poke }) => ({ run: poke })),
-  },
-  {
-    name: 'shutdown',
-    about: 'Stop a running producer, and wait until it has released the store.',
-    flags: [storeFlag, jsonFlag],
-    load: () => import('./run/poke-shutdown.js').then(({ shutdown }) => ({ run: shutdown })),
-  },
-]
 
 const serviceFlags: readonly Flag[] = [
   {
@@ -50,174 +16,8 @@ const serviceFlags: readonly Flag[] = [
   jsonFlag,
 ]
 
-const serviceCommands: readonly Command[] = [
-  {
-    name: 'install-service',
-    about:
-      'Install the producer as a user service: it starts at login and after a crash, but not after a configuration error. Takes the flags of run.',
-    flags: [
-      ...serviceFlags,
-      { name: 'print', kind: 'boolean', about: 'print the service file and change nothing' },
-      { name: 'no-start', kind: 'boolean', about: 'install the service, but start it at the next login' },
-      {
-        name: 'linger',
-        kind: 'boolean',
-        about: 'keep the service running when you are logged out (systemd)',
-      },
-      ...runFlags,
-    ],
-    examples: [
-      ['kim-producer install-service --linger', 'follow every inbox of the local Kijito server'],
-      ['kim-producer install-service --print --target launchd', 'print the launchd agent'],
-    ],
-    load: () => import('./service/install.js').then(({ installService }) => ({ run: installService })),
-  },
-  {
-    name: 'uninstall-service',
-    about: 'Stop the service and remove its file. Keeps the store.',
-    flags: serviceFlags,
-    load: () => import('./service/install.js').then(({ uninstallService }) => ({ run: uninstallService })),
-  },
-]
-
-const checkCommands: readonly Command[] = [
-  {
-    name: 'doctor',
-    about:
-      'Check for known problems and print how to correct each one. Reads only, and marks no mail as read. Takes the flags of run.',
-    flags: [
-      jsonFlag,
-      {
-        name: 'fix',
-        kind: 'boolean',
-        about: "correct what is safe to correct: the modes of the store's own files",
-      },
-      flag('string', 'only', 'CHECK', 'run only these checks', { many: true }),
-      flag('string', 'name', 'NAME', 'check the service of this name'),
-      ...runFlags,
-    ],
-    examples: [
-      ['kim-producer doctor', 'run every check'],
-      ['kim-producer doctor --only token,server', 'check only the connection to the server'],
-    ],
-    load: () => import('./doctor/doctor.js'),
-  },
-  {
-    name: 'self-test',
-    about:
-      'Test the whole path once: poll each inbox, append to a temporary journal, wake a reader, send the sinks a heartbeat. Marks no mail as read and does not touch the store. Takes the flags of run.',
-    flags: [jsonFlag, ...runFlags],
-    examples: [['kim-producer self-test -p river', 'test with one inbox of the local Kijito server']],
-    load: () => import('./self-test.js'),
-  },
-]
-
-const importCommands: readonly Command[] = [
-  {
-    name: 'import',
-    about:
-      'Import the state of the older monitor, so that only mail after it is announced. Stop the monitor first.',
-    flags: [
-      flag(
-        'path',
-        'state-file',
-        'F',
-        'read this state file of the monitor; if it kept one per persona, the name that it was given',
-        { many: true, commas: false },
-      ),
-      flag(
-        'string',
-        'url',
-        'URL',
-        'require that the files are about this server (default: the one they name)',
-      ),
-      flag('path', 'events-file', 'F', 'find the programs that still follow this event file of the monitor'),
-      flag(
-        'path',
-        'events-file-template',
-        'F',
-        'same as --events-file, with one file per persona; F holds {persona} (default: the usual places)',
-      ),
-      storeFlag,
-      dryRunFlag,
-      jsonFlag,
-    ],
-    examples: [
-      ['kim-producer import --state-file ~/.kijito/hive.json --dry-run', 'print what would be imported'],
-      ['kim-producer import --state-file hive.argus.json --state-file hive.river.json', 'import two inboxes'],
-    ],
-    load: () => import('./import/import.js'),
-  },
-]
-
 const readFlags: readonly Flag[] = [storeFlag, eventsFlag, jsonFlag]
 const writeFlags: readonly Flag[] = [storeFlag, jsonFlag, dryRunFlag]
-
-const journalCommands: readonly Command[] = [
-  {
-    name: 'journal verify',
-    about:
-      'Check a journal for damage, with its archive. Reads only. Exit 0 clean, 5 records missing, 6 corrupt.',
-    flags: readFlags,
-    examples: [['kim-producer journal verify --events ./copied/events', 'check a copy']],
-    load: () => import('./journal/read.js').then(({ journalVerify }) => ({ run: journalVerify })),
-  },
-  {
-    name: 'journal stats',
-    about: 'Count the segments, bytes, records by type and verb, personas and checkpoints of a journal.',
-    flags: readFlags,
-    load: () => import('./journal/read.js').then(({ journalStats }) => ({ run: journalStats })),
-  },
-  {
-    name: 'journal checkpoint',
-    about: 'Seal the active segment and write a checkpoint of all sealed segments.',
-    flags: writeFlags,
-    load: () => import('./journal/care.js').then(({ journalCheckpoint }) => ({ run: journalCheckpoint })),
-  },
-  {
-    name: 'journal gc',
-    about:
-      'Move segments wholly below the second-newest verified checkpoint to archive/. Nothing is deleted.',
-    flags: [...writeFlags, { name: 'gzip', kind: 'boolean', about: 'compress the moved segments' }],
-    load: () => import('./journal/care.js').then(({ journalGc }) => ({ run: journalGc })),
-  },
-  {
-    name: 'journal repair',
-    about:
-      'Copy damaged bytes to quarantine/ and note them, so that appending can continue. Changes no record: a sealed segment whose bytes changed stays chain_broken.',
-    flags: writeFlags,
-    load: () => import('./journal/care.js').then(({ journalRepair }) => ({ run: journalRepair })),
-  },
-  {
-    name: 'journal redact',
-    about: 'Erase the content of one entity everywhere in the store, with an audit note of what was erased.',
-    flags: [
-      ...writeFlags,
-      flag('integer', 'seq', 'N', 'erase the entity of the record with seq N', { min: 1 }),
-      { name: 'entity', kind: 'boolean', about: 'erase the entity named by TYPE and ID' },
-      flag('string', 'reason', 'TEXT', 'state why; the note keeps this text'),
-    ],
-    positionals: [
-      { name: 'TYPE', about: 'item type, with --entity', optional: true },
-      { name: 'ID', about: 'item id, with --entity', optional: true },
-    ],
-    examples: [
-      ['kim-producer journal redact --entity message river/246 --reason "holds a key"', 'erase one message'],
-    ],
-    load: () => import('./journal/care.js').then(({ journalRedact }) => ({ run: journalRedact })),
-  },
-  {
-    name: 'journal export',
-    about: 'Print the stored lines of all available segments, in file order, byte for byte.',
-    flags: [
-      storeFlag,
-      flag('integer', 'from-seq', 'N', 'begin with the record with seq N', { min: 1 }),
-      flag('integer', 'to-seq', 'N', 'end with the record with seq N', { min: 1 }),
-      flag('string', 'persona', 'NAME', 'select records about this persona', { short: 'p', many: true }),
-    ],
-    load: () => import('./journal/read.js').then(({ journalExport }) => ({ run: journalExport })),
-  },
-]
 
 /** `kim-producer`: the writer of a store, and the care of one. The code of a command is loaded when it is chosen. */
 export const producerProgram: Program = {
@@ -225,11 +25,203 @@ export const producerProgram: Program = {
   version: VERSION,
   about: 'Write the journal of Kijito inboxes, and maintain its store.',
   commands: [
-    ...runCommands,
-    ...serviceCommands,
-    ...checkCommands,
-    ...importCommands,
-    ...journalCommands,
+    {
+      name: 'run',
+      about: 'Poll the inboxes of a Kijito server and append new mail to the journal, until stopped.',
+      flags: runFlags,
+      examples: [
+        ['kim-producer run', 'follow every inbox of the local Kijito server'],
+        [
+          'kim-producer run --url https://api.kijito.ai --token-file ~/.config/kim/token -p river',
+          'follow one inbox of the hosted server',
+        ],
+      ],
+      load: () => import('./run/run.js'),
+    },
+    {
+      name: 'status',
+      about: 'Show backlog, producer, sinks and consumers. Works without a running producer.',
+      flags: [storeFlag, jsonFlag],
+      load: () => import('./status/status.js'),
+    },
+    {
+      name: 'poke',
+      about: 'Make a running producer poll now: every inbox, or one.',
+      flags: [storeFlag, flag('string', 'persona', 'P', 'poll only this inbox', { short: 'p' }), jsonFlag],
+      load: () => import('./run/poke-shutdown.js').then(({ poke }) => ({ run: poke })),
+    },
+    {
+      name: 'shutdown',
+      about: 'Stop a running producer, and wait until it has released the store.',
+      flags: [storeFlag, jsonFlag],
+      load: () => import('./run/poke-shutdown.js').then(({ shutdown }) => ({ run: shutdown })),
+    },
+    {
+      name: 'install-service',
+      about:
+        'Install the producer as a user service: it starts at login and after a crash, but not after a configuration error. Takes the flags of run.',
+      flags: [
+        ...serviceFlags,
+        { name: 'print', kind: 'boolean', about: 'print the service file and change nothing' },
+        { name: 'no-start', kind: 'boolean', about: 'install the service, but start it at the next login' },
+        {
+          name: 'linger',
+          kind: 'boolean',
+          about: 'keep the service running when you are logged out (systemd)',
+        },
+        ...runFlags,
+      ],
+      examples: [
+        ['kim-producer install-service --linger', 'follow every inbox of the local Kijito server'],
+        ['kim-producer install-service --print --target launchd', 'print the launchd agent'],
+      ],
+      load: () => import('./service/install.js').then(({ installService }) => ({ run: installService })),
+    },
+    {
+      name: 'uninstall-service',
+      about: 'Stop the service and remove its file. Keeps the store.',
+      flags: serviceFlags,
+      load: () => import('./service/install.js').then(({ uninstallService }) => ({ run: uninstallService })),
+    },
+    {
+      name: 'doctor',
+      about:
+        'Check for known problems and print how to correct each one. Reads only, and marks no mail as read. Takes the flags of run.',
+      flags: [
+        jsonFlag,
+        {
+          name: 'fix',
+          kind: 'boolean',
+          about: "correct what is safe to correct: the modes of the store's own files",
+        },
+        flag('string', 'only', 'CHECK', 'run only these checks', { many: true }),
+        flag('string', 'name', 'NAME', 'check the service of this name'),
+        ...runFlags,
+      ],
+      examples: [
+        ['kim-producer doctor', 'run every check'],
+        ['kim-producer doctor --only token,server', 'check only the connection to the server'],
+      ],
+      load: () => import('./doctor/doctor.js'),
+    },
+    {
+      name: 'self-test',
+      about:
+        'Test the whole path once: poll each inbox, append to a temporary journal, wake a reader, send the sinks a heartbeat. Marks no mail as read and does not touch the store. Takes the flags of run.',
+      flags: [jsonFlag, ...runFlags],
+      examples: [['kim-producer self-test -p river', 'test with one inbox of the local Kijito server']],
+      load: () => import('./self-test.js'),
+    },
+    {
+      name: 'import',
+      about:
+        'Import the state of the older monitor, so that only mail after it is announced. Stop the monitor first.',
+      flags: [
+        flag(
+          'path',
+          'state-file',
+          'F',
+          'read this state file of the monitor; if it kept one per persona, the name that it was given',
+          { many: true, commas: false },
+        ),
+        flag(
+          'string',
+          'url',
+          'URL',
+          'require that the files are about this server (default: the one they name)',
+        ),
+        flag(
+          'path',
+          'events-file',
+          'F',
+          'find the programs that still follow this event file of the monitor',
+        ),
+        flag(
+          'path',
+          'events-file-template',
+          'F',
+          'same as --events-file, with one file per persona; F holds {persona} (default: the usual places)',
+        ),
+        storeFlag,
+        dryRunFlag,
+        jsonFlag,
+      ],
+      examples: [
+        ['kim-producer import --state-file ~/.kijito/hive.json --dry-run', 'print what would be imported'],
+        [
+          'kim-producer import --state-file hive.argus.json --state-file hive.river.json',
+          'import two inboxes',
+        ],
+      ],
+      load: () => import('./import/import.js'),
+    },
+    {
+      name: 'journal verify',
+      about:
+        'Check a journal for damage, with its archive. Reads only. Exit 0 clean, 5 records missing, 6 corrupt.',
+      flags: readFlags,
+      examples: [['kim-producer journal verify --events ./copied/events', 'check a copy']],
+      load: () => import('./journal/read.js').then(({ journalVerify }) => ({ run: journalVerify })),
+    },
+    {
+      name: 'journal stats',
+      about: 'Count the segments, bytes, records by type and verb, personas and checkpoints of a journal.',
+      flags: readFlags,
+      load: () => import('./journal/read.js').then(({ journalStats }) => ({ run: journalStats })),
+    },
+    {
+      name: 'journal checkpoint',
+      about: 'Seal the active segment and write a checkpoint of all sealed segments.',
+      flags: writeFlags,
+      load: () => import('./journal/care.js').then(({ journalCheckpoint }) => ({ run: journalCheckpoint })),
+    },
+    {
+      name: 'journal gc',
+      about:
+        'Move segments wholly below the second-newest verified checkpoint to archive/. Nothing is deleted.',
+      flags: [...writeFlags, { name: 'gzip', kind: 'boolean', about: 'compress the moved segments' }],
+      load: () => import('./journal/care.js').then(({ journalGc }) => ({ run: journalGc })),
+    },
+    {
+      name: 'journal repair',
+      about:
+        'Copy damaged bytes to quarantine/ and note them, so that appending can continue. Changes no record: a sealed segment whose bytes changed stays chain_broken.',
+      flags: writeFlags,
+      load: () => import('./journal/care.js').then(({ journalRepair }) => ({ run: journalRepair })),
+    },
+    {
+      name: 'journal redact',
+      about:
+        'Erase the content of one entity everywhere in the store, with an audit note of what was erased.',
+      flags: [
+        ...writeFlags,
+        flag('integer', 'seq', 'N', 'erase the entity of the record with seq N', { min: 1 }),
+        { name: 'entity', kind: 'boolean', about: 'erase the entity named by TYPE and ID' },
+        flag('string', 'reason', 'TEXT', 'state why; the note keeps this text'),
+      ],
+      positionals: [
+        { name: 'TYPE', about: 'item type, with --entity', optional: true },
+        { name: 'ID', about: 'item id, with --entity', optional: true },
+      ],
+      examples: [
+        [
+          'kim-producer journal redact --entity message river/246 --reason "holds a key"',
+          'erase one message',
+        ],
+      ],
+      load: () => import('./journal/care.js').then(({ journalRedact }) => ({ run: journalRedact })),
+    },
+    {
+      name: 'journal export',
+      about: 'Print the stored lines of all available segments, in file order, byte for byte.',
+      flags: [
+        storeFlag,
+        flag('integer', 'from-seq', 'N', 'begin with the record with seq N', { min: 1 }),
+        flag('integer', 'to-seq', 'N', 'end with the record with seq N', { min: 1 }),
+        flag('string', 'persona', 'NAME', 'select records about this persona', { short: 'p', many: true }),
+      ],
+      load: () => import('./journal/read.js').then(({ journalExport }) => ({ run: journalExport })),
+    },
     completionCommand(() => producerProgram),
   ],
   exitCodes: [

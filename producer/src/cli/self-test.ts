@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Input, type Io, safeText, VERSION } from '@kim/cli-kit'
 import { limits, storePaths } from '@kim/manifest'
 import { heartbeatEvent, readHostClocks } from '@kim/monitor'
@@ -11,7 +12,7 @@ import type { Draft } from '../journal/draft.js'
 import { openJournal } from '../journal/journal.js'
 import type { RunLog } from '../run/run-log.js'
 import type { SinkPlan } from '../sinks/sinks.js'
-import type { Answer, PersonaDirectory, RequestFailure } from '../source/answer.js'
+import type { Answer, PersonaDirectory } from '../source/answer.js'
 import { openSource } from '../source/open-source.js'
 import { remedyOf } from '../source/remedy.js'
 import type { Source } from '../source/source.js'
@@ -46,7 +47,7 @@ export async function run(input: Input, io: Io): Promise<number> {
     for await (const result of tryInboxes(source, core.personas, io.signal)) add(result)
     for (const result of await tryJournal(source.base)) add(result)
     // Stdout needs no test: the person who reads this sees it.
-    const plans = sinkPlans({ ...sinks, printsEvents: false }, storeDir, logTo(io), io)
+    const plans = sinkPlans({ storeDir, sinks: { ...sinks, printsEvents: false } }, logTo(io), io)
     for await (const result of trySinks(plans, core.personas?.[0] ?? 'self-test', io.signal)) add(result)
   } finally {
     source.close()
@@ -112,7 +113,7 @@ function doubts(name: string, directory: Answer<PersonaDirectory>): Pick<SelfTes
 
 function inboxFailure(
   name: string,
-  answer: { readonly failure: RequestFailure; readonly sentMs: number; readonly receivedMs: number },
+  answer: Extract<Answer<unknown>, { ok: false }>,
   source: Source,
 ): SelfTestResult {
   const { reason } = answer.failure
@@ -143,7 +144,12 @@ async function tryJournal(source: string): Promise<SelfTestResult[]> {
       const began = performance.now()
       const [seq = 0] = journal.append([DRAFT]).seqs
       const durable = performance.now()
-      const isSeen = await within(observer.waitFor(seq), NOTICE_MS_MAX)
+      const late = new AbortController()
+      const isSeen = await Promise.race([
+        observer.waitFor(seq).then(() => true),
+        sleep(NOTICE_MS_MAX, false, { signal: late.signal }),
+      ])
+      late.abort()
       const seen = performance.now()
       const detail = isSeen
         ? 'a reader saw the record'
@@ -159,17 +165,6 @@ async function tryJournal(source: string): Promise<SelfTestResult[]> {
   } finally {
     rmSync(home, { recursive: true, force: true })
   }
-}
-
-/** Whether the event comes in time. */
-async function within(event: Promise<void>, ms: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<boolean>(resolve => {
-    timer = setTimeout(() => resolve(false), ms)
-  })
-  const isInTime = await Promise.race([event.then(() => true), late])
-  clearTimeout(timer)
-  return isInTime
 }
 
 /** Sends each sink a heartbeat, the one event for which no consumer wakes. */
@@ -190,7 +185,7 @@ async function* trySinks(
       const detail = failure ?? 'accepted a heartbeat'
       yield { part: 'sink', name: sink.name, ok: failure === undefined, detail, ms }
     } finally {
-      sink.close()
+      sink.close?.()
     }
   }
 }

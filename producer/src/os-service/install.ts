@@ -142,13 +142,6 @@ function endOf([, , verb, name = '']: readonly string[], run: Runner): string {
   return status === '0' ? '' : ` (its process ended with ${status})`
 }
 
-/** A service that existed before another one was installed in its place. */
-interface Before {
-  readonly bytes: Buffer
-  readonly isEnabled: boolean
-  readonly isActive: boolean
-}
-
 /**
  * Installs a service, or restores the previous state: a file that no supervisor accepted would look like a service that
  * runs. Returns the steps that were done.
@@ -176,7 +169,10 @@ export function install(
   return done
 }
 
-function serviceBefore({ target, name, file }: ServicePlace, uid: number, run: Runner): Before | undefined {
+/** The service that another one is about to replace. */
+type Before = ReturnType<typeof serviceBefore>
+
+function serviceBefore({ target, name, file }: ServicePlace, uid: number, run: Runner) {
   let bytes: Buffer
   try {
     bytes = fs.readFileSync(file)
@@ -196,7 +192,7 @@ function serviceBefore({ target, name, file }: ServicePlace, uid: number, run: R
 }
 
 /** The steps that bring back the state before an installation, as far as the supervisor allows. */
-function undoSteps(place: ServicePlace, before: Before | undefined, uid: number): InstallStep[] {
+function undoSteps(place: ServicePlace, before: Before, uid: number): InstallStep[] {
   const { target, name, file } = place
   if (before === undefined) {
     const removal = uninstallSteps(place, uid)
@@ -224,7 +220,7 @@ function undoSteps(place: ServicePlace, before: Before | undefined, uid: number)
 /** Undoes the steps and says in words what state is left. */
 function restore(
   place: ServicePlace,
-  before: Before | undefined,
+  before: Before,
   done: readonly Done[],
   uid: number,
   run: Runner,

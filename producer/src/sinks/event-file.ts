@@ -5,6 +5,7 @@ import { noSpace, toFailure, unsafe } from '../journal/failure.js'
 import type { Disk } from '../journal/file-ops.js'
 import type { Log } from '../journal/store.js'
 import { isInside, makePrivate } from './output-path.js'
+import type { Delivery } from './sink.js'
 
 /** What an event file is written with. */
 export interface EventFileParts {
@@ -19,15 +20,6 @@ export interface EventFileParts {
   readonly bytesMax: number
   /** The number of rotated files to keep. */
   readonly keep: number
-}
-
-/**
- * How many lines, from the first on, are durable, and why the next one is not. Without a failure, the caller stores its
- * watermark and then passes the rest.
- */
-export interface Appended {
-  readonly taken: number
-  readonly failure: string | undefined
 }
 
 const LF = 0x0a
@@ -102,7 +94,7 @@ export class EventFile {
    * watermark, these lines are at the end of the file, where the next process finds them. `areNoted` is false for
    * heartbeats, which have no watermark.
    */
-  append(lines: readonly string[], areNoted = true): Appended {
+  append(lines: readonly string[], areNoted = true): Delivery {
     let written = 0
     try {
       if (lines.length === 0) return { taken: 0, failure: undefined }

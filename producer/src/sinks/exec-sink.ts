@@ -66,10 +66,6 @@ export class ExecSink implements Sink {
     return { taken: 1, skipped: { event, tries, why: `the command ${why}` } }
   }
 
-  close(): void {
-    // There is nothing to close.
-  }
-
   #logOutput(lane: string, { event_id }: MonitorEvent, output: Output): void {
     if (output.bytes === 0) return
     const printed = `${event_id}\n${output.text}`

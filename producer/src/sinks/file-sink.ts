@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type MonitorEvent, monitorLine } from '@kim/monitor'
+import { firstBytes, type MonitorEvent, monitorLine } from '@kim/monitor'
 import { everyStep } from '../effects/every-step.js'
 import { EventFile, type EventFileParts } from './event-file.js'
 import type { Delivery, Sink } from './sink.js'
@@ -14,7 +14,6 @@ const OPEN_MAX = 64
 export class FileSink implements Sink {
   readonly name: string
   readonly batchMax: number = BATCH_MAX
-  readonly areLanesSlow = false
   readonly #path: string
   readonly #parts: EventFileParts
   readonly #refused: ReadonlySet<string>
@@ -150,15 +149,4 @@ function safeName(persona: string): string {
     .normalize('NFC')
     .toLowerCase()
     .replace(/[^\p{L}\p{N}._-]/gu, '_')
-}
-
-function firstBytes(text: string, bytes: number): string {
-  let used = 0
-  let kept = ''
-  for (const character of text) {
-    used += Buffer.byteLength(character)
-    if (used > bytes) break
-    kept += character
-  }
-  return kept
 }

@@ -192,15 +192,6 @@ export class LaneWorkers {
 /** The lane of a sink without lanes has no name. */
 const personaOf = (lane: string): { readonly persona?: string } => (lane === '' ? {} : { persona: lane })
 
-/** An event that a sink skipped after its last try. */
-interface Skipped {
-  readonly event: MonitorEvent
-  readonly lane: string
-  readonly tries: number
-  /** Why the last try failed. */
-  readonly why: string
-}
-
 /** A kind of event that is skipped repeatedly is logged at most this often. */
 const SAID_MS = 3_600_000
 
@@ -217,7 +208,7 @@ export class Skips {
     this.#log = log
   }
 
-  add({ event, lane, tries, why }: Skipped): void {
+  add({ event, lane, tries, why }: NonNullable<Delivery['skipped']> & { readonly lane: string }): void {
     const { event: kind, event_id } = event
     const isMail = deliveryTriesOf(kind) === Number.POSITIVE_INFINITY
     const nowMs = this.#clock.monoMs()

@@ -60,11 +60,9 @@ export class SinkRunner {
   constructor(
     sink: Sink,
     around: SinkSurroundings,
-    {
-      watermarkFile,
-      progress,
-      isNew,
-    }: { readonly watermarkFile: WatermarkFile; readonly progress: SinkState; readonly isNew: boolean },
+    watermarkFile: WatermarkFile,
+    progress: SinkState,
+    isNew: boolean,
   ) {
     this.#sink = sink
     this.#around = around
@@ -134,7 +132,7 @@ export class SinkRunner {
     await this.#workers.close()
     await this.#running
     if (this.#isUnsaved || this.#isAhead) this.#save()
-    this.#sink.close()
+    this.#sink.close?.()
   }
 
   #endAll(): void {

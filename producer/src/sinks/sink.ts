@@ -20,7 +20,7 @@ export interface Sink {
   /** The most events per delivery. The watermark is stored after each one. */
   readonly batchMax: number
   /** If true, the journal is read on while lanes deliver. Otherwise reading waits for the lanes that are not held. */
-  readonly areLanesSlow: boolean
+  readonly areLanesSlow?: boolean
   /** Events that it skipped after their last try, by wake class (KS-72). */
   readonly skipped?: Readonly<Record<string, number>>
   /**
@@ -37,7 +37,7 @@ export interface Sink {
   ): Promise<Delivery>
   /** File names by persona, which must stay as they are. */
   readonly givenNames?: readonly (readonly [persona: string, name: string])[] | undefined
-  close(): void
+  close?(): void
 }
 
 /** A log line about a sink. */

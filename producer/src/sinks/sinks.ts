@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto'
 import { KimError, type Watermark } from '@kim/manifest'
 import { heartbeatEvent, type MonitorEvent, readHostClocks } from '@kim/monitor'
 import { everyEnd } from '../effects/every-step.js'
-import type { Timers } from '../effects/timers.js'
 import type { Disk } from '../journal/file-ops.js'
 import { type Sink, type SinkStatus, sinkKind } from './sink.js'
 import { SinkRunner, type SinkSurroundings } from './sink-runner.js'
@@ -43,19 +42,15 @@ export class Sinks {
   readonly #runners: readonly SinkRunner[]
   readonly #identities: Map<SinkRunner, string> = new Map()
   readonly #off: SinkStatus[] = []
-  readonly #heartbeats: Heartbeats | undefined
+  /** Part of the id of each heartbeat, so that no two processes make the same id. */
+  readonly #process = randomBytes(8).toString('hex')
+  #heartbeats = 0
+  #stopHeartbeats: () => void = () => undefined
 
   /** Before it returns, it stores the head as the watermark of new sinks (KS-73). */
   constructor(parts: SinksParts) {
     this.#parts = parts
     this.#runners = parts.plans.flatMap(plan => this.#open(plan))
-    const { heartbeatMs, around, watched } = parts
-    this.#heartbeats =
-      heartbeatMs === undefined || this.#runners.length === 0
-        ? undefined
-        : new Heartbeats(heartbeatMs, around.timers, watched, events => {
-            for (const runner of this.#runners) runner.beat(events)
-          })
   }
 
   status(): readonly SinkStatus[] {
@@ -65,12 +60,13 @@ export class Sinks {
 
   start(): void {
     for (const runner of this.#runners) runner.start()
-    this.#heartbeats?.start()
+    const { heartbeatMs } = this.#parts
+    if (heartbeatMs !== undefined && this.#runners.length > 0) this.#beatAfter(heartbeatMs)
   }
 
   /** Waits a moment for deliveries in progress, then ends. */
   async close(): Promise<void> {
-    this.#heartbeats?.stop()
+    this.#stopHeartbeats()
     const { around } = this.#parts
     const untilMs = around.clock.monoMs() + LAST_MS
     const isDelivering = (): boolean =>
@@ -81,6 +77,22 @@ export class Sinks {
     await everyEnd(this.#runners.map(runner => runner.close()))
   }
 
+  #beatAfter(ms: number): void {
+    const { around, watched } = this.#parts
+    this.#stopHeartbeats = around.timers.after(ms, () => {
+      const events = watched().map(one => this.#heartbeat(one))
+      for (const runner of this.#runners) runner.beat(events)
+      this.#beatAfter(ms)
+    })
+  }
+
+  /** The only kind of event without a record. */
+  #heartbeat({ persona, cursor }: Watched): MonitorEvent {
+    const number = ++this.#heartbeats
+    const id = `${persona}:heartbeat:${this.#process}-${number}`
+    return heartbeatEvent(persona, cursor, id, readHostClocks(number), process.platform)
+  }
+
   /** A sink whose watermark cannot be read delivers nothing: to begin at the head would skip mail. */
   #open({ adopt = progress => progress, identity, make }: SinkPlan): readonly SinkRunner[] {
     const { around, disk, head, ledgerDir, projectId } = this.#parts
@@ -89,11 +101,8 @@ export class Sinks {
       const known = watermarkFile.load()
       const progress = adopt(known ?? { passed: head, held: [], names: [] })
       const refused = new Set(progress.held.flatMap(([lane, , why]) => (why === undefined ? [] : [lane])))
-      const runner = new SinkRunner(make(progress.names, refused), around, {
-        watermarkFile,
-        progress,
-        isNew: known === undefined,
-      })
+      const sink = make(progress.names, refused)
+      const runner = new SinkRunner(sink, around, watermarkFile, progress, known === undefined)
       this.#identities.set(runner, identity)
       return [runner]
     } catch (error) {
@@ -111,44 +120,4 @@ export class Sinks {
 export interface Watched {
   readonly persona: string
   readonly cursor: number | undefined
-}
-
-/** Makes heartbeats, the only events without a record. */
-class Heartbeats {
-  readonly #everyMs: number
-  readonly #timers: Timers
-  readonly #watched: () => readonly Watched[]
-  readonly #send: (events: readonly MonitorEvent[]) => void
-  readonly #run = randomBytes(8).toString('hex')
-  #count = 0
-  #stop: () => void = () => undefined
-
-  constructor(
-    everyMs: number,
-    timers: Timers,
-    watched: () => readonly Watched[],
-    send: (events: readonly MonitorEvent[]) => void,
-  ) {
-    this.#everyMs = everyMs
-    this.#timers = timers
-    this.#watched = watched
-    this.#send = send
-  }
-
-  start(): void {
-    this.#stop = this.#timers.after(this.#everyMs, () => {
-      this.#send(this.#watched().map(one => this.#event(one)))
-      this.start()
-    })
-  }
-
-  stop(): void {
-    this.#stop()
-  }
-
-  #event({ persona, cursor }: Watched): MonitorEvent {
-    this.#count++
-    const id = `${persona}:heartbeat:${this.#run}-${this.#count}`
-    return heartbeatEvent(persona, cursor, id, readHostClocks(this.#count), process.platform)
-  }
 }

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs'
+import { isRegularFile } from '@kim/cli-kit'
 import { type MonitorEvent, monitorLine } from '@kim/monitor'
 import { systemCode } from '../journal/failure.js'
 import type { Delivery, Sink } from './sink.js'
@@ -12,7 +13,6 @@ const LF = 0x0a
 export class StdoutSink implements Sink {
   readonly name = 'stdout-jsonl'
   readonly batchMax: number = BATCH_MAX
-  readonly areLanesSlow = false
   readonly #stream: NodeJS.WritableStream
   readonly #file: StdoutFile | undefined
 
@@ -40,10 +40,6 @@ export class StdoutSink implements Sink {
     }
   }
 
-  close(): void {
-    // Stdout belongs to the process.
-  }
-
   /** Returns false if the end came before the stream took the text. */
   async #write(text: string, signal: AbortSignal): Promise<boolean> {
     if (signal.aborted) return false
@@ -60,14 +56,6 @@ export class StdoutSink implements Sink {
     } finally {
       ended.abort()
     }
-  }
-}
-
-function isRegularFile(fd: number): boolean {
-  try {
-    return fstatSync(fd).isFile()
-  } catch {
-    return false
   }
 }
 

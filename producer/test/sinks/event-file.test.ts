@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Appended, Disk, EventFile, type EventFileParts } from '@kim/producer/internal'
+import { type Delivery, Disk, EventFile, type EventFileParts } from '@kim/producer/internal'
 import t, { type Test } from 'tap'
 import { FaultyFs } from '../kit/faulty-fs.js'
 
@@ -36,7 +36,7 @@ function setUp(
 const number = (name: string): number => Number(/\.(\d+)$/.exec(name)?.[1] ?? 0)
 
 /** Hands lines over as the runner does: what was taken is noted, and the rest comes next. */
-function appendAll(file: EventFile, lines: readonly string[]): Appended {
+function appendAll(file: EventFile, lines: readonly string[]): Delivery {
   let taken = 0
   for (;;) {
     const appended = file.append(lines.slice(taken))

@@ -76,15 +76,12 @@ const serviceCheck: Check = {
       )
     const one = named ?? onStore[0]
     if (one !== undefined) return checkInstalled(one)
-    return existsSync(place.file) ? ofAnotherStore(place, all, context) : notInstalled(place, context)
+    if (existsSync(place.file)) return ofAnotherStore(place, all, context)
+    return warning(
+      `${place.name} is not installed: no supervisor starts a producer after a crash or a login`,
+      context.starting('kim-producer install-service --linger'),
+    )
   },
-}
-
-function notInstalled({ name }: ServicePlace, context: Context): CheckResult {
-  return warning(
-    `${name} is not installed: no supervisor starts a producer after a crash or a login`,
-    context.starting('kim-producer install-service --linger'),
-  )
 }
 
 /** The file of this store's service exists, but it is of something else. */

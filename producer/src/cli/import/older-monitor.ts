@@ -73,7 +73,10 @@ function whoHasOpen(path: string): Process[] {
  * The process that holds a `flock` on a file. Undefined if there is none, or on systems that do not show it. Node has
  * no `flock` to try. `locks` is the system's list of all locks.
  */
-export function flockHolder(path: string, locks: string = locksOfAll()): Process | undefined {
+export function flockHolder(
+  path: string,
+  locks: string = readOr('', () => readFileSync('/proc/locks', 'utf8')),
+): Process | undefined {
   const stat = statSync(path, { bigint: true, throwIfNoEntry: false })
   if (stat === undefined) return undefined
   for (const line of locks.split('\n')) {
@@ -87,14 +90,6 @@ export function flockHolder(path: string, locks: string = locksOfAll()): Process
   return undefined
 }
 
-function locksOfAll(): string {
-  try {
-    return readFileSync('/proc/locks', 'utf8')
-  } catch {
-    return ''
-  }
-}
-
 /** A device as the kernel prints it. `stat` returns each of its two numbers in two parts. */
 export function deviceOf(dev: bigint): string {
   const major = ((dev >> 8n) & 0xfffn) | ((dev >> 32n) & ~0xfffn)
@@ -104,37 +99,28 @@ export function deviceOf(dev: bigint): string {
 
 function hasOpen(pid: number, { dev, ino }: BigIntStats): boolean {
   return numbersIn(`/proc/${pid}/fd`).some(fd => {
-    try {
-      const stat = statSync(`/proc/${pid}/fd/${fd}`, { bigint: true })
-      return stat.dev === dev && stat.ino === ino
-    } catch {
-      return false
-    }
+    const stat = readOr(undefined, () => statSync(`/proc/${pid}/fd/${fd}`, { bigint: true }))
+    return stat?.dev === dev && stat.ino === ino
   })
 }
 
 function fdsOf(pid: number): string[] {
-  return numbersIn(`/proc/${pid}/fd`).flatMap(fd => {
-    try {
-      return [readlinkSync(`/proc/${pid}/fd/${fd}`)]
-    } catch {
-      return []
-    }
-  })
+  return numbersIn(`/proc/${pid}/fd`).flatMap(fd => readOr([], () => [readlinkSync(`/proc/${pid}/fd/${fd}`)]))
 }
 
 function commandOf(pid: number): string[] {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(0, -1)
-  } catch {
-    return []
-  }
+  return readOr([], () => readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(0, -1))
 }
 
 function numbersIn(directory: string): number[] {
+  return readOr([], () => readdirSync(directory).map(Number).filter(Number.isInteger))
+}
+
+/** A process may end while it is looked at, and most of `/proc` belongs to other users. */
+function readOr<T>(otherwise: T, read: () => T): T {
   try {
-    return readdirSync(directory).map(Number).filter(Number.isInteger)
+    return read()
   } catch {
-    return []
+    return otherwise
   }
 }

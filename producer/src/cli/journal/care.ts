@@ -24,8 +24,9 @@ export async function journalCheckpoint(input: Input, io: Io): Promise<number> {
   const dryRun = input.bool('dry-run')
   const options = storeOptions(input, io)
   const facts = dryRun
-    ? withRehearsal(options, rehearseCheckpoint)
-    : ((await checkpointByProducer(options.storeDir, io)) ?? withJournal(options, writeCheckpoint))
+    ? withRehearsal(options, writeCheckpoint)
+    : ((await checkpointByProducer(options.storeDir, io)) ??
+      withJournal(options, journal => writeCheckpoint(journal)))
   const verb = dryRun ? 'would write' : 'wrote'
   const made = facts.checkpoint_seq > facts.previous_checkpoint_seq
   report(input, io, facts, [
@@ -51,33 +52,22 @@ async function checkpointByProducer(storeDir: string, io: Io): Promise<Checkpoin
   }
 }
 
-function writeCheckpoint(journal: OpenJournal): CheckpointFacts {
-  const before = journal.checkpointSeq
-  const headSeq = journal.head.seq
-  journal.checkpoint()
-  return {
-    dry_run: false,
-    head_seq: headSeq,
-    previous_checkpoint_seq: before,
-    checkpoint_seq: journal.checkpointSeq,
-    entities: journal.state.size,
-  }
-}
-
-/** Only seals the segment: the checkpoint may be too large for the memory of a rehearsal. */
-function rehearseCheckpoint(journal: OpenJournal, opening: readonly RehearsedChange[]): CheckpointFacts {
+/** A dry run only seals the segment: the checkpoint may be too large for the memory of a rehearsal. */
+function writeCheckpoint(journal: OpenJournal, opening?: readonly RehearsedChange[]): CheckpointFacts {
+  const isDry = opening !== undefined
   const previous = journal.checkpointSeq
   const headSeq = journal.head.seq
-  journal.roll()
+  if (isDry) journal.roll()
+  else journal.checkpoint()
   // The first record of the new segment is the first one that the checkpoint does not cover.
-  const sealedSeq = journal.head.seq - 1
+  const planned = journal.history.isWhole ? journal.head.seq - 1 : previous
   return {
-    dry_run: true,
+    dry_run: isDry,
     head_seq: headSeq,
     previous_checkpoint_seq: previous,
-    checkpoint_seq: journal.history.isWhole ? sealedSeq : previous,
+    checkpoint_seq: isDry ? planned : journal.checkpointSeq,
     entities: journal.state.size,
-    opening,
+    ...(isDry ? { opening } : {}),
   }
 }
 

@@ -4,8 +4,16 @@ import { storeFlag } from '../store-flags.js'
 
 const DAY_SECONDS = 86_400
 
-/** The server, and how to reach it. */
-const serverFlags: readonly Flag[] = [
+/** A flag with a number of seconds. */
+const SECONDS = { min: 1, max: DAY_SECONDS }
+
+/** If more messages than this wait in an inbox at the first poll, none is announced (KS-34). */
+export const MAX_REPLAY_DEFAULT = 50
+
+/** Every flag of `kim-producer run`. */
+export const runFlags: readonly Flag[] = [
+  storeFlag,
+  // The server, and how to reach it.
   flag('string', 'url', 'URL', 'poll the server with this base URL', { default: 'http://localhost:7474' }),
   {
     name: 'dialect',
@@ -17,10 +25,7 @@ const serverFlags: readonly Flag[] = [
   flag('string', 'auth-header', 'NAME', 'send the token in this header (default: Authorization: Bearer)'),
   { name: 'allow-loopback', kind: 'boolean', about: 'allow a server on this machine' },
   { name: 'allow-private', kind: 'boolean', about: 'allow a server on a private or link-local address' },
-]
-
-/** The inboxes. */
-const personaFlags: readonly Flag[] = [
+  // The inboxes.
   flag('string', 'persona', 'P', 'follow this inbox (exact name, a comma is part of it); repeat for more', {
     short: 'p',
     many: true,
@@ -28,29 +33,23 @@ const personaFlags: readonly Flag[] = [
   }),
   flag('string', 'personas', 'A,B', 'follow these inboxes; write a comma in a name as \\,', { many: true }),
   { name: 'all-personas', kind: 'boolean', about: 'follow every inbox of the server (the default)' },
-]
-
-/** When to poll. */
-const paceFlags: readonly Flag[] = [
+  // When to poll.
   flag('integer', 'wait', 'N', 'hold a long poll for N seconds; 0: no long poll', {
     min: 0,
     max: DAY_SECONDS,
     default: 50,
   }),
   flag('integer', 'poll-seconds', 'N', 'poll every N seconds where counts cannot show new mail', {
-    min: 1,
-    max: DAY_SECONDS,
+    ...SECONDS,
     default: 60,
   }),
   flag('integer', 'alert-after', 'N', 'report an inbox as down after N failed polls', { min: 1, default: 3 }),
   flag('integer', 'resync-every', 'N', 'poll each inbox at least every (N + 1) x --poll-seconds seconds', {
-    min: 1,
-    max: DAY_SECONDS,
+    ...SECONDS,
     default: 10,
   }),
   flag('integer', 'rediscover-every', 'N', 'look for new inboxes every N seconds', {
-    min: 1,
-    max: DAY_SECONDS,
+    ...SECONDS,
     default: 600,
   }),
   {
@@ -58,13 +57,7 @@ const paceFlags: readonly Flag[] = [
     kind: 'boolean',
     about: 'poll every inbox instead of asking for counts of unread mail',
   },
-]
-
-/** If more messages than this wait in an inbox at the first poll, none is announced (KS-34). */
-export const MAX_REPLAY_DEFAULT = 50
-
-/** What to record, and what to announce. */
-const recordFlags: readonly Flag[] = [
+  // What to record, and what to announce.
   flag('integer', 'seed-at', 'ID', 'do not announce messages with id ≤ ID (exactly one --persona only)', {
     min: 0,
   }),
@@ -82,10 +75,7 @@ const recordFlags: readonly Flag[] = [
   }),
   { name: 'no-stranded-alerts', kind: 'boolean', about: 'do not alert on mail in an inbox without a reader' },
   { name: 'no-urgent-alerts', kind: 'boolean', about: 'do not alert on urgent mail without an answer' },
-]
-
-/** Where events go besides the journal. */
-const sinkFlags: readonly Flag[] = [
+  // Where events go besides the journal.
   {
     name: 'emit',
     kind: 'string',
@@ -119,15 +109,9 @@ const sinkFlags: readonly Flag[] = [
     'cut messages in events to N characters; the journal keeps them whole',
     { min: 0, default: limits.monitorContentCodePointsMax },
   ),
-  flag('integer', 'heartbeat', 'N', 'send a heartbeat event every N seconds (default: none)', {
-    min: 1,
-    max: DAY_SECONDS,
-  }),
+  flag('integer', 'heartbeat', 'N', 'send a heartbeat event every N seconds (default: none)', SECONDS),
   flag('path', 'activity-file', 'F', 'write a last-author report to F'),
-]
-
-/** The care of the store. */
-const careFlags: readonly Flag[] = [
+  // The care of the store.
   flag('integer', 'retain-read', 'N', 'keep N read messages per persona; archive older ones', {
     min: 1,
     default: limits.readMessagesRetainedMax,
@@ -138,15 +122,4 @@ const careFlags: readonly Flag[] = [
     default: limits.segmentBytesMax,
   }),
   { name: 'no-gc', kind: 'boolean', about: 'do not move old segments to archive/' },
-]
-
-/** Every flag of `kim-producer run`. */
-export const runFlags: readonly Flag[] = [
-  storeFlag,
-  ...serverFlags,
-  ...personaFlags,
-  ...paceFlags,
-  ...recordFlags,
-  ...sinkFlags,
-  ...careFlags,
 ]

@@ -31,8 +31,7 @@ export async function judgeFlags(
   for (const message of options.warnings) log({ level: 'warn', code: 'flag_ignored', message })
   checkStoreSource(options)
   const isThere = existsSync(options.sinks.eventsFile ?? '')
-  if (eventsFile === 'make' || (eventsFile === 'judge' && isThere))
-    checkEventsFile(options.sinks, options.storeDir, log)
+  if (eventsFile === 'make' || (eventsFile === 'judge' && isThere)) checkEventsFile(options, log)
   const source = await openSource({
     ...options.server,
     version: VERSION,

@@ -17,7 +17,9 @@ import { FileSink } from '../../sinks/file-sink.js'
 import type { SinkStatus } from '../../sinks/sink.js'
 import { type SinkPlan, Sinks, type Watched } from '../../sinks/sinks.js'
 import { StdoutSink } from '../../sinks/stdout-sink.js'
-import type { SinkOptions } from './options.js'
+import type { RunOptions } from './options.js'
+
+type SinkSetup = Pick<RunOptions, 'sinks' | 'storeDir'>
 
 /** An environment variable can hold a limited number of bytes. */
 const EXEC_CHARS_MAX = 30_000
@@ -29,10 +31,10 @@ const DENIED = new Set(['EACCES', 'EPERM'])
  * An event file that is another kind of file is a usage error (CL-12). If the system only denies access now, that is
  * logged, and the sink retries.
  */
-export function checkEventsFile(options: SinkOptions, storeDir: string, log: RunLog): void {
-  const { eventsFile } = options
+export function checkEventsFile(options: SinkSetup, log: RunLog): void {
+  const { eventsFile } = options.sinks
   if (eventsFile === undefined || eventsFile.includes('{persona}')) return
-  const file = new EventFile(eventsFile, fileParts(options, storeDir, log))
+  const file = new EventFile(eventsFile, fileParts(options, log))
   try {
     file.open()
   } catch (error) {
@@ -56,27 +58,18 @@ export interface SinkSet {
 
 /** Opens the sinks that the flags name, at their watermarks. */
 export function openSinks(
-  options: SinkOptions,
-  {
-    storeDir,
-    journal,
-    watched,
-    log,
-    io,
-  }: {
-    readonly storeDir: string
-    readonly journal: OpenJournal
-    readonly watched: () => readonly Watched[]
-    readonly log: RunLog
-    readonly io: Io
-  },
+  options: SinkSetup,
+  journal: OpenJournal,
+  watched: () => readonly Watched[],
+  log: RunLog,
+  io: Io,
 ): SinkSet {
-  const { activityFile, command, contentChars, heartbeatMs, ledgerDir } = options
-  const { events: eventsDir } = storePaths(storeDir)
+  const { activityFile, command, contentChars, heartbeatMs, ledgerDir } = options.sinks
+  const { events: eventsDir } = storePaths(options.storeDir)
   const effects = { clock: systemClock, timers: loopTimers, log }
   const disk = diskOf(log)
   const sinks = new Sinks({
-    plans: sinkPlans(options, storeDir, log, io),
+    plans: sinkPlans(options, log, io),
     around: {
       eventsDir,
       facts: { projectId: () => journal.projectId, payloadOf: record => payloadOf(eventsDir, record) },
@@ -109,8 +102,8 @@ export function openSinks(
 }
 
 /** The sinks that the flags name, not opened. */
-export function sinkPlans(options: SinkOptions, storeDir: string, log: RunLog, io: Io): SinkPlan[] {
-  const { command, eventsFile, maxAttempts, printsEvents } = options
+export function sinkPlans(options: SinkSetup, log: RunLog, io: Io): SinkPlan[] {
+  const { command, eventsFile, maxAttempts, printsEvents } = options.sinks
   const plans: SinkPlan[] = []
   if (printsEvents) plans.push({ identity: 'stdout-jsonl', make: () => new StdoutSink(io.stdout) })
   if (command !== undefined) {
@@ -122,7 +115,7 @@ export function sinkPlans(options: SinkOptions, storeDir: string, log: RunLog, i
     })
   }
   if (eventsFile !== undefined) {
-    const parts = fileParts(options, storeDir, log)
+    const parts = fileParts(options, log)
     plans.push({
       identity: `file:${eventsFile}`,
       make: (names, refused) => new FileSink(eventsFile, parts, names, refused),
@@ -131,7 +124,7 @@ export function sinkPlans(options: SinkOptions, storeDir: string, log: RunLog, i
   return plans
 }
 
-function fileParts({ bytesMax, keep }: SinkOptions, storeDir: string, log: RunLog): EventFileParts {
+function fileParts({ sinks: { bytesMax, keep }, storeDir }: SinkSetup, log: RunLog): EventFileParts {
   return { fs: nodeFileSystem, disk: diskOf(log), uid: currentHost().uid, log, storeDir, bytesMax, keep }
 }
 

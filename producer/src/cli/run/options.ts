@@ -5,20 +5,16 @@ import { clientState, limits } from '@kim/manifest'
 import type { CoreOptions } from '../../core/core.js'
 import { resolveExisting } from '../../effects/real-path.js'
 import { isInside } from '../../sinks/output-path.js'
-import type { Dialect } from '../../source/answer.js'
+import type { SourceOptions } from '../../source/open-source.js'
 import { storeOf } from '../store-flags.js'
 
 /** The flags of `kim-producer run`, checked as far as possible without a file or a server. */
 export interface RunOptions {
   readonly storeDir: string
-  readonly server: {
-    readonly url: string
-    readonly dialect: Dialect | undefined
-    readonly tokenFile: string | undefined
-    readonly authHeader: string | undefined
-    readonly allowLoopback: boolean
-    readonly allowPrivate: boolean
-  }
+  readonly server: Pick<
+    SourceOptions,
+    'url' | 'dialect' | 'tokenFile' | 'authHeader' | 'allowLoopback' | 'allowPrivate'
+  >
   /** All of the core's options but the dialect, which the server's URL may imply. */
   readonly core: Omit<CoreOptions, 'dialect'>
   readonly journal: { readonly segmentBytes: number; readonly retainRead: number; readonly gc: boolean }

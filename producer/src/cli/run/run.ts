@@ -64,7 +64,7 @@ async function serve(options: RunOptions, source: Source, log: RunLog, io: Io): 
   try {
     core = createCore({ ...options.core, dialect: source.dialect }, journal)
     // Before the first poll, so that a new sink gets everything that the poll brings.
-    sinks = openSinks(options.sinks, { storeDir, journal, watched: () => watchedIn(core, journal), log, io })
+    sinks = openSinks(options, journal, () => watchedIn(core, journal), log, io)
     warnOfLeftSinks(journal, sinks.status(), log, io)
   } catch (error) {
     regardless(() => journal.close())

@@ -43,8 +43,8 @@ function inboxes(health: JsonObject, unreadHere: (persona: string) => UnreadHere
   }))
 }
 
-/** What the journal and the files of its consumers say. */
-async function statusReportOf(paths: StorePaths, { state, health }: LastSign, io: Io): Promise<StatusReport> {
+/** The status apart from the producer: what the journal and the files of its consumers say. */
+async function statusReportOf(paths: StorePaths, { state, health }: LastSign, io: Io) {
   const observer = await openObserver({
     eventsDir: paths.events,
     cursors: memoryCursors(),
@@ -70,16 +70,7 @@ async function statusReportOf(paths: StorePaths, { state, health }: LastSign, io
   }
 }
 
-/** The status apart from the producer itself. */
-interface StatusReport {
-  readonly head_seq: number
-  readonly project_id: string
-  readonly backlog: Backlog
-  /** Each inbox as a producer last described it, with both counts of its unread mail. */
-  readonly personas: readonly JsonObject[]
-  readonly sinks: readonly SinkLine[]
-  readonly consumers: readonly Consumer[]
-}
+type StatusReport = Awaited<ReturnType<typeof statusReportOf>>
 
 const STATE_WORDS: Readonly<Record<LastSign['state'], string>> = {
   running: 'running',
