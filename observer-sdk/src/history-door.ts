@@ -27,6 +27,7 @@ export {
 } from './tail/checkpoints.js'
 export type { DeriveLimits, Snapshot } from './tail/cold-start.js'
 export { JournalDirectory } from './tail/directory.js'
+export { JournalHistory, openHistory } from './tail/history.js'
 export { type JournalLine, JournalReader, ORIGIN } from './tail/journal-reader.js'
 export { type Gap, missingBetween, type Start } from './tail/locate.js'
 export { RecordSource } from './tail/record-source.js'

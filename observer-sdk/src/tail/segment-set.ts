@@ -64,9 +64,9 @@ export class SegmentSet {
     return this.#hidden > 0 && this.#hidden >= (this.newest ?? 0)
   }
 
-  /** The id that the journal states: in the first valid record of a live segment, if that is a note that has one. */
+  /** The id that the journal states. */
   get statedId(): string | undefined {
-    this.#statedId ??= { id: this.#findId() }
+    this.#statedId ??= { id: statedProjectId(this) }
     return this.#statedId.id
   }
 
@@ -131,18 +131,6 @@ export class SegmentSet {
     }
   }
 
-  #findId(): string | undefined {
-    for (const { number, place } of this.segments) {
-      if (place !== 'live') continue
-      const record = this.read(number, firstRecord)
-      const stated = record?.action === 'journal_note' ? record.payload : undefined
-      const kind = stated?.['kind']
-      const id = stated?.['project_id']
-      if ((kind === 'genesis' || kind === 'segment_sealed') && typeof id === 'string') return id
-    }
-    return undefined
-  }
-
   #hasCopy({ path }: ReadFailure): boolean {
     const number = numberOf(path)
     return number !== undefined && this.segments.some(segment => segment.number === number)
@@ -158,6 +146,19 @@ export class SegmentSet {
 function numberOf(path: string): number | undefined {
   const name = basename(path)
   return parseSegmentName(name) ?? parseArchivedSegmentName(name)?.first
+}
+
+/** The id that a journal states: in the first valid record of a live segment, if that is a note that has one. */
+export function statedProjectId(history: Pick<SegmentSet, 'segments' | 'read'>): string | undefined {
+  for (const { number, place } of history.segments) {
+    if (place !== 'live') continue
+    const record = history.read(number, firstRecord)
+    const stated = record?.action === 'journal_note' ? record.payload : undefined
+    const kind = stated?.['kind']
+    const id = stated?.['project_id']
+    if ((kind === 'genesis' || kind === 'segment_sealed') && typeof id === 'string') return id
+  }
+  return undefined
 }
 
 /** Takes the place of the id of a journal that states none. */
