@@ -243,3 +243,17 @@ export const TAIL_FLAGS: readonly Flag[] = [
   ...OUTPUT,
   ...ACT,
 ]
+
+/** The words that choose a command, for the error that suggests one. A test compares them with the program. */
+export const VERB_NAMES: readonly string[] = [
+  'show',
+  'status',
+  'ack',
+  'cursors ls',
+  'cursors set',
+  'cursors rm',
+  'personas',
+  'schema',
+  'completion',
+  'activity',
+]

@@ -1,11 +1,26 @@
-import { didYouMean, type Input, usageError } from '@kim/cli-kit'
+/** What a command line of `kim-tail` asks for, checked before anything is opened. */
+import { didYouMean, type Input, parseDuration, usageError } from '@kim/cli-kit'
 import { limits } from '@kim/manifest'
-import { parseRate, type Rate } from './flow/rate.js'
-import type { Mode } from './render/choose.js'
-import type { Selection } from './select/filter.js'
-import { compilePattern } from './select/grep.js'
-import { bounded, type Pattern } from './select/pattern.js'
-import { parseTimeFlag, positionOf, type StartFrom } from './where/start-from.js'
+import { VERB_NAMES } from './flags.js'
+import { parseTimeFlag, positionOf, type StartFrom } from './position.js'
+import { bounded, compilePattern, type Pattern, type Selection } from './selection.js'
+
+/** How records are printed. */
+export type Mode =
+  | 'short'
+  | 'short-iso'
+  | 'json'
+  | 'json-pretty'
+  | 'cat'
+  | 'agent'
+  | 'monitor'
+  | 'cloudevents'
+
+/** At most so many lines in so much time. */
+export interface Rate {
+  readonly lines: number
+  readonly perMs: number
+}
 
 /** Everything the command line asked of `kim-tail`, checked before anything is opened. */
 export interface Plan {
@@ -48,8 +63,8 @@ export interface ProcessContext {
 }
 
 /** Reads a plan from the flags; a command line that can never work is refused here. */
-export function planOf(input: Input, verbs: readonly string[], around: ProcessContext): Plan {
-  const maxAttempts = maxAttemptsOf(input, verbs)
+export function planOf(input: Input, around: ProcessContext): Plan {
+  const maxAttempts = maxAttemptsOf(input)
   const mode = modeOf(input, around)
   const follow = input.bool('follow') || input.bool('retry') || input.bool('wait')
   const personas = input.bool('all-personas') ? [] : [...new Set(input.list('persona'))]
@@ -114,16 +129,16 @@ export function planOf(input: Input, verbs: readonly string[], around: ProcessCo
 }
 
 /** How often an event is tried at most: `--max-attempts`, or the N of `--on-poison skip-after N`. */
-function maxAttemptsOf(input: Input, verbs: readonly string[]): number | undefined {
+function maxAttemptsOf(input: Input): number | undefined {
   const policy = input.text('on-poison') ?? 'hold'
   const tries = input.positional('tries')
   if (tries !== undefined && policy !== 'skip-after') {
-    const group = verbs.filter(verb => verb.startsWith(`${tries} `))
+    const group = VERB_NAMES.filter(verb => verb.startsWith(`${tries} `))
     if (group.length > 0)
       throw usageError(`kim-tail ${tries} needs a subcommand`, `the subcommands are: ${group.join(', ')}`)
     throw usageError(
-      `kim-tail has no command "${tries}"${didYouMean(tries, verbs)}`,
-      `the commands are: ${verbs.join(', ')}`,
+      `kim-tail has no command "${tries}"${didYouMean(tries, VERB_NAMES)}`,
+      `the commands are: ${VERB_NAMES.join(', ')}`,
     )
   }
   const skipAfter = skipAfterOf(tries === undefined ? policy : `skip-after ${tries}`)
@@ -218,4 +233,15 @@ function selectionOf(
     ...(untilMs === undefined ? {} : { untilMs }),
     ...(toSeq === undefined ? {} : { toSeq }),
   }
+}
+
+/** Reads `10/1m`. */
+export function parseRate(text: string): Rate {
+  const match = /^(\d{1,6})\/(.+)$/.exec(text)
+  const lines = Number(match?.[1])
+  const perMs = parseDuration(match?.[2] ?? '')
+  if (!(lines >= 1) || perMs === undefined || perMs < 1) {
+    throw usageError(`--max-rate cannot be "${text}"`, 'give a number of lines and a duration, such as 10/1m')
+  }
+  return { lines, perMs }
 }

@@ -28,7 +28,7 @@ export const tailProgram: Program = {
   ],
   onUnreadable: async (error, argv, io) => {
     const isVerb = tailProgram.commands.some(({ name }) => name !== '' && name.split(' ')[0] === argv[0])
-    const { isForAgent, tellAgent } = await import('./flow/tell-agent.js')
+    const { isForAgent, tellAgent } = await import('./verbs/tail.js')
     if (!isVerb && isForAgent(argv, io.env)) await tellAgent('error', error, io)
   },
   commands: [
@@ -94,7 +94,7 @@ export const tailProgram: Program = {
       name: 'cursors ls',
       about: 'List the durable cursors.',
       flags: [JSON_FLAG],
-      load: () => import('./verbs/cursors-ls.js'),
+      load: async () => ({ run: (await import('./verbs/cursors.js')).listCursors }),
     },
     {
       name: 'cursors set',
@@ -113,7 +113,7 @@ export const tailProgram: Program = {
         ...STORE_FLAGS,
         JSON_FLAG,
       ],
-      load: () => import('./verbs/cursors-set.js'),
+      load: async () => ({ run: (await import('./verbs/cursors.js')).setCursor }),
     },
     {
       name: 'cursors rm',
@@ -123,7 +123,7 @@ export const tailProgram: Program = {
         { name: 'dry-run', kind: 'boolean', about: 'print what would be done and change nothing' },
         JSON_FLAG,
       ],
-      load: () => import('./verbs/cursors-rm.js'),
+      load: async () => ({ run: (await import('./verbs/cursors.js')).removeCursor }),
     },
     {
       name: 'personas',

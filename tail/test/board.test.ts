@@ -3,9 +3,8 @@ import { dirname } from 'node:path'
 import type { JsonObject } from '@kim/manifest'
 import t from 'tap'
 import { consumerPath, consumersOf, writeConsumer } from '../../observer-sdk/dist/cursors/consumers.js'
-import { judgeActivity } from '../dist/board/activity.js'
-import type { BoardEntity } from '../dist/board/entity.js'
-import { personaRows } from '../dist/board/persona-rows.js'
+import { judgeActivity } from '../dist/verbs/activity.js'
+import { type BoardEntity, personaRows } from '../dist/verbs/personas.js'
 
 const message = (persona: string, id: number, from: string, more: JsonObject = {}): BoardEntity => ({
   itemType: 'message',

@@ -1,15 +1,14 @@
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { memoryCursors, openObserver, openTail } from '@kim/observer-sdk'
+import { type JournalHistory, openHistory } from '@kim/observer-sdk/history'
 import t from 'tap'
 import { facts, message, record } from '../../monitor/dist-test/records.js'
-import { countBacklog, pastEntries } from '../dist/flow/backlog.js'
-import type { FeedStart } from '../dist/flow/feed.js'
-import { openFeed } from '../dist/flow/observer-feed.js'
-import { ReadCursor } from '../dist/flow/read-cursor.js'
-import { beginningOf } from '../dist/flow/start.js'
+import { ReadCursor } from '../dist/flow/cursor.js'
+import { inboxCursor } from '../dist/flow/heartbeat.js'
 import type { Plan } from '../dist/plan.js'
-import { SeenPersonas } from '../dist/read/query-records.js'
-import { RecordLog } from '../dist/read/record-log.js'
+import { beginningOf } from '../dist/position.js'
+import { countBacklog, pastEntries, SeenPersonas } from '../dist/read/past-entries.js'
 
 const line = (seq: number): string => {
   const of = message(seq, { item_id: `river/${seq}` })
@@ -25,28 +24,23 @@ function journal(directory: string): { readonly eventsDir: string; readonly appe
   return { eventsDir, append: seq => appendFileSync(segment, line(seq)) }
 }
 
-t.test('feed - CL-38 what comes while it is opened stands above its head, and is given out once', async t => {
+t.test('tail - CL-38 what comes while it is opened is above its head, and is handed over once', async t => {
   const { append, eventsDir } = journal(t.testdir())
-  let asked = 0
-  // Asked for once the state is derived, before the observer looks again.
-  const start: FeedStart = {
-    get kind() {
-      asked += 1
-      if (asked === 1) append(3)
-      return 'head' as const
-    },
+  const cursors = {
+    load: () => append(3),
+    save: () => {},
   }
-  const feed = await openFeed(eventsDir, start, { onDrained: () => {} })
-  t.equal(feed.head.seq, 2, 'a list of the past stops here')
-  const batch = await feed.next()
+  const tail = await openTail({ eventsDir, cursors, from: 'head' })
+  t.equal(tail.head.seq, 2, 'a list of the past stops here')
+  const { value } = await tail.changes().next()
   t.same(
-    batch?.entries.map(({ record }) => record.seq),
+    value?.records.map(({ seq }) => seq),
     [3],
   )
-  await feed.close()
+  await tail.close()
 })
 
-t.test('feed - KS-28 KS-35 the cursor of an inbox moves with its messages', async t => {
+t.test('heartbeat - KS-28 KS-35 the cursor of an inbox moves with its messages', async t => {
   const { append, eventsDir } = journal(t.testdir())
   const put = (seq: number, item_type: string, item_id: string, payload: object): void => {
     const { raw } = record(seq, { action: 'update', item_id, item_type })
@@ -55,13 +49,13 @@ t.test('feed - KS-28 KS-35 the cursor of an inbox moves with its messages', asyn
   }
   const armed = { cursor: 1, floor: 1, persona: 'river', schema_version: 1, state: 'up', watched: true }
   put(3, 'persona', 'river', armed)
-  const feed = await openFeed(eventsDir, { kind: 'head' }, { onDrained: () => {} })
-  t.teardown(() => feed.close())
-  t.equal(feed.cursorOf('river'), 2, 'of the existing records')
-  t.equal(feed.cursorOf('nobody'), undefined)
+  const observer = await openObserver({ eventsDir, cursors: memoryCursors() })
+  t.teardown(() => observer.close())
+  t.equal(inboxCursor(observer, 'river'), 2, 'of the existing records')
+  t.equal(inboxCursor(observer, 'nobody'), undefined)
   const after = async (seq: number): Promise<number | undefined> => {
-    while (((await feed.next())?.reached.seq ?? seq) < seq);
-    return feed.cursorOf('river')
+    await observer.waitFor(seq)
+    return inboxCursor(observer, 'river')
   }
   append(4)
   t.equal(await after(4), 4, 'and of what comes')
@@ -80,13 +74,12 @@ t.test('beginning - CL-23 --after-id of the newest message goes on after what wa
     position: { kind: 'after-message', id: 2 },
     selection: { personas: ['river'] },
   } as unknown as Plan
-  const past = RecordLog.open(eventsDir)
-  const { start } = beginningOf(plan, undefined, past, facts)
+  const past = openHistory(eventsDir)
+  const { from } = beginningOf(plan, undefined, past, facts)
   append(3)
-  t.match(start, { kind: 'after', seq: 2, writer: 'w_1-aa' }, 'not at a head that may lie above by then')
-  t.match(beginningOf(plan, undefined, undefined, facts).start, { kind: 'after', seq: 0 })
-  t.match(beginningOf(plan, undefined, RecordLog.open(eventsDir), facts).start, {
-    kind: 'after',
+  t.match(from, { seq: 2, writer: 'w_1-aa' }, 'not at a head that may lie above by then')
+  t.match(beginningOf(plan, undefined, undefined, facts).from, { seq: 0 })
+  t.match(beginningOf(plan, undefined, openHistory(eventsDir), facts).from, {
     seq: 2,
     writer: null,
   })
@@ -94,11 +87,12 @@ t.test('beginning - CL-23 --after-id of the newest message goes on after what wa
 })
 
 t.test('progress - a batch that gave nothing never moves back what was told', t => {
-  const progress = new ReadCursor(100, 'w_1-aa', 0)
+  const progress = new ReadCursor({ seq: 100, writer: 'w_1-aa' })
   progress.stand(90)
-  progress.reach({ seq: 0, writer: null })
+  progress.pass({ seq: 0, writer: null })
   progress.flushed()
-  t.match(progress.place('p'), { seq: 90, writer: null })
+  progress.projectId = 'p'
+  t.match(progress.place, { seq: 90, writer: null })
   t.end()
 })
 
@@ -114,7 +108,7 @@ t.test('backlog - CL-21 all existing records are counted and printed without bei
     looked += 1
     return true
   }
-  const past = RecordLog.open(eventsDir) as RecordLog
+  const past = openHistory(eventsDir) as JournalHistory
   const { signal } = new AbortController()
   const entries = await pastEntries(past, plan, selects, new SeenPersonas([]), signal, 40)
   t.equal(looked, 0, 'nothing is read before it is gone through')

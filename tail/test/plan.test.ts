@@ -3,11 +3,10 @@ import { join } from 'node:path'
 import { type Input, locateStore, parseInput, VERSION } from '@kim/cli-kit'
 import { formatCursorToken } from '@kim/manifest'
 import t from 'tap'
-import { noPersona, noStore } from '../dist/missing.js'
-import { type Plan, planOf } from '../dist/plan.js'
+import { VERB_NAMES } from '../dist/flags.js'
+import { noPersona, refuseInside, requireHistory } from '../dist/journal.js'
+import { type Plan, parseRate, planOf } from '../dist/plan.js'
 import { tailProgram } from '../dist/program.js'
-import { refuseInside } from '../dist/refuse-inside.js'
-import { VERB_NAMES } from '../dist/verb-names.js'
 
 const nowMs = Date.parse('2026-06-10T14:03:22Z')
 const [tail] = tailProgram.commands
@@ -18,7 +17,7 @@ function input(argv: readonly string[], env: Record<string, string> = {}): Input
 }
 
 function plan(argv: readonly string[], env: Record<string, string> = {}, isTerminal = false): Plan {
-  return planOf(input(argv, env), VERB_NAMES, { env, isTerminal, nowMs })
+  return planOf(input(argv, env), { env, isTerminal, nowMs })
 }
 
 t.test('program - the words of its commands and its version are what the rest believes', t => {
@@ -196,19 +195,27 @@ t.test('store - CL-10 nothing is written at or below what is read, links include
 t.test('missing - a store or a persona that is not there, and the closest that is', t => {
   const root = t.testdir()
   mkdirSync(join(root, 'default/events'), { recursive: true })
-  const at = (name: string): string =>
-    noStore({ eventsDir: join(root, name, 'events'), storeDir: join(root, name) }).hint
-  t.match(at('defualt'), /did you mean .*\/default\?/)
-  t.match(at('elsewhere'), /--store/)
-  t.match(
-    noStore({ eventsDir: join(root, 'default'), storeDir: undefined }).hint,
-    /this is a store, so use: --store/,
-  )
+  const refuse = (eventsDir: string, storeDir: string | undefined, hint: RegExp): void => {
+    t.throws(() => requireHistory({ eventsDir, storeDir }), { code: 'no_store', hint })
+  }
+  const refuseStore = (name: string, hint: RegExp): void =>
+    refuse(join(root, name, 'events'), join(root, name), hint)
+  refuseStore('defualt', /did you mean .*\/default\?/)
+  refuseStore('elsewhere', /--store/)
+  refuse(join(root, 'defualt'), undefined, /did you mean .*\/default\?/)
+  refuse(join(root, 'default'), undefined, /this looks like a store; did you mean --events/)
   t.match(noPersona('rivr', ['loom', 'river']), {
     exitCode: 4,
     message: 'no persona "rivr"; did you mean river?',
     hint: 'known: loom, river',
   })
   t.match(noPersona('a\nb', []), { message: 'no persona "a\\nb"', hint: /no persona yet/ })
+  t.end()
+})
+
+t.test('rate - what is none is refused', t => {
+  t.same(parseRate('10/1m'), { lines: 10, perMs: 60_000 })
+  for (const text of ['', '10', '0/1s', '10/', '10/0s', 'x/1s'])
+    t.throws(() => parseRate(text), { code: 'usage' }, text)
   t.end()
 })

@@ -1,22 +1,27 @@
 import { createHash } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { gzipSync } from 'node:zlib'
+import { type JournalHistory, openHistory } from '@kim/observer-sdk/history'
 import t from 'tap'
 import { record } from '../../monitor/dist-test/records.js'
-import { createFacts } from '../dist/read/facts.js'
+import { factsOf } from '../dist/journal.js'
 import { findRecord } from '../dist/read/find-record.js'
-import { lineFilter } from '../dist/read/line-filter.js'
-import { allEntries, lastEntries, SeenPersonas } from '../dist/read/query-records.js'
-import { RecordLog } from '../dist/read/record-log.js'
-import { type ScanStep, withTurns } from '../dist/read/with-turns.js'
+import {
+  allEntries,
+  lastEntries,
+  lineFilter,
+  type ScanStep,
+  SeenPersonas,
+  withTurns,
+} from '../dist/read/past-entries.js'
+import { entry } from './records.js'
 
 const line = (seq: number, more: object = {}): string =>
   `${JSON.stringify({ v: 2, seq, action: 'create', item_type: 'message', item_id: `river/${seq}`, agent: 'river', writer: 'w_1-aa', event: 'new', payload: { id: seq }, ...more })}\n`
 
-/** The records of a journal that is there. */
-function open(events: string): RecordLog {
-  const past = RecordLog.open(events)
+/** The records of a journal that exists. */
+function open(events: string): JournalHistory {
+  const past = openHistory(events)
   if (past === undefined) throw new Error('no journal')
   return past
 }
@@ -33,44 +38,6 @@ function journal(directory: string, files: Readonly<Record<string, string | Buff
 function seqs(entries: Iterable<{ readonly record: { readonly seq: number } } | undefined>): number[] {
   return [...entries].flatMap(entry => (entry === undefined ? [] : [entry.record.seq]))
 }
-
-t.test('history - is the same from both ends, archive included', t => {
-  const tx = (id: string, i: number, n: number): object => ({ tx: { id, i, n } })
-  const events = journal(t.testdir(), {
-    'archive/seg-00000001.jsonl.gz': gzipSync(line(1) + line(2)),
-    'archive/seg-00000003.jsonl': line(3),
-    'seg-00000003.jsonl': line(3) + line(4),
-    'seg-00000005.jsonl':
-      `\ufeff${line(5)}\n \r\n${line(6, tx('a', 1, 2))}\n${line(7, tx('a', 2, 2))}garbage\n${line(8, tx('b', 1, 2))}${line(9)}` +
-      line(10, tx('c', 2, 2)) +
-      line(11, { tx: 'odd' }) +
-      line(12, tx('d', 1, 3)) +
-      line(13, tx('d', 2, 3)) +
-      `{"v":3,"seq":14}\n` +
-      line(15, tx('d', 3, 3)) +
-      line(16, tx('e', 1, 1)) +
-      line(17, tx('f', 1, 2)),
-    'seg-1.jsonl': line(99),
-  })
-  const past = open(events)
-  const expected = [1, 2, 3, 4, 5, 6, 7, 9, 16]
-  t.same(seqs(past.forwards()), expected)
-  t.same(seqs(past.backwards()).toReversed(), expected)
-  t.same(seqs(past.forwards(5)), [5, 6, 7, 9, 16])
-  t.equal(past.newest()?.record.seq, 16)
-  t.equal(past.segmentOf(4)?.number, 3)
-  t.equal(past.segmentOf(0), undefined)
-  t.equal(RecordLog.open(join(events, 'nothing')), undefined)
-  t.end()
-})
-
-t.test('history - a line that repeats one of its segment is passed over', t => {
-  const events = journal(t.testdir(), {
-    'seg-00000001.jsonl': line(1) + line(2) + line(1) + line(1, { x: 1 }),
-  })
-  t.same(seqs(RecordLog.open(events)?.forwards() ?? []), [1, 2, 1])
-  t.end()
-})
 
 t.test('last - the newest that are wanted, and no more than is needed is read', t => {
   const events = journal(t.testdir(), {
@@ -128,31 +95,18 @@ t.test('wanted - says no only of lines that cannot matter', t => {
   t.end()
 })
 
-t.test('facts - the project by the first live segment that names one, payloads from blobs', t => {
+t.test('facts - payloads from blobs', t => {
   const payload = '{"content":"big","id":1}'
   const sha256 = createHash('sha256').update(payload).digest('hex')
-  const note = {
-    agent: 'kim',
-    item_type: 'journal',
-    item_id: 'genesis',
-    action: 'journal_note',
-    event: undefined,
-  }
   const ref = (bytes: number): object => ({ payload: undefined, payload_ref: { sha256, bytes } })
   const events = journal(t.testdir(), {
-    'archive/seg-00000001.jsonl': line(1, { ...note, payload: { project_id: 'archived' } }),
     'seg-00000002.jsonl': line(2, ref(payload.length)) + line(3, ref(5)),
-    'seg-00000004.jsonl': line(4, { ...note, payload: { project_id: 'ours' } }),
     [`blobs/${sha256.slice(0, 2)}/${sha256}`]: payload,
   })
-  const facts = createFacts(events)
-  t.equal(facts.projectId(), 'ours')
-  t.equal(createFacts(events, () => 'known').projectId(), 'known')
-  const [, whole, wrong] = [...(RecordLog.open(events)?.forwards() ?? [])]
-  t.same(whole && facts.payloadOf(whole.record), { content: 'big', id: 1 })
-  t.equal(wrong && facts.payloadOf(wrong.record), undefined)
-  const foreign = journal(join(events, 'foreign'), { 'seg-00000001.jsonl': line(1) })
-  t.match(createFacts(foreign).projectId(), /^[0-9a-f]{64}$/)
+  const past = open(events)
+  const [whole, wrong] = [...past.forwards()].map(({ record }) => factsOf(past).payloadOf(record))
+  t.same(whole, { content: 'big', id: 1 })
+  t.equal(wrong, undefined)
   t.end()
 })
 
@@ -168,7 +122,7 @@ t.test('find - by seq, by message, by event id, and what is damaged', t => {
       line(5, { item_id: 'ri/ver/7', agent: 'ri/ver' }),
   })
   const past = open(events)
-  const facts = createFacts(events, () => 'p')
+  const facts = { ...factsOf(past), projectId: () => 'p' }
   t.match(findRecord(past, { kind: 'seq', seq: 2 }, facts), {
     kind: 'record',
     entry: { record: { writer: 'w_2-bb' } },
@@ -194,13 +148,13 @@ t.test(
   'with turns - CL-39 a look without an end is left where it stands, and others have their turns',
   async t => {
     function* endless(): Generator<ScanStep> {
-      for (let seq = 1; ; seq++) yield seq === 1 ? entry : undefined
+      for (let seq = 1; ; seq++) yield seq === 1 ? first : undefined
     }
-    const entry = { record: record(1), line: Buffer.from('') }
+    const first = entry(record(1))
     const ended = new AbortController()
     setTimeout(() => ended.abort('SIGINT'), 1)
     const found: ScanStep[] = []
     for await (const one of withTurns(endless(), ended.signal)) found.push(one)
-    t.same(found, [entry])
+    t.same(found, [first])
   },
 )

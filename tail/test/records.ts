@@ -1,6 +1,6 @@
 import type { ReadRecord } from '@kim/manifest'
+import type { JournalLine } from '@kim/observer-sdk'
 import { record } from '../../monitor/dist-test/records.js'
-import type { RecordLine } from '../dist/record-line.js'
 
 /** A note of the journal about itself. */
 export function note(seq: number): ReadRecord {
@@ -14,6 +14,6 @@ export function note(seq: number): ReadRecord {
 }
 
 /** A record with its line, as a command handles it. */
-export function entry(of: ReadRecord): RecordLine {
-  return { record: of, line: Buffer.from(JSON.stringify(of.raw)) }
+export function entry(of: ReadRecord): JournalLine {
+  return { record: of, line: Buffer.from(JSON.stringify(of.raw)), segment: 1, offset: 0 }
 }

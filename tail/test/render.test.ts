@@ -1,19 +1,18 @@
 import t from 'tap'
 import { facts, message, record } from '../../monitor/dist-test/records.js'
-import { createAgent } from '../dist/render/agent.js'
-import { createCat } from '../dist/render/cat.js'
+import { renderJson, renderJsonPretty } from '../dist/flow/printer.js'
+import { controlLine, createAgent, fitSafe, word } from '../dist/render/agent.js'
 import { age, isoTime, shortTime } from '../dist/render/clock.js'
-import { createCloudEvents } from '../dist/render/cloudevents.js'
-import { displayWidth, fitColumns } from '../dist/render/columns.js'
-import { controlLine } from '../dist/render/control-line.js'
-import { createFields, createJsonFields } from '../dist/render/fields.js'
-import { renderJson, renderJsonPretty } from '../dist/render/json.js'
-import { createMonitor } from '../dist/render/monitor.js'
-import type { Look } from '../dist/render/renderer.js'
-import { createShort, createShortIso } from '../dist/render/short.js'
-import { createTemplate } from '../dist/render/template.js'
-import { wantsColour } from '../dist/render/wants-colour.js'
-import { fitSafe, word } from '../dist/render/words.js'
+import { createCloudEvents, createMonitor } from '../dist/render/events.js'
+import { createFields, createJsonFields, createTemplate } from '../dist/render/fields.js'
+import {
+  createCat,
+  createShort,
+  displayWidth,
+  fitColumns,
+  type Look,
+  wantsColour,
+} from '../dist/render/short.js'
 import { entry } from './records.js'
 
 const nowMs = Date.parse('2026-06-10T14:05:22.114Z')
@@ -38,7 +37,7 @@ t.test('output - no mode but json lets a body forge, hide or colour anything', t
   const modes = {
     short: createShort(look),
     'short on a terminal': createShort({ ...look, columns: 80, prefix: true }),
-    'short-iso': createShortIso(look),
+    'short-iso': createShort(look, 'short-iso'),
     cat: createCat({ ...look, prefix: true }),
     agent: createAgent({ ...look, maxLine: 480 }),
     'agent, narrow': createAgent({ ...look, maxLine: 120 }),
@@ -60,14 +59,14 @@ t.test('output - no mode but json lets a body forge, hide or colour anything', t
 
 t.test('json - is the stored line, byte for byte', t => {
   const line = Buffer.from('{ "v":2,\t"seq":1 , "x":"\\u0041"}\r')
-  t.equal(renderJson({ record: message(1), line }), line)
+  t.equal(renderJson({ ...entry(message(1)), line }), line)
   t.end()
 })
 
 t.test('short - times, sender and text', t => {
   t.equal(createShort(look)(entry(message(7))), 'Jun 10 14:03:22 7 message.new argus: tests are green')
   t.equal(
-    createShortIso({ ...look, prefix: true })(entry(message(7))),
+    createShort({ ...look, prefix: true }, 'short-iso')(entry(message(7))),
     '2026-06-10T14:03:22.114+00:00 7 river message.new argus: tests are green',
   )
   t.equal(

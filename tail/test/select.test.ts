@@ -1,10 +1,14 @@
 import type { ReadRecord } from '@kim/manifest'
 import t from 'tap'
 import { message, record } from '../../monitor/dist-test/records.js'
-import { createFilter, isOf, type Selection } from '../dist/select/filter.js'
-import { matchesGlob } from '../dist/select/glob.js'
-import { compilePattern } from '../dist/select/grep.js'
-import { bounded } from '../dist/select/pattern.js'
+import {
+  bounded,
+  compilePattern,
+  createFilter,
+  isOf,
+  matchesGlob,
+  type Selection,
+} from '../dist/selection.js'
 import { note } from './records.js'
 
 const select = (selection: Partial<Selection>, of: ReadRecord): boolean =>

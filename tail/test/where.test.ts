@@ -1,6 +1,6 @@
 import { parseTime } from '@kim/cli-kit'
 import t from 'tap'
-import { parseEventRef } from '../dist/where/event-ref.js'
+import { parseEventRef } from '../dist/read/find-record.js'
 
 const now = Date.parse('2026-06-10T14:03:22.500Z')
 const iso = (text: string): string | undefined => {

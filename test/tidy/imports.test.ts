@@ -29,6 +29,12 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   producer: ['@kim/manifest', '@kim/cli-kit', '@kim/observer-sdk', '@kim/monitor'],
 }
 
+/** Programs that a host could have written: they use the doors of packages that are made for hosts. */
+const HOSTS = ['tail/src/', 'replay/src/', 'monitor/src/'] as const
+
+/** Those that still use a door for our tests. The list only gets shorter. */
+const OLD_INSIDERS: readonly string[] = ['replay/src/digest.ts', 'replay/src/persona-state.ts']
+
 function importsOf(file: string): { line: number; target: string }[] {
   return textOf(file)
     .split('\n')
@@ -78,6 +84,14 @@ t.test('stages - imports point upstream only', t => {
     }
   }
   t.same(report(breaches), [])
+  t.end()
+})
+
+t.test('hosts - tail, replay and monitor use public doors only', t => {
+  const insiders = sources(...HOSTS).filter(file =>
+    importsOf(file).some(({ target }) => /^@kim\/[\w-]+\/internal$/.test(target)),
+  )
+  t.same(insiders.sort(), [...OLD_INSIDERS].sort(), 'whatever a program of ours needs, every host needs')
   t.end()
 })
 

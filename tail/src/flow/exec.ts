@@ -1,23 +1,24 @@
+/** Delivers events to the command of `--exec`. */
 import { type Io, safeText } from '@kim/cli-kit'
 import { KimError } from '@kim/manifest'
-import { type CommandRefusal, CommandRunner, monitorEvent } from '@kim/monitor'
+import { type CommandRefusal, CommandRunner, type JournalFacts, monitorEvent } from '@kim/monitor'
+import type { JournalLine } from '@kim/observer-sdk'
 import type { Plan } from '../plan.js'
-import type { JournalFacts, RecordLine } from '../record-line.js'
 
-/** What handing events to the command needs. */
+/** What deliveries depend on. */
 export interface ExecParts {
   readonly plan: Plan
   readonly facts: JournalFacts
   readonly io: Io
-  /** Aborted when no event is to be waited for any longer. A command that runs then has its time. */
+  /** Aborted when no further try may begin. A command that runs then may finish. */
   readonly ended: AbortSignal
   readonly warn: (text: string) => void
 }
 
-/** An event that is held is reported once in so many milliseconds. */
+/** An event that the command keeps refusing is reported once in so many milliseconds. */
 const REPORT_MS = 60_000
 
-/** The command of `--exec`, and what became of the events that it was given. */
+/** The command of `--exec`, and the count of events that it skipped. */
 export class ExecDelivery {
   readonly #parts: ExecParts
   readonly #runner: CommandRunner
@@ -28,7 +29,7 @@ export class ExecDelivery {
   }
 
   /** Delivers what a record announces; `none` if it announces nothing. */
-  async deliver(entry: RecordLine): Promise<'acknowledged' | 'skipped' | 'interrupted' | 'none'> {
+  async deliver(entry: JournalLine): Promise<'acknowledged' | 'skipped' | 'interrupted' | 'none'> {
     const { ended, facts, io, plan, warn } = this.#parts
     const look = { facts, contentChars: plan.bodyChars, platform: process.platform }
     const event = monitorEvent(entry.record, look)

@@ -1,27 +1,29 @@
+/** Whether the producer is up, as far as a reader of its store can know. */
 import { fstatSync } from 'node:fs'
 import { isProcessAlive, type StoreLocation } from '@kim/cli-kit'
 import { isJsonObject, type JsonObject, storePaths } from '@kim/manifest'
 import { closeFile, openRegularFile, readAt } from '@kim/observer-sdk/history'
+import type { Reporter } from './reporter.js'
 
-/** What can be told about the producer from the outside. */
+/** What `run/health.json` says about the producer. */
 export interface ProducerState {
   readonly state: 'up' | 'stale' | 'down' | 'unknown'
-  /** When it last gave a sign of life, in milliseconds since 1970. */
+  /** Its last sign of life, in milliseconds since 1970. */
   readonly seenMs: number | undefined
   /** Why this is believed. */
   readonly evidence: string
 }
 
-/** How often the file is written where it does not say so itself. */
+/** How often the file is written, unless it contains an interval. */
 const INTERVAL_MS = 10_000
 /** Intervals without a new one before the file counts as old. */
 const INTERVALS = 3
-/** Longest interval that is believed: with any longer one, nothing would ever be stale. */
+/** Longest interval that is believed: with a longer one, a producer would never be stale. */
 const INTERVAL_MS_MAX = 3_600_000
-/** Bytes of the file that are read; what two thousand inboxes with the longest names take fits. */
+/** Bytes of the file that are read: enough for two thousand inboxes with the longest names. */
 const HEALTH_BYTES_MAX = 16 * 1024 ** 2
 
-/** The producer's state by `run/health.json`, which it writes anew at an interval of its own. */
+/** The producer's state by `run/health.json`, which the producer writes at an interval of its own. */
 export function producerState(location: StoreLocation, nowMs: number = Date.now()): ProducerState {
   if (location.storeDir === undefined)
     return unknown('an events directory does not show the producer; use --store')
@@ -52,7 +54,7 @@ export function judgeHealth(
 ): ProducerState {
   const stated = health['interval_ms']
   const interval = typeof stated === 'number' && stated > 0 ? Math.min(stated, INTERVAL_MS_MAX) : INTERVAL_MS
-  // A sign of life from the future is none: it would hide that the producer has ended, for as long as it lies ahead.
+  // A sign of life from the future does not count: until that time, it would hide that the producer has ended.
   const signs = [writtenMs, timeIn(health['updated']) ?? 0].filter(ms => ms <= nowMs + interval)
   const seenMs = Math.max(0, ...signs)
   const said = health['state'] ?? health['status']
@@ -64,6 +66,32 @@ export function judgeHealth(
   }
   const fresh = nowMs - seenMs <= interval * INTERVALS
   return { state: fresh ? 'up' : 'stale', seenMs, evidence: 'run/health.json was written' }
+}
+
+/** Reports when the producer goes down or comes up again, each once. */
+export class ProducerWatch {
+  readonly #location: StoreLocation
+  #state: ProducerState['state']
+
+  constructor(location: StoreLocation) {
+    this.#location = location
+    this.#state = producerState(location).state
+  }
+
+  /** When it was last looked at. */
+  get state(): ProducerState['state'] {
+    return this.#state
+  }
+
+  /** Looks again. */
+  look(report: Reporter): void {
+    const { state, seenMs } = producerState(this.#location)
+    const before = this.#state
+    this.#state = state
+    const since = seenMs === undefined ? undefined : new Date(seenMs).toISOString()
+    if (before === 'up' && (state === 'down' || state === 'stale')) report.producer('down', since)
+    if (before !== 'up' && state === 'up') report.producer('up', since)
+  }
 }
 
 function unknown(evidence: string): ProducerState {

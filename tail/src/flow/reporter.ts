@@ -1,19 +1,19 @@
+/** What kim-tail says besides records. */
 import { basename } from 'node:path'
 import { formatCount, type Io, type LineOutput, safeText } from '@kim/cli-kit'
 import type { KimError } from '@kim/manifest'
-import type { ReadFailure } from '@kim/observer-sdk/history'
-import type { Mode } from '../render/choose.js'
-import { controlLine } from '../render/control-line.js'
-import type { Suppressed } from './rate.js'
+import type { Gap, ReadFailure } from '@kim/observer-sdk'
+import type { Mode } from '../plan.js'
+import { controlLine } from '../render/agent.js'
 
-/** Records that are gone. */
-export interface ReportedGap {
-  readonly from: number
-  readonly to: number
-  readonly reason: string
+/** Records that a rate suppressed. */
+export interface Suppressed {
+  readonly n: number
+  readonly first: number
+  readonly last: number
 }
 
-/** What an agent is told first. */
+/** The first line of an agent. */
 export interface Readiness {
   readonly seq: number
   readonly backlog: number
@@ -21,9 +21,11 @@ export interface Readiness {
   readonly producer: string
 }
 
+type Facts = Readonly<Record<string, string | number | undefined>>
+
 /**
- * Says what is no record. An agent sees nothing but stdout, so it is told there, in lines no record can forge;
- * everybody else reads stderr, so that stdout stays data.
+ * Says what is no record. An agent sees nothing but stdout, so it gets control lines there, which no record can forge.
+ * Everyone else reads stderr, so that stdout stays data.
  */
 export class Reporter {
   readonly #agent: boolean
@@ -32,7 +34,7 @@ export class Reporter {
   readonly #out: LineOutput
   readonly #stderr: Io['stderr']
 
-  /** `ownLines`: a record may be any text, so only stderr can be told from it. */
+  /** `ownLines`: a record may be printed as any text, so only stderr differs from records. */
   constructor(mode: Mode, quiet: boolean, out: LineOutput, stderr: Io['stderr'], ownLines = false) {
     this.#agent = mode === 'agent'
     this.#inline = !ownLines && (mode === 'short' || mode === 'short-iso')
@@ -41,74 +43,69 @@ export class Reporter {
     this.#stderr = stderr
   }
 
+  /** Something that a person should know. Agents get it as a control line of that name. */
+  say(name: string, text: string, facts: Facts = {}): void {
+    if (this.#agent) this.#control(name, facts)
+    else this.#note(text)
+  }
+
   /** Once, before anything else. */
   ready(facts: Readiness): void {
-    if (this.#agent) this.#control('ready', { ...facts })
+    this.#control('ready', { ...facts })
   }
 
-  /** Everything that stood there is printed. */
+  /** All existing records are printed. */
   caughtUp(seq: number): void {
-    if (this.#agent) this.#control('caught_up', { seq })
-    else this.#note(`caught up at seq ${seq}`)
+    this.say('caught_up', `caught up at seq ${seq}`, { seq })
   }
 
-  /** Nothing was selected: a person who sees an empty screen asks whether it works. */
+  /** No record was selected: a person who sees an empty screen asks whether it works. */
   nothing(): void {
     if (!this.#agent && this.#stderr.isTTY === true) this.#note('no existing record is selected')
   }
 
-  /** Stands where the gap is. */
-  gap(gap: ReportedGap): void {
+  /** Where the missing records would be. */
+  gap(gap: Gap): void {
+    const text = `records ${gap.from} to ${gap.to} are missing (${gap.reason})`
     if (this.#agent) this.#control('gap', { ...gap })
-    else {
-      const text = `records ${gap.from} to ${gap.to} are missing (${gap.reason})`
-      if (this.#inline) this.#out.line(`-- ${text}`)
-      else this.#stderr.write(`kim-tail: ${text}\n`)
-    }
+    else if (this.#inline) this.#out.line(`-- ${text}`)
+    else this.#stderr.write(`kim-tail: ${text}\n`)
   }
 
-  /** In place of what a rate held back. */
+  /** In place of what a rate suppressed. */
   suppressed(held: Suppressed): void {
-    if (this.#agent) this.#control('suppressed', { ...held })
-    else
-      this.#note(`${formatCount(held.n, 'record')} not shown, seq ${held.first} to ${held.last} (--max-rate)`)
+    const { first, last, n } = held
+    const text = `${formatCount(n, 'record')} not shown, seq ${first} to ${last} (--max-rate)`
+    this.say('suppressed', text, { ...held })
   }
 
-  /** The producer began or ceased to give signs of life. */
+  /** The producer went down or came up. */
   producer(state: 'up' | 'down', since: string | undefined): void {
-    if (this.#agent) this.#control(`producer_${state}`, { since })
-    else this.#note(`the producer is ${state}`)
+    this.say(`producer_${state}`, `the producer is ${state}`, { since })
   }
 
   /** A sign of life of this process. */
   heartbeat(seq: number): void {
     if (this.#agent) this.#control('heartbeat', { seq })
-    else if (this.#inline) this.#out.line(`-- heartbeat at seq ${seq}`)
-    // A blank line is nothing to whoever reads records, and a real write all the same.
-    else this.#out.line('')
+    // A blank line is no record to a program, and a real write all the same.
+    else this.#out.line(this.#inline ? `-- heartbeat at seq ${seq}` : '')
   }
 
-  /** Something a person should know. Agents get it as a control line of that name. */
-  say(name: string, text: string, facts: Readonly<Record<string, string | number | undefined>> = {}): void {
-    if (this.#agent) this.#control(name, facts)
-    else this.#note(text)
-  }
-
-  /** What is there and cannot be read: silence must not be taken for nothing new. */
+  /** Files that exist and cannot be read: silence must not look like no news. */
   unreadable(failures: readonly ReadFailure[]): void {
     for (const { code, path } of failures)
       this.warn(`cannot read ${basename(path)} (${code}); its records are not shown: ${path}`)
   }
 
-  /** Something nobody may miss: on stderr in any case. */
+  /** Something that must not be missed: on stderr in any case. */
   warn(text: string): void {
     this.#stderr.write(`kim-tail: ${safeText(text)}\n`)
     if (this.#agent) this.#control('warning', { text })
   }
 
-  /** An error, where the agent can see it. What ends the command says it on stderr too. */
-  error(error: Pick<KimError, 'code' | 'hint' | 'message'>): void {
-    if (this.#agent) this.#control('error', { code: error.code, message: error.message, hint: error.hint })
+  /** An error, where the agent can see it. If it ends the command, stderr has it too. */
+  error({ code, hint, message }: Pick<KimError, 'code' | 'hint' | 'message'>): void {
+    if (this.#agent) this.#control('error', { code, message, hint })
   }
 
   /** A token for what was read. */
@@ -118,7 +115,7 @@ export class Reporter {
     else this.#stderr.write(`cursor: ${token}\n`)
   }
 
-  /** Last, with the way to go on. */
+  /** Last, with the way to continue. */
   end(reason: string, resume?: string): void {
     if (this.#agent) this.#control('end', { reason, resume })
   }
@@ -127,7 +124,7 @@ export class Reporter {
     if (!this.#quiet) this.#stderr.write(`kim-tail: ${safeText(text)}\n`)
   }
 
-  #control(name: string, facts: Readonly<Record<string, string | number | undefined>>): void {
+  #control(name: string, facts: Facts): void {
     this.#out.line(controlLine(name, facts))
   }
 }

@@ -1,58 +1,72 @@
+/** One run of kim-tail: prints the records that exist, and with -f those that come, until it is done. */
 import { formatCount, type Io, type StoreLocation } from '@kim/cli-kit'
-import { type ConsumerCursor, formatCursorToken, KimError, Signal } from '@kim/manifest'
-import { noStore } from '../missing.js'
+import { formatCursorToken, KimError, Signal } from '@kim/manifest'
+import type { JournalFacts } from '@kim/monitor'
+import type { Change, Gap, JournalLine, RecordTail } from '@kim/observer-sdk'
+import { type JournalHistory, openHistory, payloadOf } from '@kim/observer-sdk/history'
+import { requireHistory } from '../journal.js'
 import type { Plan } from '../plan.js'
-import { createFacts } from '../read/facts.js'
-import { MissingSegments } from '../read/missing-segments.js'
-import { SeenPersonas } from '../read/query-records.js'
-import { RecordLog } from '../read/record-log.js'
-import type { JournalFacts, RecordLine } from '../record-line.js'
-import { countBacklog, entriesBehind, pastEntries, readFrom, unknownPersonas } from './backlog.js'
-import { type Claim, claimCursor } from './claim.js'
-import { CursorCommitter } from './commit.js'
-import { sleepUntilDue } from './due.js'
-import { type End, endOf, exitCodeOf } from './end.js'
+import { type Beginning, beginningOf } from '../position.js'
+import {
+  countBacklog,
+  type Entries,
+  entriesBehind,
+  lookForPersonas,
+  pastEntries,
+  SeenPersonas,
+  unknownPersonas,
+} from '../read/past-entries.js'
+import { type Claim, claimCursor, ReadCursor } from './cursor.js'
 import type { ExecDelivery } from './exec.js'
-import type { Feed, FeedBatch } from './feed.js'
-import { lookEnd } from './look-end.js'
-import { openFeed } from './observer-feed.js'
+import { producerState } from './health.js'
+import type { MonitorHeartbeat } from './heartbeat.js'
 import { Printer } from './printer.js'
-import { ReadCursor } from './read-cursor.js'
-import type { ReportedGap } from './reporter.js'
-import { type Beginning, beginningOf } from './start.js'
-import { StoreWatch } from './store-watch.js'
-import { tellGap } from './tell-gap.js'
+import { type End, endOf } from './stop.js'
 import { Timetable } from './timetable.js'
-
-/** Prints from a place on, to the end of what stands there or for as long as it is wanted. */
-export async function follow(plan: Plan, location: StoreLocation, io: Io): Promise<number> {
-  // Before anything is waited for: who is gone by then must be missed too.
-  const parent = process.ppid
-  let session: Session | undefined
-  let feed: Feed | undefined
-  const facts = createFacts(location.eventsDir, () => feed?.projectId)
-  const printer = await Printer.create(plan, facts, io)
-  const claim = await claimCursor(plan, location, io, printer, () => session?.end('consumer_lost'))
-  try {
-    const past = RecordLog.open(location.eventsDir)
-    if (past === undefined && !plan.follow) throw noStore(location)
-    const beginning = beginningOf(plan, claim.stored, past, facts)
-    feed = await openFeed(location.eventsDir, beginning.start, {
-      onDrained: () => session?.look(),
-    })
-    // Listed anew: a segment that began meanwhile may hold records up to the head that the feed begins at.
-    const standing = RecordLog.open(location.eventsDir)
-    const parts = { plan, location, io, facts, printer, claim, beginning, feed, past: standing, parent }
-    session = new Session(parts)
-    return await session.run()
-  } finally {
-    await feed?.close()
-    await claim.release()
-  }
-}
 
 const MISSES_EARLIER =
   '--wait prints only what comes from now on, earlier mail is not seen; to miss none between two calls: --consumer NAME'
+
+/** Prints what a plan asks for; returns the exit code. */
+export async function printRecords(plan: Plan, location: StoreLocation, io: Io): Promise<number> {
+  // Before anything is awaited: a parent that ends meanwhile has ended too.
+  const parent = process.ppid
+  const { eventsDir } = location
+  const asksForExisting = 'lines' in plan.position
+  // A command that only looks needs no tail, and loads none.
+  const isLook = !plan.follow && asksForExisting
+  let past = isLook ? requireHistory(location) : undefined
+  let tail: RecordTail | undefined
+  let heartbeat: MonitorHeartbeat | undefined
+  let session: Session | undefined
+  const facts: JournalFacts = {
+    projectId: () => tail?.projectId ?? past?.projectId ?? '',
+    payloadOf: record => payloadOf(eventsDir, record),
+  }
+  const printer = await Printer.create(plan, facts, io)
+  const claim = await claimCursor(plan, location, io, printer, () => session?.end('consumer_lost'))
+  try {
+    if (!asksForExisting) past = plan.follow ? openHistory(eventsDir) : requireHistory(location)
+    const beginning = beginningOf(plan, claim.stored, past, facts)
+    if (!isLook) {
+      const { openTail } = await import('@kim/observer-sdk')
+      // The cursor is kept here: a journal that takes the place of the first one is printed from its first record.
+      const cursors = { load: () => undefined, save: () => {} }
+      tail = await openTail({ eventsDir, cursors, from: beginning.from })
+      // Listed after the tail was opened: a segment that began meanwhile may hold records up to its head.
+      if (asksForExisting) past = openHistory(eventsDir)
+      if (plan.mode === 'monitor' && plan.heartbeatMs !== undefined)
+        heartbeat = await (await import('./heartbeat.js')).MonitorHeartbeat.open(eventsDir)
+    }
+    const parts = { plan, location, io, facts, printer, claim, beginning, past, tail, heartbeat, parent }
+    session = new Session(parts)
+    return await session.run()
+  } finally {
+    await heartbeat?.close()
+    await tail?.close()
+    await claim.release?.()
+  }
+}
 
 interface Parts {
   readonly plan: Plan
@@ -62,165 +76,206 @@ interface Parts {
   readonly printer: Printer
   readonly claim: Claim
   readonly beginning: Beginning
-  readonly feed: Feed
-  readonly past: RecordLog | undefined
-  /** Whose end is this process's end too, where that is asked for. */
+  /** The records that exist; undefined if there is no journal yet. */
+  readonly past: JournalHistory | undefined
+  /** Hands over the records that come; undefined for a command that only looks. */
+  readonly tail: RecordTail | undefined
+  readonly heartbeat: MonitorHeartbeat | undefined
+  /** Whose end is this process's end too, with `--exit-with-parent`. */
   readonly parent: number
 }
+
+/** What the tail answered. */
+type Arrival = { readonly change: Change | undefined } | { readonly error: unknown }
 
 class Session {
   readonly #parts: Parts
   readonly #wake = new Signal()
-  readonly #progress: ReadCursor
-  readonly #committer: CursorCommitter
-  readonly #timetable: Timetable
-  readonly #store: StoreWatch
-  /** Ends a look at what stands there. */
+  readonly #head: { readonly seq: number; readonly writer: string | null }
+  readonly #cursor: ReadCursor
+  readonly #timetable: Timetable | undefined
+  /** Ends a search of existing records. */
   readonly #looking: AbortSignal
   /** Aborted by the end, whatever it is. */
   readonly #ended = new AbortController()
   #end: End | undefined
-  #arrived: { readonly batch: FeedBatch | undefined } | { readonly error: unknown } | undefined
+  #arrived: Arrival | undefined
+  /** The tail handed over everything that exists. */
+  #isDrained = false
   #isCaughtUp = false
-  /** It was ended before it found where to begin: whoever goes on has to begin as this one did. */
+  /** It ended before it found where to begin: the next run has to begin as this one did. */
   #isCut = false
-  /** Whose journal what was passed stands in. */
-  #project: string | undefined
+  #hasEntries = false
+  #isThere: boolean
   #exec: ExecDelivery | undefined
-  /** Stores the place a consumer begins at, once. */
-  #begins: (() => void) | undefined
 
   constructor(parts: Parts) {
     this.#parts = parts
-    const { beginning, claim, feed, io, location, printer } = parts
-    const { start } = beginning
-    const from = start.kind === 'head' ? feed.head : start
-    this.#progress = new ReadCursor(from.seq, from.writer, feed.head.checkpointSeq)
-    this.#project = feed.projectId
-    const { begin } = claim
-    if (begin !== undefined) this.#begins = () => this.#storeBegin(begin)
-    this.#committer = new CursorCommitter(claim.save, () => this.#place(), claim.stored)
-    this.#store = new StoreWatch(feed, location.eventsDir, printer.report)
-    this.#looking = lookEnd(io.signal, printer.stop)
-    this.#timetable = new Timetable({ ...parts, progress: this.#progress }, performance.now())
+    const { beginning, claim, heartbeat, io, past, plan, printer, tail } = parts
+    const needsHead = plan.mode === 'agent' || plan.showCursor || plan.sayCaughtUp
+    const { seq = 0, writer = null } = tail?.head ?? (needsHead ? past?.newest()?.record : undefined) ?? {}
+    this.#head = { seq, writer }
+    const { from } = beginning
+    const start = from === 'head' ? this.#head : { seq: from.seq, writer: from.writer ?? null }
+    const checkpointSeq = plan.position.kind === 'consumer' ? tail?.checkpointSeq : 0
+    this.#cursor = new ReadCursor(start, claim, checkpointSeq)
+    this.#looking = printer.stop.lookEnd(io.signal)
+    this.#isThere = this.#exists
+    if (tail === undefined) return
+    this.#cursor.projectId = this.#projectId
+    tail.onIdle(() => {
+      this.#isDrained = true
+      this.#wake.raise()
+    })
+    this.#timetable = new Timetable({
+      ...parts,
+      isDrained: () => this.#isDrained,
+      beat: () => {
+        if (heartbeat === undefined) printer.report.heartbeat(this.#cursor.seq)
+        else for (const line of heartbeat.lines(plan.selection.personas)) printer.out.line(line)
+      },
+      end: reason => this.end(reason),
+    })
   }
 
-  /** Ends following from outside; the first reason counts. */
+  /** Ends the command; the first reason counts. */
   end(reason: End): void {
     this.#end ??= reason
-    // The cursor is another's now.
-    if (reason === 'consumer_lost') this.#committer.close()
+    // Another process has the cursor now.
+    if (reason === 'consumer_lost') this.#cursor.close()
     this.#ended.abort(reason)
     this.#wake.raise()
   }
 
-  /** Something may be different now. */
-  look(): void {
-    this.#wake.raise()
-  }
-
   async run(): Promise<number> {
+    const { tail } = this.#parts
     const looking = this.#looking
     const onAbort = (): void => this.end(endOf(looking.reason))
     looking.addEventListener('abort', onAbort, { once: true })
     if (looking.aborted) onAbort()
     try {
       await this.#begin()
-      await this.#loop()
+      if (tail !== undefined) await this.#follow(tail, this.#timetable as Timetable)
       return await this.#finish()
     } finally {
       looking.removeEventListener('abort', onAbort)
-      this.#committer.finish()
+      this.#cursor.finish()
     }
   }
 
-  /** Says how things stand, and prints what is selected of what stands there. */
+  get #exists(): boolean {
+    const { past, tail } = this.#parts
+    return tail === undefined ? past !== undefined : tail.status.kind !== 'no_store'
+  }
+
+  get #projectId(): string | undefined {
+    return this.#exists ? this.#parts.facts.projectId() : undefined
+  }
+
+  /** Reports how things are, and prints what is selected of the existing records. */
   async #begin(): Promise<void> {
-    const { beginning, feed, io, plan, printer } = this.#parts
-    const { report } = printer
-    if (printer.stop.isDone) this.end('met')
+    const { beginning, io, location, past, plan, printer, tail } = this.#parts
+    const { report, stop } = printer
+    const isAgent = plan.mode === 'agent'
+    const head = this.#head
+    if (stop.isDone) this.end('met')
     const seen = new SeenPersonas(plan.selection.personas)
-    const entries = await this.#pastEntries(seen)
-    if (plan.mode === 'agent') {
-      const backlog = beginning.isNew ? [] : (entries ?? this.#behind(this.#progress.seq, feed.head.seq))
-      report.ready({
-        seq: feed.head.seq,
-        ...(await countBacklog(backlog, Date.now())),
-        producer: this.#timetable.producer,
-      })
+    // The first line of an agent says how many entries there are: no more may be printed.
+    const toSeq = tail !== undefined || isAgent ? head.seq : undefined
+    const entries =
+      beginning.printsPast && past !== undefined
+        ? await pastEntries(past, plan, printer.selects, seen, this.#looking, toSeq)
+        : undefined
+    if (isAgent) {
+      const backlog = beginning.isNew ? [] : (entries ?? this.#behind(this.#cursor.seq, head.seq))
+      const counted = await countBacklog(backlog, Date.now())
+      if (tail === undefined) await this.#requirePersonas(seen)
+      const producer = this.#timetable?.producer?.state ?? producerState(location).state
+      report.ready({ seq: head.seq, ...counted, producer })
     }
     if (plan.missesEarlier && !plan.quiet) report.warn(MISSES_EARLIER)
-    if (this.#store.begin()) await this.#checkPersonas(seen)
+    if (!this.#isThere) this.#sayMissing('there is no journal at', ' yet')
+    else if (tail !== undefined) await this.#lookForPersonas(seen)
     if (beginning.isNew) {
-      // A deadline leaves it the time to begin: else one that is too short would keep it from that for ever.
+      // The deadline does not end this count: a short one would keep the consumer from ever beginning.
       const { backlog: passed } = await countBacklog(this.#behind(0, undefined, io.signal), Date.now())
       if (io.signal.aborted) {
-        // It never began: what it passes over is to be said first.
-        this.#committer.close()
-        this.#begins = undefined
+        // It never began: what it skips must be reported first.
+        this.#cursor.close()
         this.#isCut = true
         return
       }
-      const text = `the consumer begins at seq ${feed.head.seq}; skipping ${formatCount(passed, 'existing entry', 'existing entries')}`
-      report.say('started', text, { seq: feed.head.seq, skipped: passed })
+      const text = `the consumer begins at seq ${head.seq}; skipping ${formatCount(passed, 'existing entry', 'existing entries')}`
+      report.say('started', text, { seq: head.seq, skipped: passed })
     }
     await this.#printPast(entries ?? [])
-    const { toSeq } = plan.selection
-    if (toSeq !== undefined && this.#progress.seq >= toSeq) {
-      if (this.#end === undefined && beginning.printsPast) this.#progress.stand(toSeq)
-      this.end('met')
-    }
+    if (tail === undefined && this.#end !== 'met') await this.#requirePersonas(seen)
+    const { toSeq: lastSeq = Number.POSITIVE_INFINITY } = plan.selection
+    if (beginning.printsPast && this.#cursor.seq > lastSeq) this.#cursor.stand(lastSeq)
+    if (tail === undefined) return
+    if (this.#cursor.seq >= lastSeq) this.end('met')
     await this.#flush()
   }
 
-  /** Where it ends early, what was not printed is still to come, for whoever goes on from there. */
-  async #printPast(entries: Iterable<RecordLine> | AsyncIterable<RecordLine>): Promise<void> {
-    const { beginning, past, plan, printer } = this.#parts
-    const missing = new MissingSegments(() => past)
+  /** If the command ends early, the next run begins with what was not printed. */
+  async #printPast(entries: Entries): Promise<void> {
+    const { beginning, past, printer } = this.#parts
     let read: number | undefined
-    let last: RecordLine | undefined
+    let last: JournalLine | undefined
     for await (const entry of entries) {
+      const { record } = entry
+      this.#hasEntries = true
       if (this.#end !== undefined) {
-        const { seq, writer } = last?.record ?? { seq: entry.record.seq - 1, writer: undefined }
-        this.#progress.stand(seq, writer ?? null)
+        const { seq, writer } = last?.record ?? { seq: record.seq - 1 }
+        this.#cursor.stand(seq, writer)
         return
       }
-      read ??= readFrom(plan, past, entry)
-      for (const gap of missing.between(read, entry.record.seq)) await this.#tell(gap)
-      read = entry.record.seq
+      read ??= this.#completeFrom(record.seq) - 1
+      for (const gap of past?.missing(read, record.seq) ?? []) await this.#tell(gap)
+      read = record.seq
       last = entry
+      this.#cursor.pass(record)
       if (printer.print(entry)) this.end('met')
       if (printer.out.isFull) await printer.out.flush()
     }
-    if (!beginning.printsPast || !this.#looking.aborted) return
+    if (!beginning.printsPast || this.#end === undefined || this.#end === 'met') return
     if (last === undefined) this.#isCut = true
-    else this.#progress.stand(last.record.seq, last.record.writer ?? null)
+    else this.#cursor.stand(last.record.seq, last.record.writer)
   }
 
-  /** What was asked for by number or time, as far as it stood there when the feed was opened. */
-  async #pastEntries(
-    seen: SeenPersonas,
-  ): Promise<Iterable<RecordLine> | AsyncIterable<RecordLine> | undefined> {
-    const { beginning, feed, past, plan, printer } = this.#parts
-    if (!beginning.printsPast || past === undefined) return undefined
-    return await pastEntries(past, plan, printer.selects, seen, this.#looking, feed.head.seq)
+  /** From this seq on, missing records are reported: from the start, or from the first entry that is printed. */
+  #completeFrom(first: number): number {
+    const { past, plan } = this.#parts
+    const { position } = plan
+    const printsAll = position.kind === 'last' && position.lines === Number.POSITIVE_INFINITY
+    return printsAll ? (past?.segments[0]?.number ?? 1) : first
   }
 
-  /** What waits behind a cursor, up to a seq. */
-  #behind(
-    seq: number,
-    toSeq?: number,
-    end = this.#looking,
-  ): Iterable<RecordLine> | AsyncIterable<RecordLine> {
+  /** The entries after a cursor, up to a seq. */
+  #behind(seq: number, toSeq?: number, end = this.#looking): Entries {
     const { past, printer } = this.#parts
     return past === undefined ? [] : entriesBehind(past, seq, printer.selects, end, toSeq)
   }
 
-  /** A name that nobody has is refused, or said and waited for. */
-  async #checkPersonas(seen: SeenPersonas): Promise<void> {
-    const { feed, past, plan, printer } = this.#parts
-    const known = new Set(feed.personas())
-    if (past === undefined || seen.unseen.every(name => known.has(name))) return
+  /** Refuses a name that no record is about. */
+  async #requirePersonas(seen: SeenPersonas): Promise<void> {
+    const { past } = this.#parts
+    const [refusal] = past === undefined ? [] : await unknownPersonas(past, seen, this.#looking)
+    if (refusal !== undefined) throw refusal
+  }
+
+  /** Refuses a name that no record is about, or with -f waits for one. */
+  async #lookForPersonas(seen: SeenPersonas): Promise<void> {
+    const { location, past, plan, printer } = this.#parts
+    if (past === undefined) return
+    await lookForPersonas(past, seen, this.#looking)
+    if (seen.unseen.length === 0 || this.#looking.aborted) return
+    // Records about a persona may be missing, and a checkpoint may know it.
+    const { memoryCursors, openObserver } = await import('@kim/observer-sdk')
+    const observer = await openObserver({ eventsDir: location.eventsDir, cursors: memoryCursors() })
+    const known = new Set(observer.personas())
+    await observer.close()
+    if (seen.unseen.every(name => known.has(name))) return
     for (const error of await unknownPersonas(past, seen, this.#looking)) {
       if (!plan.follow) throw error
       const { code, message } = error
@@ -228,78 +283,86 @@ class Session {
     }
   }
 
-  async #loop(): Promise<void> {
-    this.#pull()
+  /** Handles what the tail hands over, and what is due by the clock, until the end. */
+  async #follow(tail: RecordTail, timetable: Timetable): Promise<void> {
+    const changes = tail.changes()
+    const pull = (): void => {
+      const arrive = (arrived: Arrival): void => {
+        this.#arrived = arrived
+        this.#wake.raise()
+      }
+      changes.next().then(
+        ({ value }) => arrive({ change: value ?? undefined }),
+        (error: unknown) => arrive({ error }),
+      )
+    }
+    pull()
     while (this.#end === undefined) {
-      await sleepUntilDue(this.#wake, this.#timetable.dues, () => performance.now())
-      this.#store.look()
+      await timetable.sleep(this.#wake)
+      // Silence must not look like no mail: a missing journal is reported each time.
+      const wasThere = this.#isThere
+      this.#isThere = this.#exists
+      if (wasThere && !this.#isThere) this.#sayMissing('the journal at', ' is missing')
       const arrived = this.#arrived
       if (arrived !== undefined) {
         this.#arrived = undefined
         if ('error' in arrived) throw arrived.error
-        if (arrived.batch === undefined) return
-        await this.#take(arrived.batch)
-        if (this.#end === undefined) this.#pull()
-      } else if (this.#parts.feed.isDrained) {
-        this.#catchUp()
+        if (arrived.change === undefined) return
+        await this.#take(arrived.change)
+        if (this.#end === undefined) pull()
+      } else if (this.#isDrained) {
+        this.#catchUp(tail)
       }
       await this.#onTime()
     }
   }
 
-  #pull(): void {
-    this.#parts.feed.next().then(
-      batch => {
-        this.#arrived = { batch }
-        this.#wake.raise()
-      },
-      (error: unknown) => {
-        this.#arrived = { error }
-        this.#wake.raise()
-      },
-    )
+  #sayMissing(before: string, after: string): void {
+    const { location, printer } = this.#parts
+    const text = `${before} ${location.eventsDir}${after}; waiting for it`
+    printer.report.say('waiting', text, { reason: 'no_store' })
   }
 
-  async #take({ entries, gap, reached }: FeedBatch): Promise<void> {
-    const { printer } = this.#parts
-    if (gap !== undefined) {
-      await this.#tell(gap)
-      if (gap.reason === 'rewound') this.#progress.stand(gap.from - 1)
-    }
-    // Before the gap was told, nothing of another journal was passed.
-    if (gap?.reason === 'rewound' || this.#progress.seq === 0) this.#project = this.#parts.feed.projectId
-    for (const entry of entries) {
+  async #take({ cursor, gap, lines }: Change): Promise<void> {
+    if (gap !== undefined) await this.#tell(gap)
+    const isRewound = gap?.reason === 'rewound'
+    if (isRewound) this.#cursor.stand(gap.from - 1)
+    // Until the gap was reported, no record of another journal was passed.
+    if (isRewound || this.#cursor.seq === 0) this.#cursor.projectId = this.#projectId
+    for (const entry of lines) {
       if (this.#end !== undefined) break
       await this.#handle(entry)
-      if (printer.out.isFull) await this.#flush()
+      if (this.#parts.printer.out.isFull) await this.#flush()
     }
-    if (this.#end === undefined) this.#progress.reach(reached)
+    if (this.#end === undefined) this.#cursor.pass(cursor)
     await this.#flush()
   }
 
-  #tell(gap: ReportedGap): Promise<void> {
+  /** Reports missing records in the way that was asked for. If that is an error, what came before is written first. */
+  async #tell(gap: Gap): Promise<void> {
     const { plan, printer } = this.#parts
-    return tellGap(gap, plan, printer.report, () => this.#flush())
+    if (plan.onGap === 'report') printer.report.gap(gap)
+    if (plan.onGap !== 'fail') return
+    await this.#flush()
+    throw new KimError('gap_found', `records ${gap.from} to ${gap.to} are missing (${gap.reason})`)
   }
 
-  async #handle(entry: RecordLine): Promise<void> {
+  async #handle(entry: JournalLine): Promise<void> {
     const { plan, printer } = this.#parts
-    const { toSeq } = plan.selection
-    if (toSeq !== undefined && entry.record.seq > toSeq) {
+    const { toSeq = Number.POSITIVE_INFINITY } = plan.selection
+    if (entry.record.seq > toSeq) {
       this.end('met')
       return
     }
     const selected = printer.selects(entry)
-    if (selected && plan.exec !== undefined) {
-      if (!(await this.#deliver(entry))) return
-    }
-    this.#progress.pass(entry)
+    if (selected && plan.exec !== undefined && !(await this.#deliver(entry))) return
+    this.#cursor.pass(entry.record)
     if (selected && plan.exec === undefined && printer.print(entry)) this.end('met')
-    if (toSeq !== undefined && this.#progress.seq >= toSeq) this.end('met')
+    if (this.#cursor.seq >= toSeq) this.end('met')
   }
 
-  /** Hands an event to the command; false if it must come again. */
-  async #deliver(entry: RecordLine): Promise<boolean> {
+  /** Delivers an event to the command; false if it must be delivered again. */
+  async #deliver(entry: JournalLine): Promise<boolean> {
     const { printer } = this.#parts
     this.#exec ??= await this.#openExec()
     let isOver = false
@@ -307,11 +370,11 @@ class Session {
       isOver = true
       this.#wake.raise()
     })
-    // Whoever awaits it hears of an error; until then there is something else to await.
+    // An error is thrown where it is awaited; until then there is something else to await.
     delivering.catch(() => {})
-    // A command may take long, and one that is held for ever: time goes on meanwhile, and it is no silence.
+    // A command may take long, or may be tried for ever: meanwhile the clock runs, and it is no silence.
     while (!isOver && this.#end === undefined) {
-      await sleepUntilDue(this.#wake, this.#timetable.dues, () => performance.now())
+      await this.#timetable?.sleep(this.#wake)
       printer.stop.onCame(performance.now())
       if (!isOver) await this.#onTime()
     }
@@ -319,13 +382,13 @@ class Session {
     if (delivery === 'interrupted') return false
     if (delivery === 'acknowledged' && printer.count(entry)) this.end('met')
     if (delivery !== 'none') {
-      this.#progress.pass(entry)
+      this.#cursor.pass(entry.record)
       await this.#flush()
     }
     return true
   }
 
-  /** Loaded where it is asked for only. */
+  /** Loads the runner of commands. */
   async #openExec(): Promise<ExecDelivery> {
     const { facts, io, plan, printer } = this.#parts
     const { ExecDelivery } = await import('./exec.js')
@@ -334,67 +397,61 @@ class Session {
     return new ExecDelivery(command, maxAttempts, { plan, facts, io, ended: this.#ended.signal, warn })
   }
 
-  /** Everything that stood there was given out. */
-  #catchUp(): void {
-    const { feed, plan, printer } = this.#parts
-    if (this.#isCaughtUp || (!feed.exists && plan.follow)) return
+  /** All existing records were handed over. */
+  #catchUp(tail: RecordTail): void {
+    const { location, plan, printer } = this.#parts
+    if (this.#isCaughtUp || (!this.#exists && plan.follow)) return
     this.#isCaughtUp = true
-    if (feed.isUnreadable) this.#tellUnreadable()
-    if (plan.sayCaughtUp) printer.report.caughtUp(this.#progress.seq)
+    if (tail.status.reasons.includes('unreadable')) {
+      const past = openHistory(location.eventsDir)
+      past?.tryAll()
+      printer.report.unreadable(past?.failures ?? [])
+    }
+    if (plan.sayCaughtUp) printer.report.caughtUp(this.#cursor.seq)
     if (!plan.follow) this.end('caught_up')
   }
 
-  #tellUnreadable(): void {
-    const { location, printer } = this.#parts
-    const past = RecordLog.open(location.eventsDir)
-    past?.tryAll()
-    printer.report.unreadable(past?.failures ?? [])
-  }
-
-  /** What is due by the clock. */
+  /** Does what is due by the clock. */
   async #onTime(): Promise<void> {
-    this.#timetable.keep(performance.now(), reason => this.end(reason))
+    this.#timetable?.keep()
     await this.#parts.printer.out.flush()
   }
 
   async #flush(): Promise<void> {
-    await this.#parts.printer.out.flush()
-    this.#begins?.()
-    this.#progress.flushed()
-    this.#committer.commit()
-  }
-
-  #place(): ReturnType<ReadCursor['place']> | undefined {
-    // A journal that came to be meanwhile is the first one.
-    this.#project ??= this.#parts.feed.projectId
-    return this.#project === undefined ? undefined : this.#progress.place(this.#project)
-  }
-
-  /** What the progress says before anything counts as flushed is where it began. */
-  #storeBegin(begin: (place: ConsumerCursor) => void): void {
-    const place = this.#place()
-    if (place === undefined) return
-    begin(place)
-    this.#begins = undefined
+    const { printer, tail } = this.#parts
+    await printer.out.flush()
+    // A journal that appeared meanwhile is the first one.
+    if (tail !== undefined) this.#cursor.projectId ??= this.#projectId
+    this.#cursor.flushed()
   }
 
   async #finish(): Promise<number> {
-    const { plan, printer } = this.#parts
+    const { past, plan, printer, tail } = this.#parts
+    const { report, stop } = printer
     const reason = this.#end ?? 'caught_up'
     if (reason === 'consumer_lost') {
       throw new KimError('consumer_held', 'lost the consumer: another process took it over')
     }
+    const isWhole = reason === 'met' || reason === 'caught_up'
     printer.settleRate(true)
-    await this.#flush()
-    const place = this.#place()
-    if (plan.showCursor && place !== undefined && !this.#isCut)
-      printer.report.cursor(formatCursorToken(place))
+    if (tail !== undefined) await this.#flush()
+    else {
+      report.unreadable(past?.failures ?? [])
+      const asksForNone = stop.isDone || ('lines' in plan.position && plan.position.lines === 0)
+      if (!this.#hasEntries && !asksForNone && isWhole) report.nothing()
+      if (plan.sayCaughtUp) report.caughtUp(this.#head.seq)
+      this.#cursor.flushed()
+    }
+    if (plan.showCursor && !this.#isCut) {
+      this.#cursor.projectId ??= this.#projectId
+      const { place } = this.#cursor
+      if (place !== undefined) report.cursor(formatCursorToken(place))
+    }
     const { position } = plan
     const resume =
-      position.kind === 'consumer' ? `--consumer ${position.name}` : `--after-seq ${this.#progress.seq}`
-    printer.report.end(reason, this.#isCut ? undefined : resume)
+      position.kind === 'consumer' ? `--consumer ${position.name}` : `--after-seq ${this.#cursor.seq}`
+    report.end(tail === undefined && isWhole ? 'done' : reason, this.#isCut ? undefined : resume)
     await this.#flush()
-    const isAgent = plan.mode === 'agent'
-    return exitCodeOf(reason, printer.stop, { isAgent, wantsMatch: plan.untilMatch !== undefined })
+    return stop.exitCode(reason, plan.mode === 'agent')
   }
 }

@@ -1,44 +1,59 @@
-/** When a command that follows is done by itself. */
-export interface StopConditions {
-  /** Records printed. */
-  readonly count: number | undefined
-  /** Tells the record after which to end. */
-  readonly matches: ((text: string) => boolean) | undefined
-  /** Time in which no record came. */
-  readonly timeoutMs: number | undefined
-  /** Time in all. */
-  readonly deadlineMs: number | undefined
+/** When a command is done, why it ended, and what the process exits with. */
+import type { Plan } from '../plan.js'
+
+/** Why a command ended. `met`: all that was asked for came. */
+export type End =
+  | 'met'
+  | 'timeout'
+  | 'deadline'
+  | 'until'
+  | 'caught_up'
+  | 'parent_gone'
+  | 'consumer_lost'
+  | 'sigterm'
+  | 'sigint'
+  | 'sighup'
+
+/** Longer timers wrap around in Node and fire at once. */
+export const TIMER_MS_MAX: number = 2 ** 31 - 1
+
+/** As shells report a process that a signal ended. */
+const SIGNALLED = { sighup: 129, sigint: 130, sigterm: 143 } as const
+
+/** Why a command ended whose signal was aborted for this reason: a process signal, or the deadline. */
+export function endOf(reason: unknown): 'deadline' | keyof typeof SIGNALLED {
+  if (reason === 'deadline') return reason
+  if (reason === 'SIGHUP') return 'sighup'
+  return reason === 'SIGINT' ? 'sigint' : 'sigterm'
 }
 
-/** Why a command ended. `met` is success; the two others are, if something was printed. */
-export type StopReason = 'met' | 'timeout' | 'deadline'
+/** The exit code for a process signal, unless the reader is an agent. */
+export function signalledCode(signal: NodeJS.Signals): number {
+  const end = endOf(signal)
+  return end === 'deadline' ? 0 : SIGNALLED[end]
+}
 
-/** Watches the conditions; time is told to it. */
+/** Watches the conditions under which a command is done by itself. The caller passes the time. */
 export class StopWatch {
-  readonly #conditions: StopConditions
+  readonly #plan: Pick<Plan, 'count' | 'untilMatch' | 'timeoutMs' | 'deadlineMs'>
   readonly #startedMs: number
-  /** Undefined before anybody listens. */
+  /** When the last record came; undefined before `listen`. */
   #lastMs: number | undefined
   #printed = 0
 
-  constructor(conditions: StopConditions, nowMs: number) {
-    this.#conditions = conditions
+  constructor(plan: Pick<Plan, 'count' | 'untilMatch' | 'timeoutMs' | 'deadlineMs'>, nowMs: number) {
+    this.#plan = plan
     this.#startedMs = nowMs
   }
 
-  /** Records printed so far. */
-  get printed(): number {
-    return this.#printed
-  }
-
-  /** Everything that was at hand was looked at: from now on, silence counts. Before, it is only being read. */
+  /** All existing records were read: from now on, silence counts. */
   listen(nowMs: number): void {
     this.#lastMs ??= nowMs
   }
 
-  /** Whether this is the record that is waited for. */
+  /** Whether this is the record that the command waits for. */
   isAwaited(text: () => string): boolean {
-    return this.#conditions.matches?.(text()) === true
+    return this.#plan.untilMatch?.test(text()) === true
   }
 
   /** A record came, printed or not. */
@@ -50,38 +65,68 @@ export class StopWatch {
   onPrinted(text: () => string, nowMs: number): boolean {
     this.#printed += 1
     this.onCame(nowMs)
-    const { count } = this.#conditions
+    const { count } = this.#plan
     return (count !== undefined && this.#printed >= count) || this.isAwaited(text)
   }
 
   /** True if no record is wanted at all. */
   get isDone(): boolean {
-    return this.#conditions.count === 0
+    return this.#plan.count === 0
   }
 
   /** The condition that time has met, if any. */
   due(nowMs: number): 'timeout' | 'deadline' | undefined {
-    const { timeoutMs, deadlineMs } = this.#conditions
-    if (deadlineMs !== undefined && nowMs - this.#startedMs >= deadlineMs) return 'deadline'
-    const lastMs = this.#lastMs
-    if (timeoutMs !== undefined && lastMs !== undefined && nowMs - lastMs >= timeoutMs) return 'timeout'
-    return undefined
+    if (nowMs >= this.#deadlineAtMs) return 'deadline'
+    return nowMs >= this.#timeoutAtMs ? 'timeout' : undefined
   }
 
   /** When to ask again; undefined for never. */
   get dueAtMs(): number | undefined {
-    const { timeoutMs, deadlineMs } = this.#conditions
-    const times = [
-      ...(timeoutMs === undefined || this.#lastMs === undefined ? [] : [this.#lastMs + timeoutMs]),
-      ...(deadlineMs === undefined ? [] : [this.#startedMs + deadlineMs]),
-    ]
-    return times.length === 0 ? undefined : Math.min(...times)
+    const atMs = Math.min(this.#deadlineAtMs, this.#timeoutAtMs)
+    return Number.isFinite(atMs) ? atMs : undefined
   }
 
-  /** 0 if what was asked for came, 3 if it was waited for in vain. */
-  exitCode(reason: StopReason): number {
-    if (reason === 'met') return 0
-    const wantedMore = this.#conditions.count !== undefined || this.#conditions.matches !== undefined
-    return wantedMore || this.#printed === 0 ? 3 : 0
+  get #deadlineAtMs(): number {
+    return this.#startedMs + (this.#plan.deadlineMs ?? Number.POSITIVE_INFINITY)
+  }
+
+  get #timeoutAtMs(): number {
+    return (this.#lastMs ?? Number.POSITIVE_INFINITY) + (this.#plan.timeoutMs ?? Number.POSITIVE_INFINITY)
+  }
+
+  /**
+   * A signal that ends a search of existing records: by a process signal, or at the deadline, which the records on the
+   * way do not put off. Its reason says why the command ended. To be taken before `listen`.
+   */
+  lookEnd(signal: AbortSignal): AbortSignal {
+    const delayMs = Math.max(0, this.#deadlineAtMs - performance.now())
+    // No search takes that long.
+    if (delayMs > TIMER_MS_MAX) return signal
+    const deadline = new AbortController()
+    setTimeout(() => deadline.abort('deadline'), delayMs).unref()
+    return AbortSignal.any([signal, deadline.signal])
+  }
+
+  /** What the process exits with: 0 if what was asked for came, 3 if the command waited in vain. */
+  exitCode(reason: Exclude<End, 'consumer_lost'>, isAgent = false): number {
+    const { count, untilMatch } = this.#plan
+    switch (reason) {
+      case 'sighup':
+      case 'sigint':
+      case 'sigterm':
+        // A harness that ends its child shows anything but 0 as a failure.
+        return isAgent ? 0 : SIGNALLED[reason]
+      case 'met':
+      case 'parent_gone':
+        return 0
+      case 'caught_up':
+        return untilMatch === undefined ? 0 : 3
+      case 'timeout':
+      case 'deadline':
+      case 'until':
+        return count !== undefined || untilMatch !== undefined || this.#printed === 0 ? 3 : 0
+      default:
+        return reason satisfies never
+    }
   }
 }

@@ -1,31 +1,56 @@
+/** How a person or an agent names one record, and the search for it. */
 import { type MalformedLine, readSegment } from '@kim/manifest'
-import { openSegment } from '@kim/observer-sdk/history'
-import { idOf, type JournalFacts, type RecordLine } from '../record-line.js'
-import type { EventRef } from '../where/event-ref.js'
-import type { RecordLog } from './record-log.js'
+import { idOf, type JournalFacts } from '@kim/monitor'
+import type { JournalLine } from '@kim/observer-sdk'
+import { type JournalHistory, openSegment } from '@kim/observer-sdk/history'
 
-/** What was found under a name. */
+/** How a person or an agent names one record. */
+export type EventRef =
+  | { readonly kind: 'seq'; readonly seq: number }
+  /** `river:new:246`: the announcement of one message. */
+  | { readonly kind: 'message'; readonly persona: string; readonly id: number; readonly text: string }
+  /** `river:alert:9f3c…-18342`: any other event; the seq stands in it. */
+  | { readonly kind: 'event'; readonly seq: number; readonly text: string }
+
+/** Reads a seq or an event id. A persona may contain colons, so an id is read from its end. */
+export function parseEventRef(text: string): EventRef | undefined {
+  if (/^\d+$/.test(text)) return isSeq(Number(text)) ? { kind: 'seq', seq: Number(text) } : undefined
+  const message = /^(.+):new:(-?\d+)$/su.exec(text)
+  if (message !== null) {
+    const id = Number(message[2])
+    return Number.isSafeInteger(id) ? { kind: 'message', persona: message[1] ?? '', id, text } : undefined
+  }
+  const event = /^.+:[^:]+:[0-9a-f]{16}-(\d+)$/su.exec(text)
+  const seq = Number(event?.[1])
+  return isSeq(seq) ? { kind: 'event', seq, text } : undefined
+}
+
+function isSeq(value: number): boolean {
+  return Number.isSafeInteger(value) && value > 0
+}
+
+/** The result of a search for one record. */
 export type RecordSearchResult =
-  | { readonly kind: 'record'; readonly entry: RecordLine; readonly others: number }
-  /** A line that seems to be the record, but is none. */
+  | { readonly kind: 'record'; readonly entry: JournalLine; readonly others: number }
+  /** A damaged line that seems to hold the record. */
   | { readonly kind: 'corrupt'; readonly segment: string; readonly offset: number; readonly reason: string }
   | { readonly kind: 'absent' }
 
-/** Looks a record up by seq or event id. Several records with one seq: the last one, which is the one that counts. */
-export function findRecord(past: RecordLog, ref: EventRef, facts: JournalFacts): RecordSearchResult {
+/** Finds a record by seq or event id. Of several records with one seq, the last one counts. */
+export function findRecord(past: JournalHistory, ref: EventRef, facts: JournalFacts): RecordSearchResult {
   return ref.kind === 'message' ? findMessage(past, ref, facts) : findSeq(past, ref, facts)
 }
 
 function findSeq(
-  past: RecordLog,
+  past: JournalHistory,
   ref: Extract<EventRef, { seq: number }>,
   facts: JournalFacts,
 ): RecordSearchResult {
   const home = past.segmentOf(ref.seq)
-  // Beyond its home a record stands only where numbers do not ascend, which no writer of ours does.
+  // A record is in another segment only if seqs do not ascend, which no writer of ours does.
   const homes = home === undefined ? past.segments : [home, ...past.segments.filter(other => other !== home)]
   for (const segment of homes) {
-    const matches: RecordLine[] = []
+    const matches: JournalLine[] = []
     for (const entry of past.segment(segment)) {
       if (entry.record.seq === ref.seq && (ref.kind === 'seq' || idOf(entry.record, facts) === ref.text))
         matches.push(entry)
@@ -41,7 +66,7 @@ function findSeq(
 }
 
 function findMessage(
-  past: RecordLog,
+  past: JournalHistory,
   ref: Extract<EventRef, { kind: 'message' }>,
   facts: JournalFacts,
 ): RecordSearchResult {
@@ -59,8 +84,8 @@ function findMessage(
   return { kind: 'absent' }
 }
 
-/** A damaged line that carries this seq, as far as can be seen without being able to read it. */
-function findCorrupt(past: RecordLog, segment: number, seq: number): RecordSearchResult | undefined {
+/** A damaged line that seems to have this seq. */
+function findCorrupt(past: JournalHistory, segment: number, seq: number): RecordSearchResult | undefined {
   const opened = openSegment(past.eventsDir, segment)
   if (!opened.ok) return undefined
   let found: RecordSearchResult | undefined

@@ -1,26 +1,23 @@
+/** Lines for an agent, which sees only stdout: one line a record, and control lines about the stream itself. */
+import { safeText } from '@kim/cli-kit'
 import type { JsonObject, ReadRecord } from '@kim/manifest'
-import { firstCodePoints } from '@kim/monitor'
-import { bodyOf, idOf, isUrgent, type JournalFacts, senderOf, typeOf } from '../record-line.js'
+import { firstCodePoints, idOf } from '@kim/monitor'
+import { bodyOf, isUrgent, senderOf, typeOf } from '../selection.js'
 import { age, recordTimeMs } from './clock.js'
-import type { Renderer } from './renderer.js'
-import { countCodePoints, fitSafe, word } from './words.js'
+import type { Look, Renderer } from './short.js'
 
-/** Names in the head of a line are cut to the first of these that leaves room for the rest: a hostile one may not take it. */
+/** Names in the head of a line are cut to the first of these that leaves room for the rest, however long they are. */
 const NAME_CHARACTERS = [64, 32, 16, 8, 4] as const
-/** News that is older when it is printed says how old: days-old mail must not be taken for new. */
+/** A line of older news says how old it is, so that an agent does not take days-old mail for new. */
 const FRESH_MS = 60_000
 
-/** What a body must not be able to say of itself: that there is more, and what to run for it. */
+/** A body that looks like the suffix of a cut line, which says how to get the rest. It is escaped. */
 const FORGED_SUFFIX = /\((?=\+\d+ chars: )/g
 
 /** Options of agent lines. */
-export interface AgentLook {
-  readonly facts: JournalFacts
-  readonly nowMs: () => number
+export type AgentLook = Pick<Look, 'facts' | 'nowMs' | 'bodyChars'> & {
   /** Characters a line may have; harnesses cut what is longer. */
   readonly maxLine: number
-  /** Code points of a body that are shown; undefined for as many as fit. */
-  readonly bodyChars: number | undefined
 }
 
 /**
@@ -28,16 +25,25 @@ export interface AgentLook {
  * Everything is escaped, so a body can never begin a line or forge a fact.
  */
 export function createAgent(look: AgentLook): Renderer {
+  const { bodyChars = Number.POSITIVE_INFINITY, facts, maxLine } = look
   return ({ record }) => {
-    const payload = look.facts.payloadOf(record)
+    const payload = facts.payloadOf(record)
     const body = bodyOf(record, payload)
-    const room = look.maxLine - suffix(countCodePoints(body), record.seq).length
+    // The number of omitted characters has at most as many digits as the body's length.
+    const longest = suffix(countCodePoints(body), record.seq).length
     let head = ''
     for (const characters of NAME_CHARACTERS) {
       head = headOf(record, payload, look, characters)
-      if (head.length <= room) break
+      if (head.length <= maxLine - longest) break
     }
-    return compose(head, body, record.seq, look)
+    const kept = firstCodePoints(body, bodyChars)
+    const cutBefore = countCodePoints(body) - countCodePoints(kept)
+    const allowed = kept.replace(FORGED_SUFFIX, '\\x28')
+    const room = Math.max(0, maxLine - head.length)
+    const whole = fitSafe(allowed, room)
+    if (whole.omitted === 0 && cutBefore === 0) return head + whole.shown
+    const part = fitSafe(allowed, Math.max(0, room - longest))
+    return head + part.shown + suffix(part.omitted + cutBefore, record.seq)
   }
 }
 
@@ -61,19 +67,51 @@ function headOf(
   return `${words.join(' ')} | `
 }
 
-function compose(head: string, body: string, seq: number, look: AgentLook): string {
-  const kept = look.bodyChars === undefined ? body : firstCodePoints(body, look.bodyChars)
-  const cutBefore = countCodePoints(body) - countCodePoints(kept)
-  const allowed = kept.replace(FORGED_SUFFIX, '\\x28')
-  const room = Math.max(0, look.maxLine - head.length)
-  const whole = fitSafe(allowed, room)
-  if (whole.omitted === 0 && cutBefore === 0) return head + whole.shown
-  // The number of omitted characters has at most as many digits as the body's length.
-  const longest = suffix(countCodePoints(body), seq).length
-  const part = fitSafe(allowed, Math.max(0, room - longest))
-  return head + part.shown + suffix(part.omitted + cutBefore, seq)
-}
-
 function suffix(omitted: number, seq: number): string {
   return `… (+${omitted} chars: kim-tail show ${seq})`
+}
+
+/** Characters of one value in a control line. */
+const VALUE_CHARACTERS = 160
+
+/**
+ * A line about the stream itself, for an agent that sees nothing but stdout: `kim ready seq=4711 backlog=3`.
+ * Record lines begin with `seq=`, so neither can be taken for the other. Undefined members are left out.
+ */
+export function controlLine(
+  name: string,
+  facts: Readonly<Record<string, string | number | undefined>>,
+): string {
+  const words = Object.entries(facts)
+    .filter(([, value]) => value !== undefined)
+    .map(([key, value]) => `${key}=${word(String(value), VALUE_CHARACTERS)}`)
+  return ['kim', name, ...words].join(' ')
+}
+
+/** Escaped text of at most `width` characters, and how many code points of the original did not fit. */
+export function fitSafe(text: string, width: number): { readonly shown: string; readonly omitted: number } {
+  let shown = ''
+  let at = 0
+  for (const character of text) {
+    const escaped = safeText(character)
+    if (shown.length + escaped.length > width) return { shown, omitted: countCodePoints(text.slice(at)) }
+    shown += escaped
+    at += character.length
+  }
+  return { shown, omitted: 0 }
+}
+
+/** A value in a `key=value` list: bare if nothing in it could end it, else quoted. */
+export function word(text: string, width = 120): string {
+  if (/^[\p{L}\p{N}_.:@/+-]+$/u.test(text) && text.length <= width) return text
+  // The first bar in a line ends its head.
+  const { shown, omitted } = fitSafe(text.replace(/["\\]/g, '\\$&').replaceAll('|', '\\x7c'), width)
+  return `"${shown}${omitted > 0 ? '…' : ''}"`
+}
+
+/** Code points of a text. */
+function countCodePoints(text: string): number {
+  let count = 0
+  for (const _ of text) count++
+  return count
 }

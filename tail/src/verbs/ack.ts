@@ -1,15 +1,11 @@
 import { didYouMean, type Input, type Io, locateStore, type StoreLocation, usageError } from '@kim/cli-kit'
 import { consumerPath, listConsumers, readConsumer, writeConsumer } from '@kim/observer-sdk/consumers'
-import { cursorAtSeq } from '../consume/find-cursor.js'
-import { withConsumer } from '../consume/with-consumer.js'
-import { noStore } from '../missing.js'
-import { createFacts } from '../read/facts.js'
-import { RecordLog } from '../read/record-log.js'
-import { refuseInside } from '../refuse-inside.js'
+import { refuseInside, requireHistory } from '../journal.js'
+import { cursorAt, withConsumer } from './cursors.js'
 
 /**
- * `kim-tail ack`: what `--commit ack` waits for. It does not take the consumer's name, because the process that prints
- * holds it and, in that mode, never moves the cursor itself; of several that acknowledge, one at a time does.
+ * `kim-tail ack`: moves the cursor of a consumer with `--commit ack`. It does not lock the consumer's name, because the
+ * process that prints holds that lock and never moves the cursor itself. A lock of its own lets one ack run at a time.
  */
 export async function run(input: Input, io: Io): Promise<number> {
   const name = input.text('consumer')
@@ -49,18 +45,15 @@ function acknowledge(
   location: StoreLocation,
   io: Io,
 ): { readonly before: number; readonly now: number } {
-  const past = RecordLog.open(location.eventsDir)
-  if (past === undefined) throw noStore(location)
+  const past = requireHistory(location)
   const before = readConsumer(path)
   if (before === undefined) throw unknownConsumer(name, io)
-  const facts = createFacts(location.eventsDir)
-  if (before.projectId !== facts.projectId()) {
+  if (before.projectId !== past.projectId) {
     throw usageError(
       `the consumer "${name}" belongs to another journal`,
       'name its journal with --store DIR; list the cursors: kim-tail cursors ls',
     )
   }
-  if (seq > before.seq)
-    writeConsumer(path, { ...cursorAtSeq(past, facts, seq), checkpointSeq: before.checkpointSeq })
+  if (seq > before.seq) writeConsumer(path, { ...cursorAt(past, seq), checkpointSeq: before.checkpointSeq })
   return { before: before.seq, now: Math.max(seq, before.seq) }
 }

@@ -1,3 +1,4 @@
+/** `kim-tail activity`: has an author written since a message id? */
 import {
   type Input,
   type Io,
@@ -7,14 +8,12 @@ import {
   safeText,
   usageError,
 } from '@kim/cli-kit'
-import type { AnomalyKind } from '@kim/manifest'
-import { listStore, openSegment } from '@kim/observer-sdk/history'
-import { type Activity, judgeActivity } from '../board/activity.js'
-import { withObserver } from '../board/with-observer.js'
-import { MissingSegments } from '../read/missing-segments.js'
-import { RecordLog } from '../read/record-log.js'
+import { type AnomalyKind, alertFacts } from '@kim/manifest'
+import { listStore, openHistory } from '@kim/observer-sdk/history'
+import { withObserver } from '../journal.js'
+import { type BoardEntity, countMember, textMember } from './personas.js'
 
-/** Exit codes of this command alone: everything that is no answer is 2. */
+/** Exit codes of this command alone: 2 for everything but yes and no. */
 const EXIT: Readonly<Record<Activity['answer'], number>> = { yes: 0, no: 1, unknown: 2 }
 
 /** `kim-tail activity`: has this author written since? */
@@ -25,7 +24,7 @@ export async function run(input: Input, io: Io): Promise<number> {
     throw usageError('activity needs --since-id N', 'N is the id after which to look')
   const found = await judge(locateStore(input, io.env), author, sinceId)
   const code = EXIT[found.answer]
-  // Should nobody read the answer, the code is still the answer and not "fine".
+  // If the reader closes the pipe, the exit code is still the answer.
   process.once('exit', () => {
     process.exitCode = code
   })
@@ -37,7 +36,7 @@ export async function run(input: Input, io: Io): Promise<number> {
   return code
 }
 
-/** What may have been the message that is asked for. */
+/** Damage that may hide the message. */
 const DAMAGE: readonly AnomalyKind[] = [
   'malformed',
   'future',
@@ -48,20 +47,18 @@ const DAMAGE: readonly AnomalyKind[] = [
   'unreadable',
 ]
 
-/** Segments that are missing or cannot be read; behind the newest there is none that would show it. */
+/** Whether no segment is missing or cannot be read. The newest must be opened: no later one shows that it is missing. */
 function areSegmentsWhole({ eventsDir }: StoreLocation): boolean {
-  const past = RecordLog.open(eventsDir)
-  const newest = past?.segments.at(-1)
   const listed = listStore(eventsDir)
   if (listed.ok && listed.value.failures.length > 0) return false
+  const past = openHistory(eventsDir)
+  const newest = past?.segments.at(-1)
   if (past === undefined || newest === undefined) return true
-  const opened = openSegment(eventsDir, newest.number)
-  if (!opened.ok) return false
-  opened.value.close()
-  return new MissingSegments(() => past).between(0, Number.MAX_SAFE_INTEGER).length === 0
+  const canRead = past.read(newest.number, () => true) === true
+  return canRead && past.missing(0, Number.MAX_SAFE_INTEGER).length === 0
 }
 
-/** The answer, or that there is none: a journal that cannot be read whole is no evidence of silence. */
+/** The answer. A journal that cannot be read whole is no evidence of silence. */
 async function judge(location: StoreLocation, author: string, sinceId: number): Promise<Activity> {
   const unknown = (why: string): Activity => ({ answer: 'unknown', lastId: undefined, floor: undefined, why })
   try {
@@ -80,4 +77,77 @@ async function judge(location: StoreLocation, author: string, sinceId: number): 
   } catch (error) {
     return unknown(error instanceof Error ? error.message : String(error))
   }
+}
+
+/** Whether an author has written, as far as the journal can tell. */
+export interface Activity {
+  readonly answer: 'yes' | 'no' | 'unknown'
+  /** The highest id of an existing message by that author. */
+  readonly lastId: number | undefined
+  /** Below it not every message can be known. */
+  readonly floor: number | undefined
+  readonly why: string
+}
+
+/**
+ * Has this author written a message with an id above `sinceId`? Only existing messages are evidence: others can cause
+ * read marks and presence. For a "no", every id above `sinceId` must be known.
+ */
+export function judgeActivity(author: string, sinceId: number, entities: Iterable<BoardEntity>): Activity {
+  let lastId: number | undefined
+  let floor: number | undefined
+  let pin: number | undefined
+  let unfinished: string | undefined
+  let unread: string | undefined
+  let left: string | undefined
+  const inboxes = new Set<string>()
+  const settled = new Set<string>()
+  for (const { itemId, itemType, payload } of entities) {
+    const inbox = textMember(payload, 'persona') ?? itemId
+    if (itemType === 'message') {
+      inboxes.add(inbox)
+      const id = countMember(payload, 'id')
+      if (textMember(payload, 'from') === undefined && !(idIn(itemId) <= sinceId)) unread = itemId
+      if (id !== undefined && textMember(payload, 'from') === author) lastId = Math.max(lastId ?? 0, id)
+    } else if (itemType === 'persona') {
+      inboxes.add(inbox)
+      if (payload?.['watched'] === false) left = inbox
+      const own = floorOf(payload)
+      if (own === undefined) unfinished = inbox
+      else {
+        settled.add(inbox)
+        floor = Math.max(floor ?? 0, own)
+      }
+    } else if (itemType === 'alert' && payload === undefined) {
+      unread = itemId
+    } else if (isPin(itemType, payload)) {
+      pin = Math.min(pin ?? Number.POSITIVE_INFINITY, countMember(payload, 'cursor_at') ?? 0)
+    }
+  }
+  unfinished ??= [...inboxes].find(inbox => !settled.has(inbox))
+  const tell = (answer: Activity['answer'], why: string): Activity => ({ answer, lastId, floor, why })
+  if (lastId !== undefined && lastId > sinceId) return tell('yes', `message ${lastId} is in the journal`)
+  if (floor === undefined) return tell('unknown', 'the journal has no inbox yet')
+  if (unfinished !== undefined) return tell('unknown', 'the first poll of an inbox is not finished')
+  if (sinceId < floor) return tell('unknown', `not all messages with an id below ${floor} are known`)
+  // Whatever `sinceId` is, the question is also about ids above the pin.
+  if (pin !== undefined) return tell('unknown', `not all messages with an id above ${pin} are known yet`)
+  if (unread !== undefined) return tell('unknown', `the payload of ${unread} cannot be read`)
+  const known = left === undefined ? '' : ` in the watched inboxes (${left} is not watched any more)`
+  return tell('no', `no message has an id above ${sinceId}; every id from ${floor} on is known${known}`)
+}
+
+/** The number in a message's id; NaN if it has none. */
+function idIn(itemId: string): number {
+  return Number(/\/(\d+)$/.exec(itemId)?.[1])
+}
+
+/** The lowest id from which on all messages of an inbox are known. */
+function floorOf(payload: BoardEntity['payload']): number | undefined {
+  const floor = countMember(payload, 'floor')
+  return floor === undefined ? undefined : Math.max(floor, countMember(payload, 'known_from') ?? 0)
+}
+
+function isPin(itemType: string, payload: BoardEntity['payload']): boolean {
+  return itemType === 'alert' && alertFacts(payload).is_gap === true && payload?.['status'] === 'open'
 }

@@ -1,13 +1,12 @@
 import { formatCount, type Input, type Io, locateStore, safeJson, safeText, usageError } from '@kim/cli-kit'
 import { KimError } from '@kim/manifest'
-import { noStore } from '../missing.js'
-import { createFacts } from '../read/facts.js'
-import { findRecord } from '../read/find-record.js'
-import { RecordLog } from '../read/record-log.js'
-import { bodyOf, idOf, type JournalFacts, type RecordLine, typeOf } from '../record-line.js'
+import { idOf, type JournalFacts } from '@kim/monitor'
+import type { JournalLine } from '@kim/observer-sdk'
+import { factsOf, requireHistory } from '../journal.js'
+import { findRecord, parseEventRef } from '../read/find-record.js'
 import { isoTime, recordTimeMs } from '../render/clock.js'
 import { plain } from '../render/fields.js'
-import { parseEventRef } from '../where/event-ref.js'
+import { bodyOf, typeOf } from '../selection.js'
 
 /** `kim-tail show`: one record whole. */
 export function run(input: Input, io: Io): number {
@@ -18,10 +17,8 @@ export function run(input: Input, io: Io): number {
       `"${safeText(name)}" is not a record`,
       'give a seq, or an event id such as river:new:246',
     )
-  const location = locateStore(input, io.env)
-  const past = RecordLog.open(location.eventsDir)
-  if (past === undefined) throw noStore(location)
-  const facts = createFacts(location.eventsDir)
+  const past = requireHistory(locateStore(input, io.env))
+  const facts = factsOf(past)
   const found = findRecord(past, ref, facts)
   if (found.kind === 'absent') {
     const [failure] = past.failures
@@ -51,14 +48,14 @@ export function run(input: Input, io: Io): number {
   return 0
 }
 
-/** The record as it stands, with the payload where the line only refers to it. */
-function jsonText(entry: RecordLine, facts: JournalFacts): string {
+/** The stored line, with the payload if the line only refers to it. */
+function jsonText(entry: JournalLine, facts: JournalFacts): string {
   if (entry.record.payload_ref === undefined) return `${Buffer.from(entry.line).toString('utf8').trim()}\n`
   return `${safeJson(JSON.stringify({ ...entry.record.raw, payload: facts.payloadOf(entry.record) }))}\n`
 }
 
-/** Facts one a line, then the body, each of its lines set in: so none of them can be taken for a fact. */
-function text({ record }: RecordLine, facts: JournalFacts, utc: boolean): string {
+/** One fact a line, then the body, indented so that none of its lines looks like a fact. */
+function text({ record }: JournalLine, facts: JournalFacts, utc: boolean): string {
   const payload = facts.payloadOf(record)
   const at = recordTimeMs(record.ts)
   const body = bodyOf(record, payload)

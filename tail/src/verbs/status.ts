@@ -8,11 +8,9 @@ import {
   safeText,
 } from '@kim/cli-kit'
 import { type Consumer, consumersOf } from '@kim/observer-sdk/consumers'
-import { type PersonaRow, personaRows } from '../board/persona-rows.js'
-import { withObserver } from '../board/with-observer.js'
 import { type ProducerState, producerState } from '../flow/health.js'
-import { noPersona } from '../missing.js'
-import { describePersona } from './personas.js'
+import { noPersona, withObserver } from '../journal.js'
+import { describePersona, type PersonaRow, personaRows } from './personas.js'
 
 /** What `--check` exits with. */
 const CHECK: Readonly<Record<ProducerState['state'], number>> = { up: 0, stale: 7, down: 7, unknown: 8 }

@@ -1,22 +1,17 @@
-import { asKimError, type Input, type Io, locateStore } from '@kim/cli-kit'
+/** `kim-tail` itself, and how an agent learns that it failed. */
+import { asKimError, type Input, type Io, LineOutput, locateStore } from '@kim/cli-kit'
 import { KimError } from '@kim/manifest'
-import { endOf } from '../flow/end.js'
-import { listPast } from '../flow/listing.js'
-import { tellAgent } from '../flow/tell-agent.js'
-import { modeOf, type Plan, planOf } from '../plan.js'
-import { VERB_NAMES } from '../verb-names.js'
+import { Reporter } from '../flow/reporter.js'
+import { printRecords } from '../flow/session.js'
+import { endOf } from '../flow/stop.js'
+import { modeOf, planOf } from '../plan.js'
 
 /** `kim-tail` itself. */
 export async function run(input: Input, io: Io): Promise<number> {
   const around = { env: io.env, isTerminal: io.stdout.isTTY === true, nowMs: Date.now() }
   const isAgent = modeOf(input, around) === 'agent'
   try {
-    const plan = planOf(input, VERB_NAMES, around)
-    const location = locateStore(input, io.env)
-    if (isLook(plan)) return await listPast(plan, location, io)
-    // What follows needs much more code than a look does.
-    const { follow } = await import('../flow/session.js')
-    return await follow(plan, location, io)
+    return await printRecords(planOf(input, around), locateStore(input, io.env), io)
   } catch (error) {
     if (!isAgent) throw error
     const isEnded = io.signal.aborted && !(error instanceof KimError)
@@ -26,7 +21,21 @@ export async function run(input: Input, io: Io): Promise<number> {
   }
 }
 
-/** Whether it is enough to print what stands there, without a cursor or anything to wait for. */
-function isLook({ exec, follow, position }: Plan): boolean {
-  return !follow && exec === undefined && (position.kind === 'last' || position.kind === 'since')
+/** An agent's harness does not show stderr: a command that failed must not look like one without news. */
+export async function tellAgent(reason: string, error: KimError | undefined, io: Io): Promise<void> {
+  const out = new LineOutput(io.stdout)
+  const report = new Reporter('agent', false, out, io.stderr)
+  if (error !== undefined) report.error(error)
+  report.end(reason)
+  await out.flush()
+}
+
+/** Whether a command line that cannot be parsed was an agent's. */
+export function isForAgent(
+  argv: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): boolean {
+  const line = argv.join('\n')
+  const modes = [...line.matchAll(/^(?:--output[=\n]|-[a-zA-Z]*o=?\n?)(.*)$/gm)].map(([, mode]) => mode)
+  return modes.length === 0 ? env['KIM_AGENT'] === '1' : modes.includes('agent')
 }

@@ -1,8 +1,18 @@
+/** Records as events of other systems: CloudEvents, and the lines of the older monitor. */
 import { safeJson } from '@kim/cli-kit'
 import { eventIdOf, isNews, nonceOf } from '@kim/manifest'
-import { type JournalFacts, typeOf } from '../record-line.js'
+import { type JournalFacts, type MonitorLook, monitorEvent, monitorLine } from '@kim/monitor'
+import { typeOf } from '../selection.js'
 import { recordTimeMs } from './clock.js'
-import type { Renderer } from './renderer.js'
+import type { Renderer } from './short.js'
+
+/** The older monitor's event lines. Records that announce nothing are not shown. */
+export function createMonitor(look: MonitorLook): Renderer {
+  return ({ record }) => {
+    const event = monitorEvent(record, look)
+    return event === undefined ? undefined : monitorLine(event)
+  }
+}
 
 /** CloudEvents sort `sequence` as text. */
 const SEQUENCE_DIGITS = 20

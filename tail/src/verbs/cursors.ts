@@ -1,0 +1,118 @@
+/** `kim-tail cursors`: lists, moves and deletes the durable cursors of this user. */
+import { didYouMean, type Input, type Io, locateStore, safeJson, safeText, usageError } from '@kim/cli-kit'
+import { type ConsumerCursor, KimError, type ReadRecord } from '@kim/manifest'
+import {
+  consumerPath,
+  listConsumers,
+  lockConsumer,
+  readConsumer,
+  removeConsumer,
+  writeConsumer,
+} from '@kim/observer-sdk/consumers'
+import type { JournalHistory } from '@kim/observer-sdk/history'
+import { factsOf, refuseInside, requireHistory } from '../journal.js'
+import { findRecord } from '../read/find-record.js'
+
+/** `kim-tail cursors ls`: the durable cursors of this user. */
+export function listCursors(input: Input, io: Io): number {
+  for (const name of listConsumers(io.env)) {
+    const cursor = readCursorOf(io, name)
+    if (input.bool('json')) io.stdout.write(`${safeJson(JSON.stringify(jsonOf(name, cursor)))}\n`)
+    else
+      io.stdout.write(
+        `${name}\t${cursor === undefined ? 'damaged' : `${cursor.seq}\t${safeText(cursor.projectId)}`}\n`,
+      )
+  }
+  return 0
+}
+
+/** A cursor as JSON; `seq` is null if its file is damaged. */
+function jsonOf(name: string, cursor: ConsumerCursor | undefined): Record<string, string | number | null> {
+  return {
+    consumer: name,
+    project_id: cursor?.projectId ?? null,
+    seq: cursor?.seq ?? null,
+    writer: cursor?.writer ?? null,
+  }
+}
+
+function readCursorOf(io: Io, name: string): ConsumerCursor | undefined {
+  try {
+    return readConsumer(consumerPath(io.env, name))
+  } catch {
+    return undefined
+  }
+}
+
+/** `kim-tail cursors set`: moves a cursor, also backwards. */
+export async function setCursor(input: Input, io: Io): Promise<number> {
+  const name = input.positional('name') ?? ''
+  const seq = input.number('seq')
+  if ((seq === undefined) === !input.bool('head')) {
+    throw usageError(
+      'cursors set needs either --seq or --head',
+      'give --seq N (0 for the beginning), or --head',
+    )
+  }
+  const path = consumerPath(io.env, name)
+  const location = locateStore(input, io.env)
+  refuseInside(location, path, 'a cursor')
+  const past = requireHistory(location)
+  const cursor = cursorAt(past, seq ?? past.newest()?.record)
+  const dry = input.bool('dry-run')
+  if (!dry) await withConsumer(path, io, () => writeConsumer(path, cursor))
+  const said = { consumer: name, dry_run: dry, ok: true, seq: cursor.seq }
+  io.stdout.write(
+    input.bool('json')
+      ? `${JSON.stringify(said)}\n`
+      : `${name}: cursor ${dry ? 'would move' : 'moved'} to seq ${cursor.seq}\n`,
+  )
+  return 0
+}
+
+/** `kim-tail cursors rm`: deletes a consumer. */
+export async function removeCursor(input: Input, io: Io): Promise<number> {
+  const name = input.positional('name') ?? ''
+  const known = listConsumers(io.env)
+  const path = consumerPath(io.env, name)
+  if (!known.includes(name))
+    throw usageError(
+      `no consumer "${name}"${didYouMean(name, known)}`,
+      'list the consumers: kim-tail cursors ls',
+    )
+  const dry = input.bool('dry-run')
+  if (!dry) await withConsumer(path, io, () => removeConsumer(path))
+  const said = dry ? `would delete ${name}` : `deleted ${name}`
+  io.stdout.write(
+    input.bool('json') ? `${JSON.stringify({ consumer: name, dry_run: dry, ok: true })}\n` : `${said}\n`,
+  )
+  return 0
+}
+
+/** The cursor after a record. Of a seq the record must exist: a cursor above the head would be a gap. */
+export function cursorAt(past: JournalHistory, at: number | ReadRecord | undefined): ConsumerCursor {
+  const isBeginning = at === undefined || at === 0
+  const { seq, writer = null } = isBeginning ? { seq: 0 } : typeof at === 'number' ? recordAt(past, at) : at
+  return { projectId: past.projectId, seq, writer, checkpointSeq: 0 }
+}
+
+function recordAt(past: JournalHistory, seq: number): ReadRecord {
+  const found = findRecord(past, { kind: 'seq', seq }, factsOf(past))
+  if (found.kind !== 'record') throw new KimError('no_record', `the journal has no record with seq ${seq}`)
+  return found.entry.record
+}
+
+/** Changes a consumer's file while no other process uses the name. */
+export async function withConsumer<T>(path: string, io: Io, use: () => T): Promise<T> {
+  const lock = await lockConsumer(path, {
+    onWait: () => io.stderr.write('kim-tail: another process uses the consumer; waiting for it\n'),
+    // One small write is over long before another process could take the name.
+    onLost: () => {},
+    signal: io.signal,
+  })
+  try {
+    return use()
+  } finally {
+    await lock.release()
+  }
+}
