@@ -101,31 +101,26 @@ export class LineSplitter {
   readonly #max: number
   #parts: Buffer[] = []
   #held = 0
-  #isTooLong = false
+  /** True once a line was longer than it may be; nothing is taken after it. */
+  isTooLong = false
 
   constructor(max: number) {
     this.#max = max
   }
 
-  /** True once a line was longer than it may be; nothing is taken after it. */
-  get isTooLong(): boolean {
-    return this.#isTooLong
-  }
-
   /** The lines that a chunk completes, without their `\n`. */
   push(chunk: Buffer): Buffer[] {
     const lines: Buffer[] = []
-    for (let from = 0; !this.#isTooLong; ) {
+    for (let from = 0; !this.isTooLong; ) {
       const end = chunk.indexOf(NEWLINE, from)
       const part = chunk.subarray(from, end === -1 ? chunk.length : end)
       this.#held += part.length
-      if (this.#held > this.#max) this.#isTooLong = true
+      if (this.#held > this.#max) this.isTooLong = true
       if (end === -1) {
-        if (!this.#isTooLong && part.length > 0) this.#parts.push(Buffer.from(part))
+        if (!this.isTooLong && part.length > 0) this.#parts.push(Buffer.from(part))
         break
       }
-      if (!this.#isTooLong)
-        lines.push(this.#parts.length === 0 ? part : Buffer.concat([...this.#parts, part]))
+      if (!this.isTooLong) lines.push(this.#parts.length === 0 ? part : Buffer.concat([...this.#parts, part]))
       this.#parts = []
       this.#held = 0
       from = end + 1

@@ -7,7 +7,7 @@ import type { FileStat } from '../effects/file-system.js'
 import type { HeldLock } from '../effects/store-lock.js'
 import { type Boundary, takeBoundary } from './checkpoint.js'
 import { type AppendOptions, type BuiltRecord, CommitBuilder, type Draft, type Receipt } from './draft.js'
-import { failure, fenced, isNoSpace, syncFailed, toFailure } from './failure.js'
+import { attempt, failure, fenced, isNoSpace, syncFailed } from './failure.js'
 import type { Disk } from './file-ops.js'
 import { sealNote } from './notes.js'
 import { Recovery } from './recover.js'
@@ -133,7 +133,7 @@ export class Appender {
   readonly #store: Store
   readonly #lock: HeldLock
   readonly #state: JournalState
-  readonly #writer: string
+  readonly writer: string
   readonly #scratch: Buffer = Buffer.allocUnsafe(limits.commitBytesMax)
   #segment: ActiveSegment
   #nextSeq: number
@@ -149,7 +149,7 @@ export class Appender {
     this.#store = start.store
     this.#lock = start.lock
     this.#state = start.state
-    this.#writer = start.writer
+    this.writer = start.writer
     this.#nextSeq = start.nextSeq
     this.#segment = start.segment
     this.#recovery = start.recovery
@@ -163,10 +163,6 @@ export class Appender {
 
   get nextSeq(): number {
     return this.#nextSeq
-  }
-
-  get writer(): string {
-    return this.#writer
   }
 
   /** False while something must be settled before anything can be appended. */
@@ -295,7 +291,7 @@ export class Appender {
   }
 
   #builder(): CommitBuilder {
-    return new CommitBuilder(this.#store, this.#state, this.#writer, this.#nextSeq, this.#scratch)
+    return new CommitBuilder(this.#store, this.#state, this.writer, this.#nextSeq, this.#scratch)
   }
 
   /**
@@ -336,12 +332,8 @@ export class Appender {
 
   /** Throws unless the lock is still held. If its path cannot be read, the disk is at fault, and the lock is not lost. */
   #requireLock(): void {
-    let isIntact: boolean
-    try {
-      isIntact = this.#lock.intact()
-    } catch (error) {
-      throw toFailure(error, `look at the lock file ${this.#store.paths.lock}`)
-    }
+    const { lock: path } = this.#store.paths
+    const isIntact = attempt(`look at the lock file ${path}`, () => this.#lock.intact())
     if (!isIntact) throw fenced('the lock file of the store was removed or replaced')
   }
 

@@ -214,7 +214,7 @@ export function* buildCheckpoint(
   try {
     writer.put(`${encodeCheckpointHeader(header)}\n`)
     let count = 0
-    for (const merged of merge(baseLines(store, plan.base, memory), { changes, runs, readBack })) {
+    for (const merged of merge(baseLines(store, plan.base, memory), changes, runs, readBack)) {
       const { entity, text } = plan.rewrite?.(merged) ?? merged
       if (count > 0) writer.put(',\n')
       count++
@@ -361,15 +361,13 @@ function* baseLines(
   }
 }
 
-/** What is merged into the base. */
-interface Merging {
-  readonly changes: Changes
-  readonly runs: Run[]
-  readonly readBack: EntityReader
-}
-
 /** The lines of the base with the changes made in them. */
-function* merge(base: Iterable<EntityLine>, { changes, runs, readBack }: Merging): Generator<EntityLine> {
+function* merge(
+  base: Iterable<EntityLine>,
+  changes: Changes,
+  runs: Run[],
+  readBack: EntityReader,
+): Generator<EntityLine> {
   const names = inOrder(changes, runs)
   let next = names.next()
   const emit = function* ({ slot }: Touched): Generator<EntityLine> {
@@ -409,7 +407,8 @@ class DocumentWriter {
   readonly #hash = createHash('sha256')
   #texts: string[] = []
   #unsynced = 0
-  #offset = 0
+  /** Bytes put so far. */
+  offset = 0
   #isOpen = true
 
   constructor(store: Store, path: string) {
@@ -418,18 +417,13 @@ class DocumentWriter {
     this.#fd = store.disk.createTemp(path)
   }
 
-  /** Bytes put so far. */
-  get offset(): number {
-    return this.#offset
-  }
-
   get sha256(): string {
     return this.#hash.copy().digest('hex')
   }
 
   put(text: string): void {
     this.#texts.push(text)
-    this.#offset += Buffer.byteLength(text)
+    this.offset += Buffer.byteLength(text)
   }
 
   flush(): void {

@@ -206,7 +206,8 @@ export class CommitBuilder {
   /** The ids built so far: only one of them can have a revision that the state does not know yet. */
   readonly #ids: Set<string> = new Set()
   readonly #keys: Map<string, number> = new Map()
-  readonly #built: BuiltRecord[] = []
+  /** The records in the order of their lines. */
+  readonly built: BuiltRecord[] = []
   readonly #firstSeq: number
   #bytes = 0
 
@@ -219,11 +220,6 @@ export class CommitBuilder {
     this.#time = readClocks(store)
   }
 
-  /** The records in the order of their lines. */
-  get built(): readonly BuiltRecord[] {
-    return this.#built
-  }
-
   /** The lines; valid until the scratch buffer is used again. */
   get bytes(): Buffer {
     return this.#scratch.subarray(0, this.#bytes)
@@ -231,7 +227,7 @@ export class CommitBuilder {
 
   /** Adds a batch whole, or nothing of it. The receipt holds once the bytes are durable. */
   add(drafts: readonly Draft[], options: AppendOptions): Receipt {
-    const { length } = this.#built
+    const { length } = this.built
     try {
       return this.#addAll(drafts, options.tx === true)
     } catch (error) {
@@ -251,7 +247,7 @@ export class CommitBuilder {
         'nothing was appended; to retry a transaction, use exactly the same keys',
       )
     }
-    if (this.#built.length + fresh > limits.commitRecordsMax) throw this.#tooLarge()
+    if (this.built.length + fresh > limits.commitRecordsMax) throw this.#tooLarge()
     const run = asRun && fresh > 1 ? { id: this.#store.random.hex(8), n: fresh } : undefined
     const seqs: number[] = []
     const deduped: boolean[] = []
@@ -278,14 +274,14 @@ export class CommitBuilder {
   }
 
   #append(draft: Draft, tx: Tx | undefined): number {
-    const seq = this.#firstSeq + this.#built.length
+    const seq = this.#firstSeq + this.built.length
     const { record, line } = this.#encode(this.#describe(draft, seq, tx))
     const room = this.#scratch.length - this.#bytes
     // No character takes more than three bytes, so few lines have to be measured.
     if (line.length * UTF8_BYTES_MAX > room && Buffer.byteLength(line) > room) throw this.#tooLarge()
     const length = this.#scratch.write(line, this.#bytes, 'utf8')
     const effect = effectOf(record)
-    this.#built.push({ record, effect, offset: this.#bytes, length: length - 1 })
+    this.built.push({ record, effect, offset: this.#bytes, length: length - 1 })
     this.#ids.add(record.item_id)
     if (record.key !== undefined) this.#keys.set(record.key, seq)
     this.#bytes += length
@@ -325,8 +321,8 @@ export class CommitBuilder {
 
   #lastRevision(itemType: string, itemId: string): number {
     if (this.#ids.has(itemId)) {
-      for (let at = this.#built.length - 1; at >= 0; at--) {
-        const built = this.#built[at]
+      for (let at = this.built.length - 1; at >= 0; at--) {
+        const built = this.built[at]
         if (built?.record.item_id !== itemId || built.record.item_type !== itemType) continue
         if (built.effect === 'upsert' || built.effect === 'remove') return built.record.entity_rev
       }
@@ -369,11 +365,11 @@ export class CommitBuilder {
 
   /** Forgets the records of a refused batch: those after the first `count`. */
   #undo(count: number): void {
-    this.#bytes = this.#built[count]?.offset ?? this.#bytes
-    this.#built.length = count
+    this.#bytes = this.built[count]?.offset ?? this.#bytes
+    this.built.length = count
     // `#ids` may keep too many: an id too many costs a search that finds nothing.
     this.#keys.clear()
-    for (const { record } of this.#built) if (record.key !== undefined) this.#keys.set(record.key, record.seq)
+    for (const { record } of this.built) if (record.key !== undefined) this.#keys.set(record.key, record.seq)
   }
 }
 

@@ -46,17 +46,16 @@ export async function* exportRecords(options: ExportOptions): AsyncGenerator<Buf
     })
     // A running producer may have parked it since it was listed.
     const now = store.disk.look(copies.first.path) === undefined ? listSegmentCopies(store) : segments
-    for await (const chunk of contentOf(store.disk, now.find(isOf(number)) ?? copies, unreadable)) {
+    for await (const chunk of contentOf(
+      store.disk,
+      now.find(({ first }) => first.number === number) ?? copies,
+      unreadable,
+    )) {
       reader.push(chunk)
       yield* lines.splice(0)
     }
   }
 }
-
-const isOf =
-  (number: number): ((copies: SegmentCopies) => boolean) =>
-  ({ first }) =>
-    first.number === number
 
 /** The unpacked bytes of the first file of a segment that can be read (JF-7). */
 async function* contentOf(

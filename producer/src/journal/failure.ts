@@ -99,6 +99,15 @@ const HINTS: Readonly<Record<string, string>> = {
   EFBIG: `${KEPT}; the file size limit of this process is too low: raise it (ulimit -f, LimitFSIZE= of a unit) above --segment-bytes, then start again`,
 }
 
+/** Runs a call of the system; its failure leaves as a typed error. */
+export function attempt<T>(doing: string, call: () => T): T {
+  try {
+    return call()
+  } catch (error) {
+    throw toFailure(error, doing)
+  }
+}
+
 /** True for a failure that passes when space returns. */
 export function isNoSpace(error: unknown): error is KimError {
   return error instanceof KimError && error.code === 'store_full'

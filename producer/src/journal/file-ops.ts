@@ -2,7 +2,16 @@ import { basename, dirname, join } from 'node:path'
 import { shellWord } from '@kim/cli-kit'
 import { type KimError, type ReplaceDisk, replaceFile, tempName } from '@kim/manifest'
 import { type FileStat, type FileSystem, openFlags } from '../effects/file-system.js'
-import { damaged, foreignOwner, noSpace, syncFailed, systemCode, toFailure, unsafe } from './failure.js'
+import {
+  attempt,
+  damaged,
+  foreignOwner,
+  noSpace,
+  syncFailed,
+  systemCode,
+  toFailure,
+  unsafe,
+} from './failure.js'
 import type { Log, Switches } from './store.js'
 
 /** Bytes of one read. */
@@ -27,15 +36,6 @@ export const WRITABLE_BY_OTHERS = 0o022
 interface OpenFile {
   readonly fd: number
   readonly stat: FileStat
-}
-
-/** Runs a call of the system; its failure leaves as a typed error. */
-function attempt<T>(doing: string, call: () => T): T {
-  try {
-    return call()
-  } catch (error) {
-    throw toFailure(error, doing)
-  }
 }
 
 /**

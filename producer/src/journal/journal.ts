@@ -210,10 +210,7 @@ export class OpenJournal {
   /** Does some of what retention asks for before a roll; true if nothing is left of it. */
   #retain(commits: number): boolean {
     const { state } = this.#session
-    this.#retention ??= retentionCommits(
-      { state, view: entity => this.#readBack.view(entity) },
-      this.#retainRead,
-    )
+    this.#retention ??= retentionCommits(state, this.state, this.#retainRead)
     for (let n = 0; n < commits; n++) {
       const retention = this.#retention
       const next = this.#appender.guard(() => retention.next())

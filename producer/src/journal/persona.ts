@@ -59,7 +59,7 @@ export function owesBaseline(record: PersonaRecord): boolean {
 const count = (value: unknown): number | undefined => (isCount(value) ? value : undefined)
 
 /** Reads the payload of a record. What is missing, or of another type, is as in a blank one. */
-function parsePersona(payload: JsonObject): PersonaRecord {
+export function parsePersona(payload: JsonObject): PersonaRecord {
   return {
     cursor: count(payload['cursor']) ?? 0,
     floor: count(payload['floor']) ?? 0,

@@ -46,12 +46,13 @@ export class Recovery {
   readonly #scan: SegmentScan
   /** The lines that this recovery ended and that have not been judged yet: first byte to `\n`. */
   readonly #ended: Map<number, number> = new Map()
-  readonly #adopted: number[] = []
+  /** The seqs of the records that were found and had an effect on the state or its readers, in file order. */
+  readonly adopted: number[] = []
   #numbers: Continuity
   #malformed: ScannedRange[] = []
   #runs: AbandonedRun[] = []
-  /** Whether the first record of the segment is owed. */
-  #begins = false
+  /** True if the segment has no record, so that its first one is still to be written. */
+  begins = false
   /** The commit that the newest effective record came with, and where that record ends. */
   #commit: string | undefined
   #effectiveEnd = 0
@@ -108,14 +109,9 @@ export class Recovery {
     return this.#scan.first
   }
 
-  /** The seqs of the records that were found and had an effect on the state or its readers, in file order. */
-  get adopted(): readonly number[] {
-    return this.#adopted
-  }
-
   /** Every caller knows of what was adopted so far. */
   markReported(): void {
-    this.#adopted.length = 0
+    this.adopted.length = 0
   }
 
   /** Takes over the bytes up to the end of the file. Call it only once they are durable. */
@@ -133,7 +129,7 @@ export class Recovery {
   /** Finds the row of table T that applies to the file as it is, and does what it says. The bytes must be durable. */
   judge(): void {
     this.read()
-    this.#begins = false
+    this.begins = false
     for (const action of classifyTail(this.#tail).actions) this.#carryOut(action)
   }
 
@@ -160,7 +156,7 @@ export class Recovery {
         if (this.#scan.openRun !== undefined) this.#oweRun(this.#scan.openRun)
         return
       case 'begin':
-        this.#begins = true
+        this.begins = true
     }
   }
 
@@ -170,11 +166,6 @@ export class Recovery {
     const run = this.#scan.openRun
     if (run !== undefined) for (let seq = run.first_seq; seq <= run.last_seq; seq++) this.#numbers.see(seq)
     this.#numbers.see(nextSeq)
-  }
-
-  /** Whether the segment has no record, so that its first one is still to be written. */
-  get begins(): boolean {
-    return this.#begins
   }
 
   /** The notes that the journal owes for its end, in the order of RC-5. */
@@ -208,7 +199,7 @@ export class Recovery {
     else {
       // A pin for lost mail is appended before the notes for what was lost: they are still owed behind it.
       if (!isLossPin(record)) this.#goOn(record, offset + length)
-      this.#adopted.push(record.seq)
+      this.adopted.push(record.seq)
     }
     this.#listener.effective?.(record)
   }

@@ -1,20 +1,15 @@
 import { isCount, isSeq, type JsonObject, limits } from '@kim/manifest'
 import type { Draft } from './draft.js'
-import type { StoredEntity } from './entity-reader.js'
+import type { WriterState } from './entity-reader.js'
 import { parseMessageId } from './message-index.js'
-import type { JournalState, LiveEntity } from './state.js'
+import { owesAnnouncement, owesBaseline, parsePersona } from './persona.js'
+import type { JournalState } from './state.js'
 
 /** A live message by its number within its persona. */
 interface Message {
   readonly id: number
   readonly item_id: string
   readonly read: boolean
-}
-
-/** What retention asks of the journal. */
-export interface RetentionView {
-  readonly state: JournalState
-  view(entity: LiveEntity): StoredEntity
 }
 
 /** Where the live messages of a persona are in the table, and how many of them are read. */
@@ -56,9 +51,8 @@ function* numbered(
 }
 
 /** Above this id a persona's messages are still being fetched, so nothing may be taken away there. */
-function pinOf({ state, view }: RetentionView, persona: string): number {
-  const alert = state.find('alert', `${persona}/bounded-window`)
-  const payload = alert === undefined ? undefined : view(alert).payload
+function pinOf(view: WriterState, persona: string): number {
+  const payload = view.get('alert', `${persona}/bounded-window`)?.payload
   if (payload?.['status'] !== 'open') return Number.POSITIVE_INFINITY
   const at = payload['cursor_at']
   // An open pin without its place may be anywhere.
@@ -70,17 +64,14 @@ function pinOf({ state, view }: RetentionView, persona: string): number {
  * record keeps the `cursor` that the cap began at until then. If that is what silences, the walk of a first contact is
  * open, and all messages count.
  */
-function capOf({ state, view }: RetentionView, persona: string): number {
-  const entity = state.find('persona', persona)
-  const { silent_to, seeded, capped_to, cursor } =
-    (entity === undefined ? undefined : view(entity).payload) ?? {}
-  if (silent_to === undefined || silent_to === seeded || silent_to === capped_to)
-    return Number.POSITIVE_INFINITY
-  return isCount(cursor) && cursor !== silent_to ? cursor : Number.NEGATIVE_INFINITY
+function capOf(view: WriterState, persona: string): number {
+  const record = parsePersona(view.get('persona', persona)?.payload ?? {})
+  if (!owesAnnouncement(record)) return Number.POSITIVE_INFINITY
+  return owesBaseline(record) ? Number.NEGATIVE_INFINITY : record.cursor
 }
 
 /** The messages of one persona that may go, lowest id first. */
-function retirable(view: RetentionView, persona: string, messages: Message[], retainRead: number): Message[] {
+function retirable(view: WriterState, persona: string, messages: Message[], retainRead: number): Message[] {
   const read = messages.filter(message => message.read)
   if (read.length <= retainRead) return []
   const newest = messages.reduce((highest, { id }) => Math.max(highest, id), 0)
@@ -115,18 +106,21 @@ function retire(persona: string, image: JsonObject, messages: readonly Message[]
 
 /**
  * What retention appends before a roll, as commits: read messages beyond the newest `retainRead` of a persona,
- * lowest id first, never its newest message, an unread one, or one above an open pin or a cap that is owed. Before the deletes the
- * persona says from where on its messages are known. A persona without a record is still on its first contact,
- * which would bring its messages back.
+ * lowest id first. It never takes the newest message of a persona, an unread one, or one above an open pin or a cap that
+ * is not announced yet. The record of the persona before the deletes says from which id on its messages are known. A
+ * persona without a record is still on its first contact, which would bring its messages back.
  */
-export function* retentionCommits(view: RetentionView, retainRead: number): Generator<Draft[]> {
+export function* retentionCommits(
+  state: JournalState,
+  view: WriterState,
+  retainRead: number,
+): Generator<Draft[]> {
   let commit: Draft[] = []
-  for (const [persona, { slots, read }] of inboxes(view.state)) {
+  for (const [persona, { slots, read }] of inboxes(state)) {
     if (read <= retainRead) continue
-    let rest = retirable(view, persona, [...numbered(view.state, persona, slots)], retainRead)
+    let rest = retirable(view, persona, [...numbered(state, persona, slots)], retainRead)
     while (rest.length > 0) {
-      const entity = view.state.find('persona', persona)
-      const image = entity === undefined ? undefined : view.view(entity).payload
+      const image = view.get('persona', persona)?.payload
       if (image === undefined) break
       const room = limits.commitRecordsMax - commit.length - 1
       if (room < 1) {

@@ -59,14 +59,17 @@ export class SegmentScan {
   readonly #listener: ScanListener
   readonly #reader: SegmentReader
   readonly #hash: Hash
-  #bytes: number
-  #first: ReadRecord | undefined
-  #last = 0
+  /** Bytes taken so far, those before the start included. */
+  bytes: number
+  /** The first valid record of what was scanned. */
+  first: ReadRecord | undefined
+  /** The highest seq of a valid record; 0 if there is none. */
+  lastSeq = 0
 
   /** `hash` is that of the bytes before `offset`, and the scan updates it. A scan of a whole file needs neither. */
   constructor(listener: ScanListener, offset = 0, hash: Hash = createHash('sha256')) {
     this.#listener = listener
-    this.#bytes = offset
+    this.bytes = offset
     this.#hash = hash
     this.#reader = new SegmentReader(
       {
@@ -77,21 +80,6 @@ export class SegmentScan {
       },
       { offset },
     )
-  }
-
-  /** The first valid record of what was scanned. */
-  get first(): ReadRecord | undefined {
-    return this.#first
-  }
-
-  /** The highest seq of a valid record; 0 if there is none. */
-  get lastSeq(): number {
-    return this.#last
-  }
-
-  /** Bytes taken so far, those before the start included. */
-  get bytes(): number {
-    return this.#bytes
   }
 
   /** Where the line begins that the file ends in. */
@@ -109,18 +97,18 @@ export class SegmentScan {
     const { bytes } = this
     const sha256 = this.#hash.copy().digest('hex')
     // A file without a record has no numbers of its own; its name is the next there was.
-    const { seq: first_seq } = this.#first ?? { seq: number }
+    const { seq: first_seq } = this.first ?? { seq: number }
     return {
       segment,
       bytes,
       sha256,
       first_seq,
-      last_seq: this.#first === undefined ? number - 1 : this.#last,
+      last_seq: this.first === undefined ? number - 1 : this.lastSeq,
     }
   }
 
   push(chunk: Uint8Array): void {
-    this.#bytes += chunk.length
+    this.bytes += chunk.length
     this.#hash.update(chunk)
     this.#reader.push(chunk)
   }
@@ -137,8 +125,8 @@ export class SegmentScan {
 
   #valid(line: SegmentLine): true {
     const { record } = line
-    this.#first ??= record
-    if (record.seq > this.#last) this.#last = record.seq
+    this.first ??= record
+    if (record.seq > this.lastSeq) this.lastSeq = record.seq
     this.#listener.valid?.(line)
     return true
   }

@@ -9,7 +9,7 @@ import { type Random, systemRandom } from '../effects/random.js'
 import { Rehearsal, type RehearsedChange } from '../effects/rehearsal.js'
 import { type HeldLock, kernelLock, lookingLock, type StoreLock } from '../effects/store-lock.js'
 import type { Turn } from '../effects/turn.js'
-import { failure, toFailure } from './failure.js'
+import { attempt, failure } from './failure.js'
 import { Disk, WRITABLE_BY_OTHERS } from './file-ops.js'
 
 /** One thing that an operator should know. */
@@ -111,12 +111,8 @@ export function lockedStore(options: JournalOptions): { readonly store: Store; r
 /** Takes the store's lock for the life of this process, or says who has it. */
 function takeLock({ paths, host, clock }: Store, lock: StoreLock): HeldLock {
   const started = new Date(clock.wallMs()).toISOString()
-  let answer: ReturnType<StoreLock['acquire']>
-  try {
-    answer = lock.acquire(paths.lock, { pid: host.pid, start_key: host.startKey, started })
-  } catch (error) {
-    throw toFailure(error, `lock ${paths.lock}`)
-  }
+  const holding = { pid: host.pid, start_key: host.startKey, started }
+  const answer = attempt(`lock ${paths.lock}`, () => lock.acquire(paths.lock, holding))
   if (answer.held) return answer
   const { holder } = answer
   const who =
@@ -130,11 +126,7 @@ function takeLock({ paths, host, clock }: Store, lock: StoreLock): HeldLock {
 
 /** Gives the store's lock up. */
 export function letGo(lock: HeldLock, { paths }: Store): void {
-  try {
-    lock.release()
-  } catch (error) {
-    throw toFailure(error, `let go of ${paths.lock}`)
-  }
+  attempt(`let go of ${paths.lock}`, () => lock.release())
 }
 
 const STICKY = 0o1000

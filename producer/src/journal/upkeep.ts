@@ -41,7 +41,8 @@ export interface UpkeepStart {
 export class Upkeep {
   readonly #start: UpkeepStart
   readonly #known: Set<number> = new Set()
-  #base: VerifiedCheckpoint | undefined
+  /** The newest verified checkpoint. */
+  base: VerifiedCheckpoint | undefined
   #boundary: Boundary | undefined
   #work: Slices<unknown> | undefined
   #gcDue = false
@@ -52,14 +53,9 @@ export class Upkeep {
 
   constructor(start: UpkeepStart) {
     this.#start = start
-    this.#base = start.base
+    this.base = start.base
     if (start.base !== undefined) this.#known.add(start.base.header.head_seq)
     this.#gcDue = !start.isGcHeld && start.base !== undefined
-  }
-
-  /** The newest verified checkpoint. */
-  get base(): VerifiedCheckpoint | undefined {
-    return this.#base
   }
 
   /** True if there is something to do now. */
@@ -139,7 +135,7 @@ export class Upkeep {
   *#checkpoint(boundary: Boundary): Slices<void> {
     this.#waiting = 0
     const { store, state, projectId, isGcHeld } = this.#start
-    const base = this.#base
+    const base = this.base
     if (base !== undefined && base.header.head_seq >= boundary.head_seq) {
       this.#boundary = undefined
       return
@@ -167,7 +163,7 @@ export class Upkeep {
     const [refSeq] = appender.appendOne([checkpointRef(ref)]).seqs
     invariant(refSeq !== undefined, 'a ref that was appended has a number')
     built.adopt()
-    this.#base = { refSeq, path, header }
+    this.base = { refSeq, path, header }
     this.#known.add(header.head_seq)
     state.removed.forget(header.head_seq)
   }
