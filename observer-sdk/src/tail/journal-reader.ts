@@ -1,3 +1,4 @@
+/** Reads records on from a place in the journal, and shares what was read between the observers of one process. */
 import type { Buffer } from 'node:buffer'
 import {
   type AnomalyKind,
@@ -5,6 +6,7 @@ import {
   isPeakBefore,
   type ReadRecord,
   type SegmentLine,
+  type SegmentListener,
   SegmentReader,
 } from '@kim/manifest'
 import { type FileContent, openSegment } from '../store/file-content.js'
@@ -15,6 +17,31 @@ const CHUNK_BYTES = 256 * 1024
 
 /** How much more than was asked for is read to come to the end of a transaction, about as much as a commit holds. */
 const RUN_BYTES = 1024 * 1024
+
+/**
+ * A place between two lines. It is only a hint in memory: a cursor names a seq and a writer, and is turned into a place
+ * by looking.
+ */
+export interface BytePosition {
+  /** Number of the segment; 0 is before every segment. */
+  readonly segment: number
+  readonly offset: number
+  /** The highest seq of the lines before it in its segment. */
+  readonly peak: number
+}
+
+/** Before everything there is. */
+export const ORIGIN: BytePosition = { segment: 0, offset: 0, peak: 0 }
+
+/** Whether one place is before another. */
+export function isBefore(a: BytePosition, b: BytePosition): boolean {
+  return a.segment < b.segment || (a.segment === b.segment && a.offset < b.offset)
+}
+
+/** Whether two positions are one place. */
+export function isSamePlace(a: BytePosition, b: BytePosition): boolean {
+  return a.segment === b.segment && a.offset === b.offset
+}
 
 /** A record, the line that holds it, and where that line is. */
 export interface JournalLine {
@@ -41,7 +68,7 @@ export interface Batch {
   readonly idle: readonly { readonly seq: number; readonly before: number }[]
   /** True if there may be more at hand already. */
   readonly more: boolean
-  /** True if records that were before `entries` are gone unread. */
+  /** True if records before `entries` are missing and were never read. */
   readonly skipped: boolean
   /** Why nothing after `to` can be read: what was read before is no longer what is there. */
   readonly lost?: 'segment_shrunk' | 'segment_replaced' | undefined
@@ -57,21 +84,25 @@ class Gathering {
   skipped = false
   lost: Batch['lost']
 
-  count(kind: AnomalyKind, times = 1): void {
-    this.counts.set(kind, (this.counts.get(kind) ?? 0) + times)
+  count(kind: AnomalyKind): void {
+    this.counts.set(kind, (this.counts.get(kind) ?? 0) + 1)
   }
 
+  /** A line without effect. */
   sit(seq: number): void {
     this.idle.push({ seq, before: this.entries.length })
   }
 
-  pass(record: ReadRecord): void {
+  /** A valid record, with an effect or without. */
+  pass({ defects, record }: SegmentLine): void {
+    for (const kind of defects) this.count(kind)
     if (record.seq >= (this.#highest?.seq ?? 0)) this.#highest = record
   }
 
-  /** The highest record of all that passed. */
-  get passed(): Head | undefined {
-    return this.#highest && { seq: this.#highest.seq, writer: this.#highest.writer ?? null }
+  toBatch(from: BytePosition, to: BytePosition): Batch {
+    const { counts, entries, idle, lost, more, skipped } = this
+    const passed = this.#highest && { seq: this.#highest.seq, writer: this.#highest.writer ?? null }
+    return { from, to, entries, counts, idle, passed, more, skipped, lost }
   }
 }
 
@@ -81,7 +112,7 @@ export class JournalReader {
   #position: BytePosition
   /** Where to read on, if that is elsewhere. */
   #sought: BytePosition | undefined
-  /** The next byte to read; before it, behind the last line, stands at most one that is not terminated. */
+  /** The next byte to read; behind the last line, at most one before it is not terminated. */
   #at: number
   #lines: SegmentReader
   /** What the lines that are read now are gathered in. */
@@ -154,8 +185,8 @@ export class JournalReader {
     this.#tip = tip
     const found = new Gathering()
     for (let left = bytesMax; ; ) {
-      // A part of a transaction is nothing that could be shared: every observer would read it for itself. What came
-      // before one can be, and whoever waits for it is not kept waiting for one transaction after another.
+      // A part of a transaction cannot be shared: every observer would read it for itself. What came before one can be, and
+      // a consumer that waits for it does not wait for one transaction after another.
       if (left <= 0 && !(found.entries.length === 0 && this.#lines.open.length > 0 && left > -RUN_BYTES)) {
         found.more = true
         break
@@ -173,18 +204,25 @@ export class JournalReader {
       const isMissing = next > this.#position.peak + 1
       this.seek({ segment: next, offset: 0, peak: 0 })
       this.#arrive()
-      // Whoever is handed this is told of what is missing before the next one.
+      // The gap goes before the first record of the next segment: that begins a batch.
       if (isMissing && found.entries.length > 0) {
         found.more = true
         break
       }
     }
-    const { entries, counts, idle, passed, more, skipped, lost } = found
-    const batch = { from, to: this.#position, entries, counts, idle, passed, more, skipped, lost }
+    const batch = found.toBatch(from, this.#position)
+    const { counts, entries, lost, skipped, to } = batch
     const source = this.#source as string | undefined
+    const { identity: directory } = this.#directory
     const isWhole = lost === undefined && !skipped && !counts.has('unreadable')
-    if (isWhole && source !== undefined && batch.to.segment === from.segment && entries.length > 0)
-      shareBatch(this.#directory, batch, bytesMax, source, this.#at)
+    if (
+      isWhole &&
+      source !== undefined &&
+      directory !== undefined &&
+      to.segment === from.segment &&
+      entries.length > 0
+    )
+      shareBatch(batch, { directory, file: source, readTo: this.#at, bytesMax })
     return batch
   }
 
@@ -253,8 +291,8 @@ export class JournalReader {
   }
 
   /**
-   * Whether the present place is one of this copy too. Its identity tells nothing the first time: it was written anew,
-   * of a file that a redaction may have rewritten before, or since.
+   * Whether the present place is one of this copy too. Its identity says nothing the first time: it is a new file,
+   * made of one that a redaction may have rewritten before, or since.
    */
   #goesOnIn(content: FileContent): boolean {
     if (content.failure !== undefined || content.identity === this.#copy) return true
@@ -265,7 +303,7 @@ export class JournalReader {
     return true
   }
 
-  /** Gone or unreadable, with whatever of it was not read: what comes after it is read, if anything does. */
+  /** The segment is missing or unreadable, with all of it that was not read: what comes after it is read, if anything does. */
   #pass(found: Gathering): number | undefined {
     if (this.#directory.after(this.#position.segment) === undefined) return undefined
     found.skipped = true
@@ -287,35 +325,27 @@ export class JournalReader {
   }
 
   #linesFrom({ segment, offset, peak }: BytePosition): SegmentReader {
-    const listener = {
-      released: (line: SegmentLine) => this.#release(line),
-      dropped: (lines: readonly SegmentLine[]) => this.#drop(lines),
+    const listener: SegmentListener = {
+      released: line => {
+        const { record, offset } = line
+        this.#found.pass(line)
+        this.#found.entries.push({ record, line: line.bytes, segment, offset })
+      },
+      dropped: lines => {
+        for (const line of lines) {
+          this.#found.pass(line)
+          this.#found.sit(line.record.seq)
+          this.#found.count('tx_incomplete')
+        }
+      },
       repeated: () => this.#found.count('duplicate_line'),
       malformed: () => this.#found.count('malformed'),
-      future: (seq: number | undefined) => {
+      future: seq => {
         this.#found.count('future')
         if (seq !== undefined) this.#found.sit(seq)
       },
     }
     return new SegmentReader(listener, { offset, peak, earlier: () => this.#bytesOf(segment) })
-  }
-
-  #release(line: SegmentLine): void {
-    const { record, defects, offset } = line
-    const found = this.#found
-    found.pass(record)
-    for (const kind of defects) found.count(kind)
-    found.entries.push({ record, line: line.bytes, segment: this.#position.segment, offset })
-  }
-
-  #drop(lines: readonly SegmentLine[]): void {
-    const found = this.#found
-    for (const { record, defects } of lines) {
-      for (const kind of defects) found.count(kind)
-      found.pass(record)
-      found.sit(record.seq)
-      found.count('tx_incomplete')
-    }
   }
 
   /** A segment from its start, read again: only a seq that does not ascend asks for it. */
@@ -330,31 +360,6 @@ export class JournalReader {
   }
 }
 
-/**
- * A place between two lines. Only a hint that lives in memory: a cursor names a seq and a writer, and is
- * turned into a place by looking.
- */
-export interface BytePosition {
-  /** Number of the segment; 0 stands before every segment. */
-  readonly segment: number
-  readonly offset: number
-  /** The highest seq of the lines before it in its segment. */
-  readonly peak: number
-}
-
-/** Before everything there is. */
-export const ORIGIN: BytePosition = { segment: 0, offset: 0, peak: 0 }
-
-/** Whether one place stands before another. */
-export function isBefore(a: BytePosition, b: BytePosition): boolean {
-  return a.segment < b.segment || (a.segment === b.segment && a.offset < b.offset)
-}
-
-/** Whether two positions are one place. */
-export function isSamePlace(a: BytePosition, b: BytePosition): boolean {
-  return a.segment === b.segment && a.offset === b.offset
-}
-
 /** What is known of a batch that some observer of this process read. */
 interface Shared {
   /** Identity of the directory. */
@@ -364,38 +369,24 @@ interface Shared {
   readonly file: string
   readonly readTo: number
   readonly bytesMax: number
-  /** Its reader keeps it for a while; nobody else keeps it alive. */
+  /** The reader keeps it for a while; only that keeps it alive. */
   readonly batch: WeakRef<Batch>
 }
 
 /** Observers that follow one writer are a batch or two apart. */
 const KEPT = 16
 
-/** By the offset of the place they begin at, which mostly tells them apart: it is asked at every look, and mostly in vain. */
+/** By the offset of the place that they begin at, which mostly tells them apart: every look asks, mostly in vain. */
 const shared = new Map<number, Shared>()
 
 /**
  * Keeps a batch for the other observers of this process: twenty panels of one editor see the same lines, and reading
- * and parsing them once is enough. Records are frozen, so nobody can tell.
+ * and parsing them once is enough. Records are frozen, so no observer notices.
  */
-function shareBatch(
-  directory: JournalDirectory,
-  batch: Batch,
-  bytesMax: number,
-  file: string,
-  readTo: number,
-): void {
-  if (directory.identity === undefined) return
+function shareBatch(batch: Batch, facts: Omit<Shared, 'batch' | 'from'>): void {
   const { from } = batch
   shared.delete(from.offset)
-  shared.set(from.offset, {
-    directory: directory.identity,
-    from,
-    file,
-    readTo,
-    bytesMax,
-    batch: new WeakRef(batch),
-  })
+  shared.set(from.offset, { ...facts, from, batch: new WeakRef(batch) })
   if (shared.size > KEPT) for (const oldest of shared.keys()) return void shared.delete(oldest)
 }
 
@@ -430,7 +421,7 @@ function sharedBatch(
   return isMore && !batch.more ? { ...batch, more: true } : batch
 }
 
-/** Gives what was read of a directory to nobody any more: bytes that were cut off may have others in their place. */
+/** Stops sharing what was read of a directory: bytes that were cut off may have others in their place. */
 export function forgetBatches({ identity }: JournalDirectory): void {
   for (const [offset, { directory }] of shared) if (directory === identity) shared.delete(offset)
 }

@@ -1,26 +1,31 @@
 /** Where a cursor's hand-over begins, and what is missing before it: table U of the recovery page. */
+import type { Buffer } from 'node:buffer'
 import {
   type LineFrame,
   type ReadRecord,
   type RestartListener,
   recordOf,
   type SegmentLine,
+  SegmentReader,
 } from '@kim/manifest'
 import type { Snapshot } from './cold-start.js'
 import { type BytePosition, ORIGIN } from './journal-reader.js'
 import type { SegmentSet } from './segment-set.js'
 
-/** Records that a consumer was to be handed and that are gone, or whose place in the journal is lost. */
+/** Records that a consumer should get and that are missing, or whose place in the journal is lost. */
 export interface Gap {
   readonly from: number
   readonly to: number
-  /** `archived`: they are no longer available. `missing`: nor is a segment that stood between others. `rewound`: the journal is another one than the cursor was made on. */
+  /**
+   * `archived`: they are no longer available. `missing`: a segment between others is missing. `rewound`: the cursor was made on
+   * another journal.
+   */
   readonly reason: 'archived' | 'missing' | 'rewound'
 }
 
 /** Where hand-over begins. */
 export interface Start {
-  /** Where reading begins: at `since`, or before it at the first line of the transaction it stands in. */
+  /** Where reading begins: at `since`, or before it at the first line of the transaction that this is in. */
   readonly position: BytePosition
   /** Only records at or after this offset of that segment are handed over. */
   readonly since: number
@@ -43,7 +48,7 @@ export interface CursorLike {
 
 /**
  * What is known of a journal without deriving its state: its newest segment is read, and older ones only as long as
- * nothing as high as `seq` was met.
+ * no seq as high as `seq` was found.
  */
 export function* groundOf(history: SegmentSet, seq: number): Generator<void, Ground> {
   const search = new Search(history)
@@ -61,17 +66,9 @@ export function* groundOf(history: SegmentSet, seq: number): Generator<void, Gro
   }
   const { isEndHidden, listing, statedId: projectId, unreadable } = history
   const { length: failures } = listing.failures
-  // Nobody asked for a checkpoint, which would cost a look at all of it.
-  return {
-    checkpointSeq: 0,
-    end: end ?? ORIGIN,
-    failures,
-    head,
-    isEndHidden,
-    peaks: new Map(),
-    projectId,
-    unreadable,
-  }
+  // To find a checkpoint would cost a look at all of it.
+  const known = { checkpointSeq: 0, failures, isEndHidden, peaks: new Map(), projectId, unreadable }
+  return { ...known, head, end: end ?? ORIGIN }
 }
 
 /** Finds the start; yields between segments. */
@@ -81,7 +78,7 @@ export function* locate(
   { head, end, peaks, isEndHidden }: Ground,
 ): Generator<void, Start> {
   const search = new Search(history)
-  // What the cursor stands for may be in what cannot be read: once it can be, the place is looked for again.
+  // The cursor's record may be in what cannot be read: once that can be read, the place is looked for again.
   if (cursor.seq > head.seq && isEndHidden) return { position: end, since: end.offset, gap: undefined }
   if (cursor.seq > head.seq || (yield* search.belongsToOthers(cursor)))
     return yield* search.rewound(cursor, head.seq)
@@ -97,15 +94,15 @@ export function* locate(
     yield
   }
   if (isEndRead || cursor.seq >= head.seq) return { position: end, since: end.offset, gap: undefined }
-  // What stands above the cursor was there when the end was looked for, and its segment was away just now: behind the
-  // end of that, it would be passed over once it is back.
+  // What is above the cursor was there when the end was looked for, and its segment was away just now: a place behind the end of
+  // that segment would pass over it once it is back.
   const position = { segment: end.segment, offset: 0, peak: 0 }
   return { position, since: 0, gap: undefined, above: cursor.seq }
 }
 
 /**
  * What is missing between two seqs that follow each other. Lines may lack a number by themselves; but where the segment of
- * the second begins above what should come next, by its name, a segment is gone.
+ * the second begins above what should come next, by its name, a segment is missing.
  */
 export function missingBetween(last: number, first: number, segment: number): Gap | undefined {
   const from = last + 1
@@ -133,9 +130,9 @@ class Search {
     return this.#find(segment, 'first', query)
   }
 
-  /** The last record of a segment. */
-  last(segment: number): Found | undefined {
-    return this.#find(segment, 'last', {})
+  /** The last one. */
+  last(segment: number, query: Query = {}): Found | undefined {
+    return this.#find(segment, 'last', query)
   }
 
   /** Whether there are records with the cursor's seq and none of them is by its writer. */
@@ -171,7 +168,7 @@ class Search {
 
   *#last(query: Query): Generator<void, Found | undefined> {
     for (const { number } of this.#history.segments.toReversed()) {
-      const found = this.#find(number, 'last', query)
+      const found = this.last(number, query)
       if (found !== undefined) return found
       yield
     }
@@ -181,8 +178,7 @@ class Search {
   *#firstFrom({ position, since }: Omit<Start, 'gap'>): Generator<void, ReadRecord | undefined> {
     for (const { number } of this.#history.segments) {
       if (number < position.segment) continue
-      const from = number === position.segment ? since : 0
-      const found = this.#find(number, 'first', { from })
+      const found = this.first(number, { from: number === position.segment ? since : 0 })
       if (found !== undefined) return found.record
       yield
     }
@@ -193,6 +189,10 @@ class Search {
     const finder = new RecordFinder(segment, which, query)
     const isWhole = this.#history.read(segment, content => {
       this.#history.scan(content, finder)
+      if (finder.isFlawed) {
+        finder.restart()
+        this.#history.pass(content, new SegmentReader(finder))
+      }
       return content.failure === undefined
     })
     this.isRead = isWhole === true
@@ -217,12 +217,18 @@ const PRODUCER_STARTED: Query = { action: 'journal_note', kind: 'producer_starte
 /** Finds one record of a segment. */
 class RecordFinder implements RestartListener {
   found: Found | undefined
+  /** Set if the last line that was found is not what its frame promised: the segment has to be parsed. */
+  isFlawed = false
   readonly #segment: number
   readonly #first: boolean
   readonly #query: Query
   #peak = 0
   /** Where the transaction of the present line begins, or the line itself. */
   #run: BytePosition = ORIGIN
+  /** The last line so far, which is parsed once no later one can be: most are not the last. */
+  #candidate:
+    | { readonly from: number; readonly to: number; readonly offset: number; readonly peak: number }
+    | undefined
 
   constructor(segment: number, which: 'first' | 'last', query: Query) {
     this.#segment = segment
@@ -231,21 +237,26 @@ class RecordFinder implements RestartListener {
   }
 
   framed(frame: LineFrame, offset: number): void {
-    if (this.#mayBe(offset, frame.seq) && this.#isFramed(frame)) {
-      const record = recordOf(frame.line)
-      if (record !== undefined) {
-        this.#run = { segment: this.#segment, offset, peak: this.#peak }
-        this.#offer({ record, offset, length: frame.to - frame.from })
-      }
+    const { from, seq, to } = frame
+    if (this.#mayBe(offset, seq) && this.#isFramed(frame)) {
+      const line = { from, to, offset, peak: this.#peak }
+      if (this.#first || this.#query.kind !== undefined) this.#parse(frame.line, line)
+      else this.#candidate = line
     }
-    this.#peak = Math.max(this.#peak, frame.seq)
+    this.#peak = Math.max(this.#peak, seq)
+  }
+
+  windowEnd(window: Buffer): void {
+    const line = this.#candidate
+    if (line !== undefined && !this.#parse(window.subarray(line.from, line.to), line)) this.isFlawed = true
+    this.#candidate = undefined
   }
 
   released(line: SegmentLine): void {
     const { offset, record } = line
     const isInner = typeof record.tx === 'object' && record.tx.i > 1
     if (!isInner) this.#run = { segment: this.#segment, offset, peak: this.#peak }
-    if (this.#mayBe(offset, record.seq)) this.#offer(line)
+    if (this.#mayBe(offset, record.seq)) this.#offer(line, this.#peak)
     this.#peak = Math.max(this.#peak, record.seq)
   }
 
@@ -255,6 +266,8 @@ class RecordFinder implements RestartListener {
 
   restart(): void {
     this.found = undefined
+    this.isFlawed = false
+    this.#candidate = undefined
     this.#peak = 0
   }
 
@@ -271,17 +284,35 @@ class RecordFinder implements RestartListener {
     return action === undefined || frame.text(frame.actionStart, frame.actionEnd) === action
   }
 
-  #offer({ record, offset, length }: Pick<SegmentLine, 'record' | 'offset' | 'length'>): void {
+  /** False if the line holds no record. */
+  #parse(bytes: Buffer, { from, offset, peak, to }: FramedLine): boolean {
+    const record = recordOf(bytes)
+    if (record === undefined) return false
+    this.#run = { segment: this.#segment, offset, peak }
+    this.#offer({ record, offset, length: to - from }, peak)
+    return true
+  }
+
+  #offer({ record, offset, length }: Pick<SegmentLine, 'record' | 'offset' | 'length'>, peak: number): void {
     const { writer, action, kind } = this.#query
     if (writer !== undefined && record.writer !== writer) return
     if (action !== undefined && record.action !== action) return
     if (kind !== undefined && record.payload?.['kind'] !== kind) return
     const end = offset + length + 1
-    const after = { segment: this.#segment, offset: end, peak: Math.max(this.#peak, record.seq) }
+    const after = { segment: this.#segment, offset: end, peak: Math.max(peak, record.seq) }
+    this.#candidate = undefined
     this.found = {
       record,
       place: { position: this.#run, since: offset },
       after: { position: after, since: end },
     }
   }
+}
+
+/** A line that was found by its frame: its place in the window, in the segment, and the highest seq before it. */
+interface FramedLine {
+  readonly from: number
+  readonly to: number
+  readonly offset: number
+  readonly peak: number
 }

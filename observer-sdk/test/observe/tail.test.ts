@@ -125,3 +125,20 @@ t.test('tail - OB-47 what was given up at the end of a segment is not missing', 
   journal.grow(1)
   t.same(await after, { seqs: [10, 11], gaps: [{ from: 9, to: 9, reason: 'missing' }] })
 })
+
+t.test(
+  'tail - OB-11 newest lines that only look right are no head, and what comes is handed over',
+  async t => {
+    const journal = new GrowingJournal(join(t.testdir({}), 'events'))
+    t.teardown(() => journal.close())
+    journal.grow(2)
+    for (let lines = 0; lines < 3; lines++)
+      journal.append(journal.line().replace('"read":false', '"read":fals'))
+    const tail = await openTail({ eventsDir: journal.eventsDir, cursors: memoryCursors() })
+    t.teardown(() => tail.close())
+    t.same(tail.head, { seq: 3, writer: journal.writer })
+    const told = take(tail.changes(), seqs => seqs.includes(7))
+    journal.grow(1)
+    t.same(await told, { seqs: [7], gaps: [] })
+  },
+)
