@@ -1,14 +1,8 @@
-/** What a consumer is handed: pulled from the source at its own pace, from where its cursor stands. */
+/** What a consumer is handed: it pulls the changes at its own pace, from the place of its cursor. */
 import { type Cursor, isNews, KimError, nextTurn, parseCursor, type ReadRecord } from '@kim/manifest'
 import type { CursorStore } from '../cursors/cursor-stores.js'
 import { type Impact, ImpactSet, impactOf } from '../project/impact.js'
-import {
-  type Batch,
-  type BytePosition,
-  type JournalLine,
-  type JournalReader,
-  ORIGIN,
-} from '../tail/journal-reader.js'
+import type { Batch, BytePosition, JournalLine, JournalReader } from '../tail/journal-reader.js'
 import { type Gap, missingBetween, type Start } from '../tail/locate.js'
 import { inSlices, type JournalFollower, Slice } from './journal-follower.js'
 
@@ -44,11 +38,11 @@ export interface ConsumerOptions {
   readonly from: 'head' | 'start' | StartAfter
   /** Called whenever everything at hand was handed over and the consumer waits for more. */
   readonly onIdle: () => void
-  /** Lets go of everything but the consumer; called once. */
+  /** Ends everything but the consumer; called once. */
   readonly onEnd: () => void
 }
 
-/** A place to come back to, and what was still to be told there. */
+/** A place to come back to, and what was still to be handed over there. */
 interface Mark {
   readonly position: BytePosition
   readonly reached: Cursor
@@ -73,21 +67,20 @@ export class ConsumerReader {
   #project: string | undefined
   #epoch = 0
   #reader: JournalReader | undefined
-  #since = 0
-  #sinceSegment = 0
+  /** Where hand-over began when the place was last looked for, and the cursor that it was looked for. */
+  #start: Start | undefined
+  #sought: Cursor = NOWHERE
   /** A seq up to which everything was handed over, where nothing readable comes up to it; 0 as a rule. */
   #beyond = 0
   #gap: Gap | undefined
-  /** What stood when the committed cursor came to stand. */
+  /** What was true when the committed cursor was reached. */
   #mark: Mark | undefined
-  /** The first seq of what went unread, until something stands behind it. */
+  /** The first seq of what is missing unread, until something is read behind it. */
   #skippedFrom: number | undefined
-  /** The cursor that the place was last looked for from. */
-  #sought: Cursor = NOWHERE
   #stale = new ImpactSet()
   #isStored = false
   #isTaken = false
-  /** A consumer and a storage that wait for nothing would let nobody else have a turn while they catch up. */
+  /** A consumer and a storage that never wait would keep everything else waiting while they catch up. */
   readonly #slice = new Slice()
   /** True once a change was handed over that is not committed. */
   #isAhead = false
@@ -104,36 +97,11 @@ export class ConsumerReader {
   }
 
   /** Finds the place once the journal was looked at for the first time. */
-  async open(): Promise<void> {
-    const follower = this.#follower
-    const { cursors, projectId, from } = this.#options
-    this.#epoch = follower.epoch
-    if (!follower.exists) return
-    this.#project = projectId()
-    const stored = parseCursor(await this.#unlessClosed(cursors.load(this.#project)))
-    this.#isStored = stored !== undefined
-    if (stored === undefined && from === 'head') {
-      const { head, end, checkpointSeq } = follower.ground
-      this.#stand(
-        { ...head, checkpoint_seq: checkpointSeq },
-        { position: end, since: end.offset, gap: undefined },
-      )
-      this.#committed = this.#reached
-      return
-    }
-    this.#committed = stored ?? this.#first()
-    await this.#find(this.#committed)
+  open(): Promise<void> {
+    return this.#moveOn(true)
   }
 
-  /** The cursor of a consumer that has none, in the first journal that it follows. */
-  #first(): Cursor {
-    const { from, projectId } = this.#options
-    if (typeof from === 'string') return NOWHERE
-    if (from.projectId !== undefined && from.projectId !== projectId()) return NOWHERE
-    return { seq: from.seq, checkpoint_seq: 0, writer: from.writer ?? null }
-  }
-
-  /** State changed by no record's doing: that comes with the next change. */
+  /** State changed without a record: that comes with the next change. */
   stale(impact: Impact): void {
     this.#stale.addAll(impact)
     this.#follower.news.raise()
@@ -206,12 +174,8 @@ export class ConsumerReader {
 
   #setMark(): void {
     const position = this.#reader?.position
-    this.#mark = position && {
-      position,
-      reached: this.#reached,
-      gap: this.#gap,
-      skippedFrom: this.#skippedFrom,
-    }
+    const [reached, gap, skippedFrom] = [this.#reached, this.#gap, this.#skippedFrom]
+    this.#mark = position && { position, reached, gap, skippedFrom }
   }
 
   /** Waits for nothing where the storage answers at once: what comes next would wait as well. */
@@ -221,14 +185,11 @@ export class ConsumerReader {
     this.#setMark()
     if (this.#project === undefined) return undefined
     const answer = this.#options.cursors.save(this.#project, cursor)
-    if (isPromise(answer)) return this.#stored(answer)
-    this.#isStored = true
-    return undefined
-  }
-
-  async #stored(answer: PromiseLike<unknown>): Promise<void> {
-    await this.#unlessClosed(answer)
-    this.#isStored = true
+    const stored = (): void => {
+      this.#isStored = true
+    }
+    if (isPromise(answer)) return this.#unlessClosed(answer).then(stored)
+    return stored() as undefined
   }
 
   async #next(isStopped: () => boolean): Promise<Change | undefined> {
@@ -272,12 +233,13 @@ export class ConsumerReader {
   #changeOf(batch: Batch | undefined): Change | undefined {
     const lines = batch === undefined ? [] : this.#handedOver(batch)
     const records = lines.map(({ record }) => record)
-    const gap = this.#gapWith(this.#gapBefore(records, batch))
+    const before = batch && this.#gapBefore(lines[0], batch)
+    // What was found missing when the place was looked for, or more, if more of it is missing by now.
+    const isMore = this.#gap?.reason !== 'rewound' && (before?.to ?? 0) > (this.#gap?.to ?? 0)
+    const gap = isMore ? before : this.#gap
     if (batch !== undefined) this.#reach(batch)
-    if (records.length === 0) {
-      if (batch?.more === true || (gap === undefined && this.#stale.isEmpty)) return undefined
-      if (!this.#follower.exists && gap === undefined && this.#stale.isEmpty) return undefined
-    }
+    const isNothing = records.length === 0 && gap === undefined && this.#stale.isEmpty
+    if (isNothing || (records.length === 0 && batch?.more === true)) return undefined
     this.#gap = undefined
     const { itemTypes, sections, personas } = this.#impactWith(records)
     const news = records.filter(isNews)
@@ -293,35 +255,30 @@ export class ConsumerReader {
   }
 
   #handedOver({ entries }: Batch): JournalLine[] {
+    const { position, since } = this.#start as Start
     return entries.filter(
       ({ record, segment, offset }) =>
-        !(segment === this.#sinceSegment && offset < this.#since) && record.seq > this.#beyond,
+        (segment !== position.segment || offset >= since) && record.seq > this.#beyond,
     )
   }
 
   /**
-   * A segment that went while it was being read took with it what stands between the cursor and what is left, which
-   * may only come later; one that went before is missing by its number.
+   * A segment that vanished while it was being read took with it what was between the cursor and what is left, which may only
+   * come later. One that vanished before is missing by its number.
    */
-  #gapBefore(records: readonly ReadRecord[], batch: Batch | undefined): Gap | undefined {
+  #gapBefore(first: JournalLine | undefined, batch: Batch): Gap | undefined {
     const { seq } = this.#reached
-    if (batch?.skipped === true) this.#skippedFrom ??= seq + 1
-    const [first] = records
-    if (first === undefined || batch === undefined) return undefined
+    if (batch.skipped) this.#skippedFrom ??= seq + 1
+    if (first === undefined) return undefined
+    const { record, segment } = first
     const from = this.#skippedFrom
     this.#skippedFrom = undefined
     if (from !== undefined)
-      return from < first.seq ? { from, to: first.seq - 1, reason: 'archived' } : undefined
-    const at = batch.entries.findIndex(({ record }) => record === first)
-    // What stands before it without an effect is not missing.
-    const stood = batch.idle.reduce((peak, idle) => (idle.before > at ? peak : Math.max(peak, idle.seq)), seq)
-    return seq === 0 ? undefined : missingBetween(stood, first.seq, batch.entries[at]?.segment ?? 0)
-  }
-
-  /** What was found missing when the place was looked for, or more, if what stood there has gone since. */
-  #gapWith(before: Gap | undefined): Gap | undefined {
-    const isMore = this.#gap?.reason !== 'rewound' && (before?.to ?? 0) > (this.#gap?.to ?? 0)
-    return isMore ? before : this.#gap
+      return from < record.seq ? { from, to: record.seq - 1, reason: 'archived' } : undefined
+    const at = batch.entries.indexOf(first)
+    // Lines before it without an effect are not missing.
+    const last = batch.idle.reduce((peak, idle) => (idle.before > at ? peak : Math.max(peak, idle.seq)), seq)
+    return seq === 0 ? undefined : missingBetween(last, record.seq, segment)
   }
 
   #reach({ passed }: Batch): void {
@@ -330,9 +287,9 @@ export class ConsumerReader {
     this.#reached = Object.freeze({ seq, writer, checkpoint_seq: this.#follower.ground.checkpointSeq })
   }
 
-  /** Everything was derived anew: the place is found again from the cursor. */
-  async #moveOn(): Promise<void> {
-    const { cursors, projectId } = this.#options
+  /** Everything was derived again, or for the first time: finds the place of the cursor. */
+  async #moveOn(isOpening = false): Promise<void> {
+    const { cursors, from, projectId } = this.#options
     const { epoch, exists } = this.#follower
     this.#reader = undefined
     this.#mark = undefined
@@ -343,23 +300,37 @@ export class ConsumerReader {
     const project = projectId()
     if (project === this.#project) {
       this.#epoch = epoch
-      // A gap that nobody was told of yet is found again with its place.
+      // A gap that was not handed over yet is found again with its place.
       await this.#find(this.#gap === undefined ? this.#reached : this.#sought)
       return
     }
     const isFirst = this.#project === undefined
     const before = isFirst ? 0 : this.#reached.seq
-    // Whoever asks again after a failure here comes here again.
+    // After a failure here, the next pull comes here again.
     const stored = parseCursor(await this.#unlessClosed(cursors.load(project)))
     if (this.isClosed) return
     this.#epoch = epoch
     this.#project = project
     this.#isStored = stored !== undefined
+    if (isOpening && stored === undefined && from === 'head') {
+      const { checkpointSeq: checkpoint_seq, end, head } = this.#follower.ground
+      this.#begin({ ...head, checkpoint_seq }, { position: end, since: end.offset, gap: undefined })
+      this.#committed = this.#reached
+      return
+    }
     this.#committed = stored ?? (isFirst ? this.#first() : NOWHERE)
     await this.#find(this.#committed)
-    // Another store: what was not handed over of the old one is gone with it.
+    // Another store: what was not handed over of the old one is missing now.
     if (stored === undefined && before > 0) this.#gap = { from: 1, to: before, reason: 'rewound' }
-    if (!this.#isStored) await this.#commit(this.#committed)
+    if (!this.#isStored && !isOpening) await this.#commit(this.#committed)
+  }
+
+  /** The cursor of a consumer that has none, in the first journal that it follows. */
+  #first(): Cursor {
+    const { from, projectId } = this.#options
+    if (typeof from === 'string') return NOWHERE
+    if (from.projectId !== undefined && from.projectId !== projectId()) return NOWHERE
+    return { seq: from.seq, checkpoint_seq: 0, writer: from.writer ?? null }
   }
 
   async #find(cursor: Cursor): Promise<void> {
@@ -369,18 +340,17 @@ export class ConsumerReader {
     if (start === undefined) return
     this.#sought = cursor
     this.#skippedFrom = undefined
-    // After a rewind the seqs the consumer had come to mean nothing.
-    this.#stand(start.gap?.reason === 'rewound' ? NOWHERE : cursor, start)
+    // After a rewind the seqs that the consumer had reached mean nothing.
+    this.#begin(start.gap?.reason === 'rewound' ? NOWHERE : cursor, start)
   }
 
-  #stand(cursor: Cursor, { position, since, gap, above }: Start): void {
+  #begin(cursor: Cursor, start: Start): void {
     const { ground, source } = this.#follower
     this.#reached = Object.freeze({ ...cursor, checkpoint_seq: ground.checkpointSeq })
-    this.#reader = source.reader(position)
-    this.#since = since
-    this.#sinceSegment = position.segment === ORIGIN.segment ? -1 : position.segment
-    this.#gap = gap
-    this.#beyond = above ?? (this.#reached.seq > ground.head.seq ? this.#reached.seq : 0)
+    this.#reader = source.reader(start.position)
+    this.#start = start
+    this.#gap = start.gap
+    this.#beyond = start.above ?? (this.#reached.seq > ground.head.seq ? this.#reached.seq : 0)
     this.#setMark()
   }
 
@@ -391,18 +361,18 @@ export class ConsumerReader {
       const isDone = (): void => void this.#askers.delete(giveUp)
       this.#askers.add(giveUp)
       Promise.resolve(answer).then(resolve, reject).finally(isDone)
-      // Nobody ends a wait that begins after the end: only an answer that is at hand is heard.
+      // No end comes for a wait that begins after the end: only an answer that is at hand counts.
       if (this.isClosed) void nextTurn().then(giveUp)
     })
   }
 
   async #end(): Promise<void> {
-    // The promise this returns must be in place before anybody is woken to look at it.
+    // The promise that this returns must be in place before anything is woken to look at it.
     await Promise.resolve()
     this.#options.onEnd()
     this.#follower.news.raise()
     for (const give of this.#askers) give()
-    // A closed watch is let go at the end of a turn: in the one after it nothing is left.
+    // The system releases a closed watch at the end of a turn: in the one after it nothing is left.
     await nextTurn()
     await nextTurn()
   }
