@@ -1,27 +1,156 @@
 import {
+  type CheckpointHeader,
+  CheckpointReader,
   type CheckpointRef,
+  CheckpointRefs,
   checkpointName,
+  isKeyForgettable,
   isRegistryGenesis,
+  JournalTime,
+  type KeyEntry,
   parseCheckpointRef,
   refFault,
   registryCapability,
   registryOfAllCapability,
+  SegmentReader,
 } from '@kim/manifest'
-import { openCheckpoint } from '../store/file-content.js'
-import type { Baseline } from './baseline.js'
-import type { BlobCheck } from './blob-check.js'
-import type { ChainCheck } from './chain-check.js'
+import { openCheckpoint, openSegment } from '../store/file-content.js'
+import type { CheckpointEntry, SegmentEntry } from '../store/listing.js'
+import { found, type ReadResult } from '../store/read-only-fs.js'
+import type { ChainCheck, ProjectIdentity, RedactionCheck } from './chain-checks.js'
 import { CheckpointComparison, type StaleContent } from './checkpoint-compare.js'
-import type { SurveyedCheckpoint } from './checkpoint-file.js'
 import type { ContinuityCheck } from './continuity-check.js'
-import type { RecordEntry } from './entry.js'
-import { isSameDigest } from './file-digest.js'
 import type { FindingLocation, FindingLog } from './findings.js'
 import type { HashedState } from './hashed-state.js'
 import type { PassPacer } from './pace.js'
-import type { ProjectIdentity } from './project-identity.js'
-import type { RedactionCheck } from './redaction-check.js'
-import { type MissingKey, RememberedKeys, wasDue } from './remembered-keys.js'
+import type { BlobCheck } from './verify.js'
+import { type FileDigest, isSameDigest, type RecordEntry } from './walk.js'
+
+/** What a checkpoint file says and whether it hangs together; its entities are not parsed. */
+export interface SurveyedCheckpoint extends FileDigest {
+  readonly name: string
+  /** The number in its name. */
+  readonly headSeq: number
+  readonly header: CheckpointHeader | undefined
+  /** What is wrong with the document, if anything is. */
+  readonly fault: string | undefined
+}
+
+/** Reads a checkpoint file once, in bounded memory. */
+export async function surveyCheckpoint(
+  eventsDir: string,
+  { headSeq, name }: CheckpointEntry,
+  pace: PassPacer,
+): Promise<ReadResult<SurveyedCheckpoint>> {
+  const opened = openCheckpoint(eventsDir, headSeq)
+  if (!opened.ok) return opened
+  const content = opened.value
+  try {
+    const reader = new CheckpointReader()
+    for (const chunk of content.chunks()) {
+      reader.push(chunk)
+      pace.advance(chunk.length)
+      await pace.turn(chunk.length)
+    }
+    if (content.failure !== undefined) return content.failure
+    const { header, bytes, sha256 } = reader
+    return found({ name, headSeq, header, fault: reader.fault(headSeq), bytes, sha256 })
+  } finally {
+    content.close()
+  }
+}
+
+/**
+ * Looks ahead for the ref that makes a checkpoint a verified one. Needed only where records are missing, because
+ * only there the checkpoint must be trusted before the walk comes to its ref.
+ */
+export async function isReferenced(
+  eventsDir: string,
+  segments: readonly SegmentEntry[],
+  file: SurveyedCheckpoint,
+  pace: PassPacer,
+): Promise<boolean> {
+  // A segment that is followed by one numbered at or below the head holds nothing above the head.
+  const from = segments.findLastIndex(segment => segment.number <= file.headSeq)
+  const { header } = file
+  if (header === undefined) return false
+  for (const segment of segments.slice(Math.max(0, from))) {
+    const opened = openSegment(eventsDir, segment.number)
+    if (!opened.ok) continue
+    const refs = new CheckpointRefs()
+    const reader = new SegmentReader(refs)
+    try {
+      for await (const chunk of opened.value.stream()) {
+        reader.push(chunk)
+        if (refs.found.some(ref => refFault(ref, { ...file, header }, undefined) === undefined)) return true
+        await pace.turn(chunk.length)
+      }
+    } finally {
+      opened.value.close()
+    }
+  }
+  return false
+}
+
+/** An idempotency key that a checkpoint should have remembered, if it was young enough when it was written. */
+interface MissingKey {
+  readonly key: string
+  readonly ts: string
+}
+
+/** The idempotency keys of the records so far. */
+class RememberedKeys {
+  readonly #keys = new Map<string, { readonly seq: number; readonly ts: string }>()
+  readonly #time = new JournalTime()
+
+  /** The time the journal has come to. */
+  get nowMs(): number {
+    return this.#time.ms
+  }
+
+  /** A record that applies; returns the seq of an earlier one that should have kept it from being appended. */
+  record({ seq, record: { key, ts } }: RecordEntry): number | undefined {
+    this.#time.see(ts)
+    if (key === undefined || ts === undefined) return undefined
+    const earlier = this.#keys.get(key)
+    if (earlier !== undefined && wasDue({ key, ts: earlier.ts }, this.nowMs)) return earlier.seq
+    this.#keys.set(key, { seq, ts })
+    return undefined
+  }
+
+  /** What a checkpoint says of keys whose records are known, and says wrongly. */
+  wrongIn(stated: readonly KeyEntry[], isKnown: (seq: number) => boolean): string[] {
+    const wrong: string[] = []
+    let last = 0
+    for (const [key, seq, ts] of stated) {
+      if (seq <= last) wrong.push(`key ${key} is out of order`)
+      last = seq
+      const known = this.#keys.get(key)
+      if (isKnown(seq) && (known?.seq !== seq || ts < known.ts)) wrong.push(`key ${key} is not of seq ${seq}`)
+    }
+    return wrong
+  }
+
+  /** Keys of the records so far that a checkpoint does not have and, by now, should have. */
+  missingFrom(stated: readonly KeyEntry[]): MissingKey[] {
+    const known = new Set(stated.map(([key]) => key))
+    const missing: MissingKey[] = []
+    for (const [key, { ts }] of this.#keys) {
+      if (!known.has(key) && wasDue({ key, ts }, this.nowMs)) missing.push({ key, ts })
+    }
+    return missing
+  }
+}
+
+/**
+ * Whether a key had to be remembered still when the journal had come to a later time; where a time cannot be read it
+ * had not. A writer may remember it for longer: it counts from the time the journal had come to, which is not before
+ * the record's own.
+ */
+function wasDue({ ts }: MissingKey, laterMs: number): boolean {
+  const age = laterMs - Date.parse(ts)
+  return Number.isFinite(age) && !isKeyForgettable(age)
+}
 
 interface StatedRef extends CheckpointRef {
   readonly seq: number
@@ -43,7 +172,6 @@ export interface CheckpointContext {
   readonly eventsDir: string
   readonly log: FindingLog
   readonly state: HashedState
-  readonly baseline: Baseline
   readonly continuity: ContinuityCheck
   readonly chain: ChainCheck
   readonly redactions: RedactionCheck
@@ -103,15 +231,15 @@ export class CheckpointCheck {
   async compare(file: SurveyedCheckpoint, pace: PassPacer): Promise<void> {
     const { header } = file
     if (header === undefined) return
-    const { baseline, continuity } = this.#context
-    const isComplete = continuity.knowsBetween(baseline.seq, file.headSeq + 1)
+    const { state, continuity } = this.#context
+    const isComplete = continuity.knowsBetween(state.baseline, file.headSeq + 1)
     if (file.fault !== undefined || (!isComplete && !(await this.#context.isReferenced(file)))) {
       this.#judged.set(file.headSeq, 'unknowable')
       return
     }
     const comparison = new CheckpointComparison(header, {
       ...this.#context,
-      since: baseline.seq,
+      since: state.baseline,
       onAdopted: entity => {
         if (entity.payload_ref !== undefined) this.#context.blobs.ref(entity.payload_ref, { seq: entity.seq })
       },
@@ -127,7 +255,7 @@ export class CheckpointCheck {
       stale: comparison.stale,
       missingKeys: this.#keys.missingFrom(header.keys),
     })
-    if (!isComplete) baseline.seq = file.headSeq
+    if (!isComplete) state.baseline = file.headSeq
   }
 
   /** Judges every checkpoint file and every ref: refs stand after what they refer to. */

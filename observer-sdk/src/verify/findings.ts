@@ -1,39 +1,10 @@
+import { formatCount, safeText } from '@kim/manifest'
+
 /** 0 explained or harmless, 5 a hole, 6 corruption. */
 export type FindingWeight = 0 | 5 | 6
 
-/** What a finding is about. */
-export type FindingKind =
-  | 'unterminated_tail'
-  | 'adjudicated'
-  | 'tx_abandoned'
-  | 'tx_open_tail'
-  | 'hole_repaired'
-  | 'redacted'
-  | 'redaction_pending'
-  | 'history_starts_at'
-  | 'segment_misnamed'
-  | 'checkpoint_orphan'
-  | 'checkpoint_absent'
-  | 'meta_ahead'
-  | 'future'
-  | 'foreign'
-  | 'seq_hole'
-  | 'malformed_line'
-  | 'duplicate_seq'
-  | 'seq_regressed'
-  | 'revision'
-  | 'schema'
-  | 'tx_incomplete'
-  | 'chain_broken'
-  | 'seal_missing'
-  | 'checkpoint_corrupt'
-  | 'checkpoint_mismatch'
-  | 'blob_missing'
-  | 'blob_mismatch'
-  | 'unreadable'
-
 /** Exit weight of each kind of finding. */
-export const findingWeights: Readonly<Record<FindingKind, FindingWeight>> = {
+export const findingWeights = {
   unterminated_tail: 0,
   adjudicated: 0,
   tx_abandoned: 0,
@@ -62,7 +33,10 @@ export const findingWeights: Readonly<Record<FindingKind, FindingWeight>> = {
   blob_missing: 6,
   blob_mismatch: 6,
   unreadable: 6,
-}
+} as const
+
+/** What a finding is about. */
+export type FindingKind = keyof typeof findingWeights
 
 /** Where a finding stands, as exactly as its check knows. */
 export interface FindingLocation {
@@ -101,11 +75,13 @@ export class FindingLog {
     this.#kinds.set(kind, entry)
     entry.count += 1
     if (entry.examples.length >= examplesMax) return
-    const example: { -readonly [K in keyof FindingExample]: FindingExample[K] } = { detail: clip(detail) }
-    if (place.segment !== undefined) example.segment = place.segment
-    if (place.offset !== undefined) example.offset = place.offset
-    if (place.seq !== undefined) example.seq = place.seq
-    entry.examples.push(example)
+    const { segment, offset, seq } = place
+    entry.examples.push({
+      detail: detail.length <= detailCharsMax ? detail : `${detail.slice(0, detailCharsMax)}…`,
+      ...(segment === undefined ? {} : { segment }),
+      ...(offset === undefined ? {} : { offset }),
+      ...(seq === undefined ? {} : { seq }),
+    })
   }
 
   /** How often a kind was reported so far. */
@@ -138,6 +114,72 @@ export function exitOf(findings: Findings): FindingWeight {
   return exit
 }
 
-function clip(detail: string): string {
-  return detail.length <= detailCharsMax ? detail : `${detail.slice(0, detailCharsMax)}…`
+/** What `verifyJournal` says of a journal directory. */
+export interface JournalVerdict {
+  /** 0 clean, 4 no journal there, 5 records are missing, 6 corrupt. */
+  readonly exit: 0 | 4 | 5 | 6
+  readonly findings: Findings
+  /** The first seq that available history should hold: 1, or what stood before is not available. */
+  readonly verified_from: number
+  /** Valid records read. */
+  readonly records: number
+  /** Segments read. */
+  readonly segments: number
+  /** Bytes of segments read, unpacked. */
+  readonly bytes: number
+  /** The highest seq among valid records. */
+  readonly head_seq: number
+  readonly project_id: string | null
+  /** Projection digest of the live state; absent where there is no journal. */
+  readonly digest?: string
+  /** Where no journal stands: what does, or what may have been meant. */
+  readonly hint?: string
+}
+
+/** The verdict on a directory that is not there. */
+export const noJournal: JournalVerdict = {
+  exit: 4,
+  findings: {},
+  verified_from: 1,
+  records: 0,
+  segments: 0,
+  bytes: 0,
+  head_seq: 0,
+  project_id: null,
+}
+
+const meaning: Readonly<Record<JournalVerdict['exit'], string>> = {
+  0: 'clean',
+  4: 'no journal there',
+  5: 'records are missing',
+  6: 'corrupt',
+}
+
+/** A verdict for a person: what it is, how much was read, and each finding with where it stands. No text in it begins a line. */
+export function verdictText(verdict: JournalVerdict, eventsDir: string): string {
+  const { exit, findings, hint, verified_from, records, segments, bytes, head_seq } = verdict
+  const lines = [`${meaning[exit]}: ${eventsDir}`]
+  if (hint !== undefined) lines.push(`  ${hint}`)
+  if (exit !== 4) {
+    const size = bytes.toLocaleString('en-US')
+    lines.push(
+      `  ${formatCount(records, 'record')} in ${formatCount(segments, 'segment')} (${size} bytes), seq ${verified_from} to ${head_seq}`,
+    )
+  }
+  const found = Object.entries(findings) as [FindingKind, Finding][]
+  for (const [kind, { count, weight, examples }] of found.sort(([, a], [, b]) => b.weight - a.weight)) {
+    lines.push(
+      `  ${weight === 0 ? 'note ' : weight === 5 ? 'HOLE ' : 'ERROR'} ${kind} × ${count.toLocaleString('en-US')}`,
+    )
+    for (const { segment, offset, seq, detail } of examples.slice(0, 3)) {
+      const place = [
+        segment,
+        offset === undefined ? '' : `byte ${offset}`,
+        seq === undefined ? '' : `seq ${seq}`,
+      ]
+      const where = place.filter(part => part !== undefined && part !== '').join(', ')
+      lines.push(`        ${where === '' ? '' : `${where}: `}${detail}`)
+    }
+  }
+  return lines.map(line => safeText(line)).join('\n')
 }

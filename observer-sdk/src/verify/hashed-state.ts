@@ -7,7 +7,7 @@ import {
   type PayloadRef,
   payloadHash,
 } from '@kim/manifest'
-import type { RecordEntry } from './entry.js'
+import type { RecordEntry } from './walk.js'
 
 /** Line bytes of payloads that may wait unhashed: most are replaced before anyone asks for their hash. */
 const waitingBytesMax = 16 * 1024 * 1024
@@ -71,6 +71,8 @@ export interface LiveEntity {
  */
 export class HashedState {
   readonly #fold: Fold<HashedImage>
+  /** Up to which seq the state was taken over from a checkpoint instead of from records; 0 if it was not. */
+  baseline = 0
   readonly #removals = new Map<string, Removal>()
   readonly #waiting = new Set<HashedImage>()
   #waitingBytes = 0

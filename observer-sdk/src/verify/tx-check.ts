@@ -1,6 +1,6 @@
 import { isSeq, type JsonObject } from '@kim/manifest'
-import type { LinePlace, RecordEntry } from './entry.js'
 import type { FindingLog } from './findings.js'
+import type { LinePlace, RecordEntry } from './walk.js'
 
 /** A run without effect, reduced to what a finding says of it. */
 interface DeadRun {

@@ -1,27 +1,246 @@
-import { announcedLoss, type Meta, projectionDigest } from '@kim/manifest'
-import { listStore, type StoreListing } from '../store/listing.js'
+import {
+  announcedLoss,
+  type Effect,
+  eventsPaths,
+  type Meta,
+  type PayloadRef,
+  parseMeta,
+  projectionDigest,
+  type ReadRecord,
+} from '@kim/manifest'
+import { checkBlob } from '../store/blobs.js'
+import { openFirst } from '../store/file-content.js'
+import { listStore, type SegmentEntry, type StoreListing } from '../store/listing.js'
 import { noJournalAt } from '../store/no-journal.js'
-import type { Baseline } from './baseline.js'
-import { BlobCheck } from './blob-check.js'
-import { ChainCheck } from './chain-check.js'
-import { CheckpointCheck } from './checkpoint-check.js'
-import { type SurveyedCheckpoint, surveyCheckpoint } from './checkpoint-file.js'
-import { ContinuityCheck } from './continuity-check.js'
-import { exitOf, FindingLog } from './findings.js'
-import { FramingCheck } from './framing-check.js'
+import type { ReadFailure } from '../store/read-only-fs.js'
+import { ChainCheck, ProjectIdentity, RedactionCheck } from './chain-checks.js'
+import {
+  CheckpointCheck,
+  isReferenced,
+  type SurveyedCheckpoint,
+  surveyCheckpoint,
+} from './checkpoint-check.js'
+import { ContinuityCheck, RevisionCheck } from './continuity-check.js'
+import { exitOf, type FindingLocation, FindingLog, type JournalVerdict, noJournal } from './findings.js'
 import { HashedState } from './hashed-state.js'
-import { type Checks, JournalJudge } from './journal-judge.js'
-import { namesProject, readMeta } from './meta-file.js'
-import { type PassOptions, PassPacer } from './pace.js'
-import { ProjectIdentity } from './project-identity.js'
-import { RedactionCheck } from './redaction-check.js'
-import { isReferenced } from './reference-search.js'
-import { RevisionCheck } from './revision-check.js'
-import { SchemaCheck } from './schema-check.js'
-import { checkpointBytes, segmentBytes } from './stored-bytes.js'
+import { FramingCheck, noteKindOf, notePayload, schemaFault } from './line-checks.js'
+import { checkpointBytes, type PassOptions, PassPacer, segmentBytes } from './pace.js'
 import { TxCheck } from './tx-check.js'
-import { type JournalVerdict, noJournal } from './verdict.js'
-import { walkJournal } from './walk.js'
+import {
+  type JournalSink,
+  type LinePlace,
+  type MalformedEntry,
+  type RecordEntry,
+  type RecordFate,
+  type SegmentEnd,
+  walkJournal,
+} from './walk.js'
+
+/** More than our writer ever puts into `meta.json`. A larger file is not read. */
+const BYTES_MAX = 4096
+
+/** What `meta.json` says, if it is one. */
+export function readMeta(eventsDir: string): Meta | undefined {
+  const opened = openFirst([{ path: eventsPaths(eventsDir).meta, place: 'live', gzip: false }])
+  if (!opened.ok) return undefined
+  const content = opened.value
+  try {
+    if (content.bytes > BYTES_MAX) return undefined
+    const text = content.read(0, content.bytes).toString('utf8')
+    return content.failure === undefined ? parseMeta(text) : undefined
+  } finally {
+    content.close()
+  }
+}
+
+/** Whether `meta.json` names a project as our writer does: then this journal is ours, even without its records. */
+export function namesProject(meta: Meta | undefined): boolean {
+  return meta !== undefined && /^[0-9a-f]{32}$/.test(meta.project_id)
+}
+
+/** Blob closure: every payload that a retained record keeps in a blob is there, whole and unchanged. */
+export class BlobCheck {
+  readonly #log: FindingLog
+  readonly #refs = new Map<string, { readonly ref: PayloadRef; readonly place: FindingLocation }>()
+
+  constructor(log: FindingLog) {
+    this.#log = log
+  }
+
+  /** A record or a checkpoint line that keeps its payload in a blob. */
+  ref(ref: PayloadRef, place: FindingLocation): void {
+    const key = `${ref.sha256} ${ref.bytes}`
+    if (!this.#refs.has(key)) this.#refs.set(key, { ref, place })
+  }
+
+  /** Reads every blob once. */
+  async end(eventsDir: string, pace: PassPacer): Promise<void> {
+    for (const { ref, place } of this.#refs.values()) {
+      const fault = checkBlob(eventsDir, ref)
+      if (fault !== undefined) {
+        const kind =
+          fault.reason === 'absent'
+            ? 'blob_missing'
+            : fault.reason === 'mismatch'
+              ? 'blob_mismatch'
+              : 'unreadable'
+        this.#log.report(kind, place, `blob ${ref.sha256}, ${ref.bytes} bytes: ${fault.code}`)
+      }
+      await pace.turn(ref.bytes)
+    }
+  }
+}
+
+/** What a pass knows before it walks. */
+interface Survey {
+  readonly eventsDir: string
+  readonly segments: readonly SegmentEntry[]
+  readonly files: readonly SurveyedCheckpoint[]
+  /** Up to which seq the records are not available. */
+  readonly after: number
+  /** True if something outside the records says that our writer wrote them. */
+  readonly isNative: boolean
+}
+
+/** Hands each event of a walk to the checks it concerns, in the order they depend on each other. */
+class JournalJudge implements JournalSink {
+  readonly state: HashedState = new HashedState()
+  readonly project: ProjectIdentity
+  readonly continuity: ContinuityCheck
+  readonly checkpoints: CheckpointCheck
+  readonly blobs: BlobCheck
+  /** Segments, bytes of content, lines that are not blank, and valid records that were read. */
+  segments = 0
+  bytes = 0
+  lines = 0
+  records = 0
+  readonly #survey: Survey
+  readonly #log: FindingLog
+  readonly #pace: PassPacer
+  readonly #framing: FramingCheck
+  readonly #redactions: RedactionCheck
+  readonly #revisions: RevisionCheck
+  readonly #runs: TxCheck
+  readonly #chain: ChainCheck
+  #firstSeq: number | undefined
+  #lastSeq: number | undefined
+
+  constructor(survey: Survey, log: FindingLog, pace: PassPacer) {
+    const { eventsDir, segments, files } = survey
+    const { state } = this
+    const project = new ProjectIdentity(log)
+    const continuity = new ContinuityCheck(log, survey.after)
+    const redactions = new RedactionCheck(log)
+    const chain = new ChainCheck(log, redactions, continuity)
+    const blobs = new BlobCheck(log)
+    const isAhead = (file: SurveyedCheckpoint) => isReferenced(eventsDir, segments, file, pace)
+    const context = { eventsDir, log, state, continuity, chain, redactions, project, blobs }
+    this.project = project
+    this.continuity = continuity
+    this.checkpoints = new CheckpointCheck({ ...context, isReferenced: isAhead }, files)
+    this.blobs = blobs
+    this.#survey = survey
+    this.#log = log
+    this.#pace = pace
+    this.#framing = new FramingCheck(log)
+    this.#redactions = redactions
+    this.#revisions = new RevisionCheck(log, state, continuity)
+    this.#runs = new TxCheck(log)
+    this.#chain = chain
+  }
+
+  /** Whether the journal says that our writer wrote it. */
+  get isNative(): boolean {
+    return this.#survey.isNative || this.project.id !== undefined
+  }
+
+  /** The walk is over: judges what later lines could have explained. */
+  end(): void {
+    for (const check of [this.#framing, this.continuity, this.#runs, this.#chain, this.checkpoints])
+      check.end()
+  }
+
+  beginSegment(segment: SegmentEntry): void {
+    this.#chain.beginSegment(segment.number)
+    this.#firstSeq = undefined
+    this.#lastSeq = undefined
+  }
+
+  line(record: ReadRecord, effect: Effect, bytes: Uint8Array, place: LinePlace): void {
+    this.lines += 1
+    this.records += 1
+    this.project.record(record, place)
+    if (!this.isNative) return
+    const fault = schemaFault(record, effect, bytes)
+    if (fault !== undefined) this.#log.report('schema', { ...place, seq: record.seq }, fault)
+  }
+
+  record(entry: RecordEntry, fate: RecordFate): void {
+    this.#firstSeq ??= entry.seq
+    this.#lastSeq = entry.seq
+    this.continuity.record(entry)
+    this.#chain.record(entry)
+    if (fate === 'applied') this.#apply(entry)
+    this.checkpoints.record(entry, fate !== 'dropped')
+  }
+
+  dropped(entries: readonly RecordEntry[]): void {
+    this.#runs.dropped(entries)
+  }
+
+  malformed(entry: MalformedEntry): void {
+    this.lines += 1
+    this.#framing.malformed(entry)
+  }
+
+  future(seq: number | undefined, place: LinePlace): void {
+    this.lines += 1
+    this.#framing.future(place)
+    if (seq !== undefined) this.continuity.future(seq, { ...place, seq })
+  }
+
+  pause(): Promise<void> | undefined {
+    return this.checkpoints.due === undefined ? undefined : this.checkpoints.compareDue(this.#pace)
+  }
+
+  endSegment({ name, number }: SegmentEntry, end: SegmentEnd): void {
+    const { bytes, sha256, failure } = end
+    const isNewest = number === this.#survey.segments.at(-1)?.number
+    this.segments += 1
+    this.bytes += bytes
+    if (failure === undefined) this.#framing.tail(name, isNewest, end.pending)
+    else this.#log.report('unreadable', { segment: name }, `${name}: ${failure.code}`)
+    this.#runs.openTail(end.openRun)
+    const seqs = { firstSeq: this.#firstSeq, lastSeq: this.#lastSeq }
+    this.#chain.endSegment({ name, number, bytes, sha256, isWhole: failure === undefined, ...seqs })
+  }
+
+  unreadable({ name }: SegmentEntry, failure: ReadFailure): void {
+    this.#log.report('unreadable', { segment: name }, `${name}: ${failure.code}`)
+  }
+
+  #apply(entry: RecordEntry): void {
+    const { record, effect } = entry
+    const { item_type: type, item_id: id } = record
+    if (record.payload_ref !== undefined) this.blobs.ref(record.payload_ref, place(entry))
+    if (effect === 'meta') this.#note(entry)
+    if (id !== undefined && (effect === 'upsert' || effect === 'remove'))
+      this.#revisions.record(entry, type, id)
+    this.state.apply(entry)
+  }
+
+  #note(entry: RecordEntry): void {
+    const kind = noteKindOf(entry.record, entry.effect)
+    const payload = notePayload(entry.record)
+    if (kind === 'torn_tail_adjudicated') this.#framing.adjudicated(payload)
+    else if (kind === 'tx_abandoned') this.#runs.abandoned(payload)
+    else if (kind === 'redaction') this.#redactions.note(payload, place(entry))
+  }
+}
+
+function place({ segment, offset, seq }: RecordEntry): { segment: string; offset: number; seq: number } {
+  return { segment, offset, seq }
+}
 
 /** What hashing one payload counts for, in bytes read. */
 const hashCost = 1024
@@ -51,19 +270,18 @@ export async function verifyJournal(options: PassOptions): Promise<JournalVerdic
   pace.expect(segmentBytes(eventsDir, listing) + 2 * checkpointBytes(eventsDir, listing))
   const files = await surveyCheckpoints(eventsDir, listing, log, pace)
   const after = (listing.segments[0]?.number ?? 1) - 1
-  const checks = createChecks(eventsDir, listing, files, after, log, pace)
   const isNative = files.some(file => file.header !== undefined) || namesProject(meta)
-  const judge = new JournalJudge(checks, listing.segments.at(-1)?.number ?? 0, isNative, pace)
+  const { segments } = listing
+  const judge = new JournalJudge({ eventsDir, segments, files, after, isNative }, log, pace)
 
   const start = files.find(file => file.headSeq === after)
-  if (after > 0 && start !== undefined) await checks.checkpoints.compare(start, pace)
-  await walkJournal(eventsDir, listing.segments, judge, pace)
-
-  const { framing, continuity, runs, chain, checkpoints, blobs, state, project } = checks
-  for (const check of [framing, continuity, runs, chain, checkpoints]) check.end()
+  if (after > 0 && start !== undefined) await judge.checkpoints.compare(start, pace)
+  await walkJournal(eventsDir, segments, judge, pace)
+  judge.end()
+  const { continuity, project } = judge
   if (after > 0)
     log.report('history_starts_at', { seq: after + 1 }, `records up to seq ${after} are not available`)
-  await blobs.end(eventsDir, pace)
+  await judge.blobs.end(eventsDir, pace)
   reportLoss(meta, project.id, continuity.head, log)
 
   const isForeign = !judge.isNative && judge.lines > 0
@@ -72,7 +290,7 @@ export async function verifyJournal(options: PassOptions): Promise<JournalVerdic
     log.drop('schema')
     log.report('foreign', {}, 'no record names a project: another writer made this journal')
   }
-  const digest = await digestOf(state, pace)
+  const digest = await digestOf(judge.state, pace)
   const findings = log.close(isForeign)
   pace.finish()
   return {
@@ -134,39 +352,4 @@ async function surveyCheckpoints(
     else if (surveyed.reason === 'unreadable') log.report('unreadable', {}, `${entry.name}: ${surveyed.code}`)
   }
   return files
-}
-
-function createChecks(
-  eventsDir: string,
-  listing: StoreListing,
-  files: readonly SurveyedCheckpoint[],
-  after: number,
-  log: FindingLog,
-  pace: PassPacer,
-): Checks {
-  const baseline: Baseline = { seq: 0 }
-  const state = new HashedState()
-  const project = new ProjectIdentity(log)
-  const continuity = new ContinuityCheck(log, after)
-  const redactions = new RedactionCheck(log)
-  const chain = new ChainCheck(log, redactions, continuity)
-  const blobs = new BlobCheck(log)
-  const context = { eventsDir, log, state, baseline, continuity, chain, redactions, project, blobs }
-  return {
-    log,
-    state,
-    project,
-    continuity,
-    redactions,
-    chain,
-    blobs,
-    framing: new FramingCheck(log),
-    schema: new SchemaCheck(log),
-    revisions: new RevisionCheck(log, state, continuity, baseline),
-    runs: new TxCheck(log),
-    checkpoints: new CheckpointCheck(
-      { ...context, isReferenced: file => isReferenced(eventsDir, listing.segments, file, pace) },
-      files,
-    ),
-  }
 }
