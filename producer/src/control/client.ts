@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { isCount, isJsonObject, type JsonObject, KimError, type StorePaths } from '@kim/manifest'
 import { currentHost } from '../effects/host.js'
 import { LineSplitter, type Principal, parseControlLine } from './protocol.js'
-import { checkSocket, placeToAsk, type SocketPathOptions } from './socket-path.js'
+import { type SocketPathOptions, socketToAsk } from './socket-path.js'
 
 /** What a client asks. */
 export interface ControlRequest {
@@ -60,8 +60,8 @@ export async function askProducer(
   request: ControlRequest,
   options: AskOptions = {},
 ): Promise<ControlReply | undefined> {
-  const path = placeToAsk(paths, options)
-  if (path === undefined || !checkSocket(path, currentHost().uid, options)) return undefined
+  const path = socketToAsk(paths, currentHost().uid, options)
+  if (path === undefined) return undefined
   const id = randomUUID()
   const { verb, principal, key, params } = request
   const { signal, withinMs } = options

@@ -110,8 +110,8 @@ export function removeSocketPath(place: SocketPath, paths: StorePaths): void {
 
 const RECORDED_BYTES_MAX = 4096
 
-/** Where a client looks, or undefined where no producer can be listening (CP-4). */
-export function placeToAsk(paths: StorePaths, options: SocketPathOptions): string | undefined {
+/** Where a client looks, or undefined if no producer can be listening there (CP-4). */
+function placeToAsk(paths: StorePaths, options: SocketPathOptions): string | undefined {
   try {
     const place = socketPathOf(paths, options)
     if (place.kind === 'pipe') return place.path
@@ -128,17 +128,18 @@ export function placeToAsk(paths: StorePaths, options: SocketPathOptions): strin
   return isAbsolute(line) ? line : undefined
 }
 
-/** Throws where a client would talk to somebody else's socket; false where there is none (CP-4). */
-export function checkSocket(
-  path: string,
+/** The socket that a client may connect to, if there is one. Throws if it may be another user's (CP-4). */
+export function socketToAsk(
+  paths: StorePaths,
   uid: number | undefined,
-  { platform = process.platform }: SocketPathOptions,
-): boolean {
-  if (platform === 'win32') return true
+  options: SocketPathOptions,
+): string | undefined {
+  const path = placeToAsk(paths, options)
+  if (path === undefined || (options.platform ?? process.platform) === 'win32') return path
   const stat = look(path)
-  if (stat === undefined) return false
+  if (stat === undefined) return undefined
   if (!stat.isSocket()) throw refused(path, 'it is not a socket')
   if (uid !== undefined && stat.uid !== uid)
     throw refused(path, `it belongs to user ${stat.uid}, not to ${uid}`)
-  return true
+  return path
 }

@@ -109,6 +109,13 @@ export interface AppendBatch {
 /** What became of a batch: its receipt, or why it was refused. */
 export type AppendResult = { readonly receipt: Receipt } | { readonly refused: unknown }
 
+/** The receipt of a batch; throws if it was refused. */
+export function receiptOf(result: AppendResult | undefined): Receipt {
+  invariant(result !== undefined, 'a batch has a result')
+  if ('refused' in result) throw result.refused
+  return result.receipt
+}
+
 /** What an appender begins with. */
 export interface AppenderStart {
   readonly store: Store
@@ -285,9 +292,7 @@ export class Appender {
   /** Appends one batch, or throws. */
   appendOne(drafts: readonly Draft[], options: AppendOptions = {}): Receipt {
     const [result] = this.append([{ drafts, options }])
-    invariant(result !== undefined, 'a batch has a result')
-    if ('refused' in result) throw result.refused
-    return result.receipt
+    return receiptOf(result)
   }
 
   #builder(): CommitBuilder {

@@ -1,8 +1,8 @@
 /** The door of the writer: open a journal, append, roll, close. */
-import { type Head, isSegmentFull, KimError, limits, seqRoom } from '@kim/manifest'
+import { type Head, isSegmentFull, type KimError, limits, seqRoom } from '@kim/manifest'
 import { everyStep, regardless } from '../effects/every-step.js'
 import { loopTurn, type Turn } from '../effects/turn.js'
-import type { AppendBatch, Appender, AppendResult } from './append.js'
+import { type AppendBatch, type Appender, type AppendResult, receiptOf } from './append.js'
 import { type AppendOptions, type Draft, type Receipt, validateDrafts } from './draft.js'
 import { EntityReader, type StoredState, WriterState } from './entity-reader.js'
 import { failure, isNoSpace } from './failure.js'
@@ -80,7 +80,7 @@ export class OpenJournal {
   readonly #segmentBytes: number
   readonly #retainRead: number
   #retention: Generator<Draft[]> | undefined
-  #waiting: Waiting[] = []
+  readonly #waiting: Waiting[] = []
   #isOpen = true
 
   constructor(session: Session, options: JournalOptions) {
@@ -124,10 +124,8 @@ export class OpenJournal {
    * refuses everything.
    */
   append(drafts: readonly Draft[], options: AppendOptions = {}): Receipt {
-    const [outcome] = this.#commit([{ drafts: validateDrafts(drafts), options }])
-    if (outcome === undefined) throw new KimError('internal', 'a batch without an outcome')
-    if ('refused' in outcome) throw outcome.refused
-    return outcome.receipt
+    const [result] = this.#commit([{ drafts: validateDrafts(drafts), options }])
+    return receiptOf(result)
   }
 
   /** As `append`, but batches that are submitted in one turn of the event loop share a commit. */
@@ -140,19 +138,17 @@ export class OpenJournal {
   }
 
   #flush(): void {
-    const waiting = this.#waiting
-    this.#waiting = []
-    let outcomes: AppendResult[]
+    const waiting = this.#waiting.splice(0)
+    let results: readonly AppendResult[]
     try {
-      outcomes = this.#commit(waiting.map(({ batch }) => batch))
+      results = this.#commit(waiting.map(({ batch }) => batch))
     } catch (error) {
-      for (const { reject } of waiting) reject(error)
-      return
+      results = waiting.map(() => ({ refused: error }))
     }
     for (const [at, { resolve, reject }] of waiting.entries()) {
-      const outcome = outcomes[at]
-      if (outcome !== undefined && 'receipt' in outcome) resolve(outcome.receipt)
-      else reject(outcome?.refused)
+      const result = results[at]
+      if (result !== undefined && 'receipt' in result) resolve(result.receipt)
+      else reject(result?.refused)
     }
   }
 
@@ -164,14 +160,12 @@ export class OpenJournal {
       adopted > 0 && batch.drafts.some(draft => draft.key === undefined)
     const fit = batches.filter(batch => !isBlind(batch))
     const { length } = appender.segment
-    const outcomes = appender.append(fit)
+    const results = appender.append(fit).values()
     if (fit.length < batches.length) appender.markReported()
     if (appender.failure === undefined) this.#follow(appender.segment.length - length)
-    let next = 0
-    return batches.map(batch => {
-      if (isBlind(batch)) return { refused: moved(adopted) }
-      return outcomes[next++] ?? { refused: new KimError('internal', 'a batch without an outcome') }
-    })
+    return batches.flatMap(batch =>
+      isBlind(batch) ? { refused: moved(adopted) } : (results.next().value ?? []),
+    )
   }
 
   /** What may follow a commit. Whatever of it needs space that is not there can wait. */
@@ -201,17 +195,17 @@ export class OpenJournal {
     if (!isSegmentFull(this.#appender.segment.length, this.#segmentBytes)) return
     if (!this.#appender.isSettled || seqRoom(this.#appender.nextSeq) === 'none') return
     try {
-      if (this.#retain(RETENTION_COMMITS)) this.#roll()
+      if (this.#retain()) this.#roll()
     } catch (error) {
       if (!isNoSpace(error)) throw error
     }
   }
 
   /** Does some of what retention asks for before a roll; true if nothing is left of it. */
-  #retain(commits: number): boolean {
+  #retain(): boolean {
     const { state } = this.#session
     this.#retention ??= retentionCommits(state, this.state, this.#retainRead)
-    for (let n = 0; n < commits; n++) {
+    for (let n = 0; n < RETENTION_COMMITS; n++) {
       const retention = this.#retention
       const next = this.#appender.guard(() => retention.next())
       if (next.done === true) {
@@ -254,7 +248,7 @@ export class OpenJournal {
   /** Seals the segment now, retention first. */
   roll(): void {
     this.#appender.settle()
-    while (!this.#retain(RETENTION_COMMITS)) {
+    while (!this.#retain()) {
       // one commit after the other
     }
     this.#roll()

@@ -182,16 +182,11 @@ export function scanSegment(store: Store, file: SegmentFile, listener: ScanListe
   return scan
 }
 
-/** How a segment begins. */
-export interface SegmentHead {
-  /** Its first valid record. */
-  readonly first: ReadRecord | undefined
-  /** True if a line that is no record is before that. */
-  readonly isHurt: boolean
-}
-
-/** Reads a segment up to its first valid record. */
-export function readSegmentHead(store: Store, file: SegmentFile): SegmentHead {
+/** Reads a segment up to its first valid record. `isHurt` is true if a line that is no record is before that. */
+export function readSegmentHead(
+  store: Store,
+  file: SegmentFile,
+): { readonly first: ReadRecord | undefined; readonly isHurt: boolean } {
   let first: ReadRecord | undefined
   let isHurt = false
   const reader = new SegmentReader({

@@ -111,7 +111,7 @@ export class JournalState {
     return this.#personas
   }
 
-  /** Takes over a record whose line was just written there. */
+  /** Takes over a record whose line was just written to this place. */
   apply(record: AppliedRecord, effect: Effect, place: StoredLineLocation): void {
     this.#fold.apply(record, effect, () => imageOf(record, place))
     this.#follow(record, effect)
@@ -143,7 +143,7 @@ export class JournalState {
       // The checkpoint covers it, so the next one may forget it.
       this.removed.add(revision[0], revision[1], 0)
     }
-    for (const key of keys) this.keys.restore(key)
+    for (const [key, seq, ts] of keys) this.keys.record(seq, ts, key)
     for (const capability of capabilities) this.capabilities.add(capability)
   }
 
@@ -215,10 +215,6 @@ export class KeyLedger {
   readonly #known: Map<string, Remembered> = new Map()
   readonly #time: JournalTime = new JournalTime()
 
-  get size(): number {
-    return this.#known.size
-  }
-
   /** The seq of the record that carries this key. */
   find(key: string): number | undefined {
     return this.#known.get(key)?.seq
@@ -233,11 +229,6 @@ export class KeyLedger {
     // The first record is the answer until it is old enough to be forgotten.
     if (Number.isNaN(atMs) || (first !== undefined && !isKeyForgettable(atMs - first.atMs))) return
     this.#known.set(key, { seq, atMs })
-  }
-
-  /** Takes over what a checkpoint remembers. */
-  restore([key, seq, ts]: KeyEntry): void {
-    this.record(seq, ts, key)
   }
 
   /** Forgets what is older than a client may retry. */

@@ -210,15 +210,13 @@ export function sourceRemedy(store: string, recorded: string, given: string): st
   return `to follow that server: --url ${theirs} (with its other flags); to follow ${ours} too: another store with --store DIR; to replace the store, stop its producer, then: ${aside}`
 }
 
-/** Options under which everything is done and nothing is written, and what would have been. */
-export interface RehearsedOptions<T extends JournalOptions> {
-  readonly options: T
-  /** What was rehearsed so far; paths are relative to the store. */
-  changes(): readonly RehearsedChange[]
-}
-
-/** Turns a run into its rehearsal: the same code, over a file system that keeps what is written to itself. */
-export function rehearse<T extends JournalOptions>(options: T): RehearsedOptions<T> {
+/**
+ * Turns a run into its rehearsal: options for the same code, over a file system that writes nothing. `changes` returns what
+ * would have been written so far, with paths relative to the store.
+ */
+export function rehearse<T extends JournalOptions>(
+  options: T,
+): { readonly options: T; changes(): readonly RehearsedChange[] } {
   const { host = currentHost(), lock = lookingLock } = options
   const fs = new Rehearsal(options.fs ?? nodeFileSystem, host.uid)
   const inStore = (path: string): string => relative(options.storeDir, path) || '.'
