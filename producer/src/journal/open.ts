@@ -382,11 +382,13 @@ class Opening {
     }
     const [hole] = holes
     if (hole === undefined) return
-    const code = 'history_holes'
     const message = `ranges of seqs without a record: ${holes.length}, the first from ${hole.from} to ${hole.to}`
     const hint = `see which are explained: kim-producer journal verify --store ${shellWord(paths.root)}`
-    if (unexplained > 0) log({ level: 'error', code, message, hint })
-    else log({ level: 'info', code, message: `${message}; repair notes explain them all` })
+    log(
+      unexplained > 0
+        ? { level: 'error', code: 'history_holes', message, hint }
+        : { level: 'info', code: 'history_holes', message: `${message}; repair notes explain them all` },
+    )
   }
 }
 

@@ -220,10 +220,10 @@ export function rehearse<T extends JournalOptions>(
   const { host = currentHost(), lock = lookingLock } = options
   const fs = new Rehearsal(options.fs ?? nodeFileSystem, host.uid)
   const inStore = (path: string): string => relative(options.storeDir, path) || '.'
-  const relativeTo = ({ path, from, ...change }: RehearsedChange): RehearsedChange => ({
+  const relativeTo = (change: RehearsedChange): RehearsedChange => ({
     ...change,
-    path: inStore(path),
-    ...(from === undefined ? {} : { from: inStore(from) }),
+    path: inStore(change.path),
+    ...(change.from === undefined ? {} : { from: inStore(change.from) }),
   })
   return { options: { ...options, host, fs, lock }, changes: () => fs.changes().map(relativeTo) }
 }
