@@ -4,6 +4,7 @@ export type { Principal } from './control/protocol.js'
 export { type ControlOptions, type ControlServer, openControl } from './control/server.js'
 export type { SocketPathOptions } from './control/socket-path.js'
 export { type ControlVerbs, journalCare } from './control/verbs.js'
+export { NameLists } from './core/alerts.js'
 export type {
   Answered,
   Ask,
@@ -16,12 +17,11 @@ export type {
   Now,
   PersonaStatus,
 } from './core/core.js'
+export { createCore } from './core/core.js'
 export type { CoreJournal } from './core/core-state.js'
-export { createCore } from './core/create-core.js'
-export { holesBelow, parseHoles, walkMember } from './core/hole.js'
-export { NameLists } from './core/name-lists.js'
-export { phaseOf } from './core/phase.js'
-export { classifyWalkPage } from './core/walk.js'
+export { holesBelow, parseHoles, walkMember } from './core/holes.js'
+export { phaseOf } from './core/inbox.js'
+export { classifyWalkPage } from './core/poll.js'
 export { type Clock, systemClock } from './effects/clock.js'
 export { type FileStat, type FileSystem, nodeFileSystem, openFlags } from './effects/file-system.js'
 export { currentHost, type Host } from './effects/host.js'

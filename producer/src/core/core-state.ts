@@ -1,15 +1,14 @@
-import { registryOfAllCapability } from '@kim/manifest'
+/// <reference lib="es2024.string" />
+/** What the parts of the core share: what the journal says, which inboxes are watched, what the server counted. */
+import { KimError, registryOfAllCapability } from '@kim/manifest'
 import type { WriterState } from '../journal/entity-reader.js'
 import type { OpenHistory } from '../journal/open.js'
-import type { Personas } from '../journal/persona.js'
+import type { Persona, Personas } from '../journal/persona.js'
+import type { UnreadCounts } from '../source/answer.js'
 import type { Ask, CoreNote, CoreOptions } from './core.js'
-import { DirectoryWatch } from './directory-watch.js'
-import type { CountsTable } from './facts-plan.js'
+import { DirectoryWatch } from './directory.js'
 import { Inbox } from './inbox.js'
-import { usableNames } from './names.js'
-import type { PlanContext } from './plan-context.js'
 import type { Arrival } from './poll.js'
-import { assertSeed, isSeedSpent } from './seed.js'
 
 /** What the core needs of an open journal. */
 export interface CoreJournal {
@@ -17,14 +16,16 @@ export interface CoreJournal {
   readonly history: Pick<OpenHistory, 'isWhole' | 'holes'>
 }
 
-/** So many names that are none are said in the life of a process. */
+/** The counts of the account; undefined while they are not available. */
+export type CountsTable = UnreadCounts['byPersona'] | undefined
+
+/** So many names that are none are logged in the life of a process. */
 const REFUSED_MAX = 100
 
 /** What may be asked, before it has a number. */
 type AskBody = Ask extends infer One ? (One extends Ask ? Omit<One, 'id'> : never) : never
 
-/** Everything that the decisions of one process share: what the journal says, who is watched, what was heard. */
-export class CoreState implements PlanContext {
+export class CoreState {
   readonly options: CoreOptions
   readonly suppressed: ReadonlySet<string>
   readonly capabilities: ReadonlySet<string>
@@ -32,80 +33,75 @@ export class CoreState implements PlanContext {
   readonly inboxes: Map<string, Inbox> = new Map()
   readonly directory: DirectoryWatch | undefined
   readonly mode: 'all' | 'list'
-  /** Of a list: inboxes that answered with nothing and of which nothing stands, so that they may not exist. */
+  /** Of a list: inboxes without a message on the server or in the journal, so that they may not exist. */
   readonly unproven: Set<string> = new Set()
-  /** Undefined while no counts are at hand. */
   table: CountsTable
   /** Equal counts may hide mail that came in: no token would show it (KS-54). */
   hasPlainCounts: boolean
   /** An answer for counts came in, whatever it was. */
   hasHeardCounts = false
-  /** Personas of which something may have to be recorded. */
+  /** Personas about which something may have to be recorded. */
   readonly dirty: Set<string> = new Set()
-  /** The two account-wide alarms may have changed. */
-  areAlarmsDirty = true
+  /** The two account-wide alerts may have changed. */
+  areAlertsDirty = true
   isGenesisDirty = true
   /** The newest record when this process began. */
   readonly #startSeq: number
-  readonly #hasKnown: boolean
+  readonly #hadRecords: boolean
   readonly #isDamaged: boolean
-  readonly #outbox: Ask[] = []
+  readonly #asks: Ask[] = []
   readonly #notes: CoreNote[] = []
+  /** Lasting conditions that were logged and did not end yet. */
   readonly #said: Set<string> = new Set()
   #refused = 0
   #ids = 0
   #isStarted = false
 
-  constructor(options: CoreOptions, journal: CoreJournal) {
+  constructor(options: CoreOptions, { history, state }: CoreJournal) {
     this.options = options
     this.hasPlainCounts = options.dialect === 'local'
     this.suppressed = new Set(options.suppressedAuthors)
-    this.capabilities = journal.state.capabilities
-    this.personas = journal.state.personas
+    this.capabilities = state.capabilities
+    this.personas = state.personas
     this.#startSeq = this.personas.headSeq
     this.mode = options.personas === undefined ? 'all' : 'list'
-    this.directory = this.mode === 'all' ? new DirectoryWatch(options.rediscoverSeconds) : undefined
-    const { isWhole, holes } = journal.history
-    this.#isDamaged = !isWhole || holes.length > 0
+    this.directory = this.mode === 'all' ? new DirectoryWatch(this) : undefined
+    this.#isDamaged = !history.isWhole || history.holes.length > 0
+    this.#hadRecords = [...this.personas].some(({ record }) => record !== undefined)
     const [seeded] = options.personas ?? []
-    if (options.seedAt !== undefined && seeded !== undefined) {
-      const persona = this.personas.find(seeded.trim())
-      assertSeed(persona, options.seedAt)
-      if (isSeedSpent(persona, options.seedAt)) this.#saySeedSpent(seeded, options.seedAt)
-    }
-    this.#hasKnown = [...this.personas].some(({ record }) => record !== undefined)
+    if (options.seedAt !== undefined && seeded !== undefined) this.#checkSeed(seeded, options.seedAt)
   }
 
   /** Some persona had a record when this process began, or was armed since. */
   get hasArmed(): boolean {
-    return this.#hasKnown || [...this.inboxes.values()].some(({ isArmed }) => isArmed)
+    return this.#hadRecords || [...this.inboxes.values()].some(({ isArmed }) => isArmed)
   }
 
   /** The personas known from the start: those of the list, or those of the journal that were watched. */
   start(nowMs: number): void {
     if (this.#isStarted) return
     this.#isStarted = true
-    if (this.options.personas === undefined) {
-      for (const { name, record } of [...this.personas])
-        if (record?.watched === true) this.watch(name, nowMs, true)
-      return
-    }
-    const { usable, refused } = usableNames(this.options.personas)
-    for (const name of usable) this.watch(name, nowMs, true)
-    for (const name of refused) this.refuse(name)
-    for (const { name, record } of this.personas) {
-      if (record?.watched === true && !this.inboxes.has(name)) this.dirty.add(name)
+    const known = [...this.personas].flatMap(({ name, record }) => (record?.watched === true ? [name] : []))
+    if (this.options.personas === undefined) for (const name of known) this.watch(name, nowMs, true)
+    else {
+      // Trimmed, without blanks and exact repeats (KS-67).
+      const names = new Set(this.options.personas.map(name => name.trim()).filter(name => name !== ''))
+      for (const name of names) {
+        if (name.isWellFormed()) this.watch(name, nowMs, true)
+        else this.refuse(name.toWellFormed())
+      }
+      for (const name of known) if (!this.inboxes.has(name)) this.dirty.add(name)
     }
   }
 
-  /** Watches an inbox from now on; nothing happens if it is watched. */
+  /** Watches an inbox from now on; does nothing if it is watched. */
   watch(name: string, nowMs: number, isFromStart: boolean): void {
     if (this.inboxes.has(name)) return
     const persona = this.personas.take(name)
     const isAdded =
       this.mode === 'all' &&
       persona.record === undefined &&
-      // One that failed until it was announced as missing left its alarm behind.
+      // One that failed until it was announced as missing left its alert behind.
       !persona.alerts.has('unreachable') &&
       this.capabilities.has(registryOfAllCapability) &&
       !(this.#isDamaged && isFromStart)
@@ -116,39 +112,43 @@ export class CoreState implements PlanContext {
   }
 
   /** How a persona comes in with its next poll (section 6). */
-  arrivalOf(inbox: Inbox): Arrival {
-    const { persona } = inbox
-    if (persona.record !== undefined || inbox.isAdded) return 'known'
+  arrivalOf({ isAdded, isFromStart, persona }: Inbox): Arrival {
+    if (persona.record !== undefined || isAdded) return 'known'
     // A first contact that was cut off goes on: what it left says nothing about what lies below it.
     if (this.options.seedAt !== undefined && persona.messages.size === 0) return 'seed'
-    return this.#isDamaged && inbox.isFromStart ? 'damaged' : 'first-contact'
+    return this.#isDamaged && isFromStart ? 'damaged' : 'first-contact'
   }
 
+  /** The unread mail that the counts give a persona now; `unknown` if there are none. */
   unreadOf(persona: string): number | 'unknown' {
     return this.table === undefined ? 'unknown' : (this.table.get(persona)?.unread ?? 0)
   }
 
+  /** True if all personas are watched and the directory does not list this one (KS-62). */
   isUnlisted(persona: string): boolean {
-    const entries = this.directory?.entries
-    return entries !== undefined && !entries.has(persona)
+    return this.directory?.entries?.has(persona) === false
   }
 
   /** Puts a request where `next` finds it. */
   ask(body: AskBody): number {
     const id = ++this.#ids
-    this.#outbox.push({ ...body, id } as Ask)
+    this.#asks.push({ ...body, id } as Ask)
     return id
   }
 
   takeAsks(): readonly Ask[] {
-    return this.#outbox.splice(0)
+    return this.#asks.splice(0)
   }
 
   note(note: CoreNote): void {
     this.#notes.push(note)
   }
 
-  /** Says a lasting condition once when it begins and once when it ends (KS-66). */
+  takeNotes(): readonly CoreNote[] {
+    return this.#notes.splice(0)
+  }
+
+  /** Logs a lasting condition once when it begins and once when it ends (KS-66). */
   noteChange(code: string, isOn: boolean, begins: CoreNote, ends: CoreNote): void {
     if (isOn === this.#said.has(code)) return
     if (isOn) this.#said.add(code)
@@ -156,7 +156,7 @@ export class CoreState implements PlanContext {
     this.note(isOn ? begins : ends)
   }
 
-  /** One line a name that is no name, up to a hundred (KS-11, KS-13, KS-70). */
+  /** One line for each invalid name, up to a hundred (KS-11, KS-13, KS-70). */
   refuse(name: string): void {
     const code = `refused:${name}`
     if (this.#refused > REFUSED_MAX || this.#said.has(code)) return
@@ -172,12 +172,36 @@ export class CoreState implements PlanContext {
     })
   }
 
-  #saySeedSpent(persona: string, seedAt: number): void {
-    const message = `--seed-at ${seedAt} has no effect any more: the journal is past this id`
-    this.note({ level: 'warn', code: 'flag_ignored', persona, message })
+  /** A seed that the record keeps already, with everything known above it, has no effect any more (KS-35). */
+  #checkSeed(name: string, seedAt: number): void {
+    const persona = this.personas.find(name.trim())
+    if (persona?.record === undefined) return
+    if (persona.record.seeded !== seedAt) assertSeed(persona, seedAt)
+    else if (seedAt <= persona.watermark) {
+      const message = `--seed-at ${seedAt} has no effect any more: the journal is past this id`
+      this.note({ level: 'warn', code: 'flag_ignored', persona: name, message })
+    }
   }
+}
 
-  takeNotes(): readonly CoreNote[] {
-    return this.#notes.splice(0)
+/** Refuses a seed that would take back what is in the journal already (KS-35). */
+function assertSeed({ isCountOwed, name, record, watermark }: Persona, seedAt: number): void {
+  if (isCountOwed) {
+    throw new KimError(
+      'config_invalid',
+      `cannot apply --seed-at: ${name} is still catching up, and its silent messages are not counted yet`,
+      {
+        hint: 'leave out --seed-at until the journal has a replay_capped or baseline_skipped record',
+      },
+    )
   }
+  const told = Math.max(watermark, record?.seeded ?? 0)
+  if (seedAt > told) return
+  throw new KimError(
+    'config_invalid',
+    `--seed-at ${seedAt} is not above ${told}, the watermark or the earlier seed of ${name}`,
+    {
+      hint: `leave out --seed-at; to print the mail after that id: kim-tail --persona ${name} --after-id ${seedAt}`,
+    },
+  )
 }

@@ -1,18 +1,14 @@
+/** The records that the core decides on, as drafts: of a message, of a persona, of an alert. */
 import type { AlertKind, JsonObject } from '@kim/manifest'
 import type { Draft } from '../journal/draft.js'
-import { messageItemId } from '../journal/message-index.js'
-import { type PersonaRecord, personaPayload } from '../journal/persona.js'
+import { bodyHash, messageItemId, NO_BODY } from '../journal/message-index.js'
+import { type Persona, type PersonaRecord, personaPayload } from '../journal/persona.js'
 import type { Row } from '../source/answer.js'
-
-/** What the record of a message needs to know besides its row. */
-export interface MessageContext {
-  readonly persona: string
-  readonly isClipped: boolean
-  readonly keepContent: boolean
-}
+import type { CoreState } from './core-state.js'
+import type { TakenRow } from './poll.js'
 
 /** Code points, as a person counts characters of a body. */
-export function codePoints(text: string): number {
+function codePoints(text: string): number {
   let count = text.length
   for (let at = 0; at < text.length; at++) {
     if ((text.charCodeAt(at) & 0xfc00) === 0xd800 && (text.charCodeAt(at + 1) & 0xfc00) === 0xdc00) count--
@@ -21,7 +17,7 @@ export function codePoints(text: string): number {
 }
 
 /** The payload of a message (KS-41, KS-42, KS-43). */
-function messagePayload(row: Row, { persona, isClipped, keepContent }: MessageContext): JsonObject {
+function messagePayload(persona: string, { row, isClipped }: TakenRow, keepContent: boolean): JsonObject {
   return {
     schema_version: 1,
     persona,
@@ -35,26 +31,32 @@ function messagePayload(row: Row, { persona, isClipped, keepContent }: MessageCo
   }
 }
 
-/** The record of a message that stands nowhere yet; without an event it wakes nobody. */
+/** The record of a message that the journal never had; without an event no sink announces it. */
 export function messageDraft(
-  row: Row,
-  context: MessageContext,
-  how: { readonly action: 'backfill' | 'create'; readonly isNews: boolean; readonly waitMs: number },
+  persona: string,
+  taken: TakenRow,
+  how: {
+    readonly action: 'backfill' | 'create'
+    readonly isNews: boolean
+    readonly keepContent: boolean
+    readonly waitMs: number
+  },
 ): Draft {
+  const { id, from } = taken.row
   return {
-    agent: context.persona,
+    agent: persona,
     action: how.action,
     item_type: 'message',
-    item_id: messageItemId(context.persona, row.id),
-    summary: `message ${row.id} from ${row.from ?? 'an unknown author'}`,
-    payload: messagePayload(row, context),
+    item_id: messageItemId(persona, id),
+    summary: `message ${id} from ${from ?? 'an unknown author'}`,
+    payload: messagePayload(persona, taken, how.keepContent),
     event: how.isNews ? 'new' : undefined,
     wait_ms: how.waitMs,
   }
 }
 
-/** The record of a message that stands, with what changed about it. */
-export function messageUpdate(persona: string, id: number, payload: JsonObject, what: string): Draft {
+/** The record of a live message, with what changed about it. */
+function messageUpdate(persona: string, id: number, payload: JsonObject, what: string): Draft {
   return {
     agent: persona,
     action: 'update',
@@ -62,6 +64,53 @@ export function messageUpdate(persona: string, id: number, payload: JsonObject, 
     item_id: messageItemId(persona, id),
     summary: `message ${id}: ${what}`,
     payload,
+  }
+}
+
+/**
+ * What rows say about live messages: that they were read, or that their body is another (KS-43). A redacted message is
+ * never updated, and no message becomes unread again.
+ */
+export function* rowChanges(
+  { options, personas }: CoreState,
+  persona: Persona,
+  rows: readonly TakenRow[],
+): Generator<Draft> {
+  const { messages, name } = persona
+  for (const { row, isClipped } of rows) {
+    if (!messages.has(row.id)) continue
+    const becameRead = row.read && messages.isUnread(row.id)
+    const known = messages.bodyOf(row.id)
+    const compares = options.keepContent && !isClipped && known !== NO_BODY
+    const body = compares ? bodyHash(row.content) : NO_BODY
+    if (!becameRead && (!compares || known === body)) continue
+    const stored = personas.messageOf(persona, row.id)
+    if (stored === undefined) continue
+    const isOther = compares && stored.body !== NO_BODY && stored.body !== body
+    const { payload } = stored
+    if ((!becameRead && !isOther) || payload['redacted'] === true) continue
+    yield messageUpdate(name, row.id, ...changeOf(payload, row, isOther))
+  }
+}
+
+function changeOf(payload: JsonObject, row: Row, isOther: boolean): [JsonObject, string] {
+  const read = payload['read'] === true || row.read
+  if (!isOther) return [{ ...payload, read }, 'it was read']
+  const { content } = row
+  return [{ ...payload, content, content_length: codePoints(content), read }, 'its body is another']
+}
+
+/** These messages were read, as the counts or a walk over unread rows say. */
+export function* readMarks(
+  { personas }: CoreState,
+  persona: Persona,
+  ids: readonly number[],
+): Generator<Draft> {
+  for (const id of ids) {
+    if (!persona.messages.isUnread(id)) continue
+    const payload = personas.messageOf(persona, id)?.payload
+    if (payload === undefined || payload['redacted'] === true || payload['read'] === true) continue
+    yield messageUpdate(persona.name, id, { ...payload, read: true }, 'it was read')
   }
 }
 
@@ -87,12 +136,16 @@ export function personaDraft(
   }
 }
 
-/** The record of an alarm as it now stands. */
+/** The record of an alert. */
 export function alertDraft(
-  persona: string,
+  { alerts, name: persona }: Pick<Persona, 'name' | 'alerts'>,
   kind: AlertKind,
-  how: {
-    readonly isNew: boolean
+  {
+    status,
+    reason,
+    members,
+    event,
+  }: {
     readonly status: 'open' | 'cleared'
     readonly reason: string
     readonly members?: JsonObject
@@ -101,18 +154,23 @@ export function alertDraft(
 ): Draft {
   return {
     agent: persona,
-    action: how.isNew ? 'create' : 'update',
+    action: alerts.has(kind) ? 'update' : 'create',
     item_type: 'alert',
     item_id: `${persona}/${kind}`,
-    summary: how.status === 'open' ? how.reason : `${kind}: ended`,
-    payload: {
-      ...how.members,
-      schema_version: 1,
-      persona,
-      kind,
-      status: how.status,
-      reason: how.reason,
-    },
-    event: how.event,
+    summary: status === 'open' ? reason : `${kind}: ended`,
+    payload: { ...members, schema_version: 1, persona, kind, status, reason },
+    event,
   }
+}
+
+/** The record that clears an alert, if it is open: what it measured stays. */
+export function* clearedAlert(persona: Persona, kind: AlertKind): Generator<Draft> {
+  const payload = persona.openAlert(kind)
+  if (payload === undefined) return
+  const { schema_version: _v, persona: _p, kind: _k, status: _s, reason: was, ...members } = payload
+  yield alertDraft(persona, kind, {
+    status: 'cleared',
+    reason: typeof was === 'string' ? was : kind,
+    members,
+  })
 }

@@ -1,11 +1,11 @@
+/** One watched inbox: what this process knows of it besides the journal, and when it is polled. */
 import type { Persona } from '../journal/persona.js'
-import type { PersonaCount } from '../source/answer.js'
-import { healthy, type Liveness } from './liveness.js'
-import type { PollResult, PollUnderWay } from './poll.js'
-import type { UnreadWalk } from './unread-walk.js'
+import type { PersonaCount, RequestFailure } from '../source/answer.js'
+import type { CoreOptions } from './core.js'
+import type { PollResult, PollUnderWay, UnreadWalk } from './poll.js'
 
 /** How an inbox came to be watched. */
-export interface InboxPlace {
+interface InboxPlace {
   readonly rank: number
   readonly nowMs: number
   readonly isFromStart: boolean
@@ -14,61 +14,64 @@ export interface InboxPlace {
   readonly startSeq: number
 }
 
-/** What this process knows of a watched inbox besides the journal: its schedule, its polls, its failures. */
+/** The schedule, the polls and the failures of one watched inbox. Times are monotonic. */
 export class Inbox {
   readonly name: string
   readonly persona: Persona
   readonly #startSeq: number
   /** Its place in the order in which inboxes came in. */
   readonly rank: number
-  liveness: Liveness = healthy
-  /** Monotonic time of the next poll. */
+  /** Known from the start of this process: from the journal, a list or the first directory. */
+  readonly isFromStart: boolean
+  /** It came after the registry was announced for all: `persona_added` comes first (KS-33). */
+  readonly isAdded: boolean
+  /** When the next poll is due. */
   dueMs: number
   /**
-   * Its count rose, the token changed or somebody poked: it goes before those that are only due. A poll that was
+   * Its count rose, the token changed or a client asked for it: it goes before those that are only due. A poll that was
    * sent before does not settle it, so it is taken back when one begins and may be set again while that is under way.
    */
   isUrgent = false
   /** It is due by then at the latest. Taken back when a poll begins, and may be set again while that is under way. */
   #byMs = Number.POSITIVE_INFINITY
   poll: PollUnderWay | undefined
-  /** When the last poll began, and when it asked its last page. */
+  /** When the last poll began, and when it asked for its last page. */
   startedMs = 0
   askedMs = 0
   /** A poll that came in and is not wholly in the journal yet. */
   result: PollResult | undefined
+  /** Polls that ended. */
+  polls = 0
   lastPollMs: number | undefined
   lastHealthyMs: number | undefined
   lastStatus: number | undefined
-  /** Polls that ended. */
-  polls = 0
-  /** The first poll after arming lies at the inbox's own phase. */
-  isPhased = false
+  /** Failed polls in a row, when the first of them ended, and why the last one failed (KS-49). */
+  failures = 0
+  #failingSinceMs = 0
+  lastReason: string | undefined
+  /** The first poll after arming was put at the inbox's own phase. */
+  #isPhased = false
   /** What the last answer counted. */
   countSeen: PersonaCount | undefined
   /** When the last healthy poll began, if it showed unread mail that its owner did not write; local dialect only. */
   showedUnreadMs: number | undefined
   /** The poll under way is one for its own sake, not for a rise. */
   isResync = false
-  /** Known from the start of this process, from the journal, a list or the first directory. */
-  readonly isFromStart: boolean
-  /** It was first met after the registry was announced for all: `persona_added` comes first (KS-33). */
-  readonly isAdded: boolean
-  /** Messages that the counts or a walk over unread rows say were read. */
+  /** Messages that were read, as the counts or a walk over unread rows say. */
   reads: readonly number[] = []
-  /** A walk over unread rows, wanted after a resync or under way (KS-58). */
+  /** The walk over unread rows that is under way (KS-58). */
   unreadWalk: UnreadWalk | undefined
   /** The last page asked for that walk: an answer to an earlier one belongs to a walk that is over. */
   unreadAskId: number | undefined
 
-  constructor(persona: Persona, place: InboxPlace) {
+  constructor(persona: Persona, { rank, nowMs, isFromStart, isAdded, startSeq }: InboxPlace) {
     this.name = persona.name
     this.persona = persona
-    this.#startSeq = place.startSeq
-    this.rank = place.rank
-    this.dueMs = place.nowMs
-    this.isFromStart = place.isFromStart
-    this.isAdded = place.isAdded
+    this.rank = rank
+    this.dueMs = nowMs
+    this.isFromStart = isFromStart
+    this.isAdded = isAdded
+    this.#startSeq = startSeq
   }
 
   /** True once the `armed` record of this process is durable. */
@@ -90,14 +93,118 @@ export class Inbox {
 
   /** A poll begins: it settles what was wanted before. */
   begin(nowMs: number): void {
+    this.isResync = !this.isUrgent && this.isArmed
     this.startedMs = nowMs
     this.isUrgent = false
     this.#byMs = Number.POSITIVE_INFINITY
+    this.unreadWalk = undefined
   }
 
-  /** A poll ended, and this is when the next one would be; what was learnt after it was sent is not in it. */
-  rest(dueMs: number, nowMs: number): void {
-    this.dueMs = Math.min(dueMs, this.#byMs)
+  /** A poll ended. Health is judged then, once, whatever becomes of the records (KS-18). */
+  ended(result: PollResult): void {
+    const { receivedMs } = result
+    this.poll = undefined
+    this.result = result
+    this.polls++
+    this.lastPollMs = receivedMs
+    if (result.kind === 'failed') this.#failed(result.failure, receivedMs)
+    else {
+      this.lastHealthyMs = receivedMs
+      this.failures = 0
+      this.lastStatus = undefined
+      this.lastReason = undefined
+    }
+  }
+
+  #failed({ status, reason }: RequestFailure, atMs: number): void {
+    if (this.failures++ === 0) this.#failingSinceMs = atMs
+    this.lastStatus = status
+    this.lastReason = reason
+  }
+
+  /** How long the failures have lasted: measured, never a product of settings (KS-50). */
+  failingSeconds(nowMs: number): number {
+    return Math.max(0, Math.round(nowMs - this.#failingSinceMs)) / 1000
+  }
+
+  /** The result of a poll is in the journal: says when the next poll is due. What came after it was sent is not in it. */
+  rest(nowMs: number, pace: Pace): void {
+    this.dueMs = Math.min(this.#nextDueMs(nowMs, pace), this.#byMs)
     if (this.isUrgent) this.want(nowMs)
   }
+
+  #nextDueMs(nowMs: number, { options, hasCounts, isTroubled, mayHideMail }: Pace): number {
+    const pollMs = options.pollSeconds * 1000
+    if (isTroubled || !hasCounts) return Math.max(nowMs, this.startedMs + pollMs)
+    const everyMs = mayHideMail ? pollMs : (options.resyncEvery + 1) * pollMs
+    const phase = this.#isPhased ? 0 : phaseOf(this.rank)
+    this.#isPhased = true
+    return Math.max(nowMs, this.startedMs + everyMs * (1 - phase))
+  }
+}
+
+/** What decides when an inbox is polled again. */
+interface Pace {
+  readonly options: Pick<CoreOptions, 'pollSeconds' | 'resyncEvery'>
+  /** A valid answer of counts is at hand: an inbox without unread mail waits for its resync. */
+  readonly hasCounts: boolean
+  /** Failed, down or pinned (KS-55). */
+  readonly isTroubled: boolean
+  /** It has unread mail and plain counts: as many messages may come as are read, and no count shows it (KS-54). */
+  readonly mayHideMail: boolean
+}
+
+/**
+ * Where in its first interval the n-th persona is polled again: 0, 1/2, 1/4, 3/4, 1/8 … so that however many
+ * there are, they spread over it evenly and stay apart from then on (KS-55).
+ */
+export function phaseOf(n: number): number {
+  let phase = 0
+  let step = 0.5
+  for (let rest = n; rest > 0; rest = Math.floor(rest / 2)) {
+    if (rest % 2 === 1) phase += step
+    step /= 2
+  }
+  return phase
+}
+
+/** So many polls are under way at a time (KS-54). */
+const POLLS_MAX = 8
+
+/** One that has waited so long for its answer does not hold back the others any more (KS-59). */
+const SLOW_MS = 1000
+
+/** As long as so many hang as could be under way, the next are given only so long: there may be hundreds of them. */
+const SLOW_AMONG_SLOW_MS = 100
+
+/** The inboxes to poll now, those with mail first, and when there is something to do again. */
+export function pollsToStart(
+  inboxes: readonly Inbox[],
+  nowMs: number,
+): { readonly start: readonly Inbox[]; readonly wakeAtMs: number } {
+  const resting = inboxes.filter(({ poll, result }) => poll === undefined && result === undefined)
+  const due = resting.filter(({ dueMs }) => dueMs <= nowMs)
+  const askedMs = inboxes.flatMap(inbox => (inbox.poll === undefined ? [] : [inbox.askedMs]))
+  let wakeAtMs = Number.POSITIVE_INFINITY
+  for (const { dueMs } of resting) if (dueMs > nowMs) wakeAtMs = Math.min(wakeAtMs, dueMs)
+  const hanging = askedMs.filter(ms => ms + SLOW_MS <= nowMs).length
+  const slowMs = hanging < POLLS_MAX ? SLOW_MS : SLOW_AMONG_SLOW_MS
+  const busy = askedMs.filter(ms => ms + slowMs > nowMs)
+  const free = Math.max(0, POLLS_MAX - busy.length)
+  if (due.length > free) {
+    due.sort(byUrgency)
+    // Those that begin now may be what the rest waits for.
+    const oldestMs = Math.min(...busy, free > 0 ? nowMs : Number.POSITIVE_INFINITY)
+    wakeAtMs = Math.min(wakeAtMs, oldestMs + slowMs)
+  }
+  return { start: due.slice(0, free), wakeAtMs }
+}
+
+/** Mail first; then those that answered last time, so that one that hangs delays none of the others. */
+function byUrgency(a: Inbox, b: Inbox): number {
+  if (a.isUrgent !== b.isUrgent) return a.isUrgent ? -1 : 1
+  const aFails = a.failures > 0
+  const bFails = b.failures > 0
+  if (aFails !== bFails) return aFails ? 1 : -1
+  return a.dueMs - b.dueMs || a.rank - b.rank
 }

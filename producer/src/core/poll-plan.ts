@@ -1,3 +1,5 @@
+/** The records of one healthy poll (KS-46). */
+import type { JsonObject } from '@kim/manifest'
 import type { Draft } from '../journal/draft.js'
 import {
   blankPersonaRecord,
@@ -6,74 +8,99 @@ import {
   type Persona,
   type PersonaRecord,
 } from '../journal/persona.js'
-import { baselineSkipped, replayCapped, seedAhead, stateCorrupt } from './announcements.js'
-import { freshRows, silenceOf } from './arming.js'
-import { alertDraft, messageDraft, personaDraft } from './drafts.js'
-import type { Holes } from './hole.js'
-import { isSamePin, isUnwalked, type Pin, pinMembers, pinOf } from './pin.js'
-import type { PlanContext } from './plan-context.js'
+import { windowAlertsCleared, windowAlertsOpened } from './alerts.js'
+import type { CoreState } from './core-state.js'
+import { alertDraft, messageDraft, personaDraft, rowChanges } from './drafts.js'
+import { isSamePin, isUnwalked, type Pin, pinMembers, pinOf } from './holes.js'
+import type { Inbox } from './inbox.js'
 import type { HealthyPoll, TakenRow } from './poll.js'
-import { rowChanges } from './row-changes.js'
-import { windowAlarmsCleared, windowAlarmsOpened } from './window-alarms.js'
-
-/** What a plan of records starts from. */
-export interface PlanTerms {
-  readonly context: PlanContext
-  readonly isArmed: boolean
-  readonly nowMs: number
-}
 
 /**
- * The records of one healthy poll in the order of KS-46, so that every prefix is a true journal. It is derived from
- * what stands and from the poll alone: cut anywhere, by a full commit or by a crash, the plan made anew from
- * what then stands is the rest of it.
+ * The records of one healthy poll in the order of KS-46, so that every prefix is a true journal. The plan is derived
+ * from the journal and the poll alone. If a full commit or a crash cuts it anywhere, the plan that is derived from what
+ * the journal has then is the rest of it.
  */
-export function* pollPlan(persona: Persona, poll: HealthyPoll, terms: PlanTerms): Generator<Draft> {
-  const plan = new Plan(persona, poll, terms)
+export function* pollPlan(core: CoreState, inbox: Inbox, poll: HealthyPoll, nowMs: number): Generator<Draft> {
+  const { persona } = inbox
+  const plan = new Plan(core, inbox, poll, nowMs)
   yield* plan.recovered()
-  const silenced = plan.silenced()
   yield* plan.silence()
-  if (silenced.length > 0) yield* plan.openPin()
-  yield* plan.messages(silenced, false)
+  if (plan.silenced.length > 0) yield* plan.openPin()
+  yield* plan.messages(plan.silenced, false)
   yield* plan.firstContact()
-  yield* plan.announcements(silenced)
+  yield* plan.announcements()
   yield* plan.armed()
   yield* plan.openPin()
-  yield* plan.messages(plan.news(), true)
-  yield* rowChanges(persona, poll, terms.context)
-  yield* windowAlarmsOpened(persona, poll, terms.context)
+  yield* plan.messages(plan.news, true)
+  yield* rowChanges(core, persona, poll.rows)
+  yield* windowAlertsOpened(core, persona, poll)
   yield* plan.followPin()
-  yield* windowAlarmsCleared(persona, poll)
+  yield* windowAlertsCleared(persona, poll)
+}
+
+/** What silences messages of a poll besides what does so already. */
+interface Silence {
+  readonly silentTo: number
+  readonly seeded: number | undefined
 }
 
 class Plan {
+  readonly #core: CoreState
   readonly #persona: Persona
+  readonly #name: string
+  readonly #isArmed: boolean
   readonly #poll: HealthyPoll
-  readonly #terms: PlanTerms
+  readonly #nowMs: number
+  /** The rows of the poll that the journal never had, ascending: each becomes a record, announced or not (KS-29). */
   readonly #fresh: readonly TakenRow[]
-  readonly #silentTo: number
-  readonly #silence: ReturnType<typeof silenceOf>
-  /** The persona's record as it stands after the drafts made so far. */
+  readonly #silence: Silence | undefined
+  /** Messages that are not announced: all of them at first contact, else those up to the silent id. */
+  readonly silenced: readonly TakenRow[]
+  /** Messages that are announced unless their author is suppressed. */
+  readonly news: readonly TakenRow[]
+  /** The record of the persona as it is after the drafts made so far. */
   #record: PersonaRecord | undefined
-  /** The pin as it stands after the drafts made so far. */
+  /** The pin as it is after the drafts made so far. */
   #pin: Pin | undefined
   #highest: number
 
-  constructor(persona: Persona, poll: HealthyPoll, terms: PlanTerms) {
+  constructor(core: CoreState, { isArmed, persona }: Inbox, poll: HealthyPoll, nowMs: number) {
+    this.#core = core
     this.#persona = persona
+    this.#name = persona.name
+    this.#isArmed = isArmed
     this.#poll = poll
-    this.#terms = terms
-    const { maxReplay, seedAt } = terms.context.options
-    this.#fresh = freshRows(persona, poll)
-    this.#silence = silenceOf(persona, poll, this.#fresh, { isArmed: terms.isArmed, maxReplay, seedAt })
-    this.#silentTo = this.#silence?.silentTo ?? persona.silentTo
+    this.#nowMs = nowMs
     this.#record = persona.record
     this.#pin = pinOf(persona)
     this.#highest = persona.messages.highest
+    this.#fresh = poll.rows.filter(({ row }) => row.id > poll.reach && !persona.hasHad(row.id))
+    this.#silence = this.#silenceNow()
+    const silentTo = this.#silence?.silentTo ?? persona.silentTo
+    const silencedTo =
+      poll.arrival === 'damaged' ? 0 : this.#isFirstContact ? Number.POSITIVE_INFINITY : silentTo
+    this.silenced = this.#fresh.filter(({ row }) => row.id <= silencedTo)
+    this.news = this.#fresh.filter(({ row }) => row.id > silencedTo)
   }
 
-  get #name(): string {
-    return this.#persona.name
+  /**
+   * Up to which id messages are appended without an event from this poll on, if that changes (KS-34 to KS-36): a
+   * seed does it for a persona without a record, a cap at arming. There is no cap while a pin is open: what its walks
+   * bring is no backlog, and none for a persona that is armed below its window.
+   */
+  #silenceNow(): Silence | undefined {
+    const { maxReplay, seedAt } = this.#core.options
+    const { arrival, pin } = this.#poll
+    const { record, silentTo: silentBefore } = this.#persona
+    const isResumed = arrival === 'known' || arrival === 'seed'
+    // A seed that the record has already did what it was for.
+    const seeded = !this.#isArmed && isResumed && record?.seeded !== seedAt ? seedAt : undefined
+    const before = Math.max(silentBefore, seeded ?? 0)
+    const waiting = this.#fresh.filter(({ row }) => row.id > before).length
+    const isCapped = !this.#isArmed && pin === undefined && isResumed && waiting > maxReplay
+    const silentTo = isCapped ? (this.#fresh.at(-1)?.row.id ?? before) : before
+    if (silentTo <= silentBefore && seeded === undefined) return undefined
+    return { silentTo, seeded: seeded ?? record?.seeded }
   }
 
   get #isFirstContact(): boolean {
@@ -91,7 +118,7 @@ class Plan {
     return this.#poll.holes.length > 0 || this.#isPinAhead
   }
 
-  /** The watermark after the drafts made so far. A pin at a seed may hold it above all that stands (KS-37). */
+  /** The watermark after the drafts made so far. A pin at a seed may hold it above every message (KS-37). */
   get #watermark(): number {
     const top = Math.max(this.#record?.cursor ?? 0, this.#highest)
     return Math.min(this.#pin?.cursorAt ?? top, top)
@@ -102,13 +129,22 @@ class Plan {
     return this.#persona.isCountOwed && this.#record !== undefined ? this.#record.cursor : this.#watermark
   }
 
+  /** The persona's record from here on, and its draft. */
+  #recorded(
+    record: PersonaRecord,
+    summary: string,
+    how: { readonly event?: string; readonly numbers?: JsonObject } = {},
+  ): Draft {
+    const isNew = this.#record === undefined
+    this.#record = record
+    return personaDraft(this.#name, record, { ...how, isNew, summary })
+  }
+
   /** Step 1: the inbox answers again. */
   *recovered(): Generator<Draft> {
-    const persona = this.#persona
-    const payload = persona.openAlert('unreachable')
+    const payload = this.#persona.openAlert('unreachable')
     if (payload !== undefined) {
-      yield alertDraft(this.#name, 'unreachable', {
-        isNew: false,
+      yield alertDraft(this.#persona, 'unreachable', {
         status: 'cleared',
         reason: typeof payload['reason'] === 'string' ? payload['reason'] : 'unreachable',
         members: { cursor: this.#watermark },
@@ -116,59 +152,45 @@ class Plan {
       })
     }
     if (this.#record?.state !== 'down') return
-    this.#record = { ...this.#record, state: 'up', cursor: this.#cursor }
+    const draft = this.#recorded(
+      { ...this.#record, state: 'up', cursor: this.#cursor },
+      `${this.#name} is up`,
+    )
     // The record that arms it says so too.
-    if (!this.#terms.isArmed) return
-    yield personaDraft(this.#name, this.#record, { isNew: false, summary: `${this.#name} is up` })
+    if (this.#isArmed) yield draft
   }
 
-  /** Messages that wake nobody: all of them at first contact, else those up to the silent id. */
-  silenced(): readonly TakenRow[] {
-    if (this.#poll.arrival === 'damaged') return []
-    if (this.#isFirstContact) return this.#fresh
-    return this.#fresh.filter(({ row }) => row.id <= this.#silentTo)
-  }
-
-  /** Messages that are news unless their author is suppressed. */
-  news(): readonly TakenRow[] {
-    if (this.#isFirstContact) return []
-    if (this.#poll.arrival === 'damaged') return this.#fresh
-    return this.#fresh.filter(({ row }) => row.id > this.#silentTo)
-  }
-
-  /** Step 2: what silences stands before the first message that it silences, and so does the floor of a seed. */
+  /** Step 2: what silences comes before the first message that it silences, and so does the floor of a seed. */
   *silence(): Generator<Draft> {
     const silence = this.#silence
     const floor = this.#isFirstContact ? undefined : this.#poll.floor
-    const isNew = this.#record === undefined
     const before = this.#record ?? blankPersonaRecord
     if (silence === undefined && (floor === undefined || floor === before.floor)) return
-    const silent =
-      silence === undefined
-        ? {}
-        : { ...silence, currentMax: silence.seeded === before.seeded ? before.currentMax : undefined }
-    this.#record = { ...before, ...silent, floor: floor ?? before.floor, cursor: this.#cursor }
+    const currentMax = silence?.seeded === before.seeded ? before.currentMax : undefined
+    const after = { ...before, ...(silence && { ...silence, currentMax }), floor: floor ?? before.floor }
     const summary =
       silence === undefined
-        ? `${this.#name} is known from ${this.#record.floor} on`
+        ? `${this.#name} is known from ${after.floor} on`
         : `${this.#name}: messages up to ${silence.silentTo} are recorded without an event`
-    yield personaDraft(this.#name, this.#record, { isNew, summary })
+    yield this.#recorded({ ...after, cursor: this.#cursor }, summary)
   }
 
   /** Steps 2 and 6: a hole that no pin declares yet, before any message above it. */
   *openPin(): Generator<Draft> {
     const { holes, window } = this.#poll
-    if (holes.length === 0 || isDeclared(holes, this.#pin)) return
-    const standing = this.#pin
-    this.#pin = this.#pinNow(standing)
+    const before = this.#pin
+    const isDeclared = holes.every(({ above, below }) =>
+      before?.holes.some(known => known.above <= above && below <= known.below),
+    )
+    if (isDeclared) return
+    this.#pin = this.#pinNow(before)
     const amount = window.isExact ? `${window.omitted}` : `at least ${window.omitted}`
     const reason = `bounded-window: ${amount} messages are withheld above ${this.#pin.cursorAt}`
-    yield alertDraft(this.#name, 'bounded-window', {
-      isNew: !this.#persona.alerts.has('bounded-window'),
+    yield alertDraft(this.#persona, 'bounded-window', {
       status: 'open',
-      reason: standing === undefined ? reason : this.#pinReason(reason),
+      reason: before === undefined ? reason : this.#pinReason(reason),
       members: pinMembers(this.#pin),
-      event: standing === undefined ? 'alert' : undefined,
+      event: before === undefined ? 'alert' : undefined,
     })
   }
 
@@ -177,9 +199,9 @@ class Plan {
     return typeof reason === 'string' ? reason : otherwise
   }
 
-  #pinNow(standing: Pin | undefined): Pin {
+  #pinNow(before: Pin | undefined): Pin {
     const { holes, pin, recovered, reach, window, rows } = this.#poll
-    const measured = standing === undefined || isUnwalked(standing) ? undefined : standing
+    const measured = before === undefined || isUnwalked(before) ? undefined : before
     return {
       cursorAt: pin?.cursorAt ?? reach,
       holes,
@@ -191,14 +213,15 @@ class Plan {
 
   /** Steps 3 and 7. */
   *messages(rows: readonly TakenRow[], areNews: boolean): Generator<Draft> {
-    const { context, nowMs } = this.#terms
+    const { options, suppressed } = this.#core
+    const { keepContent } = options
     const action = this.#isFirstContact ? 'backfill' : 'create'
-    const waitMs = Math.max(0, nowMs - this.#poll.receivedMs)
-    for (const { row, isClipped } of rows) {
-      const isNews = areNews && (row.from === null || !context.suppressed.has(row.from))
-      const { keepContent } = context.options
-      this.#highest = Math.max(this.#highest, row.id)
-      yield messageDraft(row, { persona: this.#name, isClipped, keepContent }, { action, isNews, waitMs })
+    const waitMs = Math.max(0, this.#nowMs - this.#poll.receivedMs)
+    for (const taken of rows) {
+      const { id, from } = taken.row
+      const isNews = areNews && (from === null || !suppressed.has(from))
+      this.#highest = Math.max(this.#highest, id)
+      yield messageDraft(this.#name, taken, { action, isNews, keepContent, waitMs })
     }
   }
 
@@ -207,113 +230,121 @@ class Plan {
     if (!this.#isFirstContact || this.#record !== undefined) return
     const { floor = 0, holes } = this.#poll
     const cursor = this.#highest
-    this.#record = { ...blankPersonaRecord, cursor, floor, silentTo: holes.length === 0 ? undefined : cursor }
+    const silentTo = holes.length === 0 ? undefined : cursor
     const summary = `${this.#name} is watched from ${cursor} on`
-    yield personaDraft(this.#name, this.#record, { isNew: true, summary })
+    yield this.#recorded({ ...blankPersonaRecord, cursor, floor, silentTo }, summary)
   }
 
-  /** Step 4: what arming has to say; each once, whatever is cut where. */
-  *announcements(silenced: readonly TakenRow[]): Generator<Draft> {
-    const persona = this.#persona
-    if (this.#poll.arrival === 'damaged' && this.#record === undefined) {
-      const { draft, record } = stateCorrupt(this.#name, this.#poll)
-      this.#record = record
-      yield draft
-    }
+  /** Step 4: what arming has to say; each once, wherever the plan was cut before. */
+  *announcements(): Generator<Draft> {
+    if (this.#poll.arrival === 'damaged' && this.#record === undefined) yield this.#stateCorrupt()
     if (this.#record === undefined) return
-    if (this.#needsBaseline(this.#record)) yield* this.#baseline(this.#record, silenced)
-    const ahead = seedAhead(this.#name, this.#record, this.#poll)
-    if (ahead !== undefined) {
-      this.#record = ahead.record
-      yield ahead.draft
-    }
-    if (this.#isWalkOpen) return
-    const capped = replayCapped(persona, this.#record, silenced)
-    if (capped === undefined) return
-    this.#record = capped.record
-    yield capped.draft
+    if (this.#needsBaseline(this.#record)) yield* this.#baseline(this.#record)
+    yield* this.#seedAhead(this.#record)
+    if (!this.#isWalkOpen) yield* this.#replayCapped(this.#record)
   }
 
-  /** What a first contact passed over. A record that waited for the end of its walk silences nothing any more. */
-  *#baseline(record: PersonaRecord, silenced: readonly TakenRow[]): Generator<Draft> {
-    const isWalked = owesBaseline(record)
-    const after: PersonaRecord = isWalked ? { ...record, silentTo: undefined } : record
-    this.#record = after
-    const skipped = rangeOf(this.#persona, silenced, record.cursor)
-    const unread = this.#unreadUpTo(record.cursor)
-    const draft = skipped === undefined ? undefined : baselineSkipped(this.#persona, after, skipped, unread)
-    if (draft !== undefined) yield draft
-    else if (isWalked) {
-      const summary = `${this.#name}: everything up to ${record.cursor} was taken over`
-      yield personaDraft(this.#name, after, { isNew: false, summary })
-    }
-  }
-
-  /** The unread count of the inbox, which says nothing about an earlier id once there is later mail. */
-  #unreadUpTo(id: number): number | 'unknown' {
-    const unread = this.#terms.context.unreadOf(this.#name)
-    const highest = Math.max(this.#highest, this.#fresh.at(-1)?.row.id ?? 0)
-    return unread !== 0 && highest > id ? 'unknown' : unread
+  /** KS-38: damage proves that there was a cursor. So what is visible is news, and somebody must know. */
+  #stateCorrupt(): Draft {
+    const lowest = this.#poll.rows[0]?.row.id
+    const reason =
+      'state_corrupt: records are missing from the journal, so what this inbox had read is not known'
+    return this.#recorded(
+      { ...blankPersonaRecord, floor: lowest ?? 0 },
+      `${this.#name}: armed below its window, as records are missing`,
+      { event: 'state_corrupt', numbers: { armed_at: Math.max(0, (lowest ?? 1) - 1), reason } },
+    )
   }
 
   /** A record that was only created, by a first contact with mail, was cut off before what follows it. */
   #needsBaseline(owing: PersonaRecord): boolean {
     const { record, isOnlyCreated } = this.#persona
-    const { cursor } = owing
     if (owesBaseline(owing)) return !this.#isWalkOpen
-    if (this.#terms.isArmed || cursor === 0) return false
+    if (this.#isArmed || owing.cursor === 0) return false
     return record === undefined ? this.#isFirstContact : isOnlyCreated
   }
 
-  /** Step 5: once per life of the process (KS-32). */
+  /**
+   * KS-31: the inbox was not empty when it was taken over, and what it held is not announced. A record that waited for
+   * the end of its walk silences nothing any more.
+   */
+  *#baseline(record: PersonaRecord): Generator<Draft> {
+    const isWalked = owesBaseline(record)
+    const after: PersonaRecord = isWalked ? { ...record, silentTo: undefined } : record
+    const { cursor } = record
+    const skipped = this.#rangeUpTo(cursor)
+    const unread = this.#unreadUpTo(cursor)
+    if (skipped !== undefined && unread !== 0) {
+      const summary = `${this.#name}: ${skipped.count} messages taken over without a wake`
+      const reason = 'baseline_skipped: the first contact with an inbox that was not empty'
+      const { count, range } = skipped
+      const numbers = { armed_at: cursor, skipped: count, id_range: range, unread_held: unread, reason }
+      yield this.#recorded(after, summary, { event: 'baseline_skipped', numbers })
+    } else if (isWalked) {
+      yield this.#recorded(after, `${this.#name}: everything up to ${cursor} was taken over`)
+    }
+  }
+
+  /** What a first contact passed over: the messages up to its cursor, those of this plan included. */
+  #rangeUpTo(cursor: number): { readonly count: number; readonly range: number[] } | undefined {
+    const { archived, messages } = this.#persona
+    const live = messages.rangeUpTo(cursor)
+    const others = [...archived, ...this.silenced.map(({ row }) => row.id)].filter(id => id <= cursor)
+    const ids = [...(live?.range ?? []), ...others].sort((a, b) => a - b)
+    const [low] = ids
+    const high = ids.at(-1)
+    if (low === undefined || high === undefined) return undefined
+    return { count: (live?.count ?? 0) + others.length, range: [low, high] }
+  }
+
+  /** The unread count of the inbox, which says nothing about an earlier id once there is later mail. */
+  #unreadUpTo(id: number): number | 'unknown' {
+    const unread = this.#core.unreadOf(this.#name)
+    const highest = Math.max(this.#highest, this.#fresh.at(-1)?.row.id ?? 0)
+    return unread !== 0 && highest > id ? 'unknown' : unread
+  }
+
+  /** KS-35: the seed lies above everything visible. Announced once: its number stays in the record. */
+  *#seedAhead(record: PersonaRecord): Generator<Draft> {
+    const { seeded, currentMax } = record
+    const visible = this.#poll.rows.at(-1)?.row.id ?? 0
+    if (seeded === undefined || currentMax !== undefined || this.#poll.wasArmed || seeded <= visible) return
+    const summary = `${this.#name}: the seed ${seeded} lies above everything visible, ${visible}`
+    yield this.#recorded({ ...record, currentMax: visible }, summary, { event: 'seed_ahead' })
+  }
+
+  /** KS-34: how many messages a cap silenced, exact; the count is complete once no walk is open. */
+  *#replayCapped(record: PersonaRecord): Generator<Draft> {
+    const { silentTo, seeded, cursor } = record
+    if (silentTo === undefined || !owesAnnouncement(record) || owesBaseline(record)) return
+    const above = Math.max(cursor, seeded ?? 0)
+    const now = this.silenced.filter(({ row }) => row.id > above && row.id <= silentTo).length
+    const dropped = this.#persona.messages.countWithin(above, silentTo) + now
+    const summary = `${this.#name}: ${dropped} messages up to ${silentTo} wake nobody`
+    yield this.#recorded({ ...record, cappedTo: silentTo, dropped }, summary, { event: 'replay_capped' })
+  }
+
+  /** Step 5: once in the life of a process (KS-32). */
   *armed(): Generator<Draft> {
-    if (this.#terms.isArmed || this.#record === undefined) return
-    const cursor = owesAnnouncement(this.#record) ? this.#record.cursor : this.#watermark
-    this.#record = { ...this.#record, cursor, state: 'up', watched: true }
+    const record = this.#record
+    if (this.#isArmed || record === undefined) return
+    const cursor = owesAnnouncement(record) ? record.cursor : this.#watermark
     const summary = `${this.#name} is armed at ${cursor}`
-    yield personaDraft(this.#name, this.#record, { isNew: false, event: 'armed', summary })
+    yield this.#recorded({ ...record, cursor, state: 'up', watched: true }, summary, { event: 'armed' })
   }
 
   /** Step 10: a pin is cleared once nothing is left to walk; until then it says how far the walks came. */
   *followPin(): Generator<Draft> {
-    const standing = this.#pin
-    if (standing === undefined || this.#isPinAhead) return
+    const before = this.#pin
+    if (before === undefined || this.#isPinAhead) return
     const reason = this.#pinReason('bounded-window')
-    const next = this.#pinNow(standing)
-    const members = pinMembers(next)
-    if (next.holes.length === 0) {
+    const after = this.#pinNow(before)
+    const members = pinMembers(after)
+    if (after.holes.length === 0) {
       const { walk: _, ...measured } = members
-      yield alertDraft(this.#name, 'bounded-window', {
-        isNew: false,
-        status: 'cleared',
-        reason,
-        members: measured,
-      })
-    } else if (!isSamePin(standing, next)) {
-      yield alertDraft(this.#name, 'bounded-window', { isNew: false, status: 'open', reason, members })
+      yield alertDraft(this.#persona, 'bounded-window', { status: 'cleared', reason, members: measured })
+    } else if (!isSamePin(before, after)) {
+      yield alertDraft(this.#persona, 'bounded-window', { status: 'open', reason, members })
     }
   }
-}
-
-/** True where every hole lies within one that a pin declares already. */
-function isDeclared(holes: Holes, pin: Pin | undefined): boolean {
-  if (pin === undefined) return false
-  return holes.every(({ above, below }) =>
-    pin.holes.some(known => known.above <= above && below <= known.below),
-  )
-}
-
-/** What a first contact passed over: the messages up to the cursor, those of this plan included. */
-function rangeOf(
-  persona: Persona,
-  silenced: readonly TakenRow[],
-  upTo: number,
-): { readonly count: number; readonly range: readonly [number, number] } | undefined {
-  const live = persona.messages.rangeUpTo(upTo)
-  const others = [...persona.archived, ...silenced.map(({ row }) => row.id)].filter(id => id <= upTo)
-  const ids = [...(live?.range ?? []), ...others].sort((a, b) => a - b)
-  const [low] = ids
-  const high = ids.at(-1)
-  const count = (live?.count ?? 0) + others.length
-  return low === undefined || high === undefined ? undefined : { count, range: [low, high] }
 }

@@ -1,27 +1,17 @@
+/** Polls inboxes: which to ask now, and what their pages come to. */
 import type { Answer, Page } from '../source/answer.js'
 import type { CoreState } from './core-state.js'
-import type { Inbox } from './inbox.js'
-import { failed, healthy } from './liveness.js'
-import { pinOf } from './pin.js'
-import type { PollResult } from './poll.js'
-import { stepPoll } from './poll.js'
-import { seedOwed } from './poll-floor.js'
-import { nextDueMs, pollsToStart } from './schedule.js'
-import { beginUnreadWalk, stepUnreadWalk } from './unread-walk.js'
-
-/** Whose page was asked for, and why. */
-interface PageAsked {
-  readonly inbox: Inbox
-  readonly purpose: 'poll' | 'unread'
-}
+import { pinOf } from './holes.js'
+import { type Inbox, pollsToStart } from './inbox.js'
+import { beginUnreadWalk, type PollResult, seedOwed, stepPoll, stepUnreadWalk } from './poll.js'
 
 /** A first contact waits so long for the first counts, to say how much of what it takes over is unread. */
 const COUNTS_GRACE_MS = 1000
 
-/** Polls inboxes: which to ask now, and what their pages come to. */
 export class Poller {
   readonly #core: CoreState
-  readonly #asked: Map<number, PageAsked> = new Map()
+  /** Whose page was asked for, and why. */
+  readonly #asked: Map<number, { readonly inbox: Inbox; readonly purpose: 'poll' | 'unread' }> = new Map()
   polls = 0
   failures = 0
 
@@ -31,35 +21,27 @@ export class Poller {
 
   /** Asks for the newest page of every inbox whose turn it is; says when the next turn comes. */
   start(nowMs: number): number {
-    const ready = [...this.#core.inboxes.values()].filter(inbox => this.#mayStart(inbox))
+    // One that was added is asked only when the record that says so is in the journal.
+    const ready = [...this.#core.inboxes.values()].filter(
+      ({ isAdded, persona }) => !isAdded || persona.record !== undefined,
+    )
     const { start, wakeAtMs } = pollsToStart(ready, nowMs)
     for (const inbox of start) this.#begin(inbox, nowMs)
-    let wake = wakeAtMs
-    for (const inbox of ready) {
-      // One whose grace is over waits for the disk, and that is not told by a clock.
-      if (this.isWaiting(inbox, nowMs)) wake = Math.min(wake, this.#graceEndsMs(inbox))
-    }
-    return wake
-  }
-
-  /** One that was added is asked only when the record that says so stands. */
-  #mayStart(inbox: Inbox): boolean {
-    return !inbox.isAdded || inbox.persona.record !== undefined
+    // If its grace is over, a first contact waits for the disk, which no clock tells.
+    const graces = ready.map(inbox => this.#graceEndsMs(inbox)).filter(endsMs => endsMs > nowMs)
+    return Math.min(wakeAtMs, ...graces)
   }
 
   #begin(inbox: Inbox, nowMs: number): void {
-    const { persona } = inbox
-    inbox.isResync = !inbox.isUrgent && inbox.isArmed
+    const { isArmed, persona } = inbox
     inbox.begin(nowMs)
-    inbox.unreadWalk = undefined
     const arrival = this.#core.arrivalOf(inbox)
-    const { isArmed } = inbox
     const seed = seedOwed(persona, arrival, { isArmed, seedAt: this.#core.options.seedAt })
-    inbox.poll = { startedMs: nowMs, arrival, seed, wasArmed: isArmed, seen: undefined }
+    inbox.poll = { arrival, seed, wasArmed: isArmed, seen: undefined }
     this.#ask(inbox, 'poll', undefined, nowMs)
   }
 
-  #ask(inbox: Inbox, purpose: PageAsked['purpose'], beforeId: number | undefined, nowMs: number): void {
+  #ask(inbox: Inbox, purpose: 'poll' | 'unread', beforeId: number | undefined, nowMs: number): void {
     inbox.askedMs = nowMs
     const query = { persona: inbox.name, beforeId, unreadOnly: purpose === 'unread' ? true : undefined }
     const id = this.#core.ask({ kind: 'page', query })
@@ -83,69 +65,52 @@ export class Poller {
       this.#ask(inbox, 'poll', step.beforeId, nowMs)
       return
     }
-    inbox.poll = undefined
-    inbox.result = step.result
+    inbox.ended(step.result)
     this.#core.dirty.add(inbox.name)
-    this.#judge(inbox, step.result)
+    this.#count(inbox, step.result)
   }
 
-  /** Health is judged when the answer is in, once, whatever becomes of the records (KS-18). */
-  #judge(inbox: Inbox, result: PollResult): void {
+  #count(inbox: Inbox, result: PollResult): void {
     this.polls++
-    inbox.polls++
-    inbox.lastPollMs = result.receivedMs
     if (result.kind === 'failed') {
       this.failures++
-      inbox.lastStatus = result.failure.status
-      inbox.liveness = failed(inbox.liveness, result.failure, result.receivedMs)
-    } else {
-      inbox.lastStatus = undefined
-      inbox.lastHealthyMs = result.receivedMs
-      inbox.liveness = healthy
-      this.#prove(inbox, result.rows.length > 0)
-      const isUnread = result.rows.some(({ row }) => !row.read && row.from !== inbox.name)
-      inbox.showedUnreadMs = isUnread && this.#core.options.dialect === 'local' ? inbox.startedMs : undefined
+      return
     }
+    const { mode, options, unproven } = this.#core
+    const isUnread = result.rows.some(({ row }) => !row.read && row.from !== inbox.name)
+    inbox.showedUnreadMs = isUnread && options.dialect === 'local' ? inbox.startedMs : undefined
+    // An inbox that has mail, or ever had, exists.
+    if (result.rows.length > 0 || inbox.persona.messages.size > 0) unproven.delete(inbox.name)
+    else if (mode === 'list') unproven.add(inbox.name)
   }
 
-  /** One that has mail, or ever had, exists. */
-  #prove({ name, persona }: Inbox, hasRows: boolean): void {
-    const { mode, unproven } = this.#core
-    if (mode === 'all') return
-    if (hasRows || persona.messages.size > 0) unproven.delete(name)
-    else unproven.add(name)
-  }
-
-  #graceEndsMs(inbox: Inbox): number {
-    const { result } = inbox
+  #graceEndsMs({ isArmed, result }: Inbox): number {
     const { hasHeardCounts, options } = this.#core
-    if (hasHeardCounts || !options.fastPath || result?.kind !== 'healthy') return Number.POSITIVE_INFINITY
-    if (result.arrival !== 'first-contact' || inbox.isArmed) return Number.POSITIVE_INFINITY
-    return result.receivedMs + COUNTS_GRACE_MS
+    const isFirst = result?.kind === 'healthy' && result.arrival === 'first-contact' && !isArmed
+    return isFirst && options.fastPath && !hasHeardCounts
+      ? result.receivedMs + COUNTS_GRACE_MS
+      : Number.NEGATIVE_INFINITY
   }
 
   /** True for a first contact that the first counts may still say something about (KS-31). */
   isWaiting(inbox: Inbox, nowMs: number): boolean {
-    const endsMs = this.#graceEndsMs(inbox)
-    return endsMs !== Number.POSITIVE_INFINITY && nowMs < endsMs
+    return nowMs < this.#graceEndsMs(inbox)
   }
 
   /** Everything a poll brought is in the journal: its inbox gets its next turn. */
   finish(inbox: Inbox, nowMs: number): void {
-    const { result } = inbox
+    const { persona, result } = inbox
     if (result === undefined) return
     inbox.result = undefined
     const core = this.#core
-    const { persona } = inbox
     const hasFailed = result.kind === 'failed'
-    const dueMs = nextDueMs(inbox, inbox.startedMs, nowMs, {
+    const mayHaveMail = core.unreadOf(inbox.name) !== 0 || inbox.showedUnreadMs !== undefined
+    inbox.rest(nowMs, {
       options: core.options,
       hasCounts: core.table !== undefined,
       isTroubled: hasFailed || persona.isDown || pinOf(persona) !== undefined,
-      mayHideMail:
-        core.hasPlainCounts && (core.unreadOf(inbox.name) !== 0 || inbox.showedUnreadMs !== undefined),
+      mayHideMail: core.hasPlainCounts && mayHaveMail,
     })
-    inbox.rest(dueMs, nowMs)
     core.isGenesisDirty = true
     core.dirty.add(inbox.name)
     if (!hasFailed && inbox.isResync) this.#wantUnreadWalk(inbox, nowMs)
@@ -154,9 +119,8 @@ export class Poller {
   /** KS-58: more is unread here than the server counts, so some of it was read elsewhere. */
   #wantUnreadWalk(inbox: Inbox, nowMs: number): void {
     const core = this.#core
-    if (core.options.dialect !== 'hosted') return
     const unread = core.unreadOf(inbox.name)
-    if (unread === 'unknown' || unread === 0) return
+    if (core.options.dialect !== 'hosted' || unread === 'unknown' || unread === 0) return
     if (inbox.persona.messages.unread <= unread) return
     inbox.unreadWalk = beginUnreadWalk(core.personas.headSeq)
     this.#ask(inbox, 'unread', undefined, nowMs)
@@ -164,17 +128,14 @@ export class Poller {
 
   #unreadPage(inbox: Inbox, id: number, answer: Answer<Page>, nowMs: number): void {
     const { unreadWalk } = inbox
-    // A poll that began meanwhile ended the walk, and another may have begun since.
+    // A poll that began since then ended the walk, and another walk may have begun.
     if (unreadWalk === undefined || inbox.unreadAskId !== id) return
     const { walk, isOver, isCovered } = stepUnreadWalk(unreadWalk, answer)
-    if (!isOver) {
-      inbox.unreadWalk = walk
-      this.#ask(inbox, 'unread', walk.beforeId, nowMs)
-      return
+    inbox.unreadWalk = isOver ? undefined : walk
+    if (!isOver) this.#ask(inbox, 'unread', walk.beforeId, nowMs)
+    else if (isCovered) {
+      inbox.reads = inbox.persona.messages.unreadUpTo(walk.headSeq).filter(one => !walk.unread.has(one))
+      if (inbox.reads.length > 0) this.#core.dirty.add(inbox.name)
     }
-    inbox.unreadWalk = undefined
-    if (!isCovered) return
-    inbox.reads = inbox.persona.messages.unreadUpTo(walk.headSeq).filter(id => !walk.unread.has(id))
-    if (inbox.reads.length > 0) this.#core.dirty.add(inbox.name)
   }
 }

@@ -6,7 +6,7 @@ import {
   isJsonObject,
   type JsonObject,
 } from '@kim/manifest'
-import { accountEnd, accountMember, accountReason } from '../core/account-reason.js'
+import { accountEnd, accountReason, namesIn } from '../core/alerts.js'
 import type { Draft } from '../journal/draft.js'
 import { type FailedServer, remedyOf } from '../source/remedy.js'
 import type { RunEntry } from './run-log.js'
@@ -48,7 +48,7 @@ export class AlarmLines {
 
   #ofAccount({ event }: Draft, payload: JsonObject, kind: AccountAlertKind): RunEntry[] {
     const before = this.#said.get(kind)
-    const listed = namesIn(payload, kind)
+    const listed = namesIn(payload, kind).filter(name => typeof name === 'string')
     const holds = new Set(listed)
     if (payload['status'] === 'cleared') {
       this.#said.set(kind, new Set())
@@ -94,9 +94,4 @@ function ended(kind: AccountAlertKind, names: readonly string[]): RunEntry {
     message: accountEnd(kind, names),
     fields: { kind, names: names.length },
   }
-}
-
-function namesIn(payload: JsonObject, kind: AccountAlertKind): readonly string[] {
-  const list = payload[accountMember(kind)]
-  return Array.isArray(list) ? list.filter(name => typeof name === 'string') : []
 }

@@ -147,8 +147,8 @@ t.test('walk - a contradictory window does not keep a clean walk from closing (G
   t.end()
 })
 
-t.test('window - one without rows that withholds some is a failed poll (KS-21; G25)', t => {
-  const desk = at100(t, { newest: cut([], { continuation: { kind: 'more', beforeId: 100 } }) })
+t.test('window - one that breaks the contract is a failed poll (KS-21; G25)', t => {
+  const desk = at100(t, { newest: failure(200, 'shape-invalid') })
   t.same(desk.story(), [])
   t.match(desk.core.status(desk.now).personas[0], { consecutiveFailures: 1, armed: false })
   t.end()

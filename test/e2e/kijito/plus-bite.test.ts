@@ -25,10 +25,10 @@ const BITES: readonly Bite[] = [
   },
   {
     trial: 'disk',
-    about: 'what found no space counts as durable',
+    about: 'a full disk ends the process',
     file: 'run/driver.js',
-    from: "core.committed('full'",
-    to: "core.committed('durable'",
+    from: "if (code !== 'store_full')",
+    to: 'if (true)',
   },
   {
     trial: 'names',

@@ -121,7 +121,12 @@ export class Server {
     if (!isTroubled) return page
     const lowest = page.rows[0]?.id ?? 0
     const withheld = { omitted: Math.max(1, page.omitted), isExact: false }
-    switch (random.int(this.dialect === 'local' ? 1 : 5)) {
+    const fault = random.int(this.dialect === 'local' ? 1 : 5)
+    // A page in doubt withholds something: the source refuses a newest page that has no rows then (KS-21).
+    if (page.rows.length === 0 && beforeId === undefined && [1, 2, 3].includes(fault)) {
+      return { token: 'shape-invalid', status: undefined, reason: 'shape-invalid' }
+    }
+    switch (fault) {
       case 0:
         return this.#failure(random.pick([500, 502, 404, 401]))
       case 1:

@@ -30,7 +30,7 @@ export function importedDrafts({
   const summary = `${persona} is taken over from an older monitor, which told everything up to ${cursor}`
   const alert = (kind: AlertKind, members: JsonObject): Draft => {
     const reason = `${kind}: an older monitor announced it`
-    return alertDraft(persona, kind, { isNew: true, status: 'open', reason, members })
+    return alertDraft({ name: persona, alerts: new Map() }, kind, { status: 'open', reason, members })
   }
   const hidden = { unread_not_shown: 1, window_floor: null, cursor_at: cursor, above_watermark: null }
   return [

@@ -1,0 +1,326 @@
+/** When alerts are opened and cleared: those about a window of one inbox, and those about the account as a whole. */
+import { type AccountAlertKind, actionClasses, type JsonObject } from '@kim/manifest'
+import type { Draft } from '../journal/draft.js'
+import type { Persona } from '../journal/persona.js'
+import type { DirectoryEntry, Page } from '../source/answer.js'
+import type { CoreState } from './core-state.js'
+import { alertDraft, clearedAlert } from './drafts.js'
+import { pinOf } from './holes.js'
+import type { HealthyPoll } from './poll.js'
+
+/** Alerts that the newest page of an inbox opens (step 9 of KS-46). */
+export function* windowAlertsOpened(core: CoreState, persona: Persona, poll: HealthyPoll): Generator<Draft> {
+  yield* unreadNotShown(core, persona, poll)
+  yield* idRegressed(persona, poll)
+}
+
+/** KS-62: unread mail that the newest page does not show. The pages of a walk are never asked for it. */
+function* unreadNotShown(
+  core: CoreState,
+  persona: Persona,
+  { watermark, window }: HealthyPoll,
+): Generator<Draft> {
+  const { unreadNotShown: hidden } = window
+  if (hidden === undefined || hidden === 0) return
+  if (persona.openAlert('unread-not-shown') !== undefined || core.isUnlisted(persona.name)) return
+  const floor = window.rows[0]?.id
+  yield alertDraft(persona, 'unread-not-shown', {
+    status: 'open',
+    reason: `unread-not-shown: ${hidden} unread messages are not on the newest page`,
+    members: {
+      unread_not_shown: hidden,
+      window_floor: floor ?? null,
+      cursor_at: watermark,
+      above_watermark: floor === undefined ? null : floor > watermark,
+    },
+    event: 'alert',
+  })
+}
+
+/**
+ * KS-39: ids that come back lower than the watermark, be it all of them or some beside the highest. What they bring
+ * never comes in, as the ids of a journal ascend.
+ */
+function* idRegressed(persona: Persona, poll: HealthyPoll): Generator<Draft> {
+  const { window, watermark, wasArmed } = poll
+  const highest = window.rows.at(-1)?.id
+  if (!wasArmed || highest === undefined || persona.openAlert('id-regressed') !== undefined) return
+  const lower = lowerIds(persona, poll)
+  if (highest >= watermark && lower.length === 0) return
+  const shown =
+    highest < watermark
+      ? `the highest id shown is ${highest}`
+      : `shown and not in the journal: ${lower.length} up to ${lower.at(-1)}`
+  yield alertDraft(persona, 'id-regressed', {
+    status: 'open',
+    reason: `id-regressed: ${shown}, and ${watermark} was seen before`,
+    members: { current_max: highest, cursor_at: watermark },
+    event: 'alert',
+  })
+}
+
+/** Ids of the newest page that are not above what is known, and that the journal never had; ascending. */
+function lowerIds(persona: Persona, { window, reach }: HealthyPoll): readonly number[] {
+  // What lies below the floor was there before this inbox was watched.
+  const floor = persona.record?.floor ?? 0
+  const ids = window.rows.map(({ id }) => id)
+  return ids.filter(id => id >= floor && id <= reach && !persona.hasHad(id))
+}
+
+/** Alerts that the newest page of an inbox clears (step 10 of KS-46). */
+export function* windowAlertsCleared(persona: Persona, poll: HealthyPoll): Generator<Draft> {
+  const { window, watermark } = poll
+  const highest = window.rows.at(-1)?.id
+  if (isJustifiedZero(window)) yield* clearedAlert(persona, 'unread-not-shown')
+  if (highest !== undefined && highest >= watermark && lowerIds(persona, poll).length === 0) {
+    yield* clearedAlert(persona, 'id-regressed')
+  }
+}
+
+/** A zero counts if it was worked out, or if nothing is withheld that could hide anything. */
+function isJustifiedZero({ unreadNotShown: hidden, continuation, omitted, isContradictory }: Page): boolean {
+  if (hidden !== 0 || isContradictory) return false
+  return continuation.kind === 'more' || omitted === 0
+}
+
+/** So many names, each so long, are in a sentence; the members of the alert hold them all. */
+const NAMES_MAX = 5
+const NAME_UNITS_MAX = 80
+
+/** What an account-wide alert says, with the names that it is about (KS-91). */
+export function accountReason(kind: AccountAlertKind, names: readonly string[]): string {
+  const isOne = names.length === 1
+  const whose = listOf(names)
+  if (kind === 'urgent-unanswered') {
+    return `${kind}: ${whose} ${isOne ? 'has' : 'have'} urgent mail and wrote nothing since`
+  }
+  const [holds, them] = isOne ? ['holds', 'it'] : ['hold', 'them']
+  return `${kind}: ${whose} ${holds} unread mail, and nobody is seen to read ${them}`
+}
+
+/** What its end says. */
+export function accountEnd(kind: AccountAlertKind, names: readonly string[]): string {
+  return names.length === 0 ? `${kind}: ended` : `${kind}: ended for ${listOf(names)}`
+}
+
+/** `a`, `a and b`, `a, b, c, d, e and 3 more`. */
+function listOf(names: readonly string[]): string {
+  const shown = names.slice(0, NAMES_MAX).map(shortened)
+  const more = names.length - shown.length
+  const last = more > 0 ? `${more} more` : shown.pop()
+  return [shown.join(', '), last].filter(Boolean).join(' and ')
+}
+
+function shortened(name: string): string {
+  // By code points: half of a pair is no text.
+  const points = [...name]
+  return points.length <= NAME_UNITS_MAX ? name : `${points.slice(0, NAME_UNITS_MAX).join('')}…`
+}
+
+/** The names that the payload of an account-wide alert lists. */
+export function namesIn(payload: JsonObject, kind: AccountAlertKind): readonly unknown[] {
+  const list = payload[actionClasses.alert_kinds[kind].names_in]
+  return Array.isArray(list) ? list : []
+}
+
+/** The tier of an inbox with unread mail by what the directory says of it (KS-63); names are matched in exact case. */
+function tierOf(entry: DirectoryEntry | undefined): 'stranded' | 'dormant' | 'fine' {
+  if (entry === undefined) return 'stranded'
+  const { readCount, memoryCount, isRetired, isWriteOnly } = entry
+  if (isWriteOnly) return 'dormant'
+  if (readCount === undefined) return memoryCount === 0 ? 'stranded' : 'fine'
+  if (readCount > 0) return 'fine'
+  return isRetired ? 'stranded' : 'dormant'
+}
+
+/** An alert waits at most so long for polls that may bring the answer it misses. */
+const HOLD_MS_MAX = 1000
+
+/** What the account-wide alerts are decided from, once all of it is known. */
+interface AccountFacts {
+  readonly directory: ReadonlyMap<string, DirectoryEntry>
+  readonly table: NonNullable<CoreState['table']>
+  readonly watched: readonly Persona[]
+}
+
+/** Keeps the two account-wide alerts as the counts, the directory and the journal have them (KS-63 to KS-65). */
+export class AccountAlerts {
+  readonly #core: CoreState
+  readonly #firstSeenMs: ReadonlyMap<string, number>
+  readonly #lists = new NameLists()
+  #dormant: ReadonlySet<string> = new Set()
+  /** Since when an alert waits. */
+  #heldMs: number | undefined
+
+  constructor(core: CoreState, firstSeenMs: ReadonlyMap<string, number>) {
+    this.#core = core
+    this.#firstSeenMs = firstSeenMs
+  }
+
+  /** When an alert that waits is decided, whatever comes in until then. */
+  get wakeAtMs(): number {
+    return this.#heldMs === undefined ? Number.POSITIVE_INFINITY : this.#heldMs + HOLD_MS_MAX
+  }
+
+  /** What is to be recorded now; nothing while anything it takes is not known. */
+  *plan(nowMs: number): Generator<Draft> {
+    const { directory, inboxes, options, personas, table } = this.#core
+    // Whether somebody ever wrote decides which inboxes get the alert.
+    if (directory?.entries === undefined || table === undefined || !personas.isSeen) return
+    const watched = [...inboxes.values()].map(({ persona }) => persona)
+    const facts: AccountFacts = { directory: directory.entries, table, watched }
+    if (options.strandedAlerts && this.#isConfirmed(facts, nowMs)) yield* this.#stranded(facts)
+    if (options.urgentAlerts) {
+      const { urgent, writeOnly } = this.#urgentUnanswered(facts)
+      if (urgent.length > 0 && this.#mayBeAnswered(watched, nowMs)) return
+      this.#heldMs = undefined
+      const names = this.#lists.settle('urgent-unanswered', urgent)
+      const also = writeOnly.length > 0 ? { urgent_unanswered_write_only: writeOnly } : {}
+      yield* this.#drafts('urgent-unanswered', names, { urgent_unanswered: names, ...also }, facts)
+    }
+    this.#core.areAlertsDirty = false
+  }
+
+  /** Inboxes with unread mail that none of their owners reads, by tier, in the order of their names. */
+  *#stranded(facts: AccountFacts): Generator<Draft> {
+    const { directory, table } = facts
+    const unread = [...table].flatMap(([name, count]) => (count.unread > 0 ? [name] : [])).sort()
+    const names = this.#lists.settle(
+      'stranded-mail',
+      unread.filter(name => tierOf(directory.get(name)) === 'stranded'),
+    )
+    const dormant = unread.filter(name => tierOf(directory.get(name)) === 'dormant')
+    this.#sayDormant(dormant)
+    const also = dormant.length > 0 ? { dormant_inboxes: dormant } : {}
+    yield* this.#drafts('stranded-mail', names, { stranded_inboxes: names, ...also }, facts)
+  }
+
+  /** Personas with urgent mail that are known to have written nothing since it can have come (KS-64). */
+  #urgentUnanswered({ directory, table, watched }: AccountFacts): {
+    readonly urgent: string[]
+    readonly writeOnly: string[]
+  } {
+    const silent = watched.filter(({ messages, name }) => {
+      if (!directory.has(name) || (table.get(name)?.unreadUrgent ?? 0) === 0) return false
+      // The urgent mail is among what is unread, so it came with the oldest of that at the earliest.
+      const since = messages.lowestUnread
+      return since !== undefined && this.#isKnownSilent(name, since, watched)
+    })
+    const names = silent.map(({ name }) => name).sort()
+    const isWriteOnly = (name: string): boolean => directory.get(name)?.isWriteOnly === true
+    return { urgent: names.filter(name => !isWriteOnly(name)), writeOnly: names.filter(isWriteOnly) }
+  }
+
+  /** True if an author certainly wrote nothing above an id, as far as these inboxes were observed (KS-71). */
+  #isKnownSilent(author: string, id: number, observed: readonly Persona[]): boolean {
+    const { personas } = this.#core
+    if (!personas.hasAuthors || (personas.newestOf(author) ?? 0) > id) return false
+    return observed.every(persona => {
+      const { record } = persona
+      if (record === undefined) return true
+      return id >= Math.max(record.floor, record.knownFrom ?? 0) && pinOf(persona) === undefined
+    })
+  }
+
+  /**
+   * True while an answer may be on its way: it is in another inbox than the urgent mail, and the two are not polled
+   * at the same instant. An inbox that was never polled may hold one; so may, for a moment, one that is due.
+   */
+  #mayBeAnswered(watched: readonly Persona[], nowMs: number): boolean {
+    if (watched.some(({ record, isDown }) => record === undefined && !isDown)) return true
+    const inboxes = [...this.#core.inboxes.values()]
+    const isSettled = inboxes.every(
+      ({ polls, isUrgent, poll, result }) =>
+        polls > 0 && !isUrgent && poll === undefined && result === undefined,
+    )
+    if (isSettled) return false
+    this.#heldMs ??= nowMs
+    return nowMs < this.wakeAtMs
+  }
+
+  /** A name is judged by a directory that was fetched after it was first seen in the counts. */
+  #isConfirmed({ directory, table }: AccountFacts, nowMs: number): boolean {
+    const watch = this.#core.directory
+    if (watch === undefined) return false
+    for (const [name, { unread }] of table) {
+      if (unread <= 0 || tierOf(directory.get(name)) === 'fine') continue
+      if ((this.#firstSeenMs.get(name) ?? nowMs) > watch.sentMs) {
+        watch.want(nowMs)
+        return false
+      }
+    }
+    return true
+  }
+
+  #sayDormant(dormant: readonly string[]): void {
+    for (const persona of dormant) {
+      if (this.#dormant.has(persona)) continue
+      const message = 'an inbox with unread mail has read none of its mail yet'
+      this.#core.note({ level: 'info', code: 'dormant_inbox', message, persona })
+    }
+    this.#dormant = new Set(dormant)
+  }
+
+  /** The inboxes that get an alert: watched members that show a consumer; if there is none, all of them (KS-65). */
+  #audience({ directory, watched }: AccountFacts): readonly Persona[] {
+    const members = watched.filter(({ name }) => directory.has(name))
+    const consuming = members.filter(({ name }) => {
+      const memoryCount = directory.get(name)?.memoryCount
+      const hasWritten = this.#core.personas.newestOf(name) !== undefined
+      return memoryCount === undefined || memoryCount > 0 || hasWritten
+    })
+    return consuming.length > 0 ? consuming : members
+  }
+
+  /** Opens an alert once, announces it again only if another name has come in, clears it when no name is left. */
+  *#drafts(
+    kind: AccountAlertKind,
+    names: readonly string[],
+    members: JsonObject,
+    facts: AccountFacts,
+  ): Generator<Draft> {
+    if (names.length === 0) {
+      for (const persona of facts.watched) yield* clearedAlert(persona, kind)
+      return
+    }
+    for (const persona of this.#audience(facts)) {
+      const before = persona.openAlert(kind)
+      const known = before === undefined ? [] : namesIn(before, kind)
+      if (before !== undefined && this.#lists.isSame(known, names)) continue
+      const listed = new Set(known)
+      const isNews = before === undefined || names.some(one => !listed.has(one))
+      if (!isNews && known.length === names.length) continue
+      const event = isNews ? 'alert' : undefined
+      yield alertDraft(persona, kind, { status: 'open', reason: accountReason(kind, names), members, event })
+    }
+  }
+}
+
+/**
+ * The names that account-wide alerts hold. Every inbox that gets one holds a list of its own, all are compared with
+ * every commit, and most of them did not change: two lists that were found to be the same are not compared again.
+ */
+export class NameLists {
+  readonly #newest = new Map<AccountAlertKind, string[]>()
+  readonly #same = new WeakMap<readonly unknown[], readonly string[]>()
+
+  /** These names; the very list of the last time if it held the same. */
+  settle(kind: AccountAlertKind, names: string[]): string[] {
+    const before = this.#newest.get(kind)
+    if (before !== undefined && areEqual(before, names)) return before
+    this.#newest.set(kind, names)
+    return names
+  }
+
+  /** True if a list holds these names, in this order. */
+  isSame(list: readonly unknown[], names: readonly string[]): boolean {
+    if (list === names || this.#same.get(list) === names) return true
+    if (!areEqual(list, names)) return false
+    this.#same.set(list, names)
+    return true
+  }
+}
+
+function areEqual(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return a.length === b.length && a.every((one, at) => one === b[at])
+}
