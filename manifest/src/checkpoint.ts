@@ -11,6 +11,7 @@ import {
   isSha256,
   type JsonObject,
   type JsonValue,
+  parseJson,
   toWellFormed,
 } from './json.js'
 import { isPayloadRef, type PayloadRef } from './record.js'
@@ -107,14 +108,6 @@ export function* encodeCheckpoint(header: CheckpointHeader, entities: Iterable<E
   let left = header.entity_count
   for (const entity of entities) yield `${encodeCheckpointEntity(entity, --left === 0)}\n`
   yield `${checkpointFooter}\n`
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 const isText = (value: unknown): value is string => typeof value === 'string'

@@ -1,7 +1,7 @@
 /** How far a reader has come in a journal, and the forms in which readers store that. */
 import { Buffer } from 'node:buffer'
 import { KimError } from './errors.js'
-import { isCount, isJsonObject } from './json.js'
+import { isCount, isJsonObject, parseJson } from './json.js'
 
 /** The highest seq that a reader has passed, and who wrote that record. Byte positions are never stored. */
 export interface Watermark {
@@ -92,12 +92,4 @@ function cursorIn(value: Readonly<Record<string, unknown>>): Cursor | undefined 
 
 function isProjectId(value: unknown): value is string {
   return typeof value === 'string' && value !== ''
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    return undefined
-  }
 }

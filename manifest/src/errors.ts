@@ -1,41 +1,6 @@
 /** When trying again can help: never, later by itself, or after a person has done something. */
 export type Retry = 'never' | 'later' | 'operator'
 
-/** A stable name for what went wrong. */
-export type ErrorCode =
-  | 'usage'
-  | 'config_invalid'
-  | 'token_invalid'
-  | 'source_mismatch'
-  | 'store_held'
-  | 'consumer_held'
-  | 'producer_failed'
-  | 'no_producer'
-  | 'not_permitted'
-  | 'cursor_invalid'
-  | 'observer_closed'
-  | 'no_store'
-  | 'no_persona'
-  | 'no_record'
-  | 'no_cursor'
-  | 'gap_found'
-  | 'record_corrupt'
-  | 'exec_failed'
-  | 'store_full'
-  | 'store_failed'
-  | 'store_fenced'
-  | 'store_damaged'
-  | 'journal_foreign'
-  | 'journal_moved'
-  | 'journal_closed'
-  | 'seq_exhausted'
-  | 'record_invalid'
-  | 'record_too_large'
-  | 'commit_too_large'
-  | 'name_invalid'
-  | 'service_failed'
-  | 'internal'
-
 interface CodeEntry {
   readonly retry: Retry
   readonly exitCode: number
@@ -43,7 +8,7 @@ interface CodeEntry {
 }
 
 /** Every code an error of ours can carry. Codes are stable; a released code never changes its meaning. */
-export const errorCodes: Readonly<Record<ErrorCode, CodeEntry>> = {
+export const errorCodes = {
   usage: { retry: 'never', exitCode: 2, hint: 'run the command with --help to see its flags' },
   config_invalid: { retry: 'operator', exitCode: 2, hint: 'correct the configuration, then start again' },
   token_invalid: { retry: 'operator', exitCode: 2, hint: 'correct or replace the token file' },
@@ -116,7 +81,10 @@ export const errorCodes: Readonly<Record<ErrorCode, CodeEntry>> = {
   },
   service_failed: { retry: 'operator', exitCode: 1, hint: 'correct what the message names, then try again' },
   internal: { retry: 'never', exitCode: 1, hint: 'this is a bug in KIM; please report it' },
-}
+} as const
+
+/** A stable name for what went wrong. */
+export type ErrorCode = keyof typeof errorCodes
 
 /** What a {@link KimError} can say beyond its code. */
 export interface KimErrorOptions {
@@ -134,7 +102,7 @@ export class KimError extends Error {
 
   constructor(code: ErrorCode, message: string, options: KimErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
-    const entry = errorCodes[code]
+    const entry: CodeEntry = errorCodes[code]
     this.code = code
     this.retry = entry.retry
     this.exitCode = entry.exitCode

@@ -38,6 +38,15 @@ export function isSha256(value: unknown): value is string {
   return typeof value === 'string' && sha256Text.test(value)
 }
 
+/** What a text says; undefined if it is no JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 /** A value if it is a string. */
 export function textIn(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
@@ -198,6 +207,9 @@ const STOPS = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte < 0x20 || byte === QUOTE || byte === BACKSLASH ? 1 : 0,
 )
 
+/** The bytes that may follow a backslash, `u` apart. */
+const ESCAPED: ReadonlySet<number> = new Set(Buffer.from('"\\/bfnrt'))
+
 /** The place of the first byte at or after `from` that no string holds as itself; strings end in a line's `\n` at the latest. */
 function stop(bytes: Uint8Array, from: number): number {
   let at = from
@@ -219,7 +231,7 @@ export function escapedEnd(bytes: Uint8Array, from: number): number {
     if (bytes[at + 1] === 0x75 /* u */) {
       for (let i = 2; i < 6; i++) if (!isHexDigit(bytes[at + i])) return -1
       at += 6
-    } else if (isEscaped(bytes[at + 1])) at += 2
+    } else if (ESCAPED.has(bytes[at + 1] as number)) at += 2
     else return -1
   }
 }
@@ -286,21 +298,4 @@ function isDigit(byte: number | undefined): boolean {
 function isHexDigit(byte: number | undefined): boolean {
   if (byte === undefined) return false
   return isDigit(byte) || ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66)
-}
-
-/** Whether the byte may follow a backslash: one of `"\/bfnrt`. */
-function isEscaped(byte: number | undefined): boolean {
-  switch (byte) {
-    case QUOTE:
-    case BACKSLASH:
-    case 0x2f:
-    case 0x62:
-    case 0x66:
-    case 0x6e:
-    case 0x72:
-    case 0x74:
-      return true
-    default:
-      return false
-  }
 }

@@ -1,4 +1,4 @@
-import { isJsonObject, isSeq } from './json.js'
+import { isJsonObject, isSeq, parseJson } from './json.js'
 import { limits } from './limits.js'
 
 /** What a reader of `meta.json` may take from it: advice about where the journal ended, never the truth. */
@@ -14,12 +14,7 @@ export function encodeMeta({ project_id, next_seq }: Meta, activeSegment: string
 
 /** What a text says if it is a valid `meta.json`. */
 export function parseMeta(text: string): Meta | undefined {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    return undefined
-  }
+  const value = parseJson(text)
   if (!isJsonObject(value)) return undefined
   const { project_id, next_seq } = value
   return typeof project_id === 'string' && isSeq(next_seq) ? { project_id, next_seq } : undefined

@@ -16,6 +16,7 @@ import {
   isSha256,
   type JsonObject,
   nameIn,
+  parseJson,
   textIn,
   toWellFormed,
 } from './json.js'
@@ -185,25 +186,16 @@ export function decodeLine(bytes: Uint8Array, atFileStart = false): Decoded {
 export function decodeText(json: string): Decoded {
   if (isBlank(json)) return blank
   if (exceedsNesting(json)) return malformed('too_deep')
-  let value: unknown
-  try {
-    value = JSON.parse(json)
-  } catch {
-    return malformed('invalid_json')
-  }
+  const value = parseJson(json)
+  if (value === undefined) return malformed('invalid_json')
   if (!freezeInRange(value)) return malformed('number_range')
   return isJsonObject(value) ? decodeObject(value) : malformed('not_object')
 }
 
 /** The payload in a piece of a line; undefined if a line with it would be malformed. */
 export function parsePayload(json: string): JsonObject | undefined {
-  if (exceedsNesting(json, 1)) return undefined
-  try {
-    const value: unknown = JSON.parse(json)
-    return isJsonObject(value) && !exceedsNumberRange(value) ? value : undefined
-  } catch {
-    return undefined
-  }
+  const value = exceedsNesting(json, 1) ? undefined : parseJson(json)
+  return isJsonObject(value) && !exceedsNumberRange(value) ? value : undefined
 }
 
 function decodeObject(raw: JsonObject): Decoded {
@@ -244,25 +236,11 @@ function decodeObject(raw: JsonObject): Decoded {
 const tsText = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 const writerText = /^w_\d+-[0-9a-f]+$/
 
-const fields: ReadonlySet<string> = new Set([
-  'action',
-  'actor',
-  'agent',
-  'clock',
-  'entity_rev',
-  'event',
-  'item_id',
-  'item_type',
-  'key',
-  'payload',
-  'payload_ref',
-  'seq',
-  'summary',
-  'ts',
-  'tx',
-  'v',
-  'writer',
-])
+const fields: ReadonlySet<string> = new Set(
+  'action actor agent clock entity_rev event item_id item_type key payload payload_ref seq summary ts tx v writer'.split(
+    ' ',
+  ),
+)
 
 /** The first rule of the writer that a record breaks, if any. */
 export function faultOf(r: EventRecord): string | undefined {

@@ -10,7 +10,7 @@ import {
 import type { ContinuityCheck } from './continuity-check.js'
 import type { FindingLocation, FindingLog } from './findings.js'
 import { noteKindOf, notePayload } from './line-checks.js'
-import { digestIn, type FileDigest, isSameDigest, type RecordEntry } from './walk.js'
+import { digestIn, type FileDigest, isSameDigest, placeOf, type RecordEntry } from './walk.js'
 
 /** Which project a journal says it is; every genesis note, seal and checkpoint must say the same. */
 export class ProjectIdentity {
@@ -202,7 +202,7 @@ export class ChainCheck {
     if (typeof segment !== 'string' || digest === undefined) return
     const before = this.#before
     if (before?.name === segment) {
-      this.#seals.set(segment, { digest, place: place(entry) })
+      this.#seals.set(segment, { digest, place: placeOf(entry) })
       this.#range(entry, payload, before)
       return
     }
@@ -233,8 +233,4 @@ export class ChainCheck {
       `${before.name} holds seq ${firstSeq}…${lastSeq}, not ${first}…${last}`,
     )
   }
-}
-
-function place({ segment, offset, seq }: RecordEntry): FindingLocation {
-  return { segment, offset, seq }
 }

@@ -22,8 +22,8 @@ import { CheckpointComparison, type StaleContent } from './checkpoint-compare.js
 import type { ContinuityCheck } from './continuity-check.js'
 import type { FindingLocation, FindingLog } from './findings.js'
 import type { HashedState } from './hashed-state.js'
+import type { BlobCheck } from './line-checks.js'
 import type { PassPacer } from './pace.js'
-import type { BlobCheck } from './verify.js'
 import { type FileDigest, isSameDigest, type RecordEntry } from './walk.js'
 
 /** What a checkpoint file says and whether it hangs together; its entities are not parsed. */

@@ -40,31 +40,18 @@ export class CheckpointComparison {
   readonly #history: CoveredHistory
   readonly #header: CheckpointHeader
   readonly #isComplete: boolean
-  readonly #stale: StaleContent[] = []
-  readonly #details: string[] = []
+  /** Entities whose content only the checkpoint still has. */
+  readonly stale: StaleContent[] = []
+  /** The first differences, and how many there are. */
+  readonly mismatches: string[] = []
+  mismatchCount = 0
   readonly #met = new Set<HashedImage>()
-  #mismatchCount = 0
   #lastKey: string | undefined
 
   constructor(header: CheckpointHeader, history: CoveredHistory) {
     this.#header = header
     this.#history = history
     this.#isComplete = history.continuity.knowsBetween(history.since, header.head_seq + 1)
-  }
-
-  /** The first differences. */
-  get mismatches(): readonly string[] {
-    return this.#details
-  }
-
-  /** How many differences there are. */
-  get mismatchCount(): number {
-    return this.#mismatchCount
-  }
-
-  /** Entities whose content only the checkpoint still has. */
-  get stale(): readonly StaleContent[] {
-    return this.#stale
   }
 
   /** Reads the checkpoint once and leaves the state as it is at its head. */
@@ -123,7 +110,7 @@ export class CheckpointComparison {
       stated.ts === image.ts &&
       stated.ref?.bytes === image.ref?.bytes
     if (isSameState && stated.hash === image.hash) return
-    if (image.redacted && !stated.redacted) this.#stale.push({ item_type, item_id })
+    if (image.redacted && !stated.redacted) this.stale.push({ item_type, item_id })
     else this.#differ(`${item_type} ${item_id} of seq ${entity.seq} has other content in the journal`)
   }
 
@@ -164,7 +151,7 @@ export class CheckpointComparison {
   }
 
   #differ(detail: string): void {
-    this.#mismatchCount += 1
-    if (this.#details.length < detailsMax) this.#details.push(detail)
+    this.mismatchCount += 1
+    if (this.mismatches.length < detailsMax) this.mismatches.push(detail)
   }
 }

@@ -20,9 +20,7 @@ export class SeqSet {
       this.#to.push(seq)
     } else if (seq === (this.#to[last] ?? 0) + 1) {
       this.#to[last] = seq
-    } else if (!this.has(seq)) {
-      this.#insert(seq)
-    }
+    } else this.addRange({ from: seq, to: seq })
   }
 
   /** Whether the number was added. */
@@ -85,22 +83,6 @@ export class SeqSet {
       else high = middle
     }
     return low - 1
-  }
-
-  #insert(seq: number): void {
-    const below = this.#rangeFrom(seq)
-    const joinsBelow = below >= 0 && this.#to[below] === seq - 1
-    const joinsAbove = this.#from[below + 1] === seq + 1
-    if (joinsBelow && joinsAbove) {
-      this.#to[below] = this.#to[below + 1] ?? seq
-      this.#from.splice(below + 1, 1)
-      this.#to.splice(below + 1, 1)
-    } else if (joinsBelow) this.#to[below] = seq
-    else if (joinsAbove) this.#from[below + 1] = seq
-    else {
-      this.#from.splice(below + 1, 0, seq)
-      this.#to.splice(below + 1, 0, seq)
-    }
   }
 }
 

@@ -6,6 +6,7 @@ import {
   type JsonObject,
   type PayloadRef,
   payloadHash,
+  type TableEntry,
 } from '@kim/manifest'
 import type { RecordEntry } from './walk.js'
 
@@ -55,13 +56,6 @@ export interface Removal {
   readonly item_id: string
   readonly seq: number
   readonly rev: number | undefined
-}
-
-/** An entity with its image. */
-export interface LiveEntity {
-  readonly item_type: string
-  readonly item_id: string
-  readonly image: HashedImage
 }
 
 /**
@@ -136,7 +130,7 @@ export class HashedState {
   }
 
   /** Every live entity. */
-  entities(): Iterable<LiveEntity> {
+  entities(): Iterable<TableEntry<HashedImage>> {
     return this.#fold.entities.entries()
   }
 

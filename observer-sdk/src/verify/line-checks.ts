@@ -1,4 +1,4 @@
-/** Checks of single lines: whether each is a record, and whether our writer would have written it so. */
+/** Checks of single lines: whether each is a record, written as our writer writes it, and whether its blob is there. */
 import {
   checkpointName,
   type Effect,
@@ -13,13 +13,16 @@ import {
   type JsonValue,
   KimError,
   limits,
+  type PayloadRef,
   parseCheckpointRef,
   parseSegmentName,
   type ReadRecord,
   sha256Hex,
   type UnterminatedLine,
 } from '@kim/manifest'
-import type { FindingLog } from './findings.js'
+import { checkBlob } from '../store/blobs.js'
+import type { FindingLocation, FindingLog } from './findings.js'
+import type { PassPacer } from './pace.js'
 import { digestIn, type LinePlace, type MalformedEntry } from './walk.js'
 
 /** Which note a record is: its kind, or its verb if it has one of its own; nothing if it is no note. */
@@ -241,4 +244,37 @@ export class FramingCheck {
 
 function lineKey(segment: string, length: number, mark: string | number): string {
   return `${segment} ${length} ${mark}`
+}
+
+const BLOB_FAULTS = { absent: 'blob_missing', mismatch: 'blob_mismatch', unreadable: 'unreadable' } as const
+
+/** Blob closure: every payload that a retained record keeps in a blob is there, whole and unchanged. */
+export class BlobCheck {
+  readonly #log: FindingLog
+  readonly #refs = new Map<string, { readonly ref: PayloadRef; readonly place: FindingLocation }>()
+
+  constructor(log: FindingLog) {
+    this.#log = log
+  }
+
+  /** A record or a checkpoint line that keeps its payload in a blob. */
+  ref(ref: PayloadRef, place: FindingLocation): void {
+    const key = `${ref.sha256} ${ref.bytes}`
+    if (!this.#refs.has(key)) this.#refs.set(key, { ref, place })
+  }
+
+  /** Reads every blob once. */
+  async end(eventsDir: string, pace: PassPacer): Promise<void> {
+    for (const { ref, place } of this.#refs.values()) {
+      const fault = checkBlob(eventsDir, ref)
+      if (fault !== undefined) {
+        this.#log.report(
+          BLOB_FAULTS[fault.reason],
+          place,
+          `blob ${ref.sha256}, ${ref.bytes} bytes: ${fault.code}`,
+        )
+      }
+      await pace.turn(ref.bytes)
+    }
+  }
 }

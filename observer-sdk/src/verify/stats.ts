@@ -3,7 +3,7 @@ import { classOf, type Effect, type ReadRecord, safeText } from '@kim/manifest'
 import { openCheckpoint } from '../store/file-content.js'
 import { listStore, type SegmentEntry } from '../store/listing.js'
 import { noJournalAt } from '../store/no-journal.js'
-import { found, type ReadFailure, type ReadResult } from '../store/read-only-fs.js'
+import { found, type ReadResult } from '../store/read-only-fs.js'
 import { type PassOptions, PassPacer, segmentBytes } from './pace.js'
 import {
   type JournalSink,
@@ -95,82 +95,73 @@ function checkpointLength(eventsDir: string, headSeq: number): number {
   return opened.value.storedBytes
 }
 
+type Counted = Omit<RecordStats, 'by_item_type' | 'by_action' | 'by_class' | 'by_persona' | 'unreadable'>
+
 class RecordCounter implements JournalSink {
   readonly #types = new Tally()
   readonly #actions = new Tally()
   readonly #classes = new Tally()
   readonly #personas = new Tally()
   readonly #unreadable: string[] = []
-  #records = 0
-  #withoutEffect = 0
-  #malformed = 0
-  #future = 0
-  #bytes = 0
-  #firstSeq: number | null = null
-  #headSeq = 0
-  #firstTs: string | null = null
-  #lastTs: string | null = null
-  #largest: JournalStats['largest_record'] = null
+  readonly #all: { -readonly [Name in keyof Counted]: Counted[Name] } = {
+    records: 0,
+    first_seq: null,
+    head_seq: 0,
+    first_ts: null,
+    last_ts: null,
+    bytes: 0,
+    largest_record: null,
+    malformed: 0,
+    future: 0,
+    without_effect: 0,
+  }
 
-  beginSegment(): void {}
-
-  line(record: ReadRecord, _effect: Effect, bytes: Uint8Array, { segment }: LinePlace): void {
-    if (bytes.length > (this.#largest?.bytes ?? -1))
-      this.#largest = { seq: record.seq, segment, bytes: bytes.length }
+  line({ seq }: ReadRecord, _effect: Effect, { length: bytes }: Uint8Array, { segment }: LinePlace): void {
+    if (bytes > (this.#all.largest_record?.bytes ?? -1)) this.#all.largest_record = { seq, segment, bytes }
   }
 
   record({ record, seq, effect }: RecordEntry, fate: RecordFate): void {
-    this.#records += 1
-    if (fate === 'dropped') this.#withoutEffect += 1
-    this.#firstSeq ??= seq
-    this.#headSeq = Math.max(this.#headSeq, seq)
+    const all = this.#all
+    all.records += 1
+    if (fate === 'dropped') all.without_effect += 1
+    all.first_seq ??= seq
+    all.head_seq = Math.max(all.head_seq, seq)
     this.#types.count(record.item_type)
     this.#actions.count(record.action)
     this.#classes.count(classOf(record.action) ?? 'unknown')
     if (record.agent !== undefined && !isOfJournal(effect, record)) this.#personas.count(record.agent)
     const { ts } = record
     if (ts === undefined) return
-    if (this.#firstTs === null || ts < this.#firstTs) this.#firstTs = ts
-    if (this.#lastTs === null || ts > this.#lastTs) this.#lastTs = ts
+    if (all.first_ts === null || ts < all.first_ts) all.first_ts = ts
+    if (all.last_ts === null || ts > all.last_ts) all.last_ts = ts
   }
 
-  dropped(): void {}
-
   malformed(): void {
-    this.#malformed += 1
+    this.#all.malformed += 1
   }
 
   future(): void {
-    this.#future += 1
+    this.#all.future += 1
   }
 
-  pause(): undefined {}
-
   endSegment({ name }: SegmentEntry, { bytes, failure }: SegmentEnd): void {
-    this.#bytes += bytes
+    this.#all.bytes += bytes
     if (failure !== undefined) this.#unreadable.push(name)
   }
 
-  unreadable({ name }: SegmentEntry, _failure: ReadFailure): void {
+  unreadable({ name }: SegmentEntry): void {
     this.#unreadable.push(name)
   }
 
   result(blocked: readonly string[]): RecordStats {
+    const { records, first_seq, head_seq, first_ts, last_ts, ...rest } = this.#all
     return {
-      records: this.#records,
-      first_seq: this.#firstSeq,
-      head_seq: this.#headSeq,
-      first_ts: this.#firstTs,
-      last_ts: this.#lastTs,
+      ...{ records, first_seq, head_seq, first_ts, last_ts },
       by_item_type: this.#types.counts(),
       by_action: this.#actions.counts(),
       by_class: this.#classes.counts(),
       by_persona: this.#personas.counts(),
-      bytes: this.#bytes,
-      largest_record: this.#largest,
-      malformed: this.#malformed,
-      future: this.#future,
-      without_effect: this.#withoutEffect,
+      ...rest,
       unreadable: [...blocked, ...this.#unreadable],
     }
   }

@@ -3,12 +3,10 @@ import {
   type Effect,
   eventsPaths,
   type Meta,
-  type PayloadRef,
   parseMeta,
   projectionDigest,
   type ReadRecord,
 } from '@kim/manifest'
-import { checkBlob } from '../store/blobs.js'
 import { openFirst } from '../store/file-content.js'
 import { listStore, type SegmentEntry, type StoreListing } from '../store/listing.js'
 import { noJournalAt } from '../store/no-journal.js'
@@ -21,15 +19,16 @@ import {
   surveyCheckpoint,
 } from './checkpoint-check.js'
 import { ContinuityCheck, RevisionCheck } from './continuity-check.js'
-import { exitOf, type FindingLocation, FindingLog, type JournalVerdict, noJournal } from './findings.js'
+import { exitOf, FindingLog, type JournalVerdict, noJournal } from './findings.js'
 import { HashedState } from './hashed-state.js'
-import { FramingCheck, noteKindOf, notePayload, schemaFault } from './line-checks.js'
+import { BlobCheck, FramingCheck, noteKindOf, notePayload, schemaFault } from './line-checks.js'
 import { checkpointBytes, type PassOptions, PassPacer, segmentBytes } from './pace.js'
 import { TxCheck } from './tx-check.js'
 import {
   type JournalSink,
   type LinePlace,
   type MalformedEntry,
+  placeOf,
   type RecordEntry,
   type RecordFate,
   type SegmentEnd,
@@ -56,39 +55,6 @@ export function readMeta(eventsDir: string): Meta | undefined {
 /** Whether `meta.json` names a project as our writer does: then this journal is ours, even without its records. */
 export function namesProject(meta: Meta | undefined): boolean {
   return meta !== undefined && /^[0-9a-f]{32}$/.test(meta.project_id)
-}
-
-/** Blob closure: every payload that a retained record keeps in a blob is there, whole and unchanged. */
-export class BlobCheck {
-  readonly #log: FindingLog
-  readonly #refs = new Map<string, { readonly ref: PayloadRef; readonly place: FindingLocation }>()
-
-  constructor(log: FindingLog) {
-    this.#log = log
-  }
-
-  /** A record or a checkpoint line that keeps its payload in a blob. */
-  ref(ref: PayloadRef, place: FindingLocation): void {
-    const key = `${ref.sha256} ${ref.bytes}`
-    if (!this.#refs.has(key)) this.#refs.set(key, { ref, place })
-  }
-
-  /** Reads every blob once. */
-  async end(eventsDir: string, pace: PassPacer): Promise<void> {
-    for (const { ref, place } of this.#refs.values()) {
-      const fault = checkBlob(eventsDir, ref)
-      if (fault !== undefined) {
-        const kind =
-          fault.reason === 'absent'
-            ? 'blob_missing'
-            : fault.reason === 'mismatch'
-              ? 'blob_mismatch'
-              : 'unreadable'
-        this.#log.report(kind, place, `blob ${ref.sha256}, ${ref.bytes} bytes: ${fault.code}`)
-      }
-      await pace.turn(ref.bytes)
-    }
-  }
 }
 
 /** What a pass knows before it walks. */
@@ -222,7 +188,7 @@ class JournalJudge implements JournalSink {
   #apply(entry: RecordEntry): void {
     const { record, effect } = entry
     const { item_type: type, item_id: id } = record
-    if (record.payload_ref !== undefined) this.blobs.ref(record.payload_ref, place(entry))
+    if (record.payload_ref !== undefined) this.blobs.ref(record.payload_ref, placeOf(entry))
     if (effect === 'meta') this.#note(entry)
     if (id !== undefined && (effect === 'upsert' || effect === 'remove'))
       this.#revisions.record(entry, type, id)
@@ -234,12 +200,8 @@ class JournalJudge implements JournalSink {
     const payload = notePayload(entry.record)
     if (kind === 'torn_tail_adjudicated') this.#framing.adjudicated(payload)
     else if (kind === 'tx_abandoned') this.#runs.abandoned(payload)
-    else if (kind === 'redaction') this.#redactions.note(payload, place(entry))
+    else if (kind === 'redaction') this.#redactions.note(payload, placeOf(entry))
   }
-}
-
-function place({ segment, offset, seq }: RecordEntry): { segment: string; offset: number; seq: number } {
-  return { segment, offset, seq }
 }
 
 /** What hashing one payload counts for, in bytes read. */

@@ -1,13 +1,12 @@
 /** Reads the segments of a journal in file order and reports their lines, in bounded memory, with turns for others. */
 
-import { createHash, type Hash } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { basename } from 'node:path'
 import {
   type Effect,
   isCount,
   isJsonObject,
   isSha256,
-  type MalformedLine,
   type MalformedReason,
   parseArchivedSegmentName,
   parseSegmentName,
@@ -62,8 +61,6 @@ export function digestIn(value: unknown): FileDigest | undefined {
 export function isSameDigest(a: FileDigest, b: FileDigest): boolean {
   return a.sha256 === b.sha256 && a.bytes === b.bytes
 }
-
-/** Leads readers through the segments of a journal in file order, in bounded memory, with turns for others. */
 
 /** A place between two lines. */
 export interface JournalPoint {
@@ -214,30 +211,20 @@ export type RecordFate = 'applied' | 'repeated' | 'dropped'
 
 /** What a walk reports, in file order. */
 export interface JournalSink {
-  beginSegment(segment: SegmentEntry): void
+  beginSegment?(segment: SegmentEntry): void
   /** A line that holds a valid record, before its fate is decided. */
   line(record: ReadRecord, effect: Effect, bytes: Uint8Array, place: LinePlace): void
   /** A valid record once its fate is decided. */
   record(entry: RecordEntry, fate: RecordFate): void
   /** Consecutive records that never have an effect; each was reported as a record before. */
-  dropped(entries: readonly RecordEntry[]): void
+  dropped?(entries: readonly RecordEntry[]): void
   malformed(entry: MalformedEntry): void
   future(seq: number | undefined, place: LinePlace): void
   /** Something that must be awaited before the next line, if anything must. */
-  pause(): Promise<void> | undefined
+  pause?(): Promise<void> | undefined
   endSegment(segment: SegmentEntry, end: SegmentEnd): void
   /** A segment that could not be opened. */
   unreadable(segment: SegmentEntry, failure: ReadFailure): void
-}
-
-/** Leads a sink through the lines of a journal, in bounded memory. */
-export async function walkJournal(
-  eventsDir: string,
-  segments: readonly SegmentEntry[],
-  sink: JournalSink,
-  pace: PassPacer,
-): Promise<void> {
-  await walkSegments(eventsDir, { segments }, new JournalWalk(sink, segments.at(-1)), pace)
 }
 
 /** A line's record with its place and effect. */
@@ -245,66 +232,59 @@ export function entryOf(segment: string, { record, effect, offset, length }: Seg
   return { segment, offset, length, seq: record.seq, record, effect }
 }
 
-/** Reports the lines of each segment with its digest. */
-class JournalWalk implements SegmentWalker {
-  readonly #sink: JournalSink
-  readonly #newest: SegmentEntry | undefined
-  #reader = new SegmentReader({})
-  #hash: Hash = createHash('sha256')
-  #bytes = 0
+/** The place of a record, without the record. */
+export function placeOf({ segment, offset, seq }: RecordEntry): FindingLocation & { readonly seq: number } {
+  return { segment, offset, seq }
+}
 
-  constructor(sink: JournalSink, newest: SegmentEntry | undefined) {
-    this.#sink = sink
-    this.#newest = newest
+/** Reports the lines of each segment, and its digest. */
+export async function walkJournal(
+  eventsDir: string,
+  segments: readonly SegmentEntry[],
+  sink: JournalSink,
+  pace: PassPacer,
+): Promise<void> {
+  let reader = new SegmentReader({})
+  let hash = createHash('sha256')
+  let bytes = 0
+  const walker: SegmentWalker = {
+    beginSegment(segment) {
+      sink.beginSegment?.(segment)
+      hash = createHash('sha256')
+      bytes = 0
+      reader = readerFor(segment.name, sink)
+      return reader
+    },
+    chunk(chunk) {
+      hash.update(chunk)
+      bytes += chunk.length
+    },
+    pause: () => sink.pause?.(),
+    endSegment(segment, failure) {
+      if (segment !== segments.at(-1)) reader.finish()
+      const { unterminated: pending, open } = reader
+      const openRun = open.map(line => entryOf(segment.name, line))
+      sink.endSegment(segment, { bytes, sha256: hash.digest('hex'), pending, openRun, failure })
+    },
+    unreadable: (segment, failure) => sink.unreadable(segment, failure),
   }
+  await walkSegments(eventsDir, { segments }, walker, pace)
+}
 
-  beginSegment(entry: SegmentEntry): SegmentReader {
-    const { name: segment } = entry
-    const sink = this.#sink
-    this.#hash = createHash('sha256')
-    this.#bytes = 0
-    sink.beginSegment(entry)
-    this.#reader = new SegmentReader({
-      valid(line) {
-        const { offset, length, record, effect, bytes } = line
-        sink.line(record, effect, bytes, { segment, offset, length })
-        return true
-      },
-      released: line => sink.record(entryOf(segment, line), 'applied'),
-      repeated: line => sink.record(entryOf(segment, line), 'repeated'),
-      dropped(lines) {
-        const entries = lines.map(line => entryOf(segment, line))
-        for (const each of entries) sink.record(each, 'dropped')
-        sink.dropped(entries)
-      },
-      malformed: (line: MalformedLine) => sink.malformed({ segment, ...line }),
-      future: (seq, { offset, length }) => sink.future(seq, { segment, offset, length }),
-    })
-    return this.#reader
-  }
-
-  chunk(bytes: Uint8Array): void {
-    this.#hash.update(bytes)
-    this.#bytes += bytes.length
-  }
-
-  pause(): Promise<void> | undefined {
-    return this.#sink.pause()
-  }
-
-  endSegment(segment: SegmentEntry, failure: ReadFailure | undefined): void {
-    const reader = this.#reader
-    if (segment !== this.#newest) reader.finish()
-    this.#sink.endSegment(segment, {
-      bytes: this.#bytes,
-      sha256: this.#hash.digest('hex'),
-      pending: reader.unterminated,
-      openRun: reader.open.map(line => entryOf(segment.name, line)),
-      failure,
-    })
-  }
-
-  unreadable(segment: SegmentEntry, failure: ReadFailure): void {
-    this.#sink.unreadable(segment, failure)
-  }
+function readerFor(segment: string, sink: JournalSink): SegmentReader {
+  return new SegmentReader({
+    valid({ offset, length, record, effect, bytes }) {
+      sink.line(record, effect, bytes, { segment, offset, length })
+      return true
+    },
+    released: line => sink.record(entryOf(segment, line), 'applied'),
+    repeated: line => sink.record(entryOf(segment, line), 'repeated'),
+    dropped(lines) {
+      const entries = lines.map(line => entryOf(segment, line))
+      for (const each of entries) sink.record(each, 'dropped')
+      sink.dropped?.(entries)
+    },
+    malformed: line => sink.malformed({ segment, ...line }),
+    future: (seq, { offset, length }) => sink.future(seq, { segment, offset, length }),
+  })
 }
