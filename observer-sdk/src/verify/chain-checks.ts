@@ -40,7 +40,6 @@ export class ProjectIdentity {
 interface Rewrite {
   readonly before: FileDigest
   readonly after: FileDigest
-  readonly place: FindingLocation
 }
 
 /** What redactions say they made of the segments. */
@@ -54,9 +53,8 @@ export class RedactionCheck {
   }
 
   /** A redaction note. */
-  note(payload: JsonObject, place: FindingLocation & { readonly seq: number }): void {
-    const { item_type: type, item_id: id, files } = payload
-    if (typeof type === 'string' && typeof id === 'string') this.#entities.set(entityKey(type, id), place.seq)
+  note({ item_type: type, item_id: id, files }: JsonObject, seq: number): void {
+    if (typeof type === 'string' && typeof id === 'string') this.#entities.set(entityKey(type, id), seq)
     if (!Array.isArray(files)) return
     for (const file of files) {
       if (!isJsonObject(file) || typeof file['segment'] !== 'string') continue
@@ -64,8 +62,8 @@ export class RedactionCheck {
       const after = digestIn(file['after'])
       if (before === undefined || after === undefined) continue
       const earlier = this.#rewrites.get(file['segment'])
-      if (earlier === undefined) this.#rewrites.set(file['segment'], [{ before, after, place }])
-      else earlier.push({ before, after, place })
+      if (earlier === undefined) this.#rewrites.set(file['segment'], [{ before, after }])
+      else earlier.push({ before, after })
     }
   }
 

@@ -191,31 +191,24 @@ function text({ from, to }: SeqRange): string {
   return from === to ? String(from) : `${from}…${to}`
 }
 
-/** Revisions: every change of an entity is one above the one before, deletes included, and none is skipped. */
-export class RevisionCheck {
-  readonly #log: FindingLog
-  readonly #state: HashedState
-  readonly #continuity: ContinuityCheck
-
-  constructor(log: FindingLog, state: HashedState, continuity: ContinuityCheck) {
-    this.#log = log
-    this.#state = state
-    this.#continuity = continuity
-  }
-
-  /** A record that changes an entity, before it has its effect. */
-  record(entry: RecordEntry, type: string, id: string): void {
-    const rev = entry.record.entity_rev
-    if (rev === undefined) return
-    const before = this.#state.get(type, id) ?? this.#state.removal(type, id)
-    if (before?.rev === undefined && before !== undefined) return
-    // A checkpoint does not tell the revisions of removed entities of such a type.
-    if (before === undefined && this.#state.baseline > 0 && forgetsRevision(type)) return
-    const known = before?.rev ?? 0
-    if (rev === known + 1) return
-    // Changes may have been lost where numbers are missing; a revision never goes back or stands still.
-    const since = before?.seq ?? this.#state.baseline
-    if (rev > known + 1 && !this.#continuity.knowsBetween(since, entry.seq)) return
-    this.#log.report('revision', entry, `${type} ${id}: revision ${rev} after ${known}`)
-  }
+/**
+ * What is wrong with the revision of a record that changes an entity, if anything is: each is one above the one before,
+ * deletes included. Ask before the record has its effect.
+ */
+export function revisionFault(
+  { record: { entity_rev: rev, item_type: type, item_id: id = '' }, seq }: RecordEntry,
+  state: HashedState,
+  continuity: ContinuityCheck,
+): string | undefined {
+  if (rev === undefined) return undefined
+  const before = state.get(type, id) ?? state.removal(type, id)
+  if (before?.rev === undefined && before !== undefined) return undefined
+  // A checkpoint does not state the revisions of removed entities of such a type.
+  if (before === undefined && state.baseline > 0 && forgetsRevision(type)) return undefined
+  const known = before?.rev ?? 0
+  if (rev === known + 1) return undefined
+  // Changes may have been lost where numbers are missing. A revision never goes back or stays the same.
+  const since = before?.seq ?? state.baseline
+  if (rev > known + 1 && !continuity.knowsBetween(since, seq)) return undefined
+  return `${type} ${id}: revision ${rev} after ${known}`
 }

@@ -107,6 +107,50 @@ export class FindingLog {
   }
 }
 
+/** Findings held for a note that may explain them later; with more, a journal is simply damaged. */
+const AWAITED_MAX = 100_000
+
+/** Findings of one kind that a later note may explain. */
+export class AwaitedFindings {
+  readonly #log: FindingLog
+  readonly #kind: FindingKind
+  readonly #held = new Map<string, { readonly place: FindingLocation; readonly detail: string }[]>()
+  #count = 0
+
+  constructor(log: FindingLog, kind: FindingKind) {
+    this.#log = log
+    this.#kind = kind
+  }
+
+  /** Holds a finding under the key by which a note names it. Without a key no note does. */
+  hold(key: string | undefined, place: FindingLocation, detail: string): void {
+    if (key === undefined || this.#count >= AWAITED_MAX) {
+      this.#log.report(this.#kind, place, detail)
+      return
+    }
+    this.#count += 1
+    const alike = this.#held.get(key)
+    if (alike === undefined) this.#held.set(key, [{ place, detail }])
+    else alike.push({ place, detail })
+  }
+
+  /** A note names this key: reports the finding as what the note makes of it. False if none is held. */
+  explain(key: string, as: FindingKind): boolean {
+    const found = this.#held.get(key)?.shift()
+    if (found === undefined) return false
+    this.#count -= 1
+    this.#log.report(as, found.place, found.detail)
+    return true
+  }
+
+  /** Reports what no note explained. */
+  end(): void {
+    for (const findings of this.#held.values())
+      for (const { place, detail } of findings) this.#log.report(this.#kind, place, detail)
+    this.#held.clear()
+  }
+}
+
 /** The exit code that findings amount to: the heaviest of them. */
 export function exitOf(findings: Findings): FindingWeight {
   let exit: FindingWeight = 0

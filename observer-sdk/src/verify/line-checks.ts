@@ -21,7 +21,7 @@ import {
   type UnterminatedLine,
 } from '@kim/manifest'
 import { checkBlob } from '../store/blobs.js'
-import type { FindingLocation, FindingLog } from './findings.js'
+import { AwaitedFindings, type FindingLocation, type FindingLog } from './findings.js'
 import type { PassPacer } from './pace.js'
 import { digestIn, type LinePlace, type MalformedEntry } from './walk.js'
 
@@ -166,38 +166,21 @@ function asWritten(raw: JsonObject): EventRecord {
   return raw as unknown as EventRecord
 }
 
-/** Damaged lines kept to be explained by a later note; beyond them a journal is simply damaged. */
-const awaitingMax = 100_000
-
-interface Awaiting {
-  readonly place: LinePlace
-  readonly detail: string
-}
-
 /** Framing: every terminated line is a record, or a note says what it was. */
 export class FramingCheck {
   readonly #log: FindingLog
-  readonly #awaiting = new Map<string, Awaiting[]>()
-  #awaitingCount = 0
+  readonly #damaged: AwaitedFindings
 
   constructor(log: FindingLog) {
     this.#log = log
+    this.#damaged = new AwaitedFindings(log, 'malformed_line')
   }
 
   /** A terminated line that is no record. */
   malformed(entry: MalformedEntry): void {
     const { segment, offset, length, reason, bytes } = entry
-    const place = { segment, offset, length }
-    const detail = `${reason}, ${length} bytes`
-    if (this.#awaitingCount >= awaitingMax) {
-      this.#log.report('malformed_line', place, detail)
-      return
-    }
     const key = lineKey(segment, length, bytes === undefined ? offset : sha256Hex(bytes))
-    const alike = this.#awaiting.get(key)
-    if (alike === undefined) this.#awaiting.set(key, [{ place, detail }])
-    else alike.push({ place, detail })
-    this.#awaitingCount += 1
+    this.#damaged.hold(key, { segment, offset }, `${reason}, ${length} bytes`)
   }
 
   /** A line of a later version. */
@@ -213,11 +196,8 @@ export class FramingCheck {
   adjudicated(note: JsonObject): void {
     const { segment, from, to, sha256 } = note
     if (typeof segment !== 'string' || typeof sha256 !== 'string' || !isCount(from) || !isCount(to)) return
-    const line =
-      this.#take(lineKey(segment, to - from, sha256)) ?? this.#take(lineKey(segment, to - from, from))
-    if (line === undefined) return
-    this.#awaitingCount -= 1
-    this.#log.report('adjudicated', line.place, line.detail)
+    for (const mark of [sha256, from])
+      if (this.#damaged.explain(lineKey(segment, to - from, mark), 'adjudicated')) return
   }
 
   /** What stands after the last `\n` of a segment. */
@@ -231,14 +211,7 @@ export class FramingCheck {
 
   /** Reports every damaged line that no note explained. */
   end(): void {
-    for (const lines of this.#awaiting.values()) {
-      for (const { place, detail } of lines) this.#log.report('malformed_line', place, detail)
-    }
-    this.#awaiting.clear()
-  }
-
-  #take(key: string): Awaiting | undefined {
-    return this.#awaiting.get(key)?.shift()
+    this.#damaged.end()
   }
 }
 

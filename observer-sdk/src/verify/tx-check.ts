@@ -1,12 +1,6 @@
 import { isSeq, type JsonObject } from '@kim/manifest'
-import type { FindingLog } from './findings.js'
+import { AwaitedFindings, type FindingLog } from './findings.js'
 import type { LinePlace, RecordEntry } from './walk.js'
-
-/** A run without effect, reduced to what a finding says of it. */
-interface DeadRun {
-  readonly place: LinePlace
-  readonly detail: string
-}
 
 /** What stands of a run whose beginning is lost. */
 interface Stray {
@@ -17,18 +11,15 @@ interface Stray {
   readonly records: number
 }
 
-/** Runs held for a note that may name them later; a journal with more is simply damaged. */
-const AWAITING_MAX = 100_000
-
 /** Completeness of runs: one that never became complete is named by a `tx_abandoned` note. */
 export class TxCheck {
   readonly #log: FindingLog
-  readonly #dropped = new Map<string, DeadRun[]>()
-  #awaiting = 0
+  readonly #incomplete: AwaitedFindings
   #stray: Stray | undefined
 
   constructor(log: FindingLog) {
     this.#log = log
+    this.#incomplete = new AwaitedFindings(log, 'tx_incomplete')
   }
 
   /** Records with a `tx` that never have an effect, in file order; they may be of several runs. */
@@ -40,8 +31,11 @@ export class TxCheck {
         continue
       }
       this.#await()
-      if (stray === undefined) this.#hold(keyOfRun(run), summaryOf(run))
-      else this.#stray = stray
+      if (stray !== undefined) this.#stray = stray
+      else {
+        const { place, detail } = summaryOf(run)
+        this.#incomplete.hold(keyOfRun(run), place, detail)
+      }
     }
   }
 
@@ -51,19 +45,8 @@ export class TxCheck {
     if (stray === undefined) return
     this.#stray = undefined
     const { id, n, records, place, last } = stray
-    const detail = `${records} of ${n} records of ${id}`
-    this.#hold(keyOf(id, place.segment, place.seq ?? 0, last), { place, detail })
-  }
-
-  #hold(key: string | undefined, dead: DeadRun): void {
-    const alike = key === undefined ? undefined : this.#dropped.get(key)
-    if (key === undefined || this.#awaiting >= AWAITING_MAX) {
-      this.#log.report('tx_incomplete', dead.place, dead.detail)
-      return
-    }
-    this.#awaiting += 1
-    if (alike === undefined) this.#dropped.set(key, [dead])
-    else alike.push(dead)
+    const key = keyOf(id, place.segment, place.seq ?? 0, last)
+    this.#incomplete.hold(key, place, `${records} of ${n} records of ${id}`)
   }
 
   /** A note that a run was abandoned. */
@@ -71,10 +54,7 @@ export class TxCheck {
     const { tx_id: id, segment, first_seq: first, last_seq: last } = note
     this.#await()
     if (typeof id !== 'string' || typeof segment !== 'string' || !isSeq(first) || !isSeq(last)) return
-    const dead = this.#dropped.get(keyOf(id, segment, first, last))?.shift()
-    if (dead === undefined) return
-    this.#awaiting -= 1
-    this.#log.report('tx_abandoned', dead.place, dead.detail)
+    this.#incomplete.explain(keyOf(id, segment, first, last), 'tx_abandoned')
   }
 
   /** The newest segment ends inside a run that may still become complete. */
@@ -87,10 +67,7 @@ export class TxCheck {
   /** Reports every run that no note names. */
   end(): void {
     this.#await()
-    for (const runs of this.#dropped.values()) {
-      for (const { place, detail } of runs) this.#log.report('tx_incomplete', place, detail)
-    }
-    this.#dropped.clear()
+    this.#incomplete.end()
   }
 }
 
@@ -112,7 +89,7 @@ function continues({ record: before }: RecordEntry, { record }: RecordEntry): bo
   return tx.id === before.tx.id && tx.n === before.tx.n && tx.i === before.tx.i + 1
 }
 
-function summaryOf(run: readonly RecordEntry[]): DeadRun {
+function summaryOf(run: readonly RecordEntry[]): { place: LinePlace; detail: string } {
   const { segment, offset, length, seq, record } = run[0] as RecordEntry
   const { tx } = record
   const detail = typeof tx === 'object' ? `${run.length} of ${tx.n} records of ${tx.id}` : 'a malformed tx'

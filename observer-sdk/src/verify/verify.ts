@@ -18,7 +18,7 @@ import {
   type SurveyedCheckpoint,
   surveyCheckpoint,
 } from './checkpoint-check.js'
-import { ContinuityCheck, RevisionCheck } from './continuity-check.js'
+import { ContinuityCheck, revisionFault } from './continuity-check.js'
 import { exitOf, FindingLog, type JournalVerdict, noJournal } from './findings.js'
 import { HashedState } from './hashed-state.js'
 import { BlobCheck, FramingCheck, noteKindOf, notePayload, schemaFault } from './line-checks.js'
@@ -85,7 +85,6 @@ class JournalJudge implements JournalSink {
   readonly #pace: PassPacer
   readonly #framing: FramingCheck
   readonly #redactions: RedactionCheck
-  readonly #revisions: RevisionCheck
   readonly #runs: TxCheck
   readonly #chain: ChainCheck
   #firstSeq: number | undefined
@@ -110,7 +109,6 @@ class JournalJudge implements JournalSink {
     this.#pace = pace
     this.#framing = new FramingCheck(log)
     this.#redactions = redactions
-    this.#revisions = new RevisionCheck(log, state, continuity)
     this.#runs = new TxCheck(log)
     this.#chain = chain
   }
@@ -187,11 +185,11 @@ class JournalJudge implements JournalSink {
 
   #apply(entry: RecordEntry): void {
     const { record, effect } = entry
-    const { item_type: type, item_id: id } = record
     if (record.payload_ref !== undefined) this.blobs.ref(record.payload_ref, placeOf(entry))
     if (effect === 'meta') this.#note(entry)
-    if (id !== undefined && (effect === 'upsert' || effect === 'remove'))
-      this.#revisions.record(entry, type, id)
+    const isChange = record.item_id !== undefined && (effect === 'upsert' || effect === 'remove')
+    const fault = isChange ? revisionFault(entry, this.state, this.continuity) : undefined
+    if (fault !== undefined) this.#log.report('revision', entry, fault)
     this.state.apply(entry)
   }
 
@@ -200,7 +198,7 @@ class JournalJudge implements JournalSink {
     const payload = notePayload(entry.record)
     if (kind === 'torn_tail_adjudicated') this.#framing.adjudicated(payload)
     else if (kind === 'tx_abandoned') this.#runs.abandoned(payload)
-    else if (kind === 'redaction') this.#redactions.note(payload, placeOf(entry))
+    else if (kind === 'redaction') this.#redactions.note(payload, entry.seq)
   }
 }
 
