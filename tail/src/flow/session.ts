@@ -211,7 +211,11 @@ class Session {
     await this.#printPast(entries ?? [])
     if (tail === undefined && this.#end !== 'met') await this.#requirePersonas(seen)
     const { toSeq: lastSeq = Number.POSITIVE_INFINITY } = plan.selection
-    if (beginning.printsPast && this.#cursor.seq > lastSeq) this.#cursor.stand(lastSeq)
+    const isPast =
+      tail === undefined
+        ? this.#cursor.seq > lastSeq
+        : this.#end === undefined && beginning.printsPast && this.#cursor.seq >= lastSeq
+    if (isPast) this.#cursor.stand(lastSeq)
     if (tail === undefined) return
     if (this.#cursor.seq >= lastSeq) this.end('met')
     await this.#flush()
