@@ -175,10 +175,7 @@ export interface BuiltCheckpoint {
 }
 
 /** Which entity; the lines of a checkpoint are in the order of these. */
-interface Name {
-  readonly item_type: string
-  readonly item_id: string
-}
+type Name = Pick<Entity, 'item_type' | 'item_id'>
 
 /** As by their keys, which are only made where the types do not say it; 0 for the same name alone. */
 function compare(a: Name, b: Name): number {
@@ -292,7 +289,8 @@ function* foldSegments(store: Store, { base, boundary }: CheckpointPlan, memory:
 }
 
 /** A touched entity. */
-interface Touched extends Name {
+interface Touched {
+  readonly item_type: string
   item_id: string
   slot: number
 }

@@ -154,14 +154,7 @@ function isLonger(text: string, bytes: number): boolean {
 function wellFormed(draft: Draft): Draft {
   if (names.every(name => draft[name]?.isWellFormed() !== false)) return draft
   const { agent, action, item_type, item_id, event } = draft
-  return {
-    ...draft,
-    agent: agent.toWellFormed(),
-    action: action.toWellFormed(),
-    item_type: item_type.toWellFormed(),
-    item_id: item_id.toWellFormed(),
-    event: event?.toWellFormed(),
-  }
+  return { ...draft, ...toWellFormed({ agent, action, item_type, item_id, event }) }
 }
 
 /** A record in a commit, and where in the commit's bytes its line is. */
