@@ -12,7 +12,7 @@ const NEWEST_MAX = 20
 export interface Evidence {
   readonly seq: number
   readonly ts: string | undefined
-  /** How long ago that was, by this machine's clock; absent if the record does not tell. */
+  /** How long ago that was, by this machine's clock; absent if the record does not state a time. */
   readonly ageMs: number | undefined
 }
 
@@ -54,7 +54,7 @@ export class Roster {
       this.#heard.set(agent, { seq, ts })
       this.#views.delete(agent)
     }
-    // Whose entity it is is told by its id: a foreign writer may name nobody, or somebody else.
+    // The id says whose entity it is: a foreign writer may name no agent, or another one.
     if (item_id === undefined || !isPersonal(item_type)) return
     // A name may itself hold a slash, and an id any number of them: only where a name can end is it looked up.
     for (const length of this.#lengths)
@@ -135,7 +135,7 @@ function livenessOf({ state, unreachable }: Seen, evidence: Evidence | undefined
   return state?.['state'] === 'up' ? 'up' : 'unknown'
 }
 
-/** Views that are given out more than once: nobody may change them, or what they show. */
+/** Views that are given out more than once: no host may change them, or what they show. */
 function kept(views: EntityView[]): readonly EntityView[] {
   for (const { payload } of views) deepFreeze(payload)
   return Object.freeze(views)

@@ -1,5 +1,4 @@
-/** The live entities of an observer: what a cold start folded, and what records have changed since. */
-import { Buffer } from 'node:buffer'
+/** The state of an observer: its live entities, which a cold start folded and which records have changed since. */
 import {
   type Effect,
   type Entity,
@@ -13,6 +12,8 @@ import {
   projectionDigest,
   type ReadRecord,
 } from '@kim/manifest'
+import type { BlobMismatch } from '../store/blobs.js'
+import type { ReadResult } from '../store/read-only-fs.js'
 import {
   entityOf,
   type Flaw,
@@ -34,18 +35,19 @@ export interface StateView {
 
 /** What the state asks of its surroundings. */
 export interface StateNeeds {
-  readonly blob: BlobReader
+  /** Reads the payload that a reference names. */
+  readonly blob: (ref: PayloadRef) => ReadResult<Buffer> | BlobMismatch
   /** A blob could not be had; reported once per image. */
   readonly onBlob: (kind: 'blob_missing' | 'blob_mismatch') => void
   /** Lines turned out not to be what they seemed: returns the fold of the same place with their segments parsed. */
   readonly onFlaws: (flaws: readonly Flaw[]) => Fold<Image>
 }
 
-/** How many removed entities are kept in mind, for their revisions. */
+/** How many removed entities are remembered, for their revisions. */
 const REMOVED_MAX = 50_000
 
 /** The state of one observer. */
-export class State implements StateView, ViewSource {
+export class State implements StateView {
   readonly #needs: StateNeeds
   #fold: Fold<Image>
   readonly #missed = new Set<string>()
@@ -102,14 +104,13 @@ export class State implements StateView, ViewSource {
   /** The projection digest: parses every payload. */
   digest(): string {
     this.#heal()
-    const entities: { item_type: string; item_id: string; entity_rev: number | undefined; hash: string }[] =
-      []
-    for (const { item_type, item_id, image } of this.#fold.entities.entries()) {
+    const live = [...this.#fold.entities.entries()].flatMap(({ item_type, item_id, image }) => {
       const entity = entityOf(image, item_type, item_id)
-      if (entity !== undefined)
-        entities.push({ item_type, item_id, entity_rev: entity.entity_rev, hash: hashOf(entity) })
-    }
-    return projectionDigest(entities)
+      if (entity === undefined) return []
+      const { entity_rev, payload, payload_ref } = entity
+      return { item_type, item_id, entity_rev, hash: payload_ref?.sha256 ?? payloadHash(payload ?? {}) }
+    })
+    return projectionDigest(live)
   }
 
   /** Until every image is what it seemed: the older image of an entity takes the place of one that is not. */
@@ -125,52 +126,38 @@ export class State implements StateView, ViewSource {
     }
   }
 
+  /** The image that takes the place of one whose line turned out not to be what it seemed. */
   heal(image: Image, itemType: string, itemId: string): Image | undefined {
     const { entities } = this.#fold
     if (entities.get(itemType, itemId) === image) this.#heal()
     return this.#fold.entities.get(itemType, itemId)
   }
 
-  blob(entity: Entity, ref: PayloadRef): JsonObject | undefined {
+  /** The payload of an entity whose payload is in a blob. */
+  blob({ item_id, item_type, seq }: Entity, ref: PayloadRef): JsonObject | undefined {
     const read = this.#needs.blob(ref)
-    if (read === 'missing' || read === 'mismatch') {
-      const image = JSON.stringify([entity.item_type, entity.item_id, entity.seq])
-      if (!this.#missed.has(image)) this.#needs.onBlob(`blob_${read}`)
-      this.#missed.add(image)
-      return undefined
-    }
-    return parsePayload(Buffer.from(read.buffer, read.byteOffset, read.length).toString('utf8'))
+    if (read.ok) return parsePayload(read.value.toString('utf8'))
+    const image = JSON.stringify([item_type, item_id, seq])
+    if (!this.#missed.has(image))
+      this.#needs.onBlob(read.reason === 'mismatch' ? 'blob_mismatch' : 'blob_missing')
+    this.#missed.add(image)
+    return undefined
   }
-}
-
-function hashOf({ payload, payload_ref }: Entity): string {
-  return payload_ref === undefined ? payloadHash(payload ?? {}) : payload_ref.sha256
 }
 
 /** A live entity. Reading `payload` is what parses it; a large one is read from its blob then. */
 export interface EntityView {
   readonly itemType: string
   readonly itemId: string
-  /** Absent if the journal does not tell. */
+  /** Absent if the journal does not state it. */
   readonly entityRev: number | undefined
   readonly seq: number | undefined
   readonly ts: string | undefined
   readonly agent: string | undefined
-  /** The full state; `undefined` if it stands in a blob that cannot be had. */
+  /** The full state; `undefined` if it is in a blob that is missing or damaged. */
   readonly payload: JsonObject | undefined
   /** The blob that is missing or is not what the record says. */
   readonly unavailable: PayloadRef | undefined
-}
-
-/** Reads the payload that a reference names, or says what is wrong with it. */
-type BlobReader = (ref: PayloadRef) => Uint8Array | 'missing' | 'mismatch'
-
-/** Where views get what they do not hold. */
-interface ViewSource {
-  /** The payload of an entity whose payload is in a blob. */
-  blob(entity: Entity, ref: PayloadRef): JsonObject | undefined
-  /** The image that takes the place of one whose line turned out not to be what it seemed. */
-  heal(image: Image, itemType: string, itemId: string): Image | undefined
 }
 
 /** An entity as of the moment it was asked for; its line is parsed when a member is read that needs it. */
@@ -178,18 +165,18 @@ class ImageView implements EntityView {
   readonly #entities: EntityTable<Image>
   readonly #slot: number
   readonly #image: Image
-  readonly #source: ViewSource
+  readonly #state: State
   #payload: JsonObject | undefined
   #blob: JsonObject | undefined
   /** The whole image, once more than the payload was asked for. */
   #entity: Entity | 'none' | undefined
 
   /** The slot must hold a live entity. */
-  constructor(entities: EntityTable<Image>, slot: number, source: ViewSource) {
+  constructor(entities: EntityTable<Image>, slot: number, state: State) {
     this.#entities = entities
     this.#slot = slot
     this.#image = entities.imageAt(slot) as Image
-    this.#source = source
+    this.#state = state
   }
 
   get itemType(): string {
@@ -221,7 +208,7 @@ class ImageView implements EntityView {
     if (this.#payload !== undefined) return this.#payload
     const entity = this.#read()
     if (entity?.payload_ref === undefined) return entity?.payload
-    this.#blob ??= this.#source.blob(entity, entity.payload_ref)
+    this.#blob ??= this.#state.blob(entity, entity.payload_ref)
     return this.#blob
   }
 
@@ -245,15 +232,15 @@ class ImageView implements EntityView {
       : ['', '']
     const entity = entityOf(this.#image, itemType, itemId)
     if (entity !== undefined) return entity
-    const healed = this.#source.heal(this.#image, itemType, itemId)
+    const healed = this.#state.heal(this.#image, itemType, itemId)
     return healed && entityOf(healed, itemType, itemId)
   }
 }
 
-/** Records kept in mind to tell a repeat from a straggler. */
+/** Records that are remembered, to tell a repeat from one that comes late. */
 const REMEMBERED_MAX = 10_000
 
-/** The newest records, in columns of a ring: one object a record would be made for every observer. */
+/** The newest records, in columns of a ring: no observer makes an object for each record. */
 export class RecentRecords {
   readonly #seqs: number[] = []
   readonly #writers: (string | undefined)[] = []
@@ -263,7 +250,7 @@ export class RecentRecords {
   #at = 0
   #highest = 0
 
-  /** Takes the next record; says which earlier one with its seq it repeats, if that is among the newest. */
+  /** Takes the next record. Returns what it repeats of the newest ones, if it has the seq of one of them. */
   see(record: FoldedRecord): Repeat | undefined {
     const repeat = record.seq <= this.#highest ? this.#judge(record) : undefined
     const at = this.#at

@@ -69,11 +69,9 @@ export class RecordSource {
     return new JournalReader(this.#directory, position)
   }
 
-  /** The payload that a reference names, as its bytes, or what is wrong with it. */
-  blob(ref: PayloadRef): Uint8Array | 'missing' | 'mismatch' {
-    const read = readBlob(this.#directory.path, ref)
-    if (read.ok) return read.value
-    return read.reason === 'mismatch' ? 'mismatch' : 'missing'
+  /** The payload that a reference names, or what is wrong with it. */
+  blob(ref: PayloadRef): ReturnType<typeof readBlob> {
+    return readBlob(this.#directory.path, ref)
   }
 
   /** A record's payload, from its blob if it is in one; undefined if there is none, or none that is whole. */
