@@ -59,7 +59,11 @@ export interface Command {
   readonly name: string
   readonly about: string
   readonly positionals?: readonly Positional[]
+  /** The flags that it cannot do without, as the usage line shows them. */
+  readonly requires?: string
   readonly flags: readonly Flag[]
+  /** If they differ from those of its program. */
+  readonly exitCodes?: Program['exitCodes']
   /** Further lines of its help. */
   readonly notes?: readonly string[]
   readonly examples?: readonly (readonly [command: string, about: string])[]

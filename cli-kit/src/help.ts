@@ -8,7 +8,8 @@ export async function helpText(
   command: Command | undefined,
   columns: number,
 ): Promise<string> {
-  const exitCodes = `Exit codes: ${program.exitCodes.map(([code, meaning]) => `${code} ${meaning}`).join(' · ')}`
+  const codes = command?.exitCodes ?? program.exitCodes
+  const exitCodes = `Exit codes: ${codes.map(([code, meaning]) => `${code} ${meaning}`).join(' · ')}`
   if (command === undefined) {
     const parser = await parserOf(program, `${program.about}\n\nUsage: $0 <command> [flags]`)
     for (const { name, about } of program.commands) parser.command(name || '$0', about)
@@ -19,20 +20,19 @@ export async function helpText(
     const name = word.many === true ? `${word.name}...` : word.name
     return word.optional === true ? `[${name}]` : `<${name}>`
   })
-  const line = [program.name, command.name, ...words, '[flags]'].filter(Boolean).join(' ')
-  const about = shown.map(word => `  ${word.name}  ${word.about}`)
-  const parser = await parserOf(program, [`${command.about}\n\nUsage: ${line}`, ...about].join('\n'))
-  addFlags(parser, command.flags)
+  const line = [program.name, command.name, ...words, command.requires, '[flags]'].filter(Boolean).join(' ')
   const others = command.name === '' ? program.commands.filter(other => other.name !== '') : []
-  const more = others.length === 0 ? '' : `Commands: ${others.map(other => other.name).join(', ')}\n\n`
-  const help = await parser
-    .epilogue(more + exitCodes)
-    .wrap(columns)
-    .getHelp()
+  const more = others.length === 0 ? '' : `, or ${program.name} <command> [flags]`
+  const about = shown.map(word => `  ${word.name}  ${word.about}`)
+  const parser = await parserOf(program, [`${command.about}\n\nUsage: ${line}${more}`, ...about].join('\n'))
+  addFlags(parser, command.flags)
+  for (const { name, about } of others) parser.command(name, about)
+  const hint = others.length === 0 ? '' : `${program.name} <command> --help shows the flags of a command.\n\n`
+  parser.epilogue(hint + exitCodes).wrap(columns)
   const { notes = [], examples = [] } = command
   // Examples are not wrapped, because they are there to be copied.
   return [
-    help,
+    await parser.getHelp(),
     ...(notes.length === 0 ? [] : ['', ...notes]),
     ...(examples.length === 0 ? [] : ['', 'Examples:']),
     ...examples.flatMap(([example, meaning]) => [`  ${example}`, `      ${meaning}`]),
@@ -66,13 +66,11 @@ function addFlags(parser: Argv, flags: readonly Flag[]): void {
     const notes = [
       flag.env === undefined ? '' : `[$${flag.env}]`,
       flag.many === true ? (flag.commas === false ? '[repeat]' : '[repeat or comma]') : '',
-      flag.kind === 'boolean' || flag.choices !== undefined
-        ? ''
-        : `[${flag.value ?? PLACEHOLDERS[flag.kind]}]`,
     ]
+    const value = flag.kind === 'boolean' ? '' : `${flag.value ?? PLACEHOLDERS[flag.kind]}:`
     parser.option(flag.name, {
       ...(flag.short === undefined ? {} : { alias: flag.short }),
-      describe: [flag.about, ...notes].filter(Boolean).join(' '),
+      describe: [value, flag.about, ...notes].filter(Boolean).join(' '),
       // No type for yargs to print: the placeholder says more than "string".
       ...(flag.kind === 'boolean' ? { boolean: true } : { requiresArg: true }),
       ...(flag.choices === undefined ? {} : { choices: [...flag.choices] }),

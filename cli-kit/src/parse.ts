@@ -26,12 +26,7 @@ export function chooseCommand(
   const names = program.commands.map(command => command.name)
   const known = `the commands are: ${names.join(', ')}`
   if (first === undefined) throw usageError(`${program.name} needs a command`, known)
-  const group = names.filter(name => name.startsWith(`${first} `))
-  if (group.length > 0)
-    throw usageError(
-      `${program.name} ${first} needs a subcommand`,
-      `the subcommands are: ${group.join(', ')}`,
-    )
+  refuseGroup(program, argv.slice(argv.indexOf(first)))
   throw usageError(`${program.name} has no command "${first}"${didYouMean(first, names)}`, known)
 }
 
@@ -54,7 +49,10 @@ export function parseInput(
   })
   const texts = new Map<string, string[]>()
   const loose = tokens.flatMap(token => (token.kind === 'positional' ? [token.value] : []))
-  if (command.name === '') refuseLate(program, loose)
+  if (command.name === '') {
+    refuseLate(program, loose)
+    refuseGroup(program, loose)
+  }
   for (const token of tokens) {
     if (token.kind !== 'option') continue
     const flag = byName.get(token.name)
@@ -94,6 +92,21 @@ function refuseLate(program: Program, given: readonly string[]): void {
   const late = program.commands.find(command => isIn(words(command)))?.name
   if (late !== undefined)
     throw usageError(`the command "${late}" must come before the flags`, `${program.name} ${late} …`)
+}
+
+/** The commands that begin with this word, such as `journal verify`. */
+export function groupOf({ commands }: Program, word: string | undefined): readonly Command[] {
+  return commands.filter(({ name }) => name.startsWith(`${word} `))
+}
+
+/** The error for the first word of a group without a second one that fits. */
+function refuseGroup(program: Program, [first, second = '-']: readonly string[]): void {
+  const names = groupOf(program, first).map(({ name }) => name)
+  if (names.length === 0) return
+  const given = `${first} ${second}`
+  const unknown = `there is no command "${given}"${didYouMean(given, names)}`
+  const said = second.startsWith('-') ? `${first} needs a subcommand` : unknown
+  throw usageError(said, `the subcommands are: ${names.join(', ')}`)
 }
 
 function option(flag: Flag): { type: 'boolean' | 'string'; short?: string; multiple: true } {

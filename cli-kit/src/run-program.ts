@@ -2,7 +2,7 @@ import { fstatSync, writeSync } from 'node:fs'
 import type { Writable } from 'node:stream'
 import { KimError, safeJson, safeText } from '@kim/manifest'
 import type { Command, CommandModule, Input, Io, Program } from './flag-table.js'
-import { chooseCommand, parseInput } from './parse.js'
+import { chooseCommand, groupOf, parseInput } from './parse.js'
 
 /** The exit codes that shells report for a process ended by a signal. */
 const SIGNAL_EXIT: Readonly<Record<string, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 }
@@ -71,9 +71,9 @@ async function dispatch(program: Program, argv: readonly string[], io: Io): Prom
   const asked = before[0] === 'help' ? before.slice(1) : before
   if (wantsHelp || (argv.length === 0 && program.commands.every(command => command.name !== ''))) {
     const { helpText } = await import('./help.js')
-    io.stdout.write(
-      await helpText(program, commandFor(program, asked), Math.min(io.stdout.columns ?? 100, 110)),
-    )
+    const group = groupOf(program, asked[0])
+    const part = group.length === 0 ? program : { ...program, commands: group }
+    io.stdout.write(await helpText(part, commandFor(part, asked), Math.min(io.stdout.columns ?? 100, 110)))
     return wantsHelp ? 0 : 2
   }
   const { command, input } = await read(program, argv, io)
@@ -95,7 +95,7 @@ async function read(
   }
 }
 
-/** The command to print help for; undefined for the program. */
+/** The command to print help for; undefined for the program, or for all commands of a group. */
 function commandFor(program: Program, argv: readonly string[]): Command | undefined {
   try {
     return chooseCommand(program, argv).command
@@ -133,14 +133,13 @@ const MISNAMED: ReadonlySet<string> = new Set(['EISDIR', 'ELOOP', 'ENAMETOOLONG'
 /** Any thrown value as an error with a code. */
 export function asKimError(error: unknown): KimError {
   if (error instanceof KimError) return error
-  const message = error instanceof Error ? error.message : String(error)
-  const errno =
-    error instanceof Error && 'syscall' in error && 'code' in error ? String(error.code) : undefined
-  if (errno === 'EACCES' || errno === 'EPERM') return new KimError('not_permitted', message, { cause: error })
-  if (errno !== undefined && MISNAMED.has(errno))
-    return new KimError('store_failed', message, { cause: error, hint: 'check the path' })
-  if (errno !== undefined) return new KimError('store_failed', message, { cause: error })
-  return new KimError('internal', message, { cause: error })
+  const { code, message, path, syscall } = Object(error) as NodeJS.ErrnoException
+  if (!(error instanceof Error) || syscall === undefined || code === undefined)
+    return new KimError('internal', error instanceof Error ? message : String(error), { cause: error })
+  const text = path === undefined ? message : `cannot ${syscall} ${path}: ${code}`
+  if (code === 'EACCES' || code === 'EPERM') return new KimError('not_permitted', text, { cause: error })
+  const hint = MISNAMED.has(code) ? { hint: 'check the path' } : {}
+  return new KimError('store_failed', text, { cause: error, ...hint })
 }
 
 /**

@@ -137,7 +137,9 @@ t.test('flags - a default and a variable fill in, the command line wins', async 
 const REFUSED: readonly (readonly [argv: string[], says: RegExp])[] = [
   [['jornal'], /no command "jornal"/],
   [['staus'], /no command "staus"; did you mean status\?/],
-  [['journal'], /needs a subcommand[\s\S]*journal verify/],
+  [['journal'], /: journal needs a subcommand[\s\S]*journal verify/],
+  [['journal', '-x'], /: journal needs a subcommand/],
+  [['journal', 'verfy'], /there is no command "journal verfy"; did you mean journal verify\?/],
   [
     ['--lines', '5', 'journal', 'verify'],
     /the command "journal verify" must come before the flags\n {2}\S+ journal verify …/,

@@ -7,7 +7,7 @@ export const STORE_FLAGS: readonly Flag[] = [
     kind: 'path',
     value: 'DIR',
     env: 'KIM_STORE',
-    about: "read this store (default: the state directory's kim/stores/default)",
+    about: 'read this store (default: ~/.local/state/kim/stores/default, or below $XDG_STATE_HOME)',
   },
   {
     name: 'events',
@@ -44,7 +44,7 @@ const FILTER: readonly Flag[] = [
   {
     name: 'wake',
     kind: 'boolean',
-    about: 'select records that wake an agent: mail and diagnostics, no heartbeats',
+    about: 'select events that wake an agent: new mail and diagnostics, not armed or heartbeat',
   },
   {
     name: 'type',
@@ -52,7 +52,8 @@ const FILTER: readonly Flag[] = [
     kind: 'string',
     many: true,
     value: 'GLOB',
-    about: 'select these types: message.new, alert.*, message',
+    about:
+      'select these types, such as message.new or alert.*; message alone selects all records of messages',
   },
   { name: 'exclude-type', kind: 'string', many: true, value: 'GLOB', about: 'leave out these types' },
   { name: 'from', kind: 'string', many: true, value: 'SENDER', about: 'select messages from this sender' },
@@ -65,7 +66,11 @@ const FILTER: readonly Flag[] = [
   },
   { name: 'case-sensitive', kind: 'boolean', about: 'match the case of patterns exactly' },
   { name: 'urgent', kind: 'boolean', about: 'select urgent messages' },
-  { name: 'all-records', kind: 'boolean', about: 'select every record, also read marks and notes' },
+  {
+    name: 'all-records',
+    kind: 'boolean',
+    about: 'print every record, also changes such as "was read" and notes',
+  },
 ]
 
 const POSITION: readonly Flag[] = [
@@ -74,7 +79,7 @@ const POSITION: readonly Flag[] = [
     short: 'n',
     kind: 'string',
     value: 'N|all',
-    about: 'print the last N entries (10 if no position is given)',
+    about: 'print the last N entries (10 if no position is given); an entry is an event or a message',
   },
   { name: 'no-tail', kind: 'boolean', about: 'print everything; same as -n all' },
   {
@@ -88,7 +93,12 @@ const POSITION: readonly Flag[] = [
   { name: 'after-seq', kind: 'integer', min: 0, value: 'N', about: 'begin after the record with seq N' },
   { name: 'from-seq', kind: 'integer', min: 1, value: 'N', about: 'begin with the record with seq N' },
   { name: 'to-seq', kind: 'integer', min: 0, value: 'N', about: 'end with the record with seq N' },
-  { name: 'after-id', kind: 'string', value: 'ID', about: 'begin after this event id or message number' },
+  {
+    name: 'after-id',
+    kind: 'string',
+    value: 'ID',
+    about: 'begin after this event id, or with one -p after this message number',
+  },
   { name: 'cursor', kind: 'string', value: 'TOKEN', about: 'begin with the record of this token' },
   { name: 'after-cursor', kind: 'string', value: 'TOKEN', about: 'begin after the record of this token' },
   {
@@ -105,7 +115,12 @@ const POSITION: readonly Flag[] = [
 ]
 
 const CONSUMER: readonly Flag[] = [
-  { name: 'consumer', kind: 'string', value: 'NAME', about: 'keep a durable cursor under this name' },
+  {
+    name: 'consumer',
+    kind: 'string',
+    value: 'NAME',
+    about: 'save a cursor under this name, and continue there next time',
+  },
   {
     name: 'commit',
     kind: 'string',
@@ -154,8 +169,20 @@ const STOP: readonly Flag[] = [
   { name: 'count', short: 'c', kind: 'integer', min: 0, value: 'N', about: 'end after N records' },
   { name: 'wait', kind: 'boolean', about: 'wait for the next record: -f -c 1; in a loop, with --consumer' },
   { name: 'until-match', kind: 'string', value: 'RE', about: 'end after a record that matches' },
-  { name: 'timeout', kind: 'duration', min: 1, value: 'DUR', about: 'end when no record came for DUR' },
-  { name: 'deadline', kind: 'duration', min: 1, value: 'DUR', about: 'end after DUR in any case' },
+  {
+    name: 'timeout',
+    kind: 'duration',
+    min: 1,
+    value: 'DUR',
+    about: 'end when no record came for DUR (exit 3 if none was printed)',
+  },
+  {
+    name: 'deadline',
+    kind: 'duration',
+    min: 1,
+    value: 'DUR',
+    about: 'end after DUR in any case (exit 3 if none was printed)',
+  },
   {
     name: 'max-rate',
     kind: 'string',
@@ -221,14 +248,16 @@ const ACT: readonly Flag[] = [
     kind: 'integer',
     min: 1,
     value: 'N',
-    about: 'skip an event after N failed tries (default: try mail until CMD takes it)',
+    about:
+      'skip an event after N failed tries of CMD (default: mail never; diagnostics after 5; armed, heartbeat and recovered after 1)',
   },
   {
     name: 'on-poison',
     kind: 'string',
     default: 'hold',
     value: 'POLICY',
-    about: 'do the same as --max-attempts: hold, or "skip-after N"',
+    about:
+      'choose what to do with an event that fails again and again: hold (try it until CMD exits with 0), or "skip-after N" (same as --max-attempts N)',
   },
 ]
 

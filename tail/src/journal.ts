@@ -1,7 +1,7 @@
 /** The journal that a command line names: opens it, refuses it with a hint, and finds out whose it is. */
 import { existsSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { didYouMean, type StoreLocation, safeText, usageError } from '@kim/cli-kit'
+import { didYouMean, type StoreLocation, safeText, shellWord, usageError } from '@kim/cli-kit'
 import { KimError, parseSegmentName, storePaths } from '@kim/manifest'
 import type { JournalFacts } from '@kim/monitor'
 import type { Observer } from '@kim/observer-sdk'
@@ -43,6 +43,18 @@ export function factsOf(past: JournalHistory): JournalFacts {
   return { projectId: () => past.projectId, payloadOf: record => payloadOf(past.eventsDir, record) }
 }
 
+const REASONS: Readonly<Record<string, string>> = {
+  future: 'some records are of a later version',
+  history: 'older records are missing',
+  unreadable: 'some files cannot be read',
+}
+
+/** How far a journal can be read, in words. */
+export function statusText({ kind, reasons }: Pick<Observer['status'], 'kind' | 'reasons'>): string {
+  if (reasons.length > 0) return reasons.map(reason => REASONS[reason] ?? reason).join(', ')
+  return kind === 'live' ? 'readable' : kind
+}
+
 /** Refuses to write at or below the observed store: a reader must not disturb the store, whatever its flags are. */
 export function refuseInside(location: StoreLocation, path: string, flag: string): void {
   if (!isInsideStore(location, path)) return
@@ -76,7 +88,9 @@ function storeHint(asked: string, isStore: boolean): string {
   const close = didYouMean(basename(asked), siblings, `${parent}/`).replace(/^; /, '')
   if (close !== '') return safeText(close)
   const name = 'with --store DIR or $KIM_STORE'
-  return isStore ? `create it with: kim-producer run; or name another store ${name}` : `name a store ${name}`
+  return isStore
+    ? `create it with: kim-producer run --store ${shellWord(asked)}; or name another store ${name}`
+    : `name a store ${name}`
 }
 
 function namesOf(directory: string): readonly string[] {

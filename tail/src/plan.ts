@@ -133,9 +133,6 @@ function maxAttemptsOf(input: Input): number | undefined {
   const policy = input.text('on-poison') ?? 'hold'
   const tries = input.positional('tries')
   if (tries !== undefined && policy !== 'skip-after') {
-    const group = VERB_NAMES.filter(verb => verb.startsWith(`${tries} `))
-    if (group.length > 0)
-      throw usageError(`kim-tail ${tries} needs a subcommand`, `the subcommands are: ${group.join(', ')}`)
     throw usageError(
       `kim-tail has no command "${tries}"${didYouMean(tries, VERB_NAMES)}`,
       `the commands are: ${VERB_NAMES.join(', ')}`,

@@ -1,12 +1,5 @@
-import { completionCommand, type Program, VERSION } from '@kim/cli-kit'
+import { completionCommand, flag, type Program, VERSION } from '@kim/cli-kit'
 import { JSON_FLAG, PERSONA_FLAG, STORE_FLAGS, TAIL_FLAGS, UTC_FLAG } from './flags.js'
-
-const CONSUMER_NAME = {
-  name: 'consumer',
-  kind: 'string',
-  value: 'NAME',
-  about: 'the consumer that owns the cursor',
-} as const
 
 /** The command line of `kim-tail`. Each command's code is loaded when it is chosen. */
 export const tailProgram: Program = {
@@ -61,9 +54,9 @@ export const tailProgram: Program = {
       name: 'status',
       about: 'Show unread mail, the producer and the consumers.',
       flags: [
-        PERSONA_FLAG,
+        { ...PERSONA_FLAG, about: 'show only this persona' },
         ...STORE_FLAGS,
-        CONSUMER_NAME,
+        flag('string', 'consumer', 'NAME', 'show only this consumer'),
         {
           name: 'check',
           kind: 'boolean',
@@ -76,15 +69,10 @@ export const tailProgram: Program = {
     {
       name: 'ack',
       about: "Move a consumer's cursor forward to a seq (for --commit ack); never backwards.",
+      requires: '--consumer NAME --seq N',
       flags: [
-        CONSUMER_NAME,
-        {
-          name: 'seq',
-          kind: 'integer',
-          min: 1,
-          value: 'N',
-          about: 'seq of the last record that was processed',
-        },
+        flag('string', 'consumer', 'NAME', 'move the cursor of this consumer'),
+        flag('integer', 'seq', 'N', 'acknowledge everything up to record N', { min: 1 }),
         ...STORE_FLAGS,
         JSON_FLAG,
       ],
@@ -92,7 +80,7 @@ export const tailProgram: Program = {
     },
     {
       name: 'cursors ls',
-      about: 'List the durable cursors.',
+      about: 'List the consumers: name, seq of the cursor, project id of the journal.',
       flags: [JSON_FLAG],
       load: async () => ({ run: (await import('./verbs/cursors.js')).listCursors }),
     },
@@ -135,7 +123,7 @@ export const tailProgram: Program = {
       name: 'schema',
       about: 'Print the JSON Schema of a record or an output.',
       positionals: [
-        { name: 'name', about: 'name of a schema; without it, the names are listed', optional: true },
+        { name: 'name', about: 'the schema to print; without it, kim-tail lists the names', optional: true },
       ],
       flags: [],
       load: () => import('./verbs/schema.js'),
@@ -143,7 +131,13 @@ export const tailProgram: Program = {
     completionCommand(() => tailProgram),
     {
       name: 'activity',
-      about: 'Check if an author wrote a message after an id. Exit 0 yes, 1 no, 2 unknown.',
+      about: 'Check if an author wrote a message after an id.',
+      requires: '--since-id N',
+      exitCodes: [
+        [0, 'yes'],
+        [1, 'no'],
+        [2, 'unknown, or an error'],
+      ],
       positionals: [{ name: 'persona', about: 'the author, in exact case' }],
       flags: [
         { name: 'since-id', kind: 'integer', value: 'N', about: 'look for messages with an id above N' },

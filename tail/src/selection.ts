@@ -34,7 +34,8 @@ export function senderOf(payload: JsonObject | undefined): string | undefined {
 
 /** The text of a record for a person: the body of a message, the reason of an alert, else the summary. */
 export function bodyOf(record: ReadRecord, payload: JsonObject | undefined): string {
-  return text(payload?.['content']) ?? text(payload?.['reason']) ?? record.summary ?? ''
+  const reason = payload?.['status'] === 'cleared' ? undefined : text(payload?.['reason'])
+  return text(payload?.['content']) ?? reason ?? record.summary ?? ''
 }
 
 /** Marked urgent by its sender, or an alarm about urgent mail. */

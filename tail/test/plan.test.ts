@@ -154,6 +154,9 @@ t.test('usage - what can never work is refused, with the way out', t => {
   }
   t.throws(() => plan(['cursors']), { message: /cursors needs a subcommand/, hint: /cursors ls/ })
   t.throws(() => plan(['-f', 'cursors']), { message: /cursors needs a subcommand/ })
+  t.throws(() => plan(['cursors', 'lss']), {
+    message: 'there is no command "cursors lss"; did you mean cursors ls?',
+  })
   t.end()
 })
 

@@ -22,9 +22,6 @@ function run(name: Name, ...args: string[]): { readonly code: number | null; rea
 /** The commands that a program's help lists, but for the one without a name. */
 function listed(name: Name): string[] {
   const { text } = run(name, 'help')
-  // A program that does something without a command names its others in one sentence.
-  const sentence = /^Commands: ((?:.|\n)*?)\n\n/m.exec(text)?.[1]
-  if (sentence !== undefined) return sentence.split(/,\s+/).map(words => words.replaceAll(/\s+/g, ' '))
   return [...text.matchAll(new RegExp(`^  ${name} ([a-z][a-z -]*?)(?= {2}| <| \\[|$)`, 'gm'))].map(
     ([, words = '']) => words.trim(),
   )
@@ -53,6 +50,14 @@ t.test('CL-1 help - of run has each flag that the specification has, and no othe
       .filter(flag => flag !== '--help' && flag !== '--version')
       .sort(),
     flags(cells.join('\n')),
+  )
+})
+
+t.test('CL-1 help - of a group lists its commands alone', async t => {
+  const { text } = run('kim-tail', 'cursors', '--help')
+  t.same(
+    [...text.matchAll(/^ {2}kim-tail (\S+ ?\S+) {2}/gm)].map(([, words]) => words),
+    ['cursors ls', 'cursors set', 'cursors rm'],
   )
 })
 

@@ -278,10 +278,10 @@ t.test('kim-tail - CL-26 a segment that is missing in the middle is a gap, where
   t.equal(agent.indexOf(gap), 4, 'after the ready line and three records')
   t.equal(agent.lastIndexOf(gap), 4, 'once')
   const short = tail(root, [...at, '-n', '8', '-o', 'short']).stdout.split('\n')
-  t.equal(short.indexOf('-- records 4 to 6 are missing (missing)'), 2)
+  t.equal(short.indexOf('-- records 4 to 6 are missing from the journal'), 2)
   const json = tail(root, [...at, '-n', 'all', '-o', 'json'])
   t.same(seqs(json.stdout), [1, 2, 3, 7, 8, 9, 10, 11, 12])
-  t.equal(json.stderr, 'kim-tail: records 4 to 6 are missing (missing)\n')
+  t.equal(json.stderr, 'kim-tail: records 4 to 6 are missing from the journal\n')
   t.equal(tail(root, [...at, '-n', '6']).stderr, '', 'what was not asked for is not missed')
   t.equal(tail(root, [...at, '-n', 'all', '--on-gap', 'ignore']).stderr, '')
   for (const position of [

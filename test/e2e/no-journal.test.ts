@@ -125,7 +125,7 @@ t.test('no journal - without any store the error says what creates one', t => {
   t.equal(code, 4)
   t.match(
     err,
-    /^kim-tail: there is no journal at \S+default\n {2}create it with: kim-producer run; or name another store with --store DIR/,
+    /^kim-tail: there is no journal at \S+default\n {2}create it with: kim-producer run --store \S+default; or name another store with --store DIR/,
   )
   t.end()
 })

@@ -328,7 +328,7 @@ row(
     process.kill(Number(pid), 'SIGKILL')
     await scene.until('it has ended', () => letterOf(Number(pid)) === 'Z')
     t.match(await status(t, scene), { state: 'gone', pid })
-    t.match(tail(), { state: 'down', evidence: `its process ${pid} does not run any more` })
+    t.match(tail(), { state: 'down', evidence: `its process ${pid} no longer runs` })
     const doctor = scene.run(['doctor', '--only', 'producer', '--store', scene.store])
     t.equal(await scene.endOf(doctor), 1)
     t.match(doctor.stdout, /^fail +producer +the producer ended without a clean stop/)

@@ -35,7 +35,7 @@ const COMMANDS: Readonly<Record<Name, readonly (readonly string[])[]>> = {
 /** Every flag that says in the help that it takes a file or a directory. */
 function pathFlags(help: string): string[] {
   const text = help.replaceAll(/\n {8,}/g, ' ')
-  const lines = text.split('\n').filter(line => /\[(DIR|F|FILE|F\.tgz)\]/.test(line))
+  const lines = text.split('\n').filter(line => / (DIR|F|FILE|F\.tgz): /.test(line))
   return lines.map(line => /--[a-z-]+/.exec(line)?.[0] ?? line)
 }
 

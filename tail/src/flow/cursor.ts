@@ -159,8 +159,10 @@ function readCursorFile(path: string): ConsumerCursor | undefined {
   try {
     text = readFileSync(path, 'utf8').trim()
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
-    throw new KimError('not_permitted', `cannot read ${path}`, { cause: error })
+    const code = error instanceof Error && 'code' in error ? error.code : 'unknown'
+    if (code === 'ENOENT') return undefined
+    const hint = code === 'EISDIR' ? { hint: 'name a regular file in --cursor-file' } : {}
+    throw new KimError('not_permitted', `cannot read ${path}: ${code}`, { cause: error, ...hint })
   }
   if (text === '') return undefined
   const token = parseCursorToken(text)

@@ -26,7 +26,7 @@ const HEALTH_BYTES_MAX = 16 * 1024 ** 2
 /** The producer's state by `run/health.json`, which the producer writes at an interval of its own. */
 export function producerState(location: StoreLocation, nowMs: number = Date.now()): ProducerState {
   if (location.storeDir === undefined)
-    return unknown('an events directory does not show the producer; use --store')
+    return unknown('the state of the producer is in the store: use --store')
   const opened = openRegularFile(storePaths(location.storeDir).health)
   const none = unknown('run/health.json is missing or cannot be read')
   if (!opened.ok) return none
@@ -62,7 +62,7 @@ export function judgeHealth(
     return { state: 'down', seenMs, evidence: 'run/health.json says that it stopped' }
   const pid = health['pid']
   if (typeof pid === 'number' && Number.isSafeInteger(pid) && pid > 0 && !alive(pid)) {
-    return { state: 'down', seenMs, evidence: `its process ${pid} does not run any more` }
+    return { state: 'down', seenMs, evidence: `its process ${pid} no longer runs` }
   }
   const fresh = nowMs - seenMs <= interval * INTERVALS
   return { state: fresh ? 'up' : 'stale', seenMs, evidence: 'run/health.json was written' }

@@ -13,6 +13,16 @@ export interface Suppressed {
   readonly last: number
 }
 
+/** A gap in words, by its reason. */
+export function gapText({ from, reason, to }: Gap): string {
+  if (reason === 'rewound')
+    return `the journal was replaced or restored to an earlier state; continuing at record ${from}, so some records may come again`
+  const range = `records ${from} to ${to}`
+  return reason === 'missing'
+    ? `${range} are missing from the journal`
+    : `${range} are not available: the journal now begins at record ${to + 1}`
+}
+
 /** The first line of an agent. */
 export interface Readiness {
   readonly seq: number
@@ -66,7 +76,7 @@ export class Reporter {
 
   /** Where the missing records would be. */
   gap(gap: Gap): void {
-    const text = `records ${gap.from} to ${gap.to} are missing (${gap.reason})`
+    const text = gapText(gap)
     if (this.#agent) this.#control('gap', { ...gap })
     else if (this.#inline) this.#out.line(`-- ${text}`)
     else this.#stderr.write(`kim-tail: ${text}\n`)

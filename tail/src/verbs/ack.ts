@@ -11,7 +11,10 @@ export async function run(input: Input, io: Io): Promise<number> {
   const name = input.text('consumer')
   const seq = input.number('seq')
   if (name === undefined || seq === undefined)
-    throw usageError('ack needs --consumer NAME and --seq N', 'both are in the lines that kim-tail printed')
+    throw usageError(
+      'ack needs --consumer NAME and --seq N',
+      'NAME is the name that you gave to kim-tail --consumer; N is the seq of the last event that you handled',
+    )
   const path = consumerPath(io.env, name)
   const location = locateStore(input, io.env)
   refuseInside(location, path, 'a cursor')

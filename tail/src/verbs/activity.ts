@@ -10,7 +10,7 @@ import {
 } from '@kim/cli-kit'
 import { type AnomalyKind, alertFacts } from '@kim/manifest'
 import { listStore, openHistory } from '@kim/observer-sdk/history'
-import { withObserver } from '../journal.js'
+import { statusText, withObserver } from '../journal.js'
 import { type BoardEntity, countMember, textMember } from './personas.js'
 
 /** Exit codes of this command alone: 2 for everything but yes and no. */
@@ -21,7 +21,10 @@ export async function run(input: Input, io: Io): Promise<number> {
   const author = input.positional('persona') ?? ''
   const sinceId = input.number('since-id')
   if (sinceId === undefined)
-    throw usageError('activity needs --since-id N', 'N is the id after which to look')
+    throw usageError(
+      'activity needs --since-id N',
+      'give the number of a message; the answer is about later ones, such as --since-id 240',
+    )
   const found = await judge(locateStore(input, io.env), author, sinceId)
   const code = EXIT[found.answer]
   // If the reader closes the pipe, the exit code is still the answer.
@@ -71,7 +74,7 @@ async function judge(location: StoreLocation, author: string, sinceId: number): 
       if (found.answer === 'no' && !areSegmentsWhole(location))
         return unknown('a segment of the journal is missing or cannot be read')
       if (found.answer === 'no' && kind !== 'live')
-        return unknown(`the journal is ${kind} (${reasons.join(', ')})`)
+        return unknown(`the journal is not complete: ${statusText({ kind, reasons })}`)
       return found
     })
   } catch (error) {

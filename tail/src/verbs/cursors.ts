@@ -1,4 +1,4 @@
-/** `kim-tail cursors`: lists, moves and deletes the durable cursors of this user. */
+/** `kim-tail cursors`: lists, moves and deletes the saved cursors of this user. */
 import { didYouMean, type Input, type Io, locateStore, safeJson, safeText, usageError } from '@kim/cli-kit'
 import { type ConsumerCursor, KimError, type ReadRecord } from '@kim/manifest'
 import {
@@ -13,7 +13,7 @@ import type { JournalHistory } from '@kim/observer-sdk/history'
 import { factsOf, refuseInside, requireHistory } from '../journal.js'
 import { findRecord } from '../read/find-record.js'
 
-/** `kim-tail cursors ls`: the durable cursors of this user. */
+/** `kim-tail cursors ls`: the saved cursors of this user. */
 export function listCursors(input: Input, io: Io): number {
   for (const name of listConsumers(io.env)) {
     const cursor = readCursorOf(io, name)

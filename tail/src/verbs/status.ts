@@ -7,9 +7,10 @@ import {
   safeJson,
   safeText,
 } from '@kim/cli-kit'
+import type { Observer } from '@kim/observer-sdk'
 import { type Consumer, consumersOf } from '@kim/observer-sdk/consumers'
 import { type ProducerState, producerState } from '../flow/health.js'
-import { noPersona, withObserver } from '../journal.js'
+import { noPersona, statusText, withObserver } from '../journal.js'
 import { describePersona, type PersonaRow, personaRows } from './personas.js'
 
 /** What `--check` exits with. */
@@ -64,18 +65,19 @@ export async function run(input: Input, io: Io): Promise<number> {
 interface Report {
   readonly consumers: readonly Consumer[]
   readonly head_seq: number
-  readonly journal: { readonly events: string; readonly kind: string; readonly reasons: readonly string[] }
+  readonly journal: { readonly events: string } & Observer['status']
   readonly others: { readonly personas: number; readonly unread: number; readonly unread_urgent: number }
   readonly personas: readonly PersonaRow[]
 }
 
 function text(report: Report, producer: ProducerState): string {
   const { consumers, head_seq: head, journal, others, personas } = report
-  const reasons = journal.reasons.length === 0 ? '' : ` (${journal.reasons.join(', ')})`
   const seen =
-    producer.seenMs === undefined ? '' : `, ${formatDuration(Math.max(0, Date.now() - producer.seenMs))} ago`
+    producer.seenMs === undefined
+      ? ''
+      : `; last sign ${formatDuration(Math.max(0, Date.now() - producer.seenMs))} ago`
   return [
-    `journal   ${safeText(journal.events)}, ${journal.kind}${reasons}, head ${head}`,
+    `journal   ${safeText(journal.events)}, ${statusText(journal)}, head ${head}`,
     `producer  ${producer.state} (${producer.evidence}${seen})`,
     ...personas.map(row => `persona   ${safeText(row.persona)}: ${describePersona(row)}`),
     ...(others.personas === 0
