@@ -74,26 +74,37 @@ export { type SinkPlan, Sinks, type SinksParts } from './sinks/sinks.js'
 export { StdoutFile } from './sinks/stdout-sink.js'
 export { type SinkState, WatermarkFile } from './sinks/watermark-file.js'
 export { type AddressClass, classOfAddress } from './source/address.js'
+export {
+  type BodyResult,
+  judgeCounts,
+  judgeDirectory,
+  parseBody,
+  transportFailure,
+  validatePage,
+} from './source/answers.js'
+export {
+  type Address,
+  BodyBudget,
+  type BudgetedBody,
+  type Connect,
+  connectTo,
+  type Resolve,
+  type Target,
+} from './source/http.js'
+export { openSource, type SourceOptions } from './source/kijito.js'
+export { remedyOf } from './source/remedy.js'
 export type {
   Answer,
   Continuation,
+  CountsQuery,
   Dialect,
   DirectoryEntry,
   Page,
+  PageQuery,
   PersonaCount,
   PersonaDirectory,
   RequestFailure,
   Row,
+  Source,
   UnreadCounts,
-} from './source/answer.js'
-export { BodyBudget, type BudgetedBody } from './source/body-budget.js'
-export { parseBody } from './source/body-json.js'
-export { type Connect, connectTo, type Target } from './source/connect.js'
-export { judgeCounts } from './source/counts.js'
-export type { Address, Resolve } from './source/destination.js'
-export { judgeDirectory } from './source/directory.js'
-export { type BodyResult, transportFailure } from './source/failures.js'
-export { openSource, type SourceOptions } from './source/open-source.js'
-export { validatePage } from './source/page.js'
-export { remedyOf } from './source/remedy.js'
-export type { CountsQuery, PageQuery, Source } from './source/source.js'
+} from './source/source.js'

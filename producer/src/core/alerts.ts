@@ -2,7 +2,7 @@
 import { type AccountAlertKind, actionClasses, type JsonObject } from '@kim/manifest'
 import type { Draft } from '../journal/draft.js'
 import type { Persona } from '../journal/persona.js'
-import type { DirectoryEntry, Page } from '../source/answer.js'
+import type { DirectoryEntry, Page } from '../source/source.js'
 import type { CoreState } from './core-state.js'
 import { alertDraft, clearedAlert } from './drafts.js'
 import { pinOf } from './holes.js'

@@ -1,7 +1,14 @@
 /** What the producer decides, without doing any of it. */
 import type { Draft } from '../journal/draft.js'
-import type { Answer, Dialect, Page, PersonaDirectory, UnreadCounts } from '../source/answer.js'
-import type { CountsQuery, PageQuery } from '../source/source.js'
+import type {
+  Answer,
+  CountsQuery,
+  Dialect,
+  Page,
+  PageQuery,
+  PersonaDirectory,
+  UnreadCounts,
+} from '../source/source.js'
 import { AccountAlerts } from './alerts.js'
 import { Committer, needsGenesis } from './committer.js'
 import { type CoreJournal, CoreState } from './core-state.js'

@@ -1,5 +1,5 @@
 /** The one request for counts of unread mail (KS-52): when it is made, and which inboxes its answer makes due. */
-import type { Answer, PersonaCount, UnreadCounts } from '../source/answer.js'
+import type { Answer, PersonaCount, UnreadCounts } from '../source/source.js'
 import { hasFacts } from './committer.js'
 import type { CoreState } from './core-state.js'
 import type { Inbox } from './inbox.js'

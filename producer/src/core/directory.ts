@@ -1,7 +1,7 @@
 /** What is made of the server's directory of personas: who else is watched, and which selected names it lacks. */
 import { didYouMean } from '@kim/cli-kit'
 import { limits } from '@kim/manifest'
-import type { Answer, DirectoryEntry, PersonaDirectory } from '../source/answer.js'
+import type { Answer, DirectoryEntry, PersonaDirectory } from '../source/source.js'
 import type { CoreNote } from './core.js'
 import type { CoreState } from './core-state.js'
 

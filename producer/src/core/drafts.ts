@@ -3,7 +3,7 @@ import type { AlertKind, JsonObject } from '@kim/manifest'
 import type { Draft } from '../journal/draft.js'
 import { bodyHash, messageItemId, NO_BODY } from '../journal/message-index.js'
 import { type Persona, type PersonaRecord, personaPayload } from '../journal/persona.js'
-import type { Row } from '../source/answer.js'
+import type { Row } from '../source/source.js'
 import type { CoreState } from './core-state.js'
 import type { TakenRow } from './poll.js'
 

@@ -1,6 +1,6 @@
 /** One watched inbox: what this process knows of it besides the journal, and when it is polled. */
 import type { Persona } from '../journal/persona.js'
-import type { PersonaCount, RequestFailure } from '../source/answer.js'
+import type { PersonaCount, RequestFailure } from '../source/source.js'
 import type { CoreOptions } from './core.js'
 import type { PollResult, PollUnderWay, UnreadWalk } from './poll.js'
 

@@ -1,6 +1,6 @@
 /** One poll of an inbox: its newest page, the pages of its walk, and what they come to (KS-17 to KS-30). */
 import type { Persona } from '../journal/persona.js'
-import type { Answer, Page, RequestFailure, Row } from '../source/answer.js'
+import type { Answer, Page, RequestFailure, Row } from '../source/source.js'
 import { type Holes, holesBelow, isUnwalked, type Pin, pinOf } from './holes.js'
 
 /** Pages that one walk may ask for (KS-23, KS-58). */

@@ -1,5 +1,5 @@
 /** Polls inboxes: which to ask now, and what their pages come to. */
-import type { Answer, Page } from '../source/answer.js'
+import type { Answer, Page } from '../source/source.js'
 import type { CoreState } from './core-state.js'
 import { pinOf } from './holes.js'
 import { type Inbox, pollsToStart } from './inbox.js'

@@ -33,14 +33,14 @@ const BITES: readonly Bite[] = [
   {
     trial: 'names',
     about: 'mail is marked as read',
-    file: 'source/open-source.js',
+    file: 'source/kijito.js',
     from: "mark_read: 'false'",
     to: "mark_read: 'true'",
   },
   {
     trial: 'token',
     about: 'a refused token is not read again',
-    file: 'source/open-source.js',
+    file: 'source/kijito.js',
     from: 'status === 401',
     to: 'status === 499',
   },

@@ -5,7 +5,7 @@ import { clientState, limits } from '@kim/manifest'
 import type { CoreOptions } from '../../core/core.js'
 import { resolveExisting } from '../../effects/real-path.js'
 import { isInside } from '../../sinks/output-path.js'
-import type { SourceOptions } from '../../source/open-source.js'
+import type { SourceOptions } from '../../source/kijito.js'
 import { storeOf } from '../store-flags.js'
 
 /** The flags of `kim-producer run`, checked as far as possible without a file or a server. */

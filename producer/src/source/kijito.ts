@@ -5,19 +5,17 @@ import { type Clock, systemClock } from '../effects/clock.js'
 import { type FileSystem, nodeFileSystem } from '../effects/file-system.js'
 import { currentHost } from '../effects/host.js'
 import { loopTimers, type Timers } from '../effects/timers.js'
-import type { Answer, Dialect } from './answer.js'
-import { dialectOf, parseBaseUrl } from './base-url.js'
-import { BodyBudget } from './body-budget.js'
-import { parseBody } from './body-json.js'
-import { type Connect, connectTo } from './connect.js'
-import { Connections } from './connections.js'
-import { judgeCounts } from './counts.js'
-import { Destination, type Resolve, systemResolve } from './destination.js'
-import { judgeDirectory } from './directory.js'
-import { type Call, exchange, type HttpResult, type Line } from './exchange.js'
-import { type BodyResult, unreachable } from './failures.js'
-import { validatePage } from './page.js'
-import type { PageQuery, Source } from './source.js'
+import { dialectOf, parseBaseUrl } from './address.js'
+import {
+  type BodyResult,
+  judgeCounts,
+  judgeDirectory,
+  parseBody,
+  unreachable,
+  validatePage,
+} from './answers.js'
+import { type Call, type Connect, type HttpResult, HttpServer, type Resolve } from './http.js'
+import type { Answer, Dialect, PageQuery, Source } from './source.js'
 import { readToken } from './token.js'
 
 /** Which server, as whom, and with what effects. */
@@ -153,7 +151,7 @@ function credential(options: SourceOptions, dialect: Dialect): Credential {
 }
 
 /** Resolves when the addresses are judged, after a while without them, or at the signal; a refusal is thrown, other troubles are for later. */
-async function judgeEarly(destination: Destination, timers: Timers, signal?: AbortSignal): Promise<void> {
+async function judgeEarly({ destination, timers }: HttpServer, signal?: AbortSignal): Promise<void> {
   let stop = (): void => undefined
   const patience = new Promise<void>(resolve => {
     const stopTimer = timers.after(SILENCE_MS_MAX, resolve)
@@ -186,19 +184,8 @@ export async function openSource(options: SourceOptions): Promise<Source> {
   const clock = options.clock ?? systemClock
   const timers = options.timers ?? loopTimers
   const permit = { loopback: options.allowLoopback === true, private: options.allowPrivate === true }
-  const destination = new Destination(url, permit, options.resolve ?? systemResolve)
-  await judgeEarly(destination, timers, options.signal)
-
-  const connect = options.connect ?? connectTo
-  const connections = new Connections(() => connect({ ...url, addresses: destination.pinned }))
-  const line: Line = {
-    authority: url.authority,
-    destination,
-    connections,
-    budget: new BodyBudget(),
-    clock,
-    timers,
-  }
+  const server = new HttpServer(url, permit, { ...options, clock, timers })
+  await judgeEarly(server, options.signal)
 
   async function ask<T>(
     path: string | undefined,
@@ -220,7 +207,7 @@ export async function openSource(options: SourceOptions): Promise<Source> {
         'Accept-Encoding': 'identity',
         ...credentials,
       }
-      return exchange(line, { path, headers, ...deadlines }, signal)
+      return server.get({ path, headers, ...deadlines }, signal)
     }
     const shown = token.header()
     let outcome = await send(shown)
@@ -256,6 +243,6 @@ export async function openSource(options: SourceOptions): Promise<Source> {
       return ask(path, isHeld ? held : ordinary, signal, judgeCounts)
     },
     reloadToken: () => token.reload('asked'),
-    close: () => connections.destroy(),
+    close: () => server.connections.destroy(),
   }
 }
