@@ -54,6 +54,25 @@ export interface JournalLine {
   readonly offset: number
 }
 
+/** A line that was just read. Its bytes are cut out when they are asked for: most consumers never do. */
+class ReadLine implements JournalLine {
+  readonly record: ReadRecord
+  readonly segment: number
+  readonly offset: number
+  readonly #line: SegmentLine
+
+  constructor(line: SegmentLine, segment: number) {
+    this.record = line.record
+    this.segment = segment
+    this.offset = line.offset
+    this.#line = line
+  }
+
+  get line(): Uint8Array {
+    return this.#line.bytes
+  }
+}
+
 /** Records that follow one another, and the places they are between. */
 export interface Batch {
   readonly from: BytePosition
@@ -327,9 +346,8 @@ export class JournalReader {
   #linesFrom({ segment, offset, peak }: BytePosition): SegmentReader {
     const listener: SegmentListener = {
       released: line => {
-        const { record, offset } = line
         this.#found.pass(line)
-        this.#found.entries.push({ record, line: line.bytes, segment, offset })
+        this.#found.entries.push(new ReadLine(line, segment))
       },
       dropped: lines => {
         for (const line of lines) {
