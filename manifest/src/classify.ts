@@ -138,6 +138,26 @@ export function entersActivity(record: Classifiable): boolean {
   return record.event !== undefined || effectOf(record) === 'activity'
 }
 
+/** A persona that calls itself up is stale if its newest record is older. */
+const STALE_MS = 60 * 60 * 1000
+
+/**
+ * Whether a persona runs: by the age of its newest record, what it says of itself, and whether it is unreachable, never by a
+ * status field alone. `evidence` is undefined if it has no record; its age is if that record states no time.
+ */
+export function livenessOf(
+  evidence: { readonly ageMs: number | undefined } | undefined,
+  own: JsonObject | undefined,
+  isUnreachable: boolean,
+): 'up' | 'down' | 'stale' | 'unknown' {
+  if (evidence === undefined) return 'unknown'
+  const state = own?.['state']
+  if (isUnreachable || state === 'down') return 'down'
+  if (evidence.ageMs === undefined) return 'unknown'
+  if (evidence.ageMs > STALE_MS) return 'stale'
+  return state === 'up' ? 'up' : 'unknown'
+}
+
 /** How many things wait for a person. */
 export function attentionOf(entities: Iterable<AttentionEntity>): number {
   let count = 0

@@ -66,6 +66,15 @@ export function runAtOnce<T>(slices: Slices<T>): T {
   }
 }
 
+/** Does each slice in a turn of its own, so that others get theirs; rejects with the signal's reason once it is aborted. */
+export async function runInTurns<T>(slices: Slices<T>, signal: AbortSignal | undefined): Promise<T> {
+  for (;;) {
+    const step = slices.next()
+    if (step.done === true) return step.value
+    await nextTurn(signal)
+  }
+}
+
 /** Resolves in a later turn of the event loop; rejects with the signal's reason if it was aborted by then. */
 export function nextTurn(signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -33,6 +33,7 @@ export {
   isNews,
   isRegistryFamily,
   isRegistryGenesis,
+  livenessOf,
   sectionsOf,
   wakeClassOf,
 } from './classify.js'
@@ -54,7 +55,7 @@ export type { ErrorCode } from './errors.js'
 export { errorCodes, invariant, KimError } from './errors.js'
 export { eventIdOf, nonceOf } from './event-id.js'
 export type { Slices, Timers } from './event-loop.js'
-export { nextTurn, runAtOnce, Signal } from './event-loop.js'
+export { nextTurn, runAtOnce, runInTurns, Signal } from './event-loop.js'
 export type { FoldedRecord, FoldStart, Head, SeqRange } from './fold.js'
 export { Continuity, Fold, repairedBy } from './fold.js'
 export type { AccountAlertKind, AlertKind } from './generated/action-classes.js'

@@ -1,4 +1,4 @@
-import { nextTurn, runAtOnce } from '@kim/manifest'
+import { nextTurn, runAtOnce, runInTurns } from '@kim/manifest'
 import t from 'tap'
 
 t.test('slices - run at once to what they return', t => {
@@ -27,4 +27,22 @@ t.test('turn - an aborted signal ends the work with its reason', async t => {
   control.abort(new TypeError('told to end'))
   await t.rejects(turn, { name: 'TypeError', message: 'told to end' }, 'aborted while it waits')
   await t.rejects(nextTurn(control.signal), { message: 'told to end' }, 'aborted before')
+})
+
+t.test('slices - work is done step by step, and ends between two steps at a signal', async t => {
+  const control = new AbortController()
+  const done: number[] = []
+  function* steps(endAt: number): Generator<void, string> {
+    for (let step = 1; step <= 3; step++) {
+      done.push(step)
+      if (step === endAt) control.abort(new Error('told to end'))
+      yield
+    }
+    return 'all'
+  }
+  t.equal(await runInTurns(steps(0), undefined), 'all')
+  done.length = 0
+  await t.rejects(runInTurns(steps(2), control.signal), { message: 'told to end' })
+  t.same(done, [1, 2])
+  t.end()
 })

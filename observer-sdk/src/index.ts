@@ -9,6 +9,7 @@ export {
   safeJson,
   safeText,
 } from '@kim/manifest'
+export { type ColdStart, type ColdStartDamage, coldStart } from './cold-digest.js'
 export {
   type CursorStore,
   fileCursors,

@@ -1,6 +1,5 @@
 export type { ObserverSeams } from './observer.js'
 export { openObserverWith } from './observer.js'
-export { STALE_MS } from './project/persona.js'
 export { State } from './project/state.js'
 export { checkBlob, readBlob } from './store/blobs.js'
 export { chunkBytes, openCheckpoint, openSegment } from './store/file-content.js'

@@ -1,29 +1,24 @@
-/** What is different between two moments, and which records made it so. */
-import { parseSegmentName } from '@kim/manifest'
-import type { PassOptions } from '@kim/observer-sdk/verify'
-import type { CopiedJournal } from './copied-journal.js'
-import type { Missing } from './damage.js'
-import { type PatchOperation, patchOf } from './json-patch.js'
-import type { Mark } from './line-walk.js'
+/** What is different between two points, and which records made it so. */
+import { isJsonObject, jcs, parseSegmentName } from '@kim/manifest'
+import type { JournalCopy, JournalPoint, PassControl } from '@kim/observer-sdk/history'
+import type { RangeVerdict } from '@kim/observer-sdk/verify'
 import { unknownPersona } from './not-found.js'
-import { type Passage, readOn, type Touched } from './passage.js'
-import { type Point, type Stop, stopOf } from './point.js'
-import { baseOf, type StateAt, stateAtStop } from './state-at.js'
+import { baseOf, endingAt, type Point, type StateAt, type Stop, stateAtStop, stopOf } from './state-at.js'
 import { describeState, type StateDocument } from './state-document.js'
 
-/** One entity that was changed on the way, or differs. */
+/** One entity that a record changed between the points, or that differs. */
 export interface EntityChange {
   readonly item_type: string
   readonly item_id: string
-  /** `unchanged`: changed and changed back. `passed`: came and went. */
+  /** `unchanged`: changed and changed back. `passed`: created and removed. */
   readonly change: 'created' | 'updated' | 'removed' | 'unchanged' | 'passed'
-  /** The records that changed it; none where its change was read in a checkpoint alone. */
+  /** The records that changed it; none if only a checkpoint shows its change. */
   readonly seqs: readonly number[]
   /** Below the entity. */
   readonly patch: readonly PatchOperation[]
 }
 
-/** What lies between two moments. */
+/** What is between two points. */
 export interface Difference {
   readonly from: StateDocument
   readonly to: StateDocument
@@ -32,25 +27,25 @@ export interface Difference {
   readonly patch: readonly PatchOperation[]
   /** Records between the two. */
   readonly records: number
-  /** The two stand the other way round in the journal. */
+  /** `to` is before `from` in the journal. */
   readonly backwards: boolean
-  readonly missing: Missing
+  readonly missing: RangeVerdict
 }
 
-/** Compares two moments. Throws `no_persona` for a name that neither knows. */
+/** Compares two points. Throws `no_persona` for a name that neither knows. */
 export async function differenceOf(
-  journal: CopiedJournal,
+  history: JournalCopy,
   { from, to }: { readonly from: Point; readonly to: Point },
   personas: readonly string[],
-  options: PassOptions,
+  control: PassControl = {},
 ): Promise<Difference> {
-  const ends = [await endOf(journal, from, options), await endOf(journal, to, options)] as const
-  const backwards = await isBackwards(journal, ends, options)
+  const ends = [await endOf(history, from, control), await endOf(history, to, control)] as const
+  const backwards = await isBackwards(history, ends, control)
   const [first, second] = backwards ? [ends[1], ends[0]] : ends
-  const a = await stateAtStop(journal, first.point, first.stop, options)
+  const a = await stateAtStop(history, first.point, first.stop, control)
   const before = describeState(a, personas)
-  const passage = await readOn(journal, a, second.stop, options)
-  const b = await later(journal, a, second, passage, options)
+  const passage = await readOn(history, a, second.stop, control)
+  const b = await later(history, a, second, passage, control)
   const after = describeState(b, personas)
   const missing = worst([a.missing, b.missing, passage.missing])
   for (const name of personas)
@@ -72,54 +67,97 @@ interface End {
   readonly stop: Stop
 }
 
-async function endOf(journal: CopiedJournal, point: Point, options: PassOptions): Promise<End> {
-  return { point, stop: await stopOf(journal, point, options) }
+async function endOf(history: JournalCopy, point: Point, control: PassControl): Promise<End> {
+  return { point, stop: await stopOf(history, point, control) }
 }
 
-/** The state at the later moment: where it would be read from the same beginning, it has just been read. */
+/** What happened to one entity. */
+interface Touched {
+  readonly item_type: string
+  readonly item_id: string
+  readonly owner: string | undefined
+  /** Of the records that changed it, in file order. */
+  readonly seqs: number[]
+}
+
+/** What happened between two points. */
+interface Passage {
+  readonly touched: readonly Touched[]
+  /** Records that had their effect. */
+  readonly records: number
+  readonly missing: RangeVerdict
+}
+
+/** Reads on from one point to a later one. The state of the one becomes that of the other. */
+async function readOn(
+  history: JournalCopy,
+  { reading, payloads }: StateAt,
+  to: Stop,
+  control: PassControl,
+): Promise<Passage> {
+  const touched = new Map<string, Touched>()
+  let records = 0
+  const from = reading.stoppedAt
+  reading.resume({
+    ...endingAt(to),
+    applied: ({ record, effect, before }) => {
+      records += 1
+      const { item_type, item_id, seq } = record
+      if (item_id === undefined || (effect !== 'upsert' && effect !== 'remove')) return
+      const key = JSON.stringify([item_type, item_id])
+      const known = touched.get(key)
+      if (known !== undefined) known.seqs.push(seq)
+      else {
+        const image = reading.entities.get(item_type, item_id) ?? before
+        const owner = image === undefined ? record.agent : payloads.facts(image).owner
+        touched.set(key, { item_type, item_id, owner, seqs: [seq] })
+      }
+    },
+  })
+  if (from !== undefined) await history.walk(reading, control, from)
+  payloads.need(reading.entities.images())
+  return { touched: [...touched.values()], records, missing: reading.close(payloads) }
+}
+
+/** The state at the later point: what has just been read, if reading it by itself would begin at the same place. */
 async function later(
-  journal: CopiedJournal,
+  history: JournalCopy,
   a: StateAt,
   { point, stop }: End,
   { missing }: Passage,
-  options: PassOptions,
+  control: PassControl,
 ): Promise<StateAt> {
   const isSound = [a.missing, missing].every(({ findings }) => Object.keys(findings).length === 0)
-  const isSame = isSound && (await baseOf(journal, stop, options))?.document.name === a.base?.document.name
-  return isSame ? { ...a, point, missing } : await stateAtStop(journal, point, stop, options)
+  const isSame = isSound && (await baseOf(history, stop, control))?.document.name === a.base?.document.name
+  return isSame ? { ...a, point, missing } : await stateAtStop(history, point, stop, control)
 }
 
 async function isBackwards(
-  journal: CopiedJournal,
+  history: JournalCopy,
   [a, b]: readonly [End, End],
-  options: PassOptions,
+  control: PassControl,
 ): Promise<boolean> {
   if (a.stop.kind === 'end' || b.stop.kind === 'end') return b.stop.kind !== 'end'
   if (a.stop.kind === 'above' && b.stop.kind === 'above') return a.stop.seq > b.stop.seq
-  if (a.stop.kind === 'after' && b.stop.kind === 'after') return isAfter(a.stop.mark, b.stop.mark)
-  const [one, other] = [await lastOf(journal, a, options), await lastOf(journal, b, options)]
-  return one !== undefined && (other === undefined || isAfter(one, other))
-}
-
-function isAfter(a: Mark, b: Mark): boolean {
-  return a.segment > b.segment || (a.segment === b.segment && a.offset > b.offset)
+  const one = await lastOf(history, a, control)
+  const other = await lastOf(history, b, control)
+  if (one === undefined || other === undefined) return one !== undefined
+  return one.segment > other.segment || (one.segment === other.segment && one.offset > other.offset)
 }
 
 /** The place of the last record before a stop. */
 async function lastOf(
-  journal: CopiedJournal,
+  history: JournalCopy,
   { point, stop }: End,
-  options: PassOptions,
-): Promise<Mark | undefined> {
+  control: PassControl,
+): Promise<JournalPoint | undefined> {
   if (stop.kind === 'after') return stop.mark
-  const { last } = (await stateAtStop(journal, point, stop, options)).reading
-  return last === undefined
-    ? undefined
-    : { segment: parseSegmentName(last.segment) ?? 0, offset: last.offset }
+  const { last } = (await stateAtStop(history, point, stop, control)).reading
+  return last && { segment: parseSegmentName(last.segment) ?? 0, offset: last.offset }
 }
 
-/** The passage covers what lies between; each state what lies before it. */
-function worst(all: readonly Missing[]): Missing {
+/** The part between the points covers what is there; each state what is before it. */
+function worst(all: readonly RangeVerdict[]): RangeVerdict {
   return all.reduce((one, other) => (other.exit > one.exit ? other : one))
 }
 
@@ -140,7 +178,7 @@ function changesOf(
   }
   for (const each of touched)
     if (isShown(each, from, to, personas)) add(each.item_type, each.item_id, each.seqs)
-  // Where lines are damaged, a checkpoint may know what no record shows.
+  // If lines are damaged, a checkpoint may know what no record shows.
   for (const { entities } of [from, to]) {
     for (const [type, ofType] of Object.entries(entities)) {
       for (const id of Object.keys(ofType)) {
@@ -177,4 +215,22 @@ function imageIn({ entities }: StateDocument, type: string, id: string): unknown
 
 function order(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
+}
+
+/** One operation of a JSON Patch (RFC 6902). */
+type PatchOperation =
+  | { readonly op: 'add' | 'replace'; readonly path: string; readonly value: unknown }
+  | { readonly op: 'remove'; readonly path: string }
+
+/** The operations that make `before` into `after`, by path. A list that differs is replaced whole. */
+function patchOf(before: unknown, after: unknown, path = ''): PatchOperation[] {
+  if (!isJsonObject(before) || !isJsonObject(after))
+    return jcs(before) === jcs(after) ? [] : [{ op: 'replace', path, value: after }]
+  const names = new Set([...Object.keys(before), ...Object.keys(after)])
+  return [...names].sort().flatMap((name): PatchOperation[] => {
+    const inner = `${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+    if (!Object.hasOwn(after, name)) return [{ op: 'remove', path: inner }]
+    if (!Object.hasOwn(before, name)) return [{ op: 'add', path: inner, value: after[name] }]
+    return before[name] === after[name] ? [] : patchOf(before[name], after[name], inner)
+  })
 }

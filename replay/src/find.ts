@@ -1,18 +1,12 @@
-/** Where a question about the state begins to be answered with yes. */
-import { segmentName } from '@kim/manifest'
-import type { PassOptions } from '@kim/observer-sdk/verify'
-import { CheckpointResync, type Rescue } from './checkpoint-resync.js'
-import type { CopiedJournal } from './copied-journal.js'
-import type { Missing } from './damage.js'
-import { type Mark, walkLines } from './line-walk.js'
-import { nearestCheckpoint, startFrom } from './nearest-checkpoint.js'
+/** Where a condition over the state begins to be true. */
+import { actionClasses, alertKinds, type Effect, type ReadRecord, segmentName } from '@kim/manifest'
+import type { JournalCopy, JournalPoint, PassControl } from '@kim/observer-sdk/history'
+import type { RangeVerdict } from '@kim/observer-sdk/verify'
+import { unknownAlertKind, unknownPersona, unknownType } from './not-found.js'
 import { Payloads } from './payloads.js'
-import { PersonaLedger } from './persona-ledger.js'
-import type { Predicate } from './predicate/predicate.js'
-import type { PredicateScope } from './predicate/predicate-scope.js'
-import { UnknownNames } from './predicate/unknown-names.js'
-import { type Applied, Reading } from './reading.js'
-import { paceFrom } from './state-at.js'
+import { PersonaLedger } from './personas.js'
+import type { AskedNames, Predicate, PredicateScope } from './predicate/predicate.js'
+import { type Applied, type Base, nearestCheckpoint, Reading, startOf } from './reading.js'
 
 /** A record, as far as an answer names it. */
 export interface TurningPoint {
@@ -23,60 +17,54 @@ export interface TurningPoint {
   readonly action: string
   readonly item_type: string
   readonly item_id: string | null
-  /** A checkpoint shows it, for the records that did it are lost: they stood after this one. Else null. */
+  /** A checkpoint shows it, because the records that did it are lost: they came after this one. Otherwise null. */
   readonly after_seq: number | null
 }
 
-/** A stretch of records after which it held. */
+/** A stretch of records after which it was true. */
 export interface Stretch {
-  /** With this record it turned true; null if it held before the first one that was read. */
+  /** With this record it became true; null if it was before the first one that was read. */
   readonly from: TurningPoint | null
-  /** With this record it turned false; null if it did not, or nobody asked how long it held. */
+  /** With this record it became false; null if it did not, or if only the first record was asked for. */
   readonly until: TurningPoint | null
 }
 
 /** What a search found. */
 export interface FindResult {
   readonly found: readonly Stretch[]
-  /** How often it turned true, also beyond what is listed. */
+  /** How often it became true, also beyond what is listed. */
   readonly times: number
-  /** The checkpoint that stands in for what is gone. */
+  /** The checkpoint that stands in for records that are missing at the beginning. */
   readonly base: { readonly file: string; readonly head_seq: number } | null
   readonly records: number
   readonly last_seq: number | null
-  readonly missing: Missing
+  readonly missing: RangeVerdict
 }
 
 /** Stretches that are listed; more are counted. */
 const LISTED_MAX = 100_000
 
-/** Asks after each record; `all` goes on after the first yes. Throws `no_persona` if it asks about nobody. */
+/** Asks after each record; `all` goes on after the first yes. Throws `no_persona` if it asks about no known persona. */
 export async function findTurns(
-  journal: CopiedJournal,
+  history: JournalCopy,
   predicate: Predicate,
   all: boolean,
-  options: PassOptions,
+  control: PassControl = {},
 ): Promise<FindResult> {
-  // Where history begins late, the oldest checkpoint that reaches to it is the beginning.
-  const base =
-    journal.first > 1
-      ? await nearestCheckpoint(
-          journal,
-          { covers: headSeq => headSeq >= journal.first - 1, isOldest: true },
-          options.signal,
-        )
-      : undefined
-  const start = startFrom(base, journal)
-  const payloads = new Payloads(journal.eventsDir)
+  const first = history.first?.number ?? 1
+  // If history begins late, the oldest checkpoint that reaches to it is the beginning.
+  const wanted = { covers: (headSeq: number) => headSeq >= first - 1, isOldest: true }
+  const base = first > 1 ? await nearestCheckpoint(history, wanted, control.signal) : undefined
+  const payloads = new Payloads(history.eventsDir)
   const search = new Search(predicate, all)
-  const recovery = new CheckpointResync(journal, options.signal)
+  const recovery = new CheckpointResync(history, control.signal)
   let haltedAt: number | undefined
   let isAnswered = false
   /** While a checkpoint is asked: the last record that it covers. */
   let asOf: number | undefined
-  const reading: Reading = new Reading(start, {
+  const reading: Reading = new Reading(startOf(history, base), {
     halts: (record, mark) => {
-      if (isAnswered || !recovery.halts(record.seq, mark, reading.damage)) return false
+      if (isAnswered || !recovery.halts(record.seq, mark, reading)) return false
       haltedAt = record.seq
       return true
     },
@@ -88,10 +76,10 @@ export async function findTurns(
       if (after !== before) ledger.change(before, after)
     },
     isBeyond: () => isAnswered,
-    settled: last => search.take(world, () => turnOf(last)),
+    settled: last => search.take(scope, () => turnOf(last)),
   })
   let ledger = new PersonaLedger(payloads, reading.entities.images())
-  const world: PredicateScope = {
+  const scope: PredicateScope = {
     get entities() {
       return reading.entities
     },
@@ -103,7 +91,7 @@ export async function findTurns(
       return reading.registryAuthoritative
     },
     get damage() {
-      return reading.damage.places
+      return reading.places
     },
     get seq() {
       return asOf ?? reading.last?.seq ?? base?.document.header.head_seq ?? null
@@ -112,27 +100,26 @@ export async function findTurns(
       return asOf === undefined ? (reading.last?.ts ?? null) : null
     },
   }
-  if (base === undefined && journal.first > 1) reading.damage.startsAt(journal.first)
   let mark = base?.tail
-  const isOpen = search.begin(world)
+  const isOpen = search.begin(scope)
   while (isOpen) {
     haltedAt = undefined
-    await walkLines(journal, reading, paceFrom(journal, mark, options), mark)
+    await history.walk(reading, control, mark)
     mark = reading.stoppedAt
     if (haltedAt === undefined || mark === undefined) break
-    const rescue = await recovery.at(haltedAt, mark, reading.damage)
-    reading.goOn(rescue === undefined ? undefined : startFrom(rescue.base, journal))
+    const rescue = await recovery.at(haltedAt, mark, reading)
+    reading.goOn(rescue === undefined ? undefined : startOf(history, rescue.base))
     if (rescue === undefined) continue
     ledger = new PersonaLedger(payloads, reading.entities.images())
-    search.unseen.begin(world)
+    search.unseen.begin(scope)
     const place = mark
     asOf = rescue.base.document.header.head_seq
-    // Where that is the answer, what lacks before it has still to be told.
-    isAnswered = !search.take(world, () => rescueTurn(rescue, place))
+    // If that is the answer, what is missing before it has still to be reported.
+    isAnswered = !search.take(scope, () => rescueTurn(rescue, place))
     asOf = undefined
   }
-  const missing = reading.damage.close(journal, payloads.faults)
-  if (search.times === 0) search.unseen.refuse(world, missing)
+  const missing = reading.close(payloads)
+  if (search.times === 0) search.unseen.refuse(scope, missing)
   return {
     found: search.found,
     times: search.times,
@@ -158,17 +145,17 @@ class Search {
   }
 
   /** Asks before the first record; false if that is the answer. */
-  begin(world: PredicateScope): boolean {
-    this.unseen.begin(world)
-    this.#holds = this.#predicate.holds(world)
+  begin(scope: PredicateScope): boolean {
+    this.unseen.begin(scope)
+    this.#holds = this.#predicate.holds(scope)
     if (this.#holds) this.#open(null)
     return !this.#holds || this.#all
   }
 
   /** Asks again; false if that is the answer. */
-  take(world: PredicateScope, turn: () => TurningPoint): boolean {
-    this.unseen.look(world)
-    const holds = this.#predicate.holds(world)
+  take(scope: PredicateScope, turn: () => TurningPoint): boolean {
+    this.unseen.look(scope)
+    const holds = this.#predicate.holds(scope)
     if (holds === this.#holds) return true
     this.#holds = holds
     if (holds) this.#open(turn())
@@ -188,26 +175,133 @@ class Search {
 }
 
 /** A record as an answer names it. */
-function turnOf({ record, place }: Pick<Applied, 'record' | 'place'>): TurningPoint {
-  const { seq, ts, action, item_type, item_id } = record
-  const { segment, offset } = place
-  return {
-    seq,
-    ts: ts ?? null,
-    segment,
-    offset,
-    action,
-    item_type,
-    item_id: item_id ?? null,
-    after_seq: null,
-  }
+function turnOf({ record, segment, offset }: Applied): TurningPoint {
+  const { seq, ts = null, action, item_type, item_id = null } = record
+  return { seq, ts, segment, offset, action, item_type, item_id, after_seq: null }
 }
 
 /** What a checkpoint shows, as an answer names it: by the last record that it covers. */
-function rescueTurn({ base, afterSeq }: Rescue, { segment, offset }: Mark): TurningPoint {
+function rescueTurn({ base, afterSeq }: Rescue, { segment, offset }: JournalPoint): TurningPoint {
   const { name, header } = base.document
   return {
     ...{ seq: header.head_seq, ts: null, segment: segmentName(segment), offset },
     ...{ action: 'checkpoint', item_type: 'journal', item_id: name, after_seq: afterSeq },
+  }
+}
+
+/** A checkpoint to take the state from. */
+interface Rescue {
+  readonly base: Base
+  /** The last record before the damage: what no record shows happened after it. */
+  readonly afterSeq: number
+}
+
+/** Finds where a reading can have a sound state again after damage: at the next checkpoint behind it. */
+class CheckpointResync {
+  readonly #history: JournalCopy
+  readonly #signal: AbortSignal | undefined
+  /** Damaged places that were dealt with. */
+  #places = 0
+  /** The reading has not come to the end of its lines yet. */
+  #next: Rescue | undefined
+  /** No checkpoint is left. */
+  #isHopeless = false
+  #halted: JournalPoint | undefined
+
+  constructor(history: JournalCopy, signal: AbortSignal | undefined) {
+    this.#history = history
+    this.#signal = signal
+  }
+
+  /** Whether there is something to do before the line with this record is taken. */
+  halts(seq: number, mark: JournalPoint, { places, damage }: Reading): boolean {
+    const isNew =
+      this.#next === undefined
+        ? places > this.#places || seq > damage.highest + 1
+        : !isBefore(mark, this.#next.base.tail)
+    const halted = this.#halted
+    const isSame = mark.segment === halted?.segment && mark.offset === halted.offset
+    if (this.#isHopeless || !isNew || isSame) return false
+    this.#halted = mark
+    return true
+  }
+
+  /** What to do where it halted: take the state from a checkpoint, if one ends there. */
+  async at(seq: number, mark: JournalPoint, { places, damage }: Reading): Promise<Rescue | undefined> {
+    let rescue: Rescue | undefined
+    for (;;) {
+      if (this.#next === undefined) {
+        // What is behind the records that are missing right before this line covers them too.
+        if (rescue !== undefined && rescue.base.document.header.head_seq >= seq - 1) break
+        const wanted = { covers: (headSeq: number) => headSeq >= seq - 1, isOldest: true }
+        const base = await nearestCheckpoint(this.#history, wanted, this.#signal)
+        if (base === undefined) this.#isHopeless = true
+        else this.#next = { base, afterSeq: damage.highest }
+      }
+      if (this.#next === undefined || isBefore(mark, this.#next.base.tail)) break
+      rescue = this.#next
+      this.#next = undefined
+    }
+    this.#places = places + (seq > damage.highest + 1 ? 1 : 0)
+    return rescue
+  }
+}
+
+function isBefore(a: JournalPoint, b: JournalPoint): boolean {
+  return a.segment < b.segment || (a.segment === b.segment && a.offset < b.offset)
+}
+
+const TYPES: ReadonlySet<string> = new Set([
+  ...Object.keys(actionClasses.item_types),
+  ...Object.keys(actionClasses.item_type_aliases),
+])
+
+/** What an expression asks about and the journal has not shown so far. Types and kinds that always exist count as shown. */
+class UnknownNames {
+  readonly #personas: Set<string>
+  readonly #types: Set<string>
+  readonly #alertKinds: Set<string>
+  /** The types of entities that the journal contained at some time, while an unknown type is asked about. */
+  readonly #held = new Set<string>()
+
+  constructor({ personas, types, alertKinds: kinds }: Readonly<AskedNames>) {
+    this.#personas = new Set(personas)
+    this.#types = new Set([...types].filter(type => !TYPES.has(type)))
+    this.#alertKinds = new Set([...kinds].filter(kind => !alertKinds.has(kind)))
+  }
+
+  /** Looks at a state that was not read record by record. */
+  begin(scope: PredicateScope): void {
+    this.look(scope)
+    for (const { item_type, item_id } of scope.entities.images()) this.#entity(item_type, item_id)
+  }
+
+  /** Looks at a record that had its effect. */
+  record({ item_type, item_id = '' }: ReadRecord, effect: Effect): void {
+    if (this.#types.size + this.#alertKinds.size === 0) return
+    if (effect === 'upsert') this.#entity(item_type, item_id)
+    else this.#item(item_type, item_id)
+  }
+
+  /** Looks at the personas that the state knows by now. */
+  look({ ledger }: PredicateScope): void {
+    for (const name of this.#personas) if (ledger.get(name) !== undefined) this.#personas.delete(name)
+  }
+
+  /** Throws if the journal knows nothing of what was asked about: a typing error, or it is in what the journal lacks. */
+  refuse({ ledger }: PredicateScope, missing: RangeVerdict): void {
+    for (const name of this.#personas) throw unknownPersona(name, ledger.everybody, missing)
+    for (const type of this.#types) throw unknownType(type, this.#held, TYPES, missing)
+    for (const kind of this.#alertKinds) throw unknownAlertKind(kind, alertKinds.keys(), missing)
+  }
+
+  #entity(type: string, id: string): void {
+    this.#held.add(type)
+    this.#item(type, id)
+  }
+
+  #item(type: string, id: string): void {
+    this.#types.delete(type)
+    if (type === 'alert') this.#alertKinds.delete(id.slice(id.lastIndexOf('/') + 1))
   }
 }

@@ -1,3 +1,7 @@
+/**
+ * Reads a journal forward, every line parsed, and decides by reading all records what a consumer with a cursor is handed:
+ * the long way, for the conformance vectors.
+ */
 import {
   type AnomalyKind,
   attentionOf,
@@ -9,6 +13,7 @@ import {
   type FoldedRecord,
   type FoldStart,
   headOf,
+  isNews,
   type JsonObject,
   limits,
   nextTurn,
@@ -20,23 +25,25 @@ import {
   registryCapability,
   type SegmentLine,
   SegmentReader,
+  sectionsOf,
   upsertedEntity,
+  wakeClassOf,
 } from '@kim/manifest'
+import type { Gap } from '@kim/observer-sdk'
 import {
   type CheckpointDocument,
+  type CheckpointEntry,
   checkpointEntities,
-  type FileContent,
-  type Gap,
-  JournalDirectory,
+  type JournalCopy,
+  type JournalLine,
+  type JournalPoint,
+  openJournalCopy,
+  type PassControl,
   readBlob,
-  SegmentSet,
-  searchCheckpoint,
 } from '@kim/observer-sdk/history'
-import { type PassOptions, PassPacer, segmentBytes, verifyJournal } from '@kim/observer-sdk/verify'
-import { HandedOver } from './handed-over.js'
-import { runWork } from './run-work.js'
+import { verifyJournal } from '@kim/observer-sdk/verify'
 
-/** Everything that a full scan comes to; members as in OB-62. */
+/** Everything that a full scan finds; members as in OB-62. */
 export interface FullResult {
   readonly activity: readonly number[]
   readonly anomalies: Readonly<Partial<Record<AnomalyKind, number>>>
@@ -57,16 +64,12 @@ export interface FullResult {
 export async function fullScan(
   eventsDir: string,
   storedCursor?: unknown,
-  control: Omit<PassOptions, 'eventsDir'> = {},
+  control: PassControl = {},
 ): Promise<FullResult> {
-  const options = { eventsDir, ...control }
-  const directory = new JournalDirectory(eventsDir)
-  directory.scan()
-  const { identity } = directory
-  const history = new SegmentSet(directory)
+  const history = openJournalCopy(eventsDir)
   const cursor = parseCursor(storedCursor)
-  const { document, rejected } = await search(history, control.signal)
-  const first = history.first() ?? 1
+  const { document, rejected } = await newestCheckpoint(history, control.signal)
+  const first = history.first?.number ?? 1
   const covered = document !== undefined && document.header.head_seq >= first - 1
   const base = covered && first > 1 ? document : undefined
   const all = new HandedOver()
@@ -75,17 +78,18 @@ export async function fullScan(
     all.take(record)
     if (entersActivity(record)) activity.push(record.seq)
   })
-  await foldSegments(history, base, fold, options)
-  for (let i = 0; i < rejected; i++) fold.count('checkpoint_rejected')
-  for (let i = 0; i < directory.listing.misnamed.length; i++) fold.count('segment_misnamed')
+  await history.walk(walkerOf(fold, history), control, base && tailOf(history, base))
+  await nextTurn(control.signal)
+  fold.count('checkpoint_rejected', rejected)
+  fold.count('segment_misnamed', history.listing.misnamed.length)
   const attention = attentionOf(attentive(eventsDir, fold))
+  const { head, entities, anomalies, registryAuthoritative } = fold
   const handed =
-    cursor === undefined || identity === undefined
+    cursor === undefined || !history.exists
       ? all
-      : HandedOver.since(directory, cursor, { head: fold.head.seq, first, isEndHidden: history.isEndHidden })
-  const { head, entities, anomalies } = fold
+      : HandedOver.since(history, cursor, { head: head.seq, first })
   const reasons = [...(anomalies.future > 0 ? ['future'] : []), ...(first > 1 && !covered ? ['history'] : [])]
-  const verdict = await verifyJournal(options)
+  const verdict = await verifyJournal({ eventsDir, ...control })
   return {
     activity: activity.toArray(),
     anomalies: Object.fromEntries(Object.entries(anomalies).filter(([, times]) => times > 0)),
@@ -102,27 +106,30 @@ export async function fullScan(
     gap: handed.gap ?? null,
     head_seq: head.seq,
     news: cursor === undefined ? [] : handed.news,
-    registry_authoritative: fold.registryAuthoritative,
+    registry_authoritative: registryAuthoritative,
     sections: handed.sections(),
-    status: {
-      kind: statusOf(identity !== undefined, reasons),
-      reasons: identity === undefined ? [] : reasons,
-    },
+    status: history.exists ? statusOf(reasons) : { kind: 'no_store', reasons: [] },
     verify_exit: verdict.exit,
   }
 }
 
-function statusOf(exists: boolean, reasons: readonly string[]): string {
-  if (!exists) return 'no_store'
-  if (reasons.length === 0) return 'live'
-  return reasons.includes('history') ? 'incomplete' : 'degraded'
+function statusOf(reasons: readonly string[]): FullResult['status'] {
+  if (reasons.length === 0) return { kind: 'live', reasons }
+  return { kind: reasons.includes('history') ? 'incomplete' : 'degraded', reasons }
 }
 
-async function search(
-  history: SegmentSet,
+/** The newest verified checkpoint, the live ones before the archived ones, and how many candidates failed before it. */
+async function newestCheckpoint(
+  history: JournalCopy,
   signal: AbortSignal | undefined,
-): Promise<{ document: CheckpointDocument | undefined; rejected: number }> {
-  return await runWork(searchCheckpoint(history), signal)
+): Promise<{ readonly document?: CheckpointDocument; readonly rejected: number }> {
+  const age = ({ place }: CheckpointEntry): number => (place === 'live' ? 0 : 1)
+  const candidates = history.checkpoints.toSorted((a, b) => age(a) - age(b) || b.headSeq - a.headSeq)
+  for (const [rejected, candidate] of candidates.entries()) {
+    const document = await history.checkpoint(candidate, signal)
+    if (document !== undefined) return { document, rejected }
+  }
+  return { rejected: candidates.length }
 }
 
 /** A fold that begins at a checkpoint, or else at the first segment. */
@@ -147,52 +154,38 @@ function foldFrom(
   return fold
 }
 
-async function foldSegments(
-  history: SegmentSet,
-  base: CheckpointDocument | undefined,
-  fold: Fold<Entity>,
-  options: PassOptions,
-): Promise<void> {
-  const pace = new PassPacer(options)
-  pace.expect(segmentBytes(history.eventsDir, history.listing))
-  const begin = base === undefined ? { segment: 0, offset: 0 } : tailStart(history, base)
-  for (const { number } of history.segments) {
-    if (number < begin.segment) continue
-    const bytes = history.read(number, content => {
-      const offset = number === begin.segment ? begin.offset : 0
-      const reader = new SegmentReader(fold, { offset })
-      for (const chunk of content.chunks({ from: offset })) reader.push(chunk)
-      // At the end of the newest segment a transaction may still be completed.
-      if (number !== history.newest) reader.finish()
-      return content.storedBytes
-    })
-    pace.advance(bytes ?? 0)
-    await nextTurn(options.signal)
-    await pace.turn(bytes ?? 0)
+/** Lets the fold take each segment. At the end of the newest one a transaction may still be completed. */
+function walkerOf(fold: Fold<Entity>, { segments }: JournalCopy): Parameters<JournalCopy['walk']>[0] {
+  let reader = new SegmentReader(fold)
+  return {
+    beginSegment(_, offset) {
+      reader = new SegmentReader(fold, { offset })
+      return reader
+    },
+    endSegment({ number }) {
+      if (number !== segments.at(-1)?.number) reader.finish()
+    },
   }
 }
 
 /** The place after the last line with a checkpoint's head; if there is none, the first segment above it. */
-function tailStart(history: SegmentSet, document: CheckpointDocument): { segment: number; offset: number } {
-  const { head_seq } = document.header
-  const boundary = history.holding(head_seq) ?? 0
+function tailOf(history: JournalCopy, { header }: CheckpointDocument): JournalPoint {
+  const boundary = history.segmentOf(header.head_seq)?.number ?? 0
   for (const { number } of history.segments.toReversed()) {
     if (number < boundary) break
-    const offset = history.read(number, content => afterHead(content, document))
+    const offset = history.read(number, content => {
+      let after: number | undefined
+      readSegment(() => content.chunks(), {
+        valid({ record: { seq, writer }, offset, length }) {
+          if (seq === header.head_seq && (writer ?? null) === header.head_writer) after = offset + length + 1
+          return true
+        },
+      })
+      return after
+    })
     if (offset !== undefined) return { segment: number, offset }
   }
-  return { segment: head_seq + 1, offset: 0 }
-}
-
-function afterHead(content: FileContent, { header }: CheckpointDocument): number | undefined {
-  let after: number | undefined
-  readSegment(() => content.chunks(), {
-    valid({ record: { seq, writer }, offset, length }) {
-      if (seq === header.head_seq && (writer ?? null) === header.head_writer) after = offset + length + 1
-      return true
-    },
-  })
-  return after
+  return { segment: header.head_seq + 1, offset: 0 }
 }
 
 function* attentive(
@@ -206,5 +199,109 @@ function* attentive(
       if (!read.ok) fold.count(read.reason === 'mismatch' ? 'blob_mismatch' : 'blob_missing')
       yield { item_type, payload: read.ok ? parsePayload(read.value.toString('utf8')) : undefined }
     }
+  }
+}
+
+/** What is known of a journal as a whole: its head, and the number of its first segment. */
+interface Whole {
+  readonly head: number
+  readonly first: number
+}
+
+/** The records in scope, as far as a consumer asks for them. */
+class HandedOver {
+  readonly news: { seq: number; wake: string }[] = []
+  gap: Gap | undefined
+  readonly #sections = new Map<string, Set<string>>()
+
+  /** What a consumer with this cursor is handed of all that is available. */
+  static since(history: JournalCopy, cursor: Cursor, whole: Whole): HandedOver {
+    const survey = new Survey(cursor, whole, history)
+    for (const line of history.forwards()) survey.take(line)
+    const from = survey.start()
+    const handed = new HandedOver()
+    let at = 0
+    let firstSeq: number | undefined
+    for (const { record } of history.forwards()) {
+      if (at++ < from) continue
+      firstSeq ??= record.seq
+      handed.take(record)
+    }
+    handed.gap = survey.gap(firstSeq)
+    return handed
+  }
+
+  /** A record in scope. */
+  take(record: FoldedRecord): void {
+    if (isNews(record)) this.news.push({ seq: record.seq, wake: wakeClassOf(record.event ?? '') })
+    const sections = sectionsOf(record)
+    if (sections.length === 0) return
+    const known = this.#sections.get(record.item_type) ?? new Set()
+    for (const section of sections) known.add(section)
+    this.#sections.set(record.item_type, known)
+  }
+
+  /** The sections made stale, by item type. */
+  sections(): Record<string, string[]> {
+    return Object.fromEntries([...this.#sections].map(([type, sections]) => [type, [...sections].sort()]))
+  }
+}
+
+/** What table U asks of the records, by their number in file order. */
+class Survey {
+  readonly #cursor: Cursor
+  readonly #whole: Whole
+  readonly #history: JournalCopy
+  #records = 0
+  #above: { readonly at: number; readonly line: JournalLine } | undefined
+  #afterWriter: number | undefined
+  #started: number | undefined
+  #ours = false
+  #others = false
+
+  constructor(cursor: Cursor, whole: Whole, history: JournalCopy) {
+    this.#cursor = cursor
+    this.#whole = whole
+    this.#history = history
+  }
+
+  take(line: JournalLine): void {
+    const { seq, writer, action, payload } = line.record
+    const cursor = this.#cursor
+    const at = this.#records++
+    if (seq > cursor.seq) this.#above ??= { at, line }
+    const isOurs = cursor.writer !== null && writer === cursor.writer
+    if (isOurs) this.#afterWriter = at + 1
+    if (seq === cursor.seq) {
+      if (isOurs) this.#ours = true
+      else this.#others = true
+    }
+    if (action === 'journal_note' && payload?.['kind'] === 'producer_started') this.#started = at
+  }
+
+  start(): number {
+    if (this.#isRewound()) return this.#afterWriter ?? this.#started ?? 0
+    return this.#above?.at ?? this.#records
+  }
+
+  gap(firstHanded: number | undefined): Gap | undefined {
+    const { seq } = this.#cursor
+    const { head, first } = this.#whole
+    if (this.#isRewound()) {
+      return { from: Math.min(firstHanded ?? head + 1, seq), to: seq, reason: 'rewound' }
+    }
+    if (this.#above === undefined) return undefined
+    const { record, segment } = this.#above.line
+    // Lines may lack a number by themselves; but if a segment begins above what should come next, another one is missing.
+    if (segment <= seq + 1 || record.seq <= seq + 1) return undefined
+    return { from: seq + 1, to: record.seq - 1, reason: segment === first ? 'archived' : 'missing' }
+  }
+
+  #isRewound(): boolean {
+    const { seq, writer } = this.#cursor
+    return (
+      (seq > this.#whole.head && !this.#history.isEndHidden) ||
+      (writer !== null && this.#others && !this.#ours)
+    )
   }
 }

@@ -1,53 +1,47 @@
+/** Errors for what a journal does not contain, or may contain in what it lacks; each hint names what may have been meant. */
 import { didYouMean, safeText } from '@kim/cli-kit'
-import { KimError } from '@kim/manifest'
-import type { Missing } from './damage.js'
-import type { EventName } from './event-name.js'
+import { type ErrorCode, KimError } from '@kim/manifest'
+import type { RangeVerdict } from '@kim/observer-sdk/verify'
+import type { EventName, SeenNames } from './state-at.js'
 
-/** What a search came by. */
-export interface Known {
-  readonly personas: ReadonlySet<string>
-  /** Of the messages of the persona that was named, the number that is closest. */
-  readonly nearest: number | undefined
+/** What the journal lacks: anything that was not found may be in that. */
+type Lack = Pick<RangeVerdict, 'exit' | 'findings'>
+
+/** The journal has no record of this name. */
+export function notFound(
+  name: EventName,
+  { personas, nearest }: Pick<SeenNames, 'personas' | 'nearest'>,
+  lack: Lack,
+): KimError {
+  const what = `holds no ${name.kind === 'seq' ? `record with seq ${name.text}` : `event ${safeText(name.text)}`}`
+  if (lack.exit !== 0) return absent('no_record', what, undefined, lack)
+  if (name.kind === 'seq')
+    return absent('no_record', what, 'see which seqs there are: kim-replay stats', lack)
+  if (!personas.has(name.persona))
+    return absent('no_record', what, noSuchPersona(name.persona, personas), lack)
+  const hint =
+    name.kind !== 'message' || nearest === undefined
+      ? undefined
+      : `did you mean ${safeText(name.persona)}:new:${nearest}? It is the nearest message`
+  return absent('no_record', what, hint, lack)
 }
 
-/** What the journal lacks, among which anything that was not found may be. */
-type Lack = Pick<Missing, 'exit' | 'findings'>
-
-/** The journal holds no record of this name, or it is among what is missing; says which persona may have been meant. */
-export function notFound(name: EventName, { personas, nearest }: Known, lack: Lack): KimError {
-  const what = name.kind === 'seq' ? `record with seq ${name.text}` : `event ${safeText(name.text)}`
-  if (lack.exit !== 0) return notInWhatCanBeRead(`holds no ${what}`, lack)
-  if (name.kind === 'seq' || personas.has(name.persona))
-    return new KimError('no_record', `the journal holds no ${what}`, nearestHint(name, nearest))
-  return new KimError('no_record', `the journal holds no ${what}`, {
-    hint: noSuchPersona(name.persona, personas),
-  })
-}
-
-function nearestHint(name: EventName, nearest: number | undefined): { readonly hint?: string } {
-  if (name.kind === 'seq') return { hint: 'see which seqs there are: kim-replay stats' }
-  if (name.kind !== 'message' || nearest === undefined) return {}
-  return { hint: `did you mean ${safeText(name.persona)}:new:${nearest}? It is the nearest message` }
-}
-
-/** No record is as old as the time that was asked for, or such a one is missing; `earliest` is the oldest time there is. */
+/** No record is as old as the time that was asked for; `earliest` is the oldest time there is. */
 export function tooOld(text: string, earliest: string | undefined, lack: Lack): KimError {
   const what = `no record as old as ${safeText(text)}`
   const hint =
     earliest === undefined ? 'no record has a time' : `the earliest record has the time ${safeText(earliest)}`
-  if (lack.exit !== 0) return notInWhatCanBeRead(`holds ${what}`, lack, hint)
+  if (lack.exit !== 0) return absent('no_record', `holds ${what}`, hint, lack)
   return new KimError('no_record', `there is ${what}`, { hint })
 }
 
-/** The journal knows nobody of this name, or what it lacks may. */
+/** The journal knows no persona of this name. */
 export function unknownPersona(persona: string, personas: Iterable<string>, lack: Lack): KimError {
-  const what = `knows no persona ${safeText(persona)}`
   const hint = noSuchPersona(persona, new Set(personas))
-  if (lack.exit !== 0) return notInWhatCanBeRead(what, lack, hint)
-  return new KimError('no_persona', `the journal ${what}`, { hint })
+  return absent('no_persona', `knows no persona ${safeText(persona)}`, hint, lack)
 }
 
-/** The journal holds nothing of this type, and nobody else does. */
+/** The journal contains nothing of this type, and it is not a known one. */
 export function unknownType(
   type: string,
   held: Iterable<string>,
@@ -57,22 +51,19 @@ export function unknownType(
   const types = [...held].sort()
   const near = didYouMean(type, [...types, ...known])
   const what = `holds no item of type ${safeText(type)}${safeText(near)}`
-  const hint = `there are: ${listed(types)}`
-  if (lack.exit !== 0) return notInWhatCanBeRead(what, lack, hint)
-  return new KimError('no_record', `the journal ${what}`, { hint })
+  return absent('no_record', what, `there are: ${listed(types)}`, lack)
 }
 
-/** No alert of this kind was ever raised, and none ever is. */
+/** No alert of this kind was ever raised, and it is not a known one. */
 export function unknownAlertKind(kind: string, known: Iterable<string>, lack: Lack): KimError {
   const kinds = [...known]
   const what = `holds no alert ${safeText(kind)}${safeText(didYouMean(kind, kinds))}`
-  const hint = `known kinds are: ${kinds.join(', ')}`
-  if (lack.exit !== 0) return notInWhatCanBeRead(what, lack, hint)
-  return new KimError('no_record', `the journal ${what}`, { hint })
+  return absent('no_record', what, `known kinds are: ${kinds.join(', ')}`, lack)
 }
 
-/** It may be among what is missing, which has the exit code then. */
-function notInWhatCanBeRead(what: string, { exit, findings }: Lack, hint?: string): KimError {
+/** If the journal lacks something, what is absent may be in that, and the exit code says so. */
+function absent(code: ErrorCode, what: string, hint: string | undefined, { exit, findings }: Lack): KimError {
+  if (exit === 0) return new KimError(code, `the journal ${what}`, hint === undefined ? {} : { hint })
   const found = Object.entries(findings).map(
     ([kind, { examples }]) => `${kind}: ${examples[0]?.detail ?? ''}`,
   )

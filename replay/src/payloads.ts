@@ -1,18 +1,70 @@
-/** The payloads of entities, wherever they stand. */
-import { type Entity, type JsonObject, type PayloadRef, parsePayload } from '@kim/manifest'
+/** The payloads of entities, also those that are in blobs, and what an entity contributes to what is known of its persona. */
+import {
+  attentionOf,
+  type Entity,
+  isCount,
+  type JsonObject,
+  type PayloadRef,
+  parsePayload,
+} from '@kim/manifest'
 import { readBlob } from '@kim/observer-sdk/history'
 import type { FindingKind } from '@kim/observer-sdk/verify'
-import { type EntityFacts, entityFactsOf } from './entity-facts.js'
 
-/** A payload that an answer needed and that could not be had. */
-export interface PayloadFault {
+/** One entity, reduced to what is counted. */
+export interface EntityFacts {
+  /** The persona that it belongs to, if any. */
+  readonly owner: string | undefined
+  readonly kind: 'message' | 'alert' | 'persona' | 'other'
+  readonly unread: boolean
+  /** Number of a message. */
+  readonly id: number
+  /** An alert that is open. */
+  readonly open: boolean
+  /** How many things wait for a person because of it. */
+  readonly attention: number
+}
+
+/** What an entity with this payload contributes. */
+function entityFactsOf(entity: Entity, payload: JsonObject | undefined): EntityFacts {
+  const { item_type } = entity
+  const kind =
+    item_type === 'message' || item_type === 'alert' || item_type === 'persona' ? item_type : 'other'
+  return {
+    owner: ownerOf(entity, payload),
+    kind,
+    unread: kind === 'message' && payload?.['read'] === false,
+    id: kind === 'message' ? numberOf(entity, payload) : 0,
+    open: kind === 'alert' && payload?.['status'] === 'open',
+    attention: attentionOf([{ item_type, payload }]),
+  }
+}
+
+/** A name may itself contain a slash: if the payload states the owner, the payload decides. */
+function ownerOf({ item_type, item_id, agent }: Entity, payload: JsonObject | undefined): string | undefined {
+  if (item_type === 'persona') return item_id
+  if (item_type === 'message' || item_type === 'alert') {
+    const stated = payload?.['persona']
+    if (typeof stated === 'string') return stated
+    const slash = item_id.lastIndexOf('/')
+    if (slash > 0) return item_id.slice(0, slash)
+  }
+  return agent
+}
+
+function numberOf({ item_id }: Entity, payload: JsonObject | undefined): number {
+  const stated = payload?.['id']
+  return isCount(stated) ? stated : Number(/\/(\d+)$/.exec(item_id)?.[1] ?? 0)
+}
+
+/** A payload that an answer needed and that cannot be read. */
+interface PayloadFault {
   readonly kind: Extract<FindingKind, 'blob_missing' | 'blob_mismatch' | 'unreadable'>
-  /** The record that keeps it in a blob. */
+  /** The record whose payload is in the blob. */
   readonly seq: number | undefined
   readonly detail: string
 }
 
-/** Bytes of blobs whose payloads are kept: a question that is asked after each record asks for the same ones. */
+/** Bytes of blobs whose payloads are kept: a question that is asked after each record needs the same ones again. */
 const KEPT_BYTES = 32 * 1024 * 1024
 
 /** A record or an entity, as far as its payload goes. */
@@ -24,11 +76,11 @@ interface Kept {
   readonly bytes: number
 }
 
-/** Payloads of entities, read from their blobs where they stand there. */
+/** Payloads of entities, read from their blobs if they are there. */
 export class Payloads {
   readonly #eventsDir: string
   readonly #facts = new WeakMap<Entity, EntityFacts>()
-  /** By hash, the least lately used first. */
+  /** By hash, the least recently used first. */
   readonly #kept = new Map<string, Kept>()
   #keptBytes = 0
   readonly #faults = new Map<string, PayloadFault>()
@@ -37,12 +89,12 @@ export class Payloads {
     this.#eventsDir = eventsDir
   }
 
-  /** What could not be had so far, each blob once. */
+  /** What could not be read so far, each blob once. */
   get faults(): Iterable<PayloadFault> {
     return this.#faults.values()
   }
 
-  /** The payload; undefined where its blob cannot be had. */
+  /** The payload; undefined if its blob cannot be read. */
   of({ payload, payload_ref: ref, seq }: Held): JsonObject | undefined {
     if (ref === undefined) return payload
     const kept = this.#kept.get(ref.sha256) ?? this.#read(ref, seq)
@@ -58,7 +110,7 @@ export class Payloads {
     return known
   }
 
-  /** Reads what the facts of these need, so that it is known what cannot be had: the oldest first. */
+  /** Reads what the facts of these need, the oldest first, so that it is known what cannot be read. */
   need(entities: Iterable<Entity>): this {
     const inBlobs: Entity[] = []
     for (const entity of entities) if (entity.payload_ref !== undefined) inBlobs.push(entity)

@@ -13,7 +13,6 @@ import {
   type ReadRecord,
   type RecordClocks,
 } from '@kim/manifest'
-import { PAYLOAD_MEMBERS } from './known-strings.js'
 
 /** What a line holds, as far as a redaction must know it. */
 export type LineContent =
@@ -29,6 +28,21 @@ export const REDACT_MODES: readonly RedactMode[] = ['none', 'bodies', 'all']
 
 /** Gives the payload that stands in a blob, if it can be had. */
 type BlobReader = (ref: PayloadRef) => JsonObject | undefined
+
+/** Members of payloads, as in the schemas of the manifest. A redactor keeps these names and no others. */
+export const PAYLOAD_MEMBERS: ReadonlySet<string> = new Set(
+  `
+    above_watermark after armed_at before bytes capped_to clipped consecutive_failures content content_length
+    created current_max cursor cursor_at dormant_inboxes dropped entities file files first_seq floor from
+    head_seq id id_range item_id item_type kind known_from last_seq later missing mode n next_before_id node
+    omitted part parts persona personas pid pinned platform project_id proven_down_to read reason reconciled
+    records redacted schema_version seconds seeded segment sha256 silent_to skipped source state status
+    stranded_inboxes text to tx_id unread_held unread_not_shown unread_urgent urgent_unanswered
+    urgent_unanswered_write_only version walk watched window_floor
+  `
+    .trim()
+    .split(/\s+/),
+)
 
 type Writable = Record<string, JsonValue | undefined>
 

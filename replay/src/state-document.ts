@@ -1,13 +1,20 @@
-/** The state at a moment as one JSON document: the same bytes for the same journal and moment. */
-import { type Entity, entityHash, type JsonObject, type JsonValue, projectionDigest } from '@kim/manifest'
+/** The state at a point as one JSON document: the same bytes for the same journal and point. */
+import {
+  type Entity,
+  entityHash,
+  type JsonObject,
+  type JsonValue,
+  jcs,
+  projectionDigest,
+} from '@kim/manifest'
 import { unknownPersona } from './not-found.js'
-import { type PersonaState, personaStates } from './persona-state.js'
-import type { StateAt } from './state-at.js'
+import { type PersonaState, personaStates } from './personas.js'
+import type { Point, StateAt } from './state-at.js'
 import { timestampMs } from './timestamp.js'
 
-/** What `at -o json` prints. Objects in it have no prototype: a name is a name. */
+/** What `at -o json` prints. Objects in it have no prototype, so that any name can be a key. */
 export interface StateDocument {
-  /** The last record that counts; null where none does. */
+  /** The last record that counts; null if there is none. */
   readonly at: {
     readonly seq: number
     readonly ts: string | null
@@ -17,7 +24,7 @@ export interface StateDocument {
   readonly attention_required: number
   /** The checkpoint that reading began with. */
   readonly base: { readonly file: string; readonly head_seq: number } | null
-  /** The projection digest of the whole state, whoever was asked about. */
+  /** The projection digest of the whole state, for all personas. */
   readonly digest: string
   /** Live entities by type and id. */
   readonly entities: Readonly<Record<string, Readonly<Record<string, JsonObject>>>>
@@ -35,7 +42,7 @@ export function stateDocument(state: StateAt, personas: readonly string[]): Stat
   return document
 }
 
-/** Lays out a state, and says whom it knows. */
+/** Lays out a state, with the personas that it knows. */
 export function describeState(
   state: StateAt,
   personas: readonly string[],
@@ -85,7 +92,50 @@ function imageOf({ agent, entity_rev, payload, payload_ref, seq, ts }: Entity): 
   return { ...image, seq, ts: ts ?? null }
 }
 
-/** An object in which any key is a key of its own, `__proto__` included. */
+/** An object in which any text can be a key, `__proto__` included. */
 function empty<T>(): Record<string, T> {
   return Object.create(null) as Record<string, T>
+}
+
+/** The document as text, keys sorted, one entity a line, in pieces: a large state need not be one string. */
+export function* stateLines(document: StateDocument): Generator<string> {
+  const { at, attention_required, base, digest, entities, entity_count, missing, personas } = document
+  yield `{"at":${jcs(at)},\n"attention_required":${attention_required},\n"base":${jcs(base)},\n"digest":"${digest}",\n"entities":{`
+  let isFirst = true
+  for (const name of Object.keys(entities).sort()) {
+    yield `${isFirst ? '' : ','}\n${jcs(name)}:{`
+    yield* members(entities[name] ?? {})
+    yield '}'
+    isFirst = false
+  }
+  yield `},\n"entity_count":${entity_count},\n"missing":${jcs(missing)},\n"personas":{`
+  yield* members(personas)
+  yield `},\n"registry_authoritative":${document.registry_authoritative}}\n`
+}
+
+function* members(object: Readonly<Record<string, unknown>>): Generator<string> {
+  for (const [at, name] of Object.keys(object).sort().entries())
+    yield `${at === 0 ? '' : ','}\n${jcs(name)}:${jcs(object[name])}`
+}
+
+/** A record that is later by its clock and earlier in the journal. */
+export interface LaterRecord {
+  readonly seq: number
+  readonly ts: string
+}
+
+/**
+ * If the wall clock was set back, a state can contain records that are later, by their clock, than the time that was asked
+ * for. Returns the first such record that the state still shows. Only what is shown is looked at, not the whole journal.
+ */
+export function laterThanAsked({ entities }: StateDocument, point: Point): LaterRecord | undefined {
+  if (point.kind !== 'time') return undefined
+  let first: LaterRecord | undefined
+  for (const ofType of Object.values(entities)) {
+    for (const { seq, ts } of Object.values(ofType)) {
+      if (typeof seq !== 'number' || typeof ts !== 'string' || !(timestampMs(ts) > point.ms)) continue
+      if (first === undefined || seq < first.seq) first = { seq, ts }
+    }
+  }
+  return first
 }

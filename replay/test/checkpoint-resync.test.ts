@@ -27,7 +27,7 @@ function journal(dir: string, { checkpoint = true } = {}): string {
 const middle = 'seg-00000003.jsonl'
 
 async function turns(eventsDir: string, text: string, all = true): Promise<unknown[]> {
-  const { found } = await findTurns(openCopy(eventsDir), parsePredicate(text), all, { eventsDir })
+  const { found } = await findTurns(openCopy(eventsDir), parsePredicate(text), all)
   return found.map(({ from, until }) =>
     [from, until].map(turn =>
       turn === null ? null : turn.after_seq === null ? turn.seq : [turn.after_seq, turn.seq],
@@ -42,7 +42,7 @@ t.test('CL-60 find - takes the state from the checkpoint behind a segment that i
   for (const all of [true, false]) {
     t.same(await turns(eventsDir, 'count.message >= 3', all), [[[2, 6], null]])
     const asked = parsePredicate('persona.river.unread >= 3')
-    const result = await findTurns(openCopy(eventsDir), asked, all, { eventsDir })
+    const result = await findTurns(openCopy(eventsDir), asked, all)
     t.match(result, {
       times: 1,
       last_seq: all ? 9 : 2,

@@ -48,7 +48,7 @@ function setBack(dir: string): string {
 t.test('CL-59 explain - of a clock that was set back, where the two clocks disagree for it', async t => {
   const eventsDir = setBack(t.testdir())
   for (const id of [3, 4]) {
-    const told = await explain(openCopy(eventsDir), named(id), { eventsDir })
+    const told = await explain(openCopy(eventsDir), named(id))
     t.same(
       told.host.map(({ kind, from_seq, to_seq, ms }) => [kind, from_seq, to_seq, ms]),
       [['clock_set', 3, 4, -HOUR]],
@@ -59,7 +59,7 @@ t.test('CL-59 explain - of a clock that was set back, where the two clocks disag
       /^read by an observer: /,
     ])
   }
-  const agreed = await explain(openCopy(eventsDir), named(2), { eventsDir })
+  const agreed = await explain(openCopy(eventsDir), named(2))
   t.same(agreed.host, [])
   t.notMatch(agreed.unknown, [/disagree/])
   t.end()
@@ -70,7 +70,7 @@ t.test('CL-59 explain - of a host whose clock is behind, what the last two recor
   maker.add({ ...message(1, iso(9000)), ...at(10_000, 10_000) })
   maker.add({ ...message(2, iso(2 * HOUR)), ...at(HOUR + 10_000, HOUR + 10_000, HOUR - 1000) })
   const eventsDir = maker.write(t.testdir())
-  const told = await explain(openCopy(eventsDir), named(2), { eventsDir })
+  const told = await explain(openCopy(eventsDir), named(2))
   t.same(
     told.host.map(({ kind, ms }) => [kind, ms]),
     [['suspended', HOUR - 1000]],
@@ -87,7 +87,7 @@ t.test('CL-59 explain - does not call what may have been sleep a clock that was 
   maker.add({ ...message(1, iso(9000)), ts: iso(10_000), clock: { mono_ms: 1000, wait_ms: 5 } })
   maker.add({ ...message(2, iso(11_000)), ts: iso(HOUR), clock: { mono_ms: 2000, wait_ms: 5 } })
   const eventsDir = maker.write(t.testdir())
-  const told = await explain(openCopy(eventsDir), named(2), { eventsDir })
+  const told = await explain(openCopy(eventsDir), named(2))
   t.same(told.host, [])
   t.match(told.unknown, [/^host: 1 record of that time without both clocks/, /^read by an observer: /])
   t.end()
@@ -102,13 +102,13 @@ t.test('CL-35 CL-59 times - without a zone name no moment, wherever they are rea
   maker.line(`${JSON.stringify(bare)}\n`, bare.seq)
   const eventsDir = maker.write(t.testdir())
   for (const id of [1, 2, 3]) {
-    const told = await explain(openCopy(eventsDir), named(id), { eventsDir })
+    const told = await explain(openCopy(eventsDir), named(id))
     t.equal(told.steps[0]?.kind, 'polled')
     t.match(told.unknown, [/^created: the server gave no valid time/])
   }
-  const zoned = await explain(openCopy(eventsDir), named(9), { eventsDir })
+  const zoned = await explain(openCopy(eventsDir), named(9))
   t.match(zoned.steps[1]?.since, { wall_ms: 995, two_clocks: true })
-  const timeline = await collectTimeline(openCopy(eventsDir), everything, { eventsDir })
+  const timeline = await collectTimeline(openCopy(eventsDir), everything)
   t.equal(timeline.undated, 1)
   t.match(timeline.latency, { messages: 4, unknown: 3 })
   t.end()
@@ -118,10 +118,10 @@ t.test(
   'CL-59 timeline - says that the clock was set, and ends with the last record that it shows',
   async t => {
     const eventsDir = setBack(t.testdir())
-    const timeline = await collectTimeline(openCopy(eventsDir), everything, { eventsDir })
+    const timeline = await collectTimeline(openCopy(eventsDir), everything)
     t.same(timeline.clock_set, [{ from_seq: 3, to_seq: 4, ms: -HOUR }])
     const early = { ...everything, fromMs: start, toMs: start + 15_000 }
-    t.match(await collectTimeline(openCopy(eventsDir), early, { eventsDir }), {
+    t.match(await collectTimeline(openCopy(eventsDir), early), {
       records: 1,
       from_seq: 2,
       to_seq: 2,
@@ -145,7 +145,7 @@ t.test(
     maker.add({ ...alert('cleared'), ...at(40_000 - HOUR, 40_000) })
     maker.add({ ...message(4, iso(49_000)), ...at(50_000, 50_000) })
     const eventsDir = maker.write(t.testdir())
-    const { spans } = await collectTimeline(openCopy(eventsDir), everything, { eventsDir })
+    const { spans } = await collectTimeline(openCopy(eventsDir), everything)
     const parts = (kind: string): unknown[] =>
       spans
         .filter(span => span.kind === kind)
@@ -189,7 +189,7 @@ t.test(
     maker.add({ ...message(3, iso(29_000 - HOUR)), ...at(30_000 - HOUR, 30_000) })
     maker.add({ ...message(4, iso(39_000 - HOUR)), ...at(40_000 - HOUR, 40_000) })
     const eventsDir = maker.write(t.testdir())
-    const told = await explain(openCopy(eventsDir), named(4), { eventsDir })
+    const told = await explain(openCopy(eventsDir), named(4))
     t.match(told.alarms, [{ kind: 'unreachable', from_seq: 3, to_seq: null }])
     t.match(
       told.unknown,
@@ -197,7 +197,7 @@ t.test(
       'it is not older than the journal, by a clock that was set back',
     )
     t.equal(told.unknown.length, 1)
-    const early = await explain(openCopy(eventsDir), named(1), { eventsDir })
+    const early = await explain(openCopy(eventsDir), named(1))
     t.same(early.alarms, [], 'what came after its last record is not told of it')
     t.end()
   },
@@ -212,9 +212,9 @@ t.test('CL-67 explain, timeline - a clock that was set while no producer ran hid
     maker.note('producer_started', {}, at(1_000_000 + set, 1_000_000))
     maker.add({ ...message(7, iso(400_000 + set)), ...at(1_000_100 + set, 1_000_100) })
     const eventsDir = maker.write(`${t.testdir()}/${set}`)
-    const told = await explain(openCopy(eventsDir), named(7), { eventsDir })
+    const told = await explain(openCopy(eventsDir), named(7))
     t.match(told.producer_gaps, [{ from_seq: 3, to_seq: 4, ms: 600_000, stopped: true }])
-    const { spans } = await collectTimeline(openCopy(eventsDir), everything, { eventsDir })
+    const { spans } = await collectTimeline(openCopy(eventsDir), everything)
     const gap = spans.find(({ kind }) => kind === 'no_producer')
     t.match(gap, { from: start + 10_000 + set, to: start + 1_000_000 + set })
   }
@@ -229,7 +229,7 @@ t.test('CL-59 explain - tells a second life, and one whose beginning is lost', a
   maker.next += 1
   maker.add({ ...message(2, iso(29_000), true), entity_rev: 2, ...at(30_000, 30_000) })
   const eventsDir = maker.write(t.testdir())
-  const twice = await explain(openCopy(eventsDir), named(1), { eventsDir })
+  const twice = await explain(openCopy(eventsDir), named(1))
   t.same(
     twice.steps.map(({ kind, seq }) => [kind, seq]),
     [
@@ -247,7 +247,7 @@ t.test('CL-59 explain - tells a second life, and one whose beginning is lost', a
     ],
   )
   t.match(twice.unknown, [/^delay of its second arrival \(seq 4\)/, /^read by an observer: /])
-  const late = await explain(openCopy(eventsDir), named(2), { eventsDir })
+  const late = await explain(openCopy(eventsDir), named(2))
   t.same(
     late.steps.map(({ kind, seq }) => [kind, seq]),
     [
@@ -258,7 +258,7 @@ t.test('CL-59 explain - tells a second life, and one whose beginning is lost', a
   t.match(late.steps[1], { note: /its first record that can be read; it was already read/ })
   t.match(late.unknown, [/^polled, appended:/, /^read by an observer: /])
   t.equal(late.missing.exit, 5)
-  await t.rejects(explain(openCopy(eventsDir), named(3), { eventsDir }), {
+  await t.rejects(explain(openCopy(eventsDir), named(3)), {
     code: 'gap_found',
     exitCode: 5,
     hint: /seq_hole: seq 5 missing; find the damage: kim-replay verify/,

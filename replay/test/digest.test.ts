@@ -1,9 +1,10 @@
 import { join } from 'node:path'
 import { segmentName } from '@kim/manifest'
+import { coldStart } from '@kim/observer-sdk'
 import t from 'tap'
 import { GrowingJournal } from '../../observer-sdk/dist-test/observe/growing-journal.js'
 import { JournalMaker } from '../../observer-sdk/dist-test/verify/journal-maker.js'
-import { coldStart, fullScan, runWork } from '../dist/internal.js'
+import { fullScan } from '../dist/internal.js'
 
 t.test('CL-39 digest - ends at a signal, and says how far it is', async t => {
   const maker = new JournalMaker()
@@ -18,29 +19,11 @@ t.test('CL-39 digest - ends at a signal, and says how far it is', async t => {
   }
   const whole = await fullScan(eventsDir, cursor, { onProgress })
   t.equal(told.at(-1), 1)
-  t.equal((await coldStart(eventsDir, cursor)).digest, whole.digest)
+  t.equal((await coldStart(eventsDir, cursor)).result.digest, whole.digest)
   const reason = new Error('told to end')
   const signal = AbortSignal.abort(reason)
   await t.rejects(fullScan(eventsDir, cursor, { signal }), reason)
   await t.rejects(coldStart(eventsDir, cursor, signal), reason)
-  t.end()
-})
-
-t.test('work - is done step by step, and ends between two steps at a signal', async t => {
-  const control = new AbortController()
-  const done: number[] = []
-  function* steps(endAt: number): Generator<void, string> {
-    for (let step = 1; step <= 3; step++) {
-      done.push(step)
-      if (step === endAt) control.abort(new Error('told to end'))
-      yield
-    }
-    return 'all'
-  }
-  t.equal(await runWork(steps(0), undefined), 'all')
-  done.length = 0
-  await t.rejects(runWork(steps(2), control.signal), { message: 'told to end' })
-  t.same(done, [1, 2])
   t.end()
 })
 
@@ -55,7 +38,7 @@ t.test('digest - OB-10 OB-40 the last with the highest seq counts, one without e
   journal.append('no record\n')
   const { eventsDir } = journal
   const cursor = { checkpoint_seq: 0, seq: 2, writer: 'w_3-ccc' }
-  t.same((await coldStart(eventsDir)).cursor, cursor)
+  t.same((await coldStart(eventsDir)).result.cursor, cursor)
   t.same((await fullScan(eventsDir)).cursor, cursor)
 })
 
@@ -76,6 +59,6 @@ t.test(
     const { eventsDir } = journal
     const { digest, entities } = await fullScan(eventsDir)
     t.equal(entities, 2)
-    t.match(await coldStart(eventsDir), { digest, entities })
+    t.match((await coldStart(eventsDir)).result, { digest, entities })
   },
 )

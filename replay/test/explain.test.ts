@@ -71,7 +71,7 @@ t.test(
     const eventsDir = maker.write(t.testdir())
     const journal = openCopy(eventsDir)
     const name = { kind: 'message', persona: 'river', id: 7, text: 'river:new:7' } as const
-    const told = await explain(journal, name, { eventsDir })
+    const told = await explain(journal, name)
     t.same(
       told.steps.map(({ kind, since }) => [
         kind,
@@ -102,7 +102,7 @@ t.test(
     t.equal(told.missing.exit, 0)
     for (const seq of [7, 8, 9])
       t.same(
-        await explain(journal, { kind: 'seq', seq, text: String(seq) }, { eventsDir }),
+        await explain(journal, { kind: 'seq', seq, text: String(seq) }),
         told,
         `seq ${seq} is of the same message, and tells the same`,
       )
@@ -118,11 +118,7 @@ t.test('CL-68 explain - a message that waited for the journal was held up by tha
   maker.add({ ...message(4, 35_000), ...clocked({ at: 35_100 }) })
   const eventsDir = maker.write(t.testdir())
   const told = async (id: number): Promise<object> =>
-    await explain(
-      openCopy(eventsDir),
-      { kind: 'message', persona: 'river', id, text: `river:new:${id}` },
-      { eventsDir },
-    )
+    await explain(openCopy(eventsDir), { kind: 'message', persona: 'river', id, text: `river:new:${id}` })
   t.match(await told(1), { commit_wait: null })
   const held = { commit_wait: { seq: 3, ts: iso(34_000), ms: 31_000 } }
   t.match(await told(2), held)
@@ -141,7 +137,7 @@ t.test('CL-68 explain, timeline - do not say that nothing ran where what would t
   maker.add({ ...message(7, 20_000), ...clocked({ at: 61_000 }) })
   const eventsDir = maker.write(t.testdir())
   const name = { kind: 'message', persona: 'river', id: 7, text: 'river:new:7' } as const
-  const { producer_gaps } = await explain(openCopy(eventsDir), name, { eventsDir })
+  const { producer_gaps } = await explain(openCopy(eventsDir), name)
   t.match(producer_gaps, [{ from_seq: 3, to_seq: 9, ms: 40_000, records_missing: true }])
   const request = {
     fromMs: Number.NEGATIVE_INFINITY,
@@ -151,7 +147,7 @@ t.test('CL-68 explain, timeline - do not say that nothing ran where what would t
     mode: 'none',
     title: 'x',
   } as const
-  const { spans } = await collectTimeline(openCopy(eventsDir), request, { eventsDir })
+  const { spans } = await collectTimeline(openCopy(eventsDir), request)
   t.match(spans.find(({ kind }) => kind === 'no_producer')?.label, /at most this long.*missing/)
   t.end()
 })
@@ -169,39 +165,25 @@ t.test('CL-44 explain - what was not recorded is unknown, not zero', async t => 
   maker.add({ ...message(2, 65_000), ...clocked({ at: HOUR, booted: HOUR - 20_000 }) })
   const eventsDir = maker.write(t.testdir())
   const journal = openCopy(eventsDir)
-  const first = await explain(
-    journal,
-    { kind: 'message', persona: 'river', id: 1, text: 'river:new:1' },
-    { eventsDir },
-  )
+  const first = await explain(journal, { kind: 'message', persona: 'river', id: 1, text: 'river:new:1' })
   t.same(
     first.steps.map(({ kind }) => kind),
     ['appended', 'read_upstream'],
   )
   t.match(first.steps[1]?.since, { wall_ms: 10_000, mono_ms: null, suspended_ms: null })
   t.match(first.unknown, [/^created:/, /^polled:/, /^read by an observer:/])
-  const second = await explain(
-    journal,
-    { kind: 'message', persona: 'river', id: 2, text: 'river:new:2' },
-    { eventsDir },
-  )
+  const second = await explain(journal, { kind: 'message', persona: 'river', id: 2, text: 'river:new:2' })
   t.same(
     second.host.map(({ kind, ms }) => [kind, ms]),
     [['rebooted', null]],
   )
-  await t.rejects(
-    explain(journal, { kind: 'message', persona: 'rivr', id: 2, text: 'rivr:new:2' }, { eventsDir }),
-    {
-      code: 'no_record',
-      hint: /did you mean river/,
-    },
-  )
-  await t.rejects(
-    explain(journal, { kind: 'message', persona: 'river', id: 40, text: 'river:new:40' }, { eventsDir }),
-    {
-      code: 'no_record',
-      hint: /did you mean river:new:2/,
-    },
-  )
+  await t.rejects(explain(journal, { kind: 'message', persona: 'rivr', id: 2, text: 'rivr:new:2' }), {
+    code: 'no_record',
+    hint: /did you mean river/,
+  })
+  await t.rejects(explain(journal, { kind: 'message', persona: 'river', id: 40, text: 'river:new:40' }), {
+    code: 'no_record',
+    hint: /did you mean river:new:2/,
+  })
   t.end()
 })

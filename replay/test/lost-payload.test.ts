@@ -47,16 +47,16 @@ t.test('CL-58 blobs - one that is gone is named by every answer that needed it',
     const { eventsDir } = journal(t.testdir(), isThere)
     const copy = openCopy(eventsDir)
     const expected = isThere ? {} : { blob_missing: { count: 1, examples: [{ seq: 2 }] } }
-    const state = await stateAt(copy, { kind: 'end' }, { eventsDir })
+    const state = await stateAt(copy, { kind: 'end' })
     t.match(state.missing, { exit: isThere ? 0 : 6, findings: expected })
-    const found = await findTurns(copy, parsePredicate('persona.river.unread > 1'), true, { eventsDir })
+    const found = await findTurns(copy, parsePredicate('persona.river.unread > 1'), true)
     t.match(found, { times: isThere ? 1 : 0, missing: { exit: isThere ? 0 : 6, findings: expected } })
-    const told = await explain(copy, name, { eventsDir })
+    const told = await explain(copy, name)
     t.match(told.missing, { exit: isThere ? 0 : 6, findings: expected })
     if (!isThere) t.match(told.unknown, [/^created: its blob is missing or damaged/])
-    const timeline = await collectTimeline(copy, everything, { eventsDir })
+    const timeline = await collectTimeline(copy, everything)
     t.match(timeline, { missing: expected, latency: { messages: isThere ? 2 : 1, unknown: 0 } })
-    t.equal((await explain(copy, { ...name, id: 2 }, { eventsDir })).missing.exit, 0, 'not needed')
+    t.equal((await explain(copy, { ...name, id: 2 })).missing.exit, 0, 'not needed')
   }
   t.end()
 })
@@ -65,7 +65,7 @@ t.test('CL-58 blobs - one that is not what it was is named as verify names it', 
   const { eventsDir, maker } = journal(t.testdir(), true)
   for (const path of maker.files.keys())
     writeFileSync(join(eventsDir, path), JSON.stringify({ ...payload, id: 3 }))
-  const { missing } = await stateAt(openCopy(eventsDir), { kind: 'end' }, { eventsDir })
+  const { missing } = await stateAt(openCopy(eventsDir), { kind: 'end' })
   t.match(missing, { exit: 6, findings: { blob_mismatch: { count: 1 } } })
   t.end()
 })
@@ -96,7 +96,7 @@ t.test('CL-45 find - the newest message of a persona is one that is there', asyn
     [1, [7]],
   ] as const) {
     const asked = parsePredicate(`persona.river.newest == ${newest}`)
-    const { found } = await findTurns(openCopy(eventsDir), asked, true, { eventsDir })
+    const { found } = await findTurns(openCopy(eventsDir), asked, true)
     t.same(
       found.map(({ from }) => from?.seq),
       seqs,

@@ -31,7 +31,7 @@ t.test('CL-49 page - what is drawn can be told from what is behind it, light and
   const copy = openCopy(new JournalMaker().write(t.testdir()))
   const [fromMs, toMs] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]
   const request = { fromMs, toMs, personas: [], createdMs: undefined, mode: 'bodies', title: 'x' } as const
-  const timeline = await collectTimeline(copy, request, { eventsDir: copy.eventsDir })
+  const timeline = await collectTimeline(copy, request)
   const roots = [...[...timelineHtml(timeline)].join('').matchAll(/:root \{([^}]*)\}/g)]
   t.equal(roots.length, 2)
   for (const [, root = ''] of roots) {

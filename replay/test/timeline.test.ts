@@ -69,11 +69,7 @@ function journal(dir: string, messages: number, name = 'river'): ReturnType<type
 
 t.test('CL-49 timeline - shows messages, outages, runs, gaps and waits', async t => {
   const copy = journal(t.testdir(), 5)
-  const timeline = await collectTimeline(
-    copy,
-    { ...everything, mode: 'bodies', title: 'x' },
-    { eventsDir: copy.eventsDir },
-  )
+  const timeline = await collectTimeline(copy, { ...everything, mode: 'bodies', title: 'x' })
   t.same(timeline.lanes, ['(producer)', 'river'])
   t.same(timeline.counts[1]?.[0], 5)
   t.same(timeline.spans.map(({ kind, lane }) => [kind, lane]).sort(), [
@@ -87,9 +83,9 @@ t.test('CL-49 timeline - shows messages, outages, runs, gaps and waits', async t
   t.equal(timeline.missing.seq_hole?.count, 1)
   t.match(timeline.spans.find(({ kind }) => kind === 'gap')?.label, /seq 11 to 12 missing/)
   const later = { ...everything, fromMs: Date.parse('2100-01-01'), mode: 'bodies', title: 'x' } as const
-  t.match(await collectTimeline(copy, later, { eventsDir: copy.eventsDir }), { records: 0, from_ms: null })
+  t.match(await collectTimeline(copy, later), { records: 0, from_ms: null })
   const nobody = { ...everything, personas: ['rivr'], mode: 'bodies', title: 'x' } as const
-  await t.rejects(collectTimeline(copy, nobody, { eventsDir: copy.eventsDir }), {
+  await t.rejects(collectTimeline(copy, nobody), {
     code: 'gap_found',
     hint: /^no persona rivr; did you mean river\?.*seq_hole: seq 11…12 missing/,
   })
@@ -100,11 +96,7 @@ t.test(
   'CL-49 timeline - a persona that is called as the producer is shown has a lane of its own',
   async t => {
     const copy = journal(t.testdir(), 3, '(producer)')
-    const timeline = await collectTimeline(
-      copy,
-      { ...everything, mode: 'bodies', title: 'x' },
-      { eventsDir: copy.eventsDir },
-    )
+    const timeline = await collectTimeline(copy, { ...everything, mode: 'bodies', title: 'x' })
     t.same(timeline.lanes, ['(producer)', '(producer)'])
     t.same(timeline.counts[1]?.[0], 3)
     t.same(new Set(timeline.marks?.lane), new Set([1]))
@@ -132,11 +124,7 @@ t.test('CL-49 timeline - names the ten slowest messages, the slowest first', asy
     maker.add({ ...message, ts: new Date(created + wait).toISOString(), payload })
   }
   const copy = openCopy(maker.write(t.testdir()))
-  const timeline = await collectTimeline(
-    copy,
-    { ...everything, mode: 'bodies', title: 'x' },
-    { eventsDir: copy.eventsDir },
-  )
+  const timeline = await collectTimeline(copy, { ...everything, mode: 'bodies', title: 'x' })
   t.same(
     timeline.slowest.map(({ ms }) => ms),
     [1_000_000, 80_000, 9000, 100, 100, 60, 40, 30, 20, 8],
@@ -165,7 +153,7 @@ t.test('CL-49 timeline - shows where the host slept, and only there', async t =>
   for (const [mono_ms = 0, boot_ms = 0] of clocks) maker.add({ clock: { mono_ms, boot_ms } })
   const copy = openCopy(maker.write(t.testdir()))
   const request = { ...everything, mode: 'all', title: 'x' } as const
-  const { spans } = await collectTimeline(copy, request, { eventsDir: copy.eventsDir })
+  const { spans } = await collectTimeline(copy, request)
   t.match(
     spans.filter(({ kind }) => kind === 'suspended'),
     [{ lane: 0, from_seq: 3, to_seq: 4, label: 'the host slept 59m 59s of that time' }],
@@ -176,11 +164,7 @@ t.test(
   'CL-49 page - is one file with a policy that names its own script and style, and nothing to load',
   async t => {
     const copy = journal(t.testdir(), 3, `ri<b>ver</b> & "co"`)
-    const timeline = await collectTimeline(
-      copy,
-      { ...everything, mode: 'none', title: HOSTILE },
-      { eventsDir: copy.eventsDir },
-    )
+    const timeline = await collectTimeline(copy, { ...everything, mode: 'none', title: HOSTILE })
     const html = [...timelineHtml(timeline)].join('')
     const page = openPage(html)
     const [style = '', script = ''] = [
@@ -220,11 +204,7 @@ t.test(
 
 t.test('CL-49 forms - hostile text is text in Markdown, and no formula in a spreadsheet', async t => {
   const copy = journal(t.testdir(), 2, '=1+1|<i>')
-  const timeline = await collectTimeline(
-    copy,
-    { ...everything, mode: 'none', title: HOSTILE },
-    { eventsDir: copy.eventsDir },
-  )
+  const timeline = await collectTimeline(copy, { ...everything, mode: 'none', title: HOSTILE })
   const markdown = [...timelineMarkdown(timeline)].join('')
   t.notMatch(markdown, /(?<!\\)<|[^\\]\|<|\u202e|\u0000/)
   const columns = markdown
@@ -240,11 +220,7 @@ t.test('CL-49 forms - hostile text is text in Markdown, and no formula in a spre
 
 t.test('CL-9 page - what its script shows is escaped as what stands in its markup is', async t => {
   const copy = journal(t.testdir(), 2, 'ri\u202ever\n\u2028\u200b')
-  const timeline = await collectTimeline(
-    copy,
-    { ...everything, mode: 'none', title: 'x' },
-    { eventsDir: copy.eventsDir },
-  )
+  const timeline = await collectTimeline(copy, { ...everything, mode: 'none', title: 'x' })
   const html = [...timelineHtml(timeline)].join('')
   const page = openPage(html)
   page.settle()
@@ -278,11 +254,10 @@ t.test('CL-49 timeline - what lasted before a window takes nothing from what las
   alert('stranded-mail', 'open')
   const copy = openCopy(maker.write(t.testdir()))
   const request = { ...everything, mode: 'bodies', title: 'x' } as const
-  const options = { eventsDir: copy.eventsDir }
-  const whole = await collectTimeline(copy, request, options)
+  const whole = await collectTimeline(copy, request)
   t.ok(whole.spans_left_out > 0, 'all together they are too many')
   const from = whole.to_ms ?? 0
-  const { spans, spans_left_out } = await collectTimeline(copy, { ...request, fromMs: from }, options)
+  const { spans, spans_left_out } = await collectTimeline(copy, { ...request, fromMs: from })
   t.match(
     spans.filter(({ kind }) => kind === 'alert'),
     [{ label: 'stranded-mail: redacted', to: null }],
@@ -294,11 +269,7 @@ t.test('CL-49 timeline - what lasted before a window takes nothing from what las
 t.test('CL-51 timeline - what people wrote is nowhere in it, unless it is asked for', async t => {
   const copy = journal(t.testdir(), 3)
   for (const mode of ['bodies', 'all'] as const) {
-    const timeline = await collectTimeline(
-      copy,
-      { ...everything, mode, title: 'x' },
-      { eventsDir: copy.eventsDir },
-    )
+    const timeline = await collectTimeline(copy, { ...everything, mode, title: 'x' })
     const all = [
       JSON.stringify(timeline),
       ...timelineHtml(timeline),
@@ -314,7 +285,7 @@ t.test('CL-51 timeline - what people wrote is nowhere in it, unless it is asked 
 t.test('CL-49 bins - too many marks are counted, and the page says so', async t => {
   const copy = journal(t.testdir(), 300)
   const request = { ...everything, mode: 'bodies', title: 'x', marksMax: 100 } as const
-  const timeline = await collectTimeline(copy, request, { eventsDir: copy.eventsDir })
+  const timeline = await collectTimeline(copy, request)
   t.equal(timeline.marks, null)
   t.equal(
     timeline.bins?.n.reduce((sum, n) => sum + n, 0),
@@ -332,11 +303,7 @@ t.test('CL-49 bins - too many marks are counted, and the page says so', async t 
 
 t.test('CL-49 page - answers to keys and pointer, and paints no more than there are pixels', async t => {
   const copy = journal(t.testdir(), 2000)
-  const timeline = await collectTimeline(
-    copy,
-    { ...everything, mode: 'bodies', title: 'x' },
-    { eventsDir: copy.eventsDir },
-  )
+  const timeline = await collectTimeline(copy, { ...everything, mode: 'bodies', title: 'x' })
   const page = openPage([...timelineHtml(timeline)].join(''))
   const picture = page.element('picture')
   page.settle()

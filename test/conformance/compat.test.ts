@@ -1,8 +1,8 @@
 import { cpSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileCursors, openObserver } from '@kim/observer-sdk'
+import { coldStart, fileCursors, openObserver } from '@kim/observer-sdk'
 import { verifyJournal } from '@kim/observer-sdk/verify'
-import { coldStart, fullScan } from '@kim/replay/internal'
+import { fullScan } from '@kim/replay/internal'
 import t from 'tap'
 import { coldMembers, differencesOf, pick } from './compare.js'
 import { readNaively } from './naive/naive-reader.js'
@@ -36,7 +36,7 @@ t.test('releases - CO-8 every reader comes to what expect.json says', async t =>
   for (const { name, folder, eventsDir, expect } of releases) {
     const cursor = cursorOf(folder)
     t.same(differencesOf(expect, { ...(await fullScan(eventsDir, cursor)) }), [], `${name}: full scan`)
-    const cold = await coldStart(eventsDir, cursor)
+    const { result: cold } = await coldStart(eventsDir, cursor)
     t.same(differencesOf(pick(expect, coldMembers), { ...cold }), [], `${name}: cold start`)
     const { verify_exit, ...stated } = expect
     t.same(differencesOf(stated, { ...readNaively(eventsDir, cursor, rules) }), [], `${name}: naive reader`)

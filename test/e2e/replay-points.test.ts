@@ -76,7 +76,7 @@ t.test(
         const seq = random.between(1, head)
         cut(eventsDir, seq, short)
         const naive = foldNaively(short, rules)
-        const state = await stateAt(journal, { kind: 'seq', seq }, { eventsDir })
+        const state = await stateAt(journal, { kind: 'seq', seq })
         const document = stateDocument(state, [])
         const ours = Object.values(document.entities).flatMap(ofType => Object.values(ofType))
         points++
@@ -89,14 +89,14 @@ t.test(
           images(document.entities) === images(byTypeAndId(naive.entities)) &&
           document.digest === readNaively(short, undefined, rules).digest
         if (!same) t.fail(`seed ${seed}: at ${seq} differs`)
-        const again = await stateAt(openCopy(eventsDir), { kind: 'seq', seq }, { eventsDir })
+        const again = await stateAt(openCopy(eventsDir), { kind: 'seq', seq })
         if (printed(document) !== printed(stateDocument(again, [])))
           t.fail(`seed ${seed}: at ${seq} prints two things`)
         if (i % 2 === 0) {
           const other = random.between(0, head)
           const points = { from: { kind: 'seq', seq }, to: { kind: 'seq', seq: other } } as const
-          const { patch, changes } = await differenceOf(journal, points, [], { eventsDir })
-          const end = printed(stateDocument(await stateAt(journal, points.to, { eventsDir }), []))
+          const { patch, changes } = await differenceOf(journal, points, [])
+          const end = printed(stateDocument(await stateAt(journal, points.to), []))
           const applied = applyPatch(JSON.parse(printed(document)), JSON.parse(JSON.stringify(patch)))
           if (jcs(applied) !== jcs(JSON.parse(end)))
             t.fail(`seed ${seed}: the patch from ${seq} to ${other} leads elsewhere`)
@@ -155,7 +155,7 @@ t.test('CL-42 at - agrees at the end of every vector with what any reader comes 
       unknown
     >
     const { digest, entity_count, attention_required, registry_authoritative } = stateDocument(
-      await stateAt(openCopy(eventsDir), { kind: 'end' }, { eventsDir }),
+      await stateAt(openCopy(eventsDir), { kind: 'end' }),
       [],
     )
     const ours = { digest, entities: entity_count, attention_required, registry_authoritative }
@@ -175,14 +175,14 @@ t.test('CL-43 diff - leads from the beginning of every vector to its end and bac
     if (!existsSync(join(eventsDir, `seg-${'1'.padStart(pad, '0')}.jsonl`))) continue
     const journal = openCopy(eventsDir)
     const at = async (point: Point): Promise<unknown> =>
-      JSON.parse(printed(stateDocument(await stateAt(journal, point, { eventsDir }), [])))
+      JSON.parse(printed(stateDocument(await stateAt(journal, point), [])))
     const points = [{ kind: 'seq', seq: 0 }, { kind: 'end' }] as const
     const states = [await at(points[0]), await at(points[1])]
     for (const [a, b] of [
       [0, 1],
       [1, 0],
     ] as const) {
-      const { patch } = await differenceOf(journal, { from: points[a], to: points[b] }, [], { eventsDir })
+      const { patch } = await differenceOf(journal, { from: points[a], to: points[b] }, [])
       const applied = applyPatch(structuredClone(states[a]) as never, JSON.parse(JSON.stringify(patch)))
       if (jcs(applied) !== jcs(states[b] as never)) t.fail(`${name}: from ${a} to ${b}`)
       pairs++

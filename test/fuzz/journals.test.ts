@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { wakeClassOf } from '@kim/manifest'
-import { type Change, type Observer, openObserver } from '@kim/observer-sdk'
-import { coldStart, fullScan } from '@kim/replay/internal'
+import { type Change, coldStart, type Observer, openObserver } from '@kim/observer-sdk'
+import { fullScan } from '@kim/replay/internal'
 import t from 'tap'
 import { coldMembers, differencesOf, pick } from '../conformance/compare.js'
 import { readNaively } from '../conformance/naive/naive-reader.js'
@@ -22,7 +22,7 @@ t.test('random journals - full scan, cold start and observer find what the naive
     const eventsDir = join(root, 'events')
     const cursor = writeRandomJournal(new Prng(seed), eventsDir, rules)
     const expected = { ...readNaively(eventsDir, cursor, rules) } as Record<string, unknown>
-    const cold = await coldStart(eventsDir, cursor)
+    const { result: cold } = await coldStart(eventsDir, cursor)
     const { verify_exit: _, ...full } = await fullScan(eventsDir, cursor)
     const differences = [
       ...differencesOf(pick(expected, coldMembers), { ...cold }).map(each => ({ mode: 'cold', ...each })),

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { openObserver } from '@kim/observer-sdk'
-import { coldStart, fullScan } from '@kim/replay/internal'
+import { coldStart, openObserver } from '@kim/observer-sdk'
+import { fullScan } from '@kim/replay/internal'
 import t, { type Test } from 'tap'
 import { coldPart, type NaiveResult, readNaively } from '../conformance/naive/naive-reader.js'
 import { loadRules } from '../conformance/naive/rules.js'
@@ -99,7 +99,7 @@ t.test('readers - agree with the naive reader on every journal (OB-8, OB-10)', {
     const one = makeCase(seed, eventsDir)
     const { cursor, wanted } = one
     differences.full.push(...difference(seed, wanted, await fullScan(eventsDir, cursor)))
-    differences.cold.push(...difference(seed, coldPart(wanted), await coldStart(eventsDir, cursor)))
+    differences.cold.push(...difference(seed, coldPart(wanted), (await coldStart(eventsDir, cursor)).result))
     if (seed % 10 !== 0 && isWhole) continue
     observed += 1
     const { attention_required, digest, entities, gap, head_seq, news, registry_authoritative } = wanted

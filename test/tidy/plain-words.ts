@@ -1,6 +1,6 @@
 /** Words in names of commands, flags, error codes and public types that mean there what they mean everywhere. */
 const USUAL = `
-  after all allow at author body bytes case change chars check clock clocks closed cold color content corrupt count counts damaged
+  after all allow at author body bytes case change chars check clock clocks closed cold color content corrupt count counts damage damaged
   deadline environment every example exclude exhausted exit explain facts failed failure fast fields find fix follow foreign
   found from full held id import install internal invalid keep kind large like limit line lines location look match max memory mismatch
   missing moment moved name no not of on only open out outcome parent pass path permitted place play prefix print private progress query

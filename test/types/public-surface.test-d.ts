@@ -27,6 +27,7 @@ import type { Assert, Equal } from './equal.js'
 /** The values of the door. A verb that writes has no place among them. */
 type Values =
   | 'KimError'
+  | 'coldStart'
   | 'fileCursors'
   | 'mementoCursors'
   | 'memoryCursors'

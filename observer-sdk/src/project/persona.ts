@@ -1,10 +1,8 @@
 /** What one persona looks like from the journal: its inbox, its alerts, and whether anything shows that it lives. */
-import { alertFacts, isCount, type JsonObject, type ReadRecord } from '@kim/manifest'
+import { alertFacts, isCount, type JsonObject, livenessOf, type ReadRecord } from '@kim/manifest'
 import { isPersonal } from './impact.js'
 import type { EntityView, State } from './state.js'
 
-/** With no evidence for this long, a persona that calls itself up is shown as stale. */
-export const STALE_MS: number = 60 * 60 * 1000
 /** How many of its newest messages a view holds. */
 const NEWEST_MAX = 20
 
@@ -77,7 +75,7 @@ export class Roster {
     return {
       ...rest,
       known: rest.known || heard !== undefined,
-      liveness: livenessOf(seen, evidence),
+      liveness: livenessOf(evidence, seen.own, seen.unreachable),
       evidence,
     }
   }
@@ -99,7 +97,7 @@ export class Roster {
       attention: alerts.length + (isCount(urgent) ? urgent : 0),
       seen: {
         newest: newestOf(all),
-        state: own?.payload,
+        own: own?.payload,
         unreachable: alerts.some(({ payload }) => alertFacts(payload).is_outage),
       },
     }
@@ -123,16 +121,8 @@ export class Roster {
 
 interface Seen {
   readonly newest: { readonly seq: number; readonly ts: string | undefined } | undefined
-  readonly state: JsonObject | undefined
+  readonly own: JsonObject | undefined
   readonly unreachable: boolean
-}
-
-function livenessOf({ state, unreachable }: Seen, evidence: Evidence | undefined): PersonaView['liveness'] {
-  if (evidence === undefined) return 'unknown'
-  if (unreachable || state?.['state'] === 'down') return 'down'
-  if (evidence.ageMs === undefined) return 'unknown'
-  if (evidence.ageMs > STALE_MS) return 'stale'
-  return state?.['state'] === 'up' ? 'up' : 'unknown'
 }
 
 /** Views that are given out more than once: no host may change them, or what they show. */

@@ -44,6 +44,7 @@ export class FileContent {
   readonly #file: OpenFile
   #inflated: Buffer | undefined
   #failure: ReadFailure | undefined
+  #readBytes = 0
 
   constructor(candidate: Candidate, file: OpenFile, passedOver?: ReadFailure) {
     this.candidate = candidate
@@ -131,6 +132,11 @@ export class FileContent {
     }
   }
 
+  /** Bytes on disk read so far. */
+  get readBytes(): number {
+    return this.#readBytes
+  }
+
   /** Releases the file. The object is of no use afterwards. */
   close(): void {
     this.#inflated = undefined
@@ -151,7 +157,9 @@ export class FileContent {
     // A few lines at a time come from the pool: memory of their own would cost more than reading them.
     const target = Buffer.allocUnsafe(length)
     try {
-      return target.subarray(0, readAt(this.#file, target, 0, length, position))
+      const read = readAt(this.#file, target, 0, length, position)
+      this.#readBytes += read
+      return target.subarray(0, read)
     } catch (error) {
       this.#failure ??= readFailureOf(this.candidate.path, error)
       return target.subarray(0, 0)
@@ -201,7 +209,7 @@ export function openBlob(eventsDir: string, sha256: string): ReadResult<FileCont
 }
 
 /** Inflates chunk by chunk in bounded memory. Throws on damage, after all bytes before it were yielded. */
-export async function* gunzipStream(source: Iterable<Uint8Array>, chunkSize: number): AsyncGenerator<Buffer> {
+async function* gunzipStream(source: Iterable<Uint8Array>, chunkSize: number): AsyncGenerator<Buffer> {
   const inflate = createGunzip({ chunkSize })
   // The pipeline only ties the two lifetimes together; the error reaches us through the iteration.
   pipeline(Readable.from(source, { objectMode: false }), inflate, () => {})
@@ -212,7 +220,7 @@ export async function* gunzipStream(source: Iterable<Uint8Array>, chunkSize: num
  * Opens the first candidate that exists. The order matters: a file that gc moves while we look is missing from
  * the earlier place only when it is in the later one already.
  */
-export function openFirst(candidates: readonly Candidate[]): ReadResult<FileContent> {
+function openFirst(candidates: readonly Candidate[]): ReadResult<FileContent> {
   let failure: ReadFailure | undefined
   for (const candidate of candidates) {
     const opened = openRegularFile(candidate.path)
@@ -221,6 +229,11 @@ export function openFirst(candidates: readonly Candidate[]): ReadResult<FileCont
     if (opened.reason === 'unreadable') return opened
   }
   return failure ?? unreadable('', 'EUNKNOWN')
+}
+
+/** Opens a regular file anywhere, a compressed one as what it contains. Links, pipes and devices are never opened. */
+export function openFile(path: string, gzip = false): ReadResult<FileContent> {
+  return openFirst([{ path, place: 'live', gzip }])
 }
 
 /** The same, but what cannot be read hides nothing: the copies behind it are tried, and the content names it. */

@@ -11,14 +11,18 @@ export interface PassProgress {
   readonly total: number
 }
 
-/** What a caller may ask of a pass over a journal. */
-export interface PassOptions {
-  /** The journal directory: `<store>/events`, or a copy of it. */
-  readonly eventsDir: string
+/** How a caller watches a pass over a journal, and ends it. */
+export interface PassControl {
   /** Called after each slice of work. */
   readonly onProgress?: ((progress: PassProgress) => void) | undefined
   /** Ends the pass early; its promise then rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
+}
+
+/** What a caller may ask of a pass over a journal. */
+export interface PassOptions extends PassControl {
+  /** The journal directory: `<store>/events`, or a copy of it. */
+  readonly eventsDir: string
 }
 
 /** Bytes of small work done before the event loop gets its turn. */
@@ -26,13 +30,13 @@ const sliceBytes = 256 * 1024
 
 /** Cuts a long pass into slices, so that the process stays responsive, and says how far it is. */
 export class PassPacer {
-  readonly #options: PassOptions
+  readonly #control: PassControl
   #done = 0
   #total = 0
   #sinceTurn = 0
 
-  constructor(options: PassOptions) {
-    this.#options = options
+  constructor(control: PassControl) {
+    this.#control = control
   }
 
   /** Adds work to what is to be done. */
@@ -50,7 +54,7 @@ export class PassPacer {
     this.#sinceTurn += bytes
     if (this.#sinceTurn < sliceBytes) return
     this.#sinceTurn = 0
-    await nextTurn(this.#options.signal)
+    await nextTurn(this.#control.signal)
     this.#report()
   }
 
@@ -61,7 +65,7 @@ export class PassPacer {
   }
 
   #report(): void {
-    this.#options.onProgress?.({ done: Math.min(this.#done, this.#total), total: this.#total })
+    this.#control.onProgress?.({ done: Math.min(this.#done, this.#total), total: this.#total })
   }
 }
 

@@ -7,7 +7,7 @@ import {
   projectionDigest,
   type ReadRecord,
 } from '@kim/manifest'
-import { openFirst } from '../store/file-content.js'
+import { openFile } from '../store/file-content.js'
 import { listStore, type SegmentEntry, type StoreListing } from '../store/listing.js'
 import { noJournalAt } from '../store/no-journal.js'
 import type { ReadFailure } from '../store/read-only-fs.js'
@@ -40,7 +40,7 @@ const BYTES_MAX = 4096
 
 /** What `meta.json` says, if it is one. */
 export function readMeta(eventsDir: string): Meta | undefined {
-  const opened = openFirst([{ path: eventsPaths(eventsDir).meta, place: 'live', gzip: false }])
+  const opened = openFile(eventsPaths(eventsDir).meta)
   if (!opened.ok) return undefined
   const content = opened.value
   try {

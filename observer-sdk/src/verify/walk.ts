@@ -81,9 +81,9 @@ export interface SegmentWalker {
   /** Something that must be awaited before the next line, if anything must. */
   pause?(): Promise<void> | undefined
   /** `failure` says why the segment could not be read to its end, if it could not. */
-  endSegment(segment: SegmentEntry, failure: ReadFailure | undefined): void
+  endSegment?(segment: SegmentEntry, failure: ReadFailure | undefined): void
   /** A segment that could not be opened. */
-  unreadable(segment: SegmentEntry, failure: ReadFailure): void
+  unreadable?(segment: SegmentEntry, failure: ReadFailure): void
 }
 
 /** Which segments a walk goes through, and from where. */
@@ -107,16 +107,16 @@ export async function walkSegments(
     reportBlocked(blocked, segment.number, walker)
     const opened = openSegment(eventsDir, segment.number)
     if (!opened.ok) {
-      walker.unreadable(segment, opened)
+      walker.unreadable?.(segment, opened)
       continue
     }
     const content = opened.value
     // What is no regular file was reported with the listing.
     if (content.passedOver !== undefined && segment.place === 'live')
-      walker.unreadable(segment, content.passedOver)
+      walker.unreadable?.(segment, content.passedOver)
     try {
       const damage = await damageOf(content, pace)
-      if (damage !== undefined) walker.unreadable(segment, damage)
+      if (damage !== undefined) walker.unreadable?.(segment, damage)
       else {
         const offset = segment.number === from.segment ? from.offset : 0
         if (await walkSegment(segment, content, offset, walker, pace)) return true
@@ -151,7 +151,7 @@ function reportBlocked(blocked: BlockedSegment[], upTo: number, walker: SegmentW
   while ((blocked[0]?.segment.number ?? Number.POSITIVE_INFINITY) <= upTo) {
     const next = blocked.shift()
     if (next === undefined) return
-    walker.unreadable(next.segment, next.failure)
+    walker.unreadable?.(next.segment, next.failure)
   }
 }
 
@@ -192,7 +192,7 @@ async function walkSegment(
     await pace.turn(chunk.length)
   }
   if (content.candidate.gzip) pace.advance(content.storedBytes)
-  walker.endSegment(segment, content.failure)
+  walker.endSegment?.(segment, content.failure)
   return false
 }
 

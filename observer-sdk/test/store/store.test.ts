@@ -11,7 +11,7 @@ import {
   openRegularFile,
   openSegment,
   readBlob,
-} from '@kim/observer-sdk/history'
+} from '@kim/observer-sdk/internal'
 import t from 'tap'
 
 const long = Buffer.from(

@@ -1,4 +1,4 @@
-import { SeqSet } from '@kim/observer-sdk/verify'
+import { SeqSet } from '@kim/observer-sdk/internal'
 import t from 'tap'
 
 t.test('seq set - agrees with a plain set, whatever the order', async t => {

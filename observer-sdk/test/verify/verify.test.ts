@@ -1,12 +1,8 @@
 import { mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { checkpointName, type Entity, encodeRecord, segmentName, sha256Hex } from '@kim/manifest'
-import {
-  type FindingKind,
-  findingWeights,
-  type JournalVerdict,
-  verifyJournal,
-} from '@kim/observer-sdk/verify'
+import { findingWeights } from '@kim/observer-sdk/internal'
+import { type FindingKind, type JournalVerdict, verifyJournal } from '@kim/observer-sdk/verify'
 import t from 'tap'
 import { type CheckpointDraft, JournalMaker, projectId, type Tampering } from './journal-maker.js'
 

@@ -1,5 +1,7 @@
-/** What a bundle says about itself. */
+/** What a bundle says about itself, and about the lines that were taken out of it. */
+import { dirname, join } from 'node:path'
 import { isCount, isJsonObject, isSha256, type JsonObject } from '@kim/manifest'
+import { openFile } from '@kim/observer-sdk/history'
 
 /** Version of the manifest. */
 export const bundleVersion = 1
@@ -8,7 +10,7 @@ export const bundleFile = 'bundle.json'
 /** The folder of the journal in a bundle. */
 export const bundleEvents = 'events'
 
-/** More than a manifest ever has. */
+/** No manifest is larger. */
 export const MANIFEST_BYTES_MAX: number = 64 * 1024 * 1024
 
 /** Whether a path is that of a file of the journal in a bundle, and leads nowhere else. */
@@ -41,7 +43,7 @@ export interface BundleManifest {
   readonly redact: string
 }
 
-/** What a manifest says, or nothing if it is none. */
+/** What a manifest says; undefined if the bytes are no manifest. */
 export function parseBundle(bytes: Uint8Array): BundleManifest | undefined {
   let value: unknown
   try {
@@ -53,25 +55,47 @@ export function parseBundle(bytes: Uint8Array): BundleManifest | undefined {
   const { bundle, files, range, redact, records, project_id, created } = value
   if (bundle !== bundleVersion || !Array.isArray(files) || !isJsonObject(range)) return undefined
   if (typeof redact !== 'string' || !isCount(records) || typeof project_id !== 'string') return undefined
-  if (!isCount(range['from_seq']) || !isCount(range['to_seq']) || !files.every(isFile)) return undefined
+  const { from_seq, to_seq, from_ts, to_ts } = range
+  if (!isCount(from_seq) || !isCount(to_seq) || !files.every(isFile)) return undefined
   return {
     bundle,
-    created: typeof created === 'string' ? created : null,
+    created: textOr(created),
     files: files as unknown as readonly BundledFile[],
     project_id,
-    range: {
-      from_seq: range['from_seq'],
-      to_seq: range['to_seq'],
-      from_ts: typeof range['from_ts'] === 'string' ? range['from_ts'] : null,
-      to_ts: typeof range['to_ts'] === 'string' ? range['to_ts'] : null,
-    },
+    range: { from_seq, to_seq, from_ts: textOr(from_ts), to_ts: textOr(to_ts) },
     records,
     redact,
   }
+}
+
+function textOr(value: unknown): string | null {
+  return typeof value === 'string' ? value : null
 }
 
 function isFile(value: unknown): boolean {
   if (!isJsonObject(value)) return false
   const { path, bytes, sha256 }: JsonObject = value
   return typeof path === 'string' && isCount(bytes) && isSha256(sha256)
+}
+
+/** Whether a journal is that of an unpacked bundle from which something was taken out: by the manifest beside it. */
+export function isOfRedactedBundle(eventsDir: string): boolean {
+  const opened = openFile(join(dirname(eventsDir), bundleFile))
+  if (!opened.ok) return false
+  const content = opened.value
+  try {
+    if (content.bytes > MANIFEST_BYTES_MAX) return false
+    const manifest = parseBundle(content.read(0, content.bytes))
+    return manifest !== undefined && manifest.redact !== 'none'
+  } finally {
+    content.close()
+  }
+}
+
+/** What a redaction puts in place of a line that was no record (CL-51). */
+const PLACEHOLDER = /^\{"bytes":\d{1,16},"redacted_line":true\}$/
+
+/** Whether a line is what a redaction puts in place of another. Outside a redacted bundle it is a line like any other. */
+export function isPlaceholder(bytes: Uint8Array): boolean {
+  return bytes.length < 64 && PLACEHOLDER.test(Buffer.from(bytes).toString('latin1'))
 }

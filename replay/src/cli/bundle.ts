@@ -7,14 +7,10 @@ import {
   safeText,
   withProgress,
 } from '@kim/cli-kit'
-import { type BundlePlan, planBundle, writeBundle } from '../bundle/bundle.js'
-import { openCopy } from '../copied-journal.js'
+import { type BundlePlan, planBundle, writeBundle } from '../bundle/write-bundle.js'
 import { writeOut } from '../output/out-file.js'
-import { replayEventsDir } from './events-dir.js'
-import { seqRangeOf } from './flags.js'
-import { outPath } from './out-path.js'
-import { sourceDateMs } from './parse-point.js'
-import { parseRedactMode } from './redact-mode.js'
+import { openCopy } from '../reading.js'
+import { outPath, parseRedactMode, replayEventsDir, seqRangeOf, sourceDateMs } from './input.js'
 
 /** CL-47: a slice for a report. */
 export async function run(input: Input, io: Io): Promise<number> {
@@ -23,13 +19,13 @@ export async function run(input: Input, io: Io): Promise<number> {
   const mode = parseRedactMode(input)
   const range = seqRangeOf(input)
   const isDry = input.bool('dry-run')
-  const journal = openCopy(eventsDir)
+  const history = openCopy(eventsDir)
   const plan = await withProgress(io, 'bundle: look', control =>
-    planBundle(journal, range, mode, sourceDateMs(io), { eventsDir, ...control }),
+    planBundle(history, range, mode, sourceDateMs(io), control),
   )
   if (!isDry) {
     await withProgress(io, 'bundle: write', control =>
-      writeOut(out, file => writeBundle(journal, plan, file, { eventsDir, ...control })),
+      writeOut(out, file => writeBundle(history, plan, file, control)),
     )
   }
   const { manifest, slice, blobsMissing } = plan

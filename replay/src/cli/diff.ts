@@ -8,14 +8,10 @@ import {
   writePieces,
 } from '@kim/cli-kit'
 import { jcs } from '@kim/manifest'
-import { openCopy } from '../copied-journal.js'
 import { type Difference, differenceOf, type EntityChange } from '../diff.js'
 import type { StateDocument } from '../state-document.js'
-import { replayEventsDir } from './events-dir.js'
-import { warnAboutLaterRecords } from './later-records-warning.js'
-import { missingText } from './missing-text.js'
-import { outputFormat } from './output-format.js'
-import { parsePointWord } from './parse-point.js'
+import { openReplayJournal, outputFormat, parsePointWord } from './input.js'
+import { missingText, warnAboutLaterRecords } from './print.js'
 
 /** CL-43: what changed between two moments. */
 export async function run(input: Input, io: Io): Promise<number> {
@@ -26,13 +22,13 @@ export async function run(input: Input, io: Io): Promise<number> {
       `--${from === undefined ? 'from' : 'to'} is missing`,
       'give --from A and --to B: seqs, times, event ids or "end"',
     )
-  const journal = openCopy(replayEventsDir(input, io))
+  const history = openReplayJournal(input, io)
   const points = {
-    from: parsePointWord(from, '--from', input, io, journal),
-    to: parsePointWord(to, '--to', input, io, journal),
+    from: parsePointWord(from, '--from', input, io, history),
+    to: parsePointWord(to, '--to', input, io, history),
   }
   const difference = await withProgress(io, 'diff', control =>
-    differenceOf(journal, points, input.list('persona'), { eventsDir: journal.eventsDir, ...control }),
+    differenceOf(history, points, input.list('persona'), control),
   )
   warnAboutLaterRecords(io, difference.from, points.from)
   warnAboutLaterRecords(io, difference.to, points.to)

@@ -1,22 +1,16 @@
 import { formatDuration, type Input, type Io, printReport, withProgress } from '@kim/cli-kit'
-import { openCopy } from '../copied-journal.js'
 import { type Explanation, explain } from '../explain.js'
-import type { Alarm } from '../story/alarms.js'
-import type { HostEvent } from '../story/host-time.js'
-import type { LifeStep } from '../story/life.js'
-import { replayEventsDir } from './events-dir.js'
-import { missingText } from './missing-text.js'
-import { outputFormat } from './output-format.js'
-import { requireEventName } from './parse-point.js'
+import type { HostEvent } from '../host-clocks.js'
+import type { Alarm, LifeStep } from '../message-life.js'
+import { openReplayJournal, outputFormat, requireEventName } from './input.js'
+import { missingText } from './print.js'
 
 /** CL-44: why it took so long. */
 export async function run(input: Input, io: Io): Promise<number> {
   const form = outputFormat(input)
   const name = requireEventName(input.positional('EVENT') ?? '')
-  const journal = openCopy(replayEventsDir(input, io))
-  const explanation = await withProgress(io, 'explain', control =>
-    explain(journal, name, { eventsDir: journal.eventsDir, ...control }),
-  )
+  const history = openReplayJournal(input, io)
+  const explanation = await withProgress(io, 'explain', control => explain(history, name, control))
   const { missing, ...rest } = explanation
   printReport(io, form === 'json', { ...rest, missing: missing.findings }, textOf(explanation))
   return missing.exit

@@ -1,10 +1,8 @@
 import { formatCount, type Input, type Io, printReport, usageError, withProgress } from '@kim/cli-kit'
-import { openCopy } from '../copied-journal.js'
 import { type FindResult, findTurns, type Stretch, type TurningPoint } from '../find.js'
 import { parsePredicate } from '../predicate/predicate.js'
-import { replayEventsDir } from './events-dir.js'
-import { missingText } from './missing-text.js'
-import { outputFormat } from './output-format.js'
+import { openReplayJournal, outputFormat } from './input.js'
+import { missingText } from './print.js'
 
 /** It never turned true. */
 const NEVER = 3
@@ -16,9 +14,9 @@ export async function run(input: Input, io: Io): Promise<number> {
   if (text === undefined)
     throw usageError('--until is missing', 'give a condition, such as --until "persona.river.unread > 10"')
   const predicate = parsePredicate(text)
-  const journal = openCopy(replayEventsDir(input, io))
+  const history = openReplayJournal(input, io)
   const result = await withProgress(io, 'find', control =>
-    findTurns(journal, predicate, input.bool('all'), { eventsDir: journal.eventsDir, ...control }),
+    findTurns(history, predicate, input.bool('all'), control),
   )
   const { missing, ...rest } = result
   printReport(io, form === 'json', { ...rest, missing: missing.findings }, textOf(result))

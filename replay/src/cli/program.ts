@@ -1,14 +1,60 @@
-import { type Command, completionCommand, type Program, VERSION } from '@kim/cli-kit'
-import {
-  outputFlag,
-  personaFlag,
-  replayEventsFlag,
-  replayJsonFlag,
-  replaySourceFlags,
-  replayStoreFlag,
-  utcFlag,
-} from './flags.js'
-import { redact } from './redact-mode.js'
+import { type Command, completionCommand, type Flag, type Program, VERSION } from '@kim/cli-kit'
+import { REDACT_MODES } from '../redactor.js'
+
+const replayEventsFlag: Flag = {
+  name: 'events',
+  kind: 'path',
+  value: 'DIR',
+  about: 'read this events directory, or a copy of one',
+}
+
+const replayStoreFlag: Flag = {
+  name: 'store',
+  kind: 'path',
+  value: 'DIR',
+  env: 'KIM_STORE',
+  about: "read this store, if no --events is given (default: the state directory's kim/stores/default)",
+}
+
+const replayJsonFlag: Flag = { name: 'json', kind: 'boolean', about: 'print one JSON object' }
+
+const personaFlag: Flag = {
+  name: 'persona',
+  short: 'p',
+  kind: 'string',
+  many: true,
+  value: 'NAME',
+  about: 'select these personas',
+}
+
+const utcFlag: Flag = {
+  name: 'utc',
+  kind: 'boolean',
+  about: 'read times without a zone as UTC, not as local time',
+}
+
+/** The forms that a command can print in, text first. */
+function outputFlag(...forms: readonly string[]): Flag {
+  return {
+    name: 'output',
+    short: 'o',
+    kind: 'string',
+    value: 'FORM',
+    choices: forms,
+    about: `choose the output format: ${forms.join(', ')}`,
+  }
+}
+
+/** What every command that reads a journal takes. */
+const replaySourceFlags: readonly Flag[] = [replayEventsFlag, replayStoreFlag]
+
+const redact: Flag = {
+  name: 'redact',
+  kind: 'string',
+  choices: REDACT_MODES,
+  default: 'bodies',
+  about: 'remove message bodies (bodies), names and ids too (all), or nothing (none)',
+}
 
 /** What `find` takes, under both of its names. */
 const finding: Pick<Command, 'flags' | 'notes' | 'examples' | 'load'> = {

@@ -8,19 +8,14 @@ import {
   withProgress,
 } from '@kim/cli-kit'
 import { jcs } from '@kim/manifest'
-import { openCopy } from '../copied-journal.js'
 import { writeOut } from '../output/out-file.js'
+import { openCopy } from '../reading.js'
 import { collectTimeline } from '../timeline/collect.js'
-import { timelineCsv } from '../timeline/csv.js'
+import { timelineCsv, timelineMarkdown } from '../timeline/csv-and-markdown.js'
 import { timelineHtml } from '../timeline/html.js'
-import { timelineMarkdown } from '../timeline/markdown.js'
-import type { Timeline } from '../timeline/timeline.js'
-import { caveats } from '../timeline/words.js'
-import { replayEventsDir } from './events-dir.js'
-import { missingText } from './missing-text.js'
-import { outPath } from './out-path.js'
-import { parseReplayTime, sourceDateMs } from './parse-point.js'
-import { parseRedactMode } from './redact-mode.js'
+import { caveats, type Timeline } from '../timeline/timeline.js'
+import { outPath, parseRedactMode, parseReplayTime, replayEventsDir, sourceDateMs } from './input.js'
+import { missingText } from './print.js'
 
 type Writer = (timeline: Timeline) => Iterable<string>
 
@@ -39,13 +34,13 @@ export async function run(input: Input, io: Io): Promise<number> {
   const write = FORMS[form]
   if (write === undefined)
     throw usageError(`-o ${safeText(form)} is not a format`, 'use html, md, json or csv')
-  const journal = openCopy(eventsDir)
+  const history = openCopy(eventsDir)
   const [since, until] = [input.text('since'), input.text('until')]
   const request = {
     fromMs:
-      since === undefined ? Number.NEGATIVE_INFINITY : parseReplayTime(since, '--since', input, io, journal),
+      since === undefined ? Number.NEGATIVE_INFINITY : parseReplayTime(since, '--since', input, io, history),
     toMs:
-      until === undefined ? Number.POSITIVE_INFINITY : parseReplayTime(until, '--until', input, io, journal),
+      until === undefined ? Number.POSITIVE_INFINITY : parseReplayTime(until, '--until', input, io, history),
     personas: input.list('persona'),
     mode: parseRedactMode(input),
     title: input.text('title') ?? 'Timeline of a journal',
@@ -53,9 +48,7 @@ export async function run(input: Input, io: Io): Promise<number> {
   }
   if (request.fromMs > request.toMs)
     throw usageError(`--since ${since} is after --until ${until}`, 'swap them')
-  const timeline = await withProgress(io, 'timeline', control =>
-    collectTimeline(journal, request, { eventsDir, ...control }),
-  )
+  const timeline = await withProgress(io, 'timeline', control => collectTimeline(history, request, control))
   await writeOut(out, async file => {
     for (const piece of gathered(write(timeline))) {
       io.signal.throwIfAborted()
@@ -84,6 +77,7 @@ function exitOf(missing: Timeline['missing']): number {
 
 const GATHER_CHARS = 256 * 1024
 
+/** Joins small pieces into large ones, because each write is a call to the system. */
 function* gathered(pieces: Iterable<string>): Generator<string> {
   let parts: string[] = []
   let chars = 0

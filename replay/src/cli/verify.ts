@@ -1,4 +1,4 @@
-import { dirname, join, resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import {
   formatCount,
   type Input,
@@ -9,13 +9,12 @@ import {
   withProgress,
 } from '@kim/cli-kit'
 import { KimError } from '@kim/manifest'
-import { closeFile, listEntries, noJournalAt, openRegularFile } from '@kim/observer-sdk/history'
+import { listEntries, noJournalAt, openFile } from '@kim/observer-sdk/history'
 import { verdictText, verifyJournal } from '@kim/observer-sdk/verify'
-import type { BundleVerdict } from '../bundle/bundle-judge.js'
 import { bundleFile } from '../bundle/manifest.js'
-import { verifyPacked, verifyUnpacked } from '../bundle/verify-bundle.js'
-import { replayEventsDir } from './events-dir.js'
-import { missingText } from './missing-text.js'
+import { type BundleVerdict, verifyPacked, verifyUnpacked } from '../bundle/verify-bundle.js'
+import { replayEventsDir } from './input.js'
+import { missingText } from './print.js'
 
 /** Judges a journal or a bundle and exits with its verdict. */
 export async function run(input: Input, io: Io): Promise<number> {
@@ -37,8 +36,8 @@ function isBundle(directory: string): boolean {
 
 async function judgeBundle(path: string, input: Input, io: Io): Promise<number> {
   const verdict = await withProgress(io, 'verify', async control => {
-    if (isBundle(path)) return await verifyUnpacked(path, { eventsDir: join(path, 'events'), ...control })
-    const opened = openRegularFile(path)
+    if (isBundle(path)) return await verifyUnpacked(path, control)
+    const opened = openFile(path, true)
     if (!opened.ok)
       throw new KimError('no_store', `there is no bundle at ${safeText(path)} (${opened.code})`, {
         hint:
@@ -47,9 +46,9 @@ async function judgeBundle(path: string, input: Input, io: Io): Promise<number> 
             : `name a .tgz file, or a directory with ${bundleFile}`,
       })
     try {
-      return await verifyPacked(opened.value, { eventsDir: path, ...control })
+      return await verifyPacked(opened.value, control)
     } finally {
-      closeFile(opened.value)
+      opened.value.close()
     }
   })
   printReport(io, input.bool('json'), verdict, textOf(verdict, path))

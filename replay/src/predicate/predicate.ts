@@ -1,18 +1,46 @@
-/** A question that the state answers with yes or no. It can read the state and nothing else. */
-import { type AskedNames, type Kind, pathOf } from './path.js'
-import type { PredicateScope, Value } from './predicate-scope.js'
+/** A condition over the state, as `find` takes it: its parser, and the paths that it can ask for. It can read the state and nothing else. */
+import { didYouMean } from '@kim/cli-kit'
+import type { Entity, EntityTable, JsonObject } from '@kim/manifest'
+import type { Payloads } from '../payloads.js'
+import type { PersonaLedger } from '../personas.js'
 import { expressionError, type Operator, type Token, tokensOf } from './token.js'
 
-/** A question, ready to be asked after each record. */
+/** The state, and how far the reading is. */
+export interface PredicateScope {
+  readonly entities: EntityTable<Entity>
+  readonly ledger: PersonaLedger
+  readonly payloads: Payloads
+  readonly registryAuthoritative: boolean
+  readonly damage: number
+  /** The last record. */
+  readonly seq: number | null
+  readonly ts: string | null
+}
+
+/** The value of a path or a literal; an object or a list is no value that can be compared. */
+type Value = string | number | boolean | null
+
+type Lookup = (scope: PredicateScope) => Value
+
+/** What a value is if it is not null; a payload may contain anything. */
+type Kind = 'number' | 'text' | 'truth' | 'any'
+
+/** The names that an expression asks about: one that the journal never knew is an error, not false. */
+export interface AskedNames {
+  readonly personas: Set<string>
+  readonly types: Set<string>
+  readonly alertKinds: Set<string>
+}
+
+/** A condition, ready to be asked for after each record. */
 export interface Predicate {
-  readonly holds: (world: PredicateScope) => boolean
-  /** Whom and what it asks about. */
+  readonly holds: (scope: PredicateScope) => boolean
   readonly asked: Readonly<AskedNames>
 }
 
-type Test = (world: PredicateScope) => boolean
+type Test = (scope: PredicateScope) => boolean
 type Operand = {
-  readonly get: (world: PredicateScope) => Value
+  readonly get: Lookup
   readonly isPath: boolean
   readonly kind: Kind | 'null'
   readonly at: number
@@ -52,7 +80,7 @@ class Parser {
     let left = this.#and()
     while (this.#took('or')) {
       const [a, b] = [left, this.#and()]
-      left = world => a(world) || b(world)
+      left = scope => a(scope) || b(scope)
     }
     return left
   }
@@ -61,7 +89,7 @@ class Parser {
     let left = this.#not()
     while (this.#took('and')) {
       const [a, b] = [left, this.#not()]
-      left = world => a(world) && b(world)
+      left = scope => a(scope) && b(scope)
     }
     return left
   }
@@ -70,7 +98,7 @@ class Parser {
     const { at } = this.#peek()
     if (this.#took('not')) {
       const inner = this.#deeper(at, () => this.#not())
-      return world => !inner(world)
+      return scope => !inner(scope)
     }
     if (!this.#took('(')) return this.#comparison()
     const inner = this.#deeper(at, () => this.#or())
@@ -94,7 +122,7 @@ class Parser {
       const compare = COMPARE[sign.text as Comparison]
       const right = this.#operand()
       refuseVain(left, sign.text as Comparison, right)
-      return world => compare(left.get(world), right.get(world))
+      return scope => compare(left.get(scope), right.get(scope))
     }
     if (left.kind !== 'truth' && left.kind !== 'any')
       throw expressionError(
@@ -102,7 +130,7 @@ class Parser {
         `${left.isPath ? NOUNS[left.kind] : 'a value'} alone is not a condition`,
         'compare it: persona.river.unread > 10',
       )
-    return world => left.get(world) === true
+    return scope => left.get(scope) === true
   }
 
   #operand(): Operand {
@@ -142,7 +170,7 @@ function kindOf(value: Value): Kind | 'null' {
   return typeof value === 'number' ? 'number' : typeof value === 'string' ? 'text' : 'truth'
 }
 
-/** A comparison with a path that comes out the same whatever the journal holds is a mistake of whoever wrote it. */
+/** A comparison with a path that has the same result for any journal is a mistake in the expression. */
 function refuseVain(left: Operand, sign: Comparison, right: Operand): void {
   if (!left.isPath && !right.isPath) return
   const isOrder = sign !== '=' && sign !== '!='
@@ -177,4 +205,161 @@ function orderOf(a: Value, b: Value): number {
   const isTexts = typeof a === 'string' && typeof b === 'string'
   if (!isNumbers && !isTexts) return Number.NaN
   return a < b ? -1 : a > b ? 1 : 0
+}
+
+type PathToken = Extract<Token, { kind: 'path' }>
+
+const PLAIN: Readonly<Record<string, Lookup>> = {
+  seq: ({ seq }) => seq,
+  ts: ({ ts }) => ts,
+  entities: ({ entities }) => entities.size,
+  attention_required: ({ ledger }) => ledger.attention,
+  registry_authoritative: ({ registryAuthoritative }) => registryAuthoritative,
+  damage: ({ damage }) => damage,
+}
+
+const PERSONA: Readonly<Record<string, (scope: PredicateScope, name: string) => Value>> = {
+  known: ({ ledger }, name) => ledger.get(name) !== undefined,
+  unread: ({ ledger }, name) => ledger.get(name)?.unread ?? null,
+  messages: ({ ledger }, name) => ledger.get(name)?.messages ?? null,
+  newest: ({ ledger }, name) => ledger.get(name)?.ids.highest ?? null,
+  alerts: ({ ledger }, name) => ledger.get(name)?.openAlerts ?? null,
+  attention: ({ ledger }, name) => ledger.get(name)?.attention ?? null,
+  unread_urgent: ({ ledger }, name) => ledger.unreadUrgent(name),
+  state: ({ ledger }, name) => ledger.state(name),
+}
+
+const ALERT: Readonly<Record<string, (payload: JsonObject | undefined) => Value>> = {
+  open: payload => valueIn(payload, ['status']) === 'open',
+  status: payload => valueIn(payload, ['status']),
+  reason: payload => valueIn(payload, ['reason']),
+}
+
+type Payload = () => JsonObject | undefined
+
+const ENTITY: Readonly<
+  Record<string, (entity: Entity | undefined, payload: Payload, rest: readonly string[]) => Value>
+> = {
+  exists: entity => entity !== undefined,
+  seq: entity => entity?.seq ?? null,
+  ts: entity => entity?.ts ?? null,
+  agent: entity => entity?.agent ?? null,
+  entity_rev: entity => entity?.entity_rev ?? null,
+  payload: (_, payload, rest) => valueIn(payload(), rest),
+}
+
+const TEXTS: ReadonlySet<string> = new Set(['ts', 'agent', 'state', 'status', 'reason'])
+const TRUTHS: ReadonlySet<string> = new Set(['registry_authoritative', 'known', 'open', 'exists'])
+
+/** By the last name of the path, which means the same in each path. */
+function kindOfField(field: string): Kind {
+  if (field === 'payload') return 'any'
+  return TEXTS.has(field) ? 'text' : TRUTHS.has(field) ? 'truth' : 'number'
+}
+
+const ROOTS = [...Object.keys(PLAIN), 'count', 'persona', 'alert', 'entity']
+/** The form of each path, by its first name. */
+export const pathForms: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(Object.keys(PLAIN).map(name => [name, name])),
+  count: 'count.TYPE',
+  persona: `persona.NAME.{${Object.keys(PERSONA).join(',')}}`,
+  alert: `alert.NAME.KIND.{${Object.keys(ALERT).join(',')}}`,
+  entity: `entity.TYPE.ID.{${Object.keys(ENTITY).join(',')}}`,
+}
+
+/** Parses a path, checked at once, so that a misspelt one is never simply false. `asked` collects what it asks about. */
+function pathOf(token: PathToken, asked: AskedNames): { readonly get: Lookup; readonly kind: Kind } {
+  const { names } = token
+  const [root = '', ...rest] = names
+  const plain = member(PLAIN, root)
+  if (plain !== undefined) {
+    if (rest.length > 0) throw expressionError(token.starts[1] ?? 0, `${root} has no parts`)
+    return { get: plain, kind: kindOfField(root) }
+  }
+  switch (root) {
+    case 'count': {
+      const [, type = ''] = exactly(token, 2)
+      asked.types.add(type)
+      return { get: ({ entities }) => entities.countOf(type), kind: 'number' }
+    }
+    case 'persona': {
+      const [, name = '', field = ''] = exactly(token, 3)
+      const get = known(PERSONA, field, token, 2)
+      asked.personas.add(name)
+      return { get: scope => get(scope, name), kind: kindOfField(field) }
+    }
+    case 'alert': {
+      const [, name = '', kind = '', field = ''] = exactly(token, 4)
+      const get = known(ALERT, field, token, 3)
+      asked.personas.add(name)
+      asked.alertKinds.add(kind)
+      const id = `${name}/${kind}`
+      return {
+        get: scope => get(payloadIn(scope, scope.entities.get('alert', id))),
+        kind: kindOfField(field),
+      }
+    }
+    case 'entity': {
+      const [, type = '', id = '', field = '', ...inner] = names
+      if (names.length < 4) throw expressionError(token.at, 'the path is too short', pathForms[root])
+      const get = known(ENTITY, field, token, 3)
+      if (field !== 'payload' && inner.length > 0)
+        throw expressionError(token.starts[4] ?? 0, `${field} has no parts`)
+      if (field === 'payload' && inner.length === 0)
+        throw expressionError(token.at, 'payload.WHAT?', pathForms[root])
+      asked.types.add(type)
+      const lookup: Lookup = scope => {
+        const entity = scope.entities.get(type, id)
+        return get(entity, () => payloadIn(scope, entity), inner)
+      }
+      return { get: lookup, kind: kindOfField(field) }
+    }
+  }
+  throw expressionError(
+    token.at,
+    `there is no path "${root.slice(0, 40)}"${didYouMean(root, ROOTS)}`,
+    `paths begin with ${ROOTS.join(', ')}`,
+  )
+}
+
+/** The value at a path of a payload. */
+function valueIn(payload: JsonObject | undefined, path: readonly string[]): Value {
+  let value: unknown = payload
+  for (const name of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return null
+    value = (value as Record<string, unknown>)[name]
+  }
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? value : null
+}
+
+function payloadIn({ payloads }: PredicateScope, entity: Entity | undefined): JsonObject | undefined {
+  return entity === undefined ? undefined : payloads.of(entity)
+}
+
+function exactly({ names, at }: PathToken, length: number): readonly string[] {
+  const form = pathForms[names[0] ?? ''] ?? ''
+  if (names.length < length) throw expressionError(at, 'the path is too short', form)
+  if (names.length > length)
+    throw expressionError(at, 'the path is too long', `${form}; put a name that holds dots in double quotes`)
+  return names
+}
+
+function member<T>(table: Readonly<Record<string, T>>, name: string): T | undefined {
+  return Object.hasOwn(table, name) ? table[name] : undefined
+}
+
+function known<T>(
+  table: Readonly<Record<string, T>>,
+  name: string,
+  { starts, names }: PathToken,
+  at: number,
+): T {
+  const found = member(table, name)
+  if (found !== undefined) return found
+  const fields = Object.keys(table)
+  throw expressionError(
+    starts[at] ?? 0,
+    `${names[0]} has no "${name.slice(0, 40)}"${didYouMean(name, fields)}`,
+    `it has ${fields.join(', ')}`,
+  )
 }

@@ -1,21 +1,14 @@
 /** Lays a journal out in time, in one pass. */
 import { formatDuration } from '@kim/cli-kit'
 import { alertKinds, type Effect, type ReadRecord, type SeqRange } from '@kim/manifest'
-import type { PassOptions } from '@kim/observer-sdk/verify'
-import type { CopiedJournal } from '../copied-journal.js'
-import { walkLines } from '../line-walk.js'
+import type { JournalCopy, PassControl } from '@kim/observer-sdk/history'
+import { hostEvents, liesWithin, ProducerRuns } from '../host-clocks.js'
 import { unknownPersona } from '../not-found.js'
 import { Payloads } from '../payloads.js'
-import { type Applied, Reading } from '../reading.js'
+import { type Applied, Reading, startOf } from '../reading.js'
 import { type RedactMode, Redactor } from '../redactor.js'
-import { paceFrom } from '../state-at.js'
-import { hostEvents } from '../story/host-time.js'
-import { liesWithin, ProducerRuns } from '../story/producer-runs.js'
 import { timestampMs } from '../timestamp.js'
-import { LatencyBins } from './latency-bins.js'
-import { MarkStore } from './mark-store.js'
-import { Slowest } from './slowest.js'
-import { SpanStore } from './span-store.js'
+import { LatencyBins, MarkStore, Slowest, SpanStore } from './marks-and-spans.js'
 import { type ClockSet, MARK_KINDS, type MarkKind, type Timeline } from './timeline.js'
 
 /** What is asked for. */
@@ -34,35 +27,31 @@ export interface TimelineRequest {
 const PRODUCER = Symbol('producer')
 const PRODUCER_SHOWN = '(producer)'
 
-/** Lays it out. Throws `no_persona` for a name that the journal does not know. */
+/** Lays a journal out. Throws `no_persona` for a name that the journal does not know. */
 export async function collectTimeline(
-  journal: CopiedJournal,
+  history: JournalCopy,
   request: TimelineRequest,
-  options: PassOptions,
+  control: PassControl = {},
 ): Promise<Timeline> {
   const collector = new Collector(request)
-  const payloads = new Payloads(journal.eventsDir)
-  const reading: Reading = new Reading(
-    { after: journal.first - 1 },
-    {
-      applied: applied => {
-        const { record } = applied
-        if (record.payload_ref === undefined || record.item_id === undefined)
-          collector.take(applied, reading.damage.places)
-        else {
-          const entity = reading.entities.get(record.item_type, record.item_id)
-          const payload = entity === undefined ? undefined : payloads.of(entity)
-          collector.take({ ...applied, record: { ...record, payload } }, reading.damage.places)
-        }
-      },
+  const payloads = new Payloads(history.eventsDir)
+  const reading: Reading = new Reading(startOf(history), {
+    applied: applied => {
+      const { record } = applied
+      const { item_type, item_id, payload_ref } = record
+      if (payload_ref === undefined || item_id === undefined) collector.take(applied, reading.places)
+      else {
+        const entity = reading.entities.get(item_type, item_id)
+        const payload = entity === undefined ? undefined : payloads.of(entity)
+        collector.take({ ...applied, record: { ...record, payload } }, reading.places)
+      }
     },
-  )
-  if (journal.first > 1) reading.damage.startsAt(journal.first)
-  await walkLines(journal, reading, paceFrom(journal, undefined, options))
-  const missing = reading.damage.close(journal, payloads.faults)
+  })
+  await history.walk(reading, control)
+  const missing = reading.close(payloads)
   for (const name of request.personas)
     if (!collector.known.has(name)) throw unknownPersona(name, collector.known, missing)
-  return collector.close(journal.projectId, missing.findings, missing.holes)
+  return collector.close(history.projectId, missing.findings, missing.holes)
 }
 
 interface Break {
@@ -234,7 +223,7 @@ class Collector {
     this.#before = record
     if (before === undefined || this.#last === undefined) return false
     let isClockSet = false
-    for (const { kind, from_seq, to_seq, ms } of hostEvents({ from: before, to: record })) {
+    for (const { kind, from_seq, to_seq, ms } of hostEvents(before, record)) {
       if (kind === 'clock_set') isClockSet = true
       if (kind === 'clock_set' && this.#clockSet.length < CLOCK_SET_MAX) {
         this.#clockSet.push({ from_seq, to_seq, ms: ms ?? 0 })

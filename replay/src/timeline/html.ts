@@ -1,11 +1,8 @@
 /** A timeline as one page that carries everything and may load nothing. */
 import { createHash } from 'node:crypto'
 import { formatCount, formatDuration, safeJson, safeText } from '@kim/cli-kit'
-import { iso } from './csv.js'
-import { pageScript } from './page-script.js'
-import { pageStyle } from './page-style.js'
-import type { Timeline } from './timeline.js'
-import { caveats, latencyRows, MARK_WORDS, SPAN_WORDS } from './words.js'
+import { pageScript, pageStyle } from './page-assets.js'
+import { caveats, iso, latencyRows, MARK_WORDS, SPAN_WORDS, type Timeline } from './timeline.js'
 
 const SPAN_ROWS_MAX = 2000
 

@@ -1,16 +1,29 @@
-/** A slice of a journal with its manifest, packed: the same bytes for the same input. */
+/** Cuts a range out of a journal and packs it with a manifest: the same bytes for the same input. */
 import { createHash, type Hash } from 'node:crypto'
 import { createGzip, type Gzip } from 'node:zlib'
-import { blobPath, jcs, KimError } from '@kim/manifest'
-import { readBlob } from '@kim/observer-sdk/history'
-import type { PassOptions } from '@kim/observer-sdk/verify'
-import type { CopiedJournal } from '../copied-journal.js'
-import { walkLines } from '../line-walk.js'
+import {
+  blobPath,
+  jcs,
+  KimError,
+  type PayloadRef,
+  type PlainLine,
+  type ReadRecord,
+  type SegmentLine,
+  SegmentReader,
+  segmentName,
+} from '@kim/manifest'
+import {
+  type JournalCopy,
+  type JournalPoint,
+  type PassControl,
+  type ReadFailure,
+  readBlob,
+  type SegmentEntry,
+  type SegmentWalker,
+} from '@kim/observer-sdk/history'
 import type { OutFile } from '../output/out-file.js'
 import { Payloads } from '../payloads.js'
-import { type RedactMode, Redactor } from '../redactor.js'
-import { paceFrom } from '../state-at.js'
-import { BundleSlice, type SliceRange, type SliceTarget } from './bundle-slice.js'
+import { type LineContent, type RedactMode, Redactor } from '../redactor.js'
 import { type BundledFile, type BundleManifest, bundleEvents, bundleFile, bundleVersion } from './manifest.js'
 import { tarEnd, tarHeader, tarPadding } from './tar.js'
 
@@ -26,14 +39,14 @@ export interface BundlePlan {
 
 /** Reads the slice once and says what a bundle of it holds. */
 export async function planBundle(
-  journal: CopiedJournal,
+  history: JournalCopy,
   range: SliceRange,
   mode: RedactMode,
   createdMs: number | undefined,
-  options: PassOptions,
+  control: PassControl,
 ): Promise<BundlePlan> {
   const digests = new Digests()
-  const payloads = new Payloads(journal.eventsDir)
+  const payloads = new Payloads(history.eventsDir)
   const unread = new Set<string>()
   const redactor = new Redactor(mode, ref => {
     const payload = payloads.of({ payload: undefined, payload_ref: ref })
@@ -41,7 +54,7 @@ export async function planBundle(
     return payload
   })
   const slice = new BundleSlice(range, redactor, digests)
-  await walkLines(journal, slice, paceFrom(journal, undefined, options))
+  await history.walk(slice, control)
   const { first, last } = slice
   if (first === undefined || last === undefined)
     throw new KimError('no_record', 'there is no record in this range', {
@@ -50,7 +63,7 @@ export async function planBundle(
   const files = digests.close()
   const blobsMissing = [...unread].sort()
   for (const ref of [...slice.blobs.values()].sort((a, b) => (a.sha256 < b.sha256 ? -1 : 1))) {
-    const read = readBlob(journal.eventsDir, ref)
+    const read = readBlob(history.eventsDir, ref)
     if (read.ok) files.push({ path: blobName(ref.sha256), bytes: ref.bytes, sha256: ref.sha256 })
     else blobsMissing.push(ref.sha256)
   }
@@ -58,7 +71,7 @@ export async function planBundle(
     bundle: bundleVersion,
     created: createdMs === undefined ? (redactor.time(last.ts) ?? null) : new Date(createdMs).toISOString(),
     files,
-    project_id: redactor.project(journal.projectId),
+    project_id: redactor.project(history.projectId),
     range: {
       from_seq: first.seq,
       to_seq: last.seq,
@@ -73,10 +86,10 @@ export async function planBundle(
 
 /** Reads the slice again and writes the bundle. */
 export async function writeBundle(
-  journal: CopiedJournal,
+  history: JournalCopy,
   { manifest, slice, range, mode }: BundlePlan,
   file: OutFile,
-  options: PassOptions,
+  control: PassControl,
 ): Promise<void> {
   const created = Date.parse(manifest.created ?? '')
   const archive = new Archive(file, Number.isNaN(created) ? 0 : created / 1000)
@@ -85,14 +98,14 @@ export async function writeBundle(
   archive.add(text)
   archive.close()
   const target = new Packer(archive, manifest.files)
-  const payloads = new Payloads(journal.eventsDir)
+  const payloads = new Payloads(history.eventsDir)
   const redactor = new Redactor(mode, ref => payloads.of({ payload: undefined, payload_ref: ref }))
   const again = new BundleSlice(range, redactor, target, slice.end)
-  await walkLines(journal, again, paceFrom(journal, undefined, options))
+  await history.walk(again, control)
   target.close()
   for (const { path, bytes, sha256 } of manifest.files) {
     if (path !== blobName(sha256)) continue
-    const read = readBlob(journal.eventsDir, { sha256, bytes })
+    const read = readBlob(history.eventsDir, { sha256, bytes })
     if (!read.ok) throw changed(path)
     archive.begin(path, bytes)
     archive.add(read.value)
@@ -263,5 +276,141 @@ class Archive {
     if (!this.#gzip.write(Buffer.concat(this.#parts))) this.#isFull = true
     this.#parts = []
     this.#gathered = 0
+  }
+}
+
+/** Where the lines of a slice go. */
+interface SliceTarget {
+  /** The lines that follow are of this segment. */
+  begin(name: string): void
+  line(bytes: Uint8Array | string): void
+  /** Something that must be awaited before the next line, if anything must. */
+  pause?(): Promise<void> | undefined
+}
+
+/** What is cut out. */
+export interface SliceRange {
+  readonly fromSeq: number
+  readonly toSeq: number
+}
+
+const HOLES_MAX = 1000
+
+/** Cuts a range out of the lines of a journal; a transaction is taken whole. */
+class BundleSlice implements SegmentWalker {
+  readonly blobs: Map<string, PayloadRef> = new Map()
+  readonly failures: string[] = []
+  /** Numbers inside the range that no record of the journal has. */
+  readonly holes: { readonly from: number; readonly to: number }[] = []
+  records = 0
+  first: ReadRecord | undefined
+  last: ReadRecord | undefined
+  /** Where the last line begins. */
+  end: JournalPoint | undefined
+  readonly #range: SliceRange
+  readonly #target: SliceTarget
+  readonly #redactor: Redactor
+  readonly #until: JournalPoint | undefined
+  #before = 0
+  /** Lines of a run of which no record is in the range so far. */
+  #held: { readonly bytes: Uint8Array; readonly record: ReadRecord; readonly offset: number }[] = []
+  #isWithin = false
+  #hasFile = false
+
+  /** `until` ends it after the line that begins there, whatever stands behind it by now. */
+  constructor(range: SliceRange, redactor: Redactor, target: SliceTarget, until?: JournalPoint) {
+    this.#range = range
+    this.#target = target
+    this.#redactor = redactor
+    this.#until = until
+  }
+
+  beginSegment(segment: SegmentEntry): SegmentReader {
+    this.#held = []
+    this.#hasFile = false
+    const reader: SegmentReader = new SegmentReader({
+      valid: line => !this.#isBeyond(segment, line) && this.#record(line, segment),
+      blank: line => this.#other(line, { kind: 'blank' }, segment, reader),
+      malformed: line => this.#other(line, { kind: 'malformed' }, segment, reader),
+      future: (seq, line) => this.#other(line, { kind: 'future', seq }, segment, reader),
+    })
+    return reader
+  }
+
+  #isBeyond({ number }: SegmentEntry, { offset }: { readonly offset: number }): boolean {
+    const until = this.#until
+    if (until === undefined) return false
+    return number > until.segment || (number === until.segment && offset > until.offset)
+  }
+
+  /** A line that is no record. */
+  #other(line: PlainLine, content: LineContent, segment: SegmentEntry, reader: SegmentReader): void {
+    if (this.#isBeyond(segment, line)) {
+      reader.stop()
+      return
+    }
+    if (!this.#isWithin) return
+    const { offset, length, bytes } = line
+    this.end = { segment: segment.number, offset }
+    // A line that is too long to be held is reported, not copied.
+    const shown =
+      bytes === undefined
+        ? JSON.stringify({ bytes: length, redacted_line: true })
+        : this.#redactor.line(bytes, content)
+    this.#put(segment, offset, shown, undefined)
+  }
+
+  pause(): Promise<void> | undefined {
+    return this.#target.pause?.()
+  }
+
+  endSegment(_segment: SegmentEntry, failure: ReadFailure | undefined): void {
+    if (failure !== undefined) this.failures.push(`${failure.path}: ${failure.code}`)
+  }
+
+  unreadable(_segment: SegmentEntry, { path, code }: ReadFailure): void {
+    this.failures.push(`${path}: ${code}`)
+  }
+
+  #record({ record, offset, bytes }: SegmentLine, segment: SegmentEntry): boolean {
+    const { fromSeq, toSeq } = this.#range
+    const isInside = typeof record.tx === 'object' && record.tx.i > 1
+    if (!isInside) this.#held = []
+    if (!this.#isWithin && record.seq < fromSeq) {
+      if (typeof record.tx === 'object') this.#held.push({ bytes: Uint8Array.from(bytes), record, offset })
+      return true
+    }
+    if (record.seq > toSeq && !(this.#isWithin && isInside)) return false
+    this.#isWithin = true
+    for (const each of this.#held.splice(0)) {
+      const line = this.#redactor.line(each.bytes, { kind: 'record', record: each.record })
+      this.#put(segment, each.offset, line, each.record)
+    }
+    this.end = { segment: segment.number, offset }
+    this.#put(segment, offset, this.#redactor.line(bytes, { kind: 'record', record }), record)
+    return true
+  }
+
+  #put(
+    segment: SegmentEntry,
+    offset: number,
+    line: Uint8Array | string,
+    record: ReadRecord | undefined,
+  ): void {
+    if (!this.#hasFile) {
+      this.#hasFile = true
+      // What does not begin where its segment does has a name of its own, which is the lower bound of its seqs.
+      this.#target.begin(segmentName(offset === 0 || record === undefined ? segment.number : record.seq))
+    }
+    this.#target.line(line)
+    if (record === undefined) return
+    this.records += 1
+    if (this.#before > 0 && record.seq > this.#before + 1 && this.holes.length < HOLES_MAX)
+      this.holes.push({ from: this.#before + 1, to: record.seq - 1 })
+    this.#before = Math.max(this.#before, record.seq)
+    this.first ??= record
+    this.last = record
+    if (record.payload_ref !== undefined && this.#redactor.mode === 'none')
+      this.blobs.set(record.payload_ref.sha256, record.payload_ref)
   }
 }

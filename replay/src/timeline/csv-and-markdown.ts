@@ -1,8 +1,57 @@
-/** A timeline as a page of Markdown. */
+/** A timeline as rows for a spreadsheet, and as a page of Markdown. */
 import { formatDuration, safeText } from '@kim/cli-kit'
-import { iso } from './csv.js'
-import type { Timeline } from './timeline.js'
-import { caveats, latencyRows, MARK_WORDS, SPAN_WORDS } from './words.js'
+import { caveats, iso, latencyRows, MARK_WORDS, SPAN_WORDS, type Timeline } from './timeline.js'
+
+/** The rows, each with its line end, as RFC 4180 writes them. */
+export function* timelineCsv(timeline: Timeline): Generator<string> {
+  const { lanes, kinds, marks, bins, spans } = timeline
+  yield row(['time', 'until', 'persona', 'kind', 'seq', 'until_seq', 'count', 'label'])
+  for (const { from, to, lane, kind, from_seq, to_seq, label } of spans)
+    yield row([
+      iso(from),
+      to === null ? '' : iso(to),
+      lanes[lane] ?? '',
+      kind,
+      from_seq,
+      to_seq ?? '',
+      1,
+      label,
+    ])
+  for (const [i, t] of (marks?.t ?? []).entries())
+    yield row([
+      iso(t),
+      '',
+      lanes[marks?.lane[i] ?? 0] ?? '',
+      kinds[marks?.kind[i] ?? 0] ?? '',
+      marks?.seq[i] ?? '',
+      '',
+      1,
+      marks?.label[i] ?? '',
+    ])
+  for (const [i, t] of (bins?.t ?? []).entries())
+    yield row([
+      iso(t),
+      iso(t + (bins?.width_ms ?? 0)),
+      lanes[bins?.lane[i] ?? 0] ?? '',
+      kinds[bins?.kind[i] ?? 0] ?? '',
+      '',
+      '',
+      bins?.n[i] ?? 0,
+      'binned',
+    ])
+}
+
+function row(cells: readonly (string | number)[]): string {
+  return `${cells.map(cell).join(',')}\r\n`
+}
+
+/** A quote before a text that a spreadsheet would read as a formula makes it a text. */
+function cell(value: string | number): string {
+  if (typeof value === 'number') return String(value)
+  const shown = safeText(value)
+  const text = /^[=+\-@]/.test(shown) ? `'${shown}` : shown
+  return /[",]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
 
 const ROWS_MAX = 1000
 
