@@ -52,9 +52,13 @@ export const errorCodes = {
   exec_failed: {
     retry: 'later',
     exitCode: 1,
-    hint: 'the event is kept and will be retried; correct the command',
+    hint: 'the event is kept; correct the command, then run kim-tail again: it starts with this event',
   },
-  store_full: { retry: 'later', exitCode: 1, hint: 'free some disk space; appending then resumes by itself' },
+  store_full: {
+    retry: 'later',
+    exitCode: 1,
+    hint: 'free some disk space. A running producer then continues by itself; run any other command again',
+  },
   store_failed: { retry: 'later', exitCode: 1, hint: 'the disk reported an error; read the system log' },
   store_fenced: {
     retry: 'operator',
@@ -70,7 +74,11 @@ export const errorCodes = {
     hint: 'compute the records again from the current state, then append them',
   },
   journal_closed: { retry: 'never', exitCode: 1, hint: 'open the journal again' },
-  seq_exhausted: { retry: 'operator', exitCode: 1, hint: 'start a new generation directory' },
+  seq_exhausted: {
+    retry: 'operator',
+    exitCode: 1,
+    hint: 'move to a new store (--store DIR); spec/compatibility.md, "Widening the seq", has the steps',
+  },
   record_invalid: { retry: 'never', exitCode: 1, hint: 'correct the record: it breaks a rule of the format' },
   record_too_large: { retry: 'never', exitCode: 1, hint: 'split the record or put its payload into a blob' },
   commit_too_large: { retry: 'never', exitCode: 1, hint: 'commit fewer records at once' },

@@ -91,7 +91,8 @@ function* created<F>(disk: ReplaceDisk<F> | AsyncReplaceDisk<F>, draft: string):
 function* writeAll<F>(disk: ReplaceDisk<F> | AsyncReplaceDisk<F>, file: F, bytes: Uint8Array): Steps<void> {
   for (let done = 0; done < bytes.length; ) {
     const taken = yield* answerTo<number>(disk.write(file, bytes.subarray(done)))
-    if (taken === 0) throw new KimError('store_full', `the disk took ${done} of ${bytes.length} bytes`)
+    if (taken === 0)
+      throw new KimError('store_full', `the disk is full: only ${done} of ${bytes.length} bytes were written`)
     done += taken
   }
 }

@@ -210,7 +210,7 @@ t.test('doctor - a sink that is held, one that is off, and one that nothing runs
   put('1.json', [['river', 1, null, 'the disk is full']])
   t.match(await machine.look(t, 'sinks'), {
     status: 'warn',
-    evidence: 'file:/ev of river is blocked: the disk is full',
+    evidence: 'file:/ev of river is held: the disk is full',
     remedy: /retries within 30 s/,
   })
   writeFileSync(join(ledgers, '1.json'), '{')
@@ -305,7 +305,7 @@ t.test('doctor - a segment that is gone, and one that was changed', async t => {
   t.match(changed, { status: 'fail', evidence: /^damaged: chain_broken × \d+$/ })
   t.match(
     changed.remedy,
-    /^find the damage: kim-producer journal verify --store \S+; no repair can undo this: /,
+    /^see the damaged files: kim-producer journal verify --store \S+\. No repair can undo this\. /,
   )
   writeFileSync(second, bytes, { mode: 0o600 })
   t.match(await machine.look(t, 'journal'), { status: 'ok' })

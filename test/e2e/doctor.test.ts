@@ -211,7 +211,7 @@ t.test('doctor - a producer that never ran, stopped, died, hangs, or is another 
     status: 'fail',
     evidence: /hangs or is suspended/,
     remedy:
-      /: kill -CONT \d+; or end it: kill -9 \d+ \(no acknowledged record is lost\), then start it: kim-producer run/,
+      /: kill -CONT \d+; or end it: kill -9 \d+ \(recorded mail is safe\), then start it: kim-producer run/,
   })
   machine.health({ state: 'running', pid: process.pid, disk: 'full' })
   t.match(await machine.look(t, 'producer'), { status: 'fail', evidence: /disk is full/ })

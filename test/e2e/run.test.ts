@@ -156,7 +156,10 @@ t.test('CP-9 poke, status, shutdown - ask the producer that runs, and say where 
   for (const command of ['poke', 'shutdown']) {
     const { code, err } = await ran(t, command, '--store', store)
     t.equal(code, 1)
-    t.match(err, /no producer runs on the store .*\n {2}start one: kim-producer run\n$/)
+    t.match(
+      err,
+      /no producer runs on the store .*\n {2}start one with the flags of this store: kim-producer run --store \S+\n$/,
+    )
   }
 })
 

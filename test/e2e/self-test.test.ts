@@ -94,7 +94,7 @@ t.test('self-test - M4 KS-86 a directory that fails fails it', async t => {
   })
   const { code, out } = await selfTest(t.testdir(), ...flags)
   t.equal(code, 1, out)
-  t.match(out, /^fail {2}inbox {4}the directory: /m)
+  t.match(out, /^fail {2}inbox {4}the list of personas: /m)
   t.notOk(asked.some(path => path.startsWith('/api/inbox')))
 })
 

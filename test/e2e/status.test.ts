@@ -47,7 +47,10 @@ row('CL-54 status', 'a journal on which nothing ever ran', { standing: { cursor:
     sinks: [],
     consumers: [],
   })
-  t.match(await words(t, scene), /^producer {2}has not run on this store yet\nstore .*\nbacklog {3}unknown/)
+  t.match(
+    await words(t, scene),
+    /^producer {2}never: no producer has run on this store yet\nstore .*\nbacklog {3}unknown/,
+  )
 })
 
 row(
@@ -115,7 +118,7 @@ row(
     t.match(file, { sink: 'events-file', identity: `file:${lines}`, state: 'working', behind: 0, held: 0 })
     t.match(
       await words(t, scene),
-      /\nsink {6}exec-per-event: [\d,]+ records? behind; skipped: 1 event; argus is blocked.*: .*exited with 7\n/,
+      /\nsink {6}exec-per-event: [\d,]+ records? behind; skipped: 1 event; argus is held.*: .*exited with 7\n/,
     )
     t.equal(await producer.stop(), 0, producer.stderr)
     const left = await status(t, scene)
@@ -125,7 +128,7 @@ row(
     t.match(second, { sink: 'exec-per-event', ...held, state: 'idle' })
     t.match(
       await words(t, scene),
-      /\nsink {6}exec-per-event: [\d,]+ records? behind, no producer runs it; argus is blocked: /,
+      /\nsink {6}exec-per-event: [\d,]+ records? behind, no producer runs it; argus is held: /,
     )
   },
 )
@@ -178,7 +181,7 @@ row(
     await scene.until('it is refused', () => producer.stderr.includes('sink_failing'))
     const doctor = scene.run(['doctor', '--only', 'sinks', '--store', scene.store])
     t.equal(await scene.endOf(doctor), 0, doctor.stderr)
-    t.match(doctor.stdout, /^warn +sinks +exec-per-event of argus is blocked: .*exited with 7\n/)
+    t.match(doctor.stdout, /^warn +sinks +exec-per-event of argus is held: .*exited with 7\n/)
     await producer.stop()
   },
 )
@@ -222,7 +225,7 @@ row(
     t.match((await status(t, scene)).backlog, { state: 'even', personas: [], polled_since: String })
     t.match(
       await words(t, scene),
-      /\nbacklog {3}even: no inbox has more unread mail .*; the journal has what these inboxes showed \S+ ago/,
+      /\nbacklog {3}even: no inbox has more unread mail .*; each inbox with unread mail was polled in the last \S+, and the journal has what it showed/,
     )
     await producer.stop()
   },
@@ -284,7 +287,7 @@ row(
     producer.signal('SIGKILL')
     await producer.ended
     t.match(await status(t, scene), { state: 'gone', pid: producer.child.pid })
-    t.match(await words(t, scene), /^producer {2}ended without a clean stop; .*\(last heartbeat 1h/)
+    t.match(await words(t, scene), /^producer {2}gone: it ended without a clean stop; .*\(last heartbeat 1h/)
   },
 )
 

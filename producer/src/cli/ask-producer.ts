@@ -4,6 +4,7 @@ import { isJsonObject, type JsonObject, KimError, type StorePaths } from '@kim/m
 import { askProducer, type ControlReply } from '../control/client.js'
 import { startKeyOf } from '../effects/host.js'
 import { readPlainFile } from '../effects/plain-file.js'
+import { storeCommand } from './store-flags.js'
 
 /** How long a producer may take to answer. */
 const ANSWER_MS_MAX = 10_000
@@ -41,7 +42,11 @@ export async function doneByProducer(
 /** The same, for what only a running producer can do. */
 export async function ask(paths: StorePaths, verb: string, io: Io, params?: JsonObject): Promise<JsonObject> {
   const done = await doneByProducer(paths, verb, io, params)
-  if (done === undefined) throw new KimError('no_producer', `no producer runs on the store ${paths.root}`)
+  if (done === undefined) {
+    const start = storeCommand('kim-producer run', paths.root, io.env)
+    const hint = `start one with the flags of this store: ${start}`
+    throw new KimError('no_producer', `no producer runs on the store ${paths.root}`, { hint })
+  }
   return done.result
 }
 

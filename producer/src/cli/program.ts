@@ -40,7 +40,7 @@ export const producerProgram: Program = {
     },
     {
       name: 'status',
-      about: 'Show backlog, producer, sinks and consumers. Works without a running producer.',
+      about: 'Show producer, backlog, sinks, consumers and inboxes. Works without a running producer.',
       flags: [storeFlag, jsonFlag],
       load: () => import('./status/status.js'),
     },
@@ -59,7 +59,7 @@ export const producerProgram: Program = {
     {
       name: 'install-service',
       about:
-        'Install the producer as a user service: it starts at login and after a crash, but not after a configuration error. Takes the flags of run.',
+        'Install the producer as a user service that starts at login and after a crash. systemd does not restart it after a configuration error; launchd and Windows do. Takes the flags of run.',
       flags: [
         ...serviceFlags,
         { name: 'print', kind: 'boolean', about: 'print the service file and change nothing' },
@@ -86,13 +86,13 @@ export const producerProgram: Program = {
     {
       name: 'doctor',
       about:
-        'Check for known problems and print how to correct each one. Reads only, and marks no mail as read. Takes the flags of run.',
+        'Check for known problems and print how to correct each one. Changes nothing without --fix, and marks no mail as read. Takes the flags of run; without them, uses those of the installed service. Exit 1 if a check fails.',
       flags: [
         jsonFlag,
         {
           name: 'fix',
           kind: 'boolean',
-          about: "correct what is safe to correct: the modes of the store's own files",
+          about: "correct the modes of the store's files and directories, and of the token file",
         },
         flag('string', 'only', 'CHECK', 'run only these checks', { many: true }),
         flag('string', 'name', 'NAME', 'check the service of this name'),
@@ -107,7 +107,7 @@ export const producerProgram: Program = {
     {
       name: 'self-test',
       about:
-        'Test the whole path once: poll each inbox, append to a temporary journal, wake a reader, send the sinks a heartbeat. Marks no mail as read and does not touch the store. Takes the flags of run.',
+        'Test the whole path once: poll each inbox, append to a temporary journal, wake a reader, send each sink a heartbeat (--exec runs CMD for it). Changes neither the store nor read marks. Takes the flags of run. Exit 1 if a step fails.',
       flags: [jsonFlag, ...runFlags],
       examples: [['kim-producer self-test -p river', 'test with one inbox of the local Kijito server']],
       load: () => import('./self-test.js'),
@@ -115,13 +115,14 @@ export const producerProgram: Program = {
     {
       name: 'import',
       about:
-        'Import the state of the older monitor, so that only mail after it is announced. Stop the monitor first.',
+        'Import the state of the older monitor, so that the producer announces only mail that the monitor has not announced. Stop the monitor first.',
+      requires: '--state-file F',
       flags: [
         flag(
           'path',
           'state-file',
           'F',
-          'read this state file of the monitor; if it kept one per persona, the name that it was given',
+          "read this state file: the path that the older monitor's own --state-file names, also if it kept one file per persona",
           { many: true, commas: false },
         ),
         flag(
@@ -165,7 +166,8 @@ export const producerProgram: Program = {
     },
     {
       name: 'journal stats',
-      about: 'Count the segments, bytes, records by type and verb, personas and checkpoints of a journal.',
+      about:
+        'Count the segments, bytes, records by entity type and action, personas and checkpoints of a journal.',
       flags: readFlags,
       load: () => import('./journal/read.js').then(({ journalStats }) => ({ run: journalStats })),
     },
@@ -178,14 +180,14 @@ export const producerProgram: Program = {
     {
       name: 'journal gc',
       about:
-        'Move segments wholly below the second-newest verified checkpoint to archive/. Nothing is deleted.',
+        'Move segments to archive/ that the second-newest verified checkpoint covers completely. Deletes no record, and readers still find them.',
       flags: [...writeFlags, { name: 'gzip', kind: 'boolean', about: 'compress the moved segments' }],
       load: () => import('./journal/care.js').then(({ journalGc }) => ({ run: journalGc })),
     },
     {
       name: 'journal repair',
       about:
-        'Copy damaged bytes to quarantine/ and note them, so that appending can continue. Changes no record: a sealed segment whose bytes changed stays chain_broken.',
+        'Copy damaged bytes to quarantine/ and note them, so that the producer can append again. Changes no record, so verify still reports a sealed segment that was changed (chain_broken, exit 1).',
       flags: writeFlags,
       load: () => import('./journal/care.js').then(({ journalRepair }) => ({ run: journalRepair })),
     },
@@ -193,6 +195,7 @@ export const producerProgram: Program = {
       name: 'journal redact',
       about:
         'Erase the content of one entity everywhere in the store, with an audit note of what was erased.',
+      requires: '(--seq N or --entity) --reason TEXT',
       flags: [
         ...writeFlags,
         flag('integer', 'seq', 'N', 'erase the entity of the record with seq N', { min: 1 }),
@@ -200,8 +203,8 @@ export const producerProgram: Program = {
         flag('string', 'reason', 'TEXT', 'state why; the note keeps this text'),
       ],
       positionals: [
-        { name: 'TYPE', about: 'item type, with --entity', optional: true },
-        { name: 'ID', about: 'item id, with --entity', optional: true },
+        { name: 'TYPE', about: 'type of the entity, such as message (with --entity)', optional: true },
+        { name: 'ID', about: 'id of the entity, such as river/246 (with --entity)', optional: true },
       ],
       examples: [
         [

@@ -80,7 +80,7 @@ async function* tryInboxes(
   let personas = selected
   if (personas === undefined) {
     const answer = await source.directory(signal)
-    if (!answer.ok) yield inboxFailure('the directory', answer, source)
+    if (!answer.ok) yield inboxFailure('the list of personas', answer, source)
     personas = answer.ok ? answer.value.entries.map(({ persona }) => persona) : []
   }
   for (const name of personas.slice(0, limits.personasMax)) {
@@ -154,7 +154,7 @@ async function tryJournal(source: string): Promise<SelfTestResult[]> {
         ? 'a reader saw the record'
         : `no reader saw the record within ${NOTICE_MS_MAX / 1000} s`
       return [
-        { part: 'journal', name: 'append', ok: true, detail: 'one record is durable', ms: durable - began },
+        { part: 'journal', name: 'append', ok: true, detail: 'one record is on disk', ms: durable - began },
         { part: 'reader', name: 'follow', ok: isSeen, detail, ms: seen - durable },
       ]
     } finally {

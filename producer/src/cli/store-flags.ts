@@ -8,7 +8,7 @@ export const storeFlag: Flag = flag(
   'path',
   'store',
   'DIR',
-  "use this store (default: the state directory's kim/stores/default)",
+  'use this store (default: ~/.local/state/kim/stores/default, or below $XDG_STATE_HOME)',
   { env: 'KIM_STORE' },
 )
 

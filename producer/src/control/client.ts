@@ -38,7 +38,9 @@ function broke(what: string, cause?: unknown): KimError {
 
 function silent(ms: number): KimError {
   const message = `the producer did not answer within ${ms / 1000} s; it may still do what it was asked`
-  return new KimError('producer_failed', message, { hint: 'see if it hangs: kim-producer status' })
+  return new KimError('producer_failed', message, {
+    hint: 'see if it hangs: kim-producer status (with the same --store)',
+  })
 }
 
 function readReply(line: Buffer, id: string): ControlReply | undefined {

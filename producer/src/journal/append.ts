@@ -198,7 +198,7 @@ export class Appender {
     throw failure(
       'journal_closed',
       'the journal accepts no more records: an earlier write failed',
-      'what was acknowledged is kept; start the process again: opening checks what the disk holds',
+      'recorded mail is safe; start the process again: opening checks what the disk holds',
       this.#dead,
     )
   }
@@ -338,7 +338,7 @@ export class Appender {
   /** Throws unless the lock is still held. If its path cannot be read, the disk is at fault, and the lock is not lost. */
   #requireLock(): void {
     const { lock: path } = this.#store.paths
-    const isIntact = attempt(`look at the lock file ${path}`, () => this.#lock.intact())
+    const isIntact = attempt(`read the attributes of the lock file ${path}`, () => this.#lock.intact())
     if (!isIntact) throw fenced('the lock file of the store was removed or replaced')
   }
 

@@ -3,7 +3,7 @@ import { type ErrorCode, KimError } from '@kim/manifest'
 
 /** What the system calls a full disk, a full quota included. */
 const FULL = new Set(['ENOSPC', 'EDQUOT'])
-const KEPT = 'what was acknowledged is kept'
+const KEPT = 'recorded mail is safe'
 const DENIED = new Set(['EACCES', 'EPERM', 'EISDIR', 'ENOTDIR', 'ELOOP', 'ENXIO', 'EFTYPE'])
 
 /** A typed error whose hint says what happened, what was kept and what to do next. */
@@ -11,12 +11,12 @@ export function failure(code: ErrorCode, message: string, hint: string, cause?: 
   return new KimError(code, message, cause === undefined ? { hint } : { hint, cause })
 }
 
-/** There is no room. Nothing was acknowledged and nothing is lost; the writer goes on when space returns. */
+/** There is no room. No confirmed record is lost; the writer continues when space returns. */
 export function noSpace(message: string, cause?: unknown): KimError {
   return failure(
     'store_full',
     message,
-    'nothing is lost: the rejected records were not acknowledged; free some disk space, appending then resumes by itself',
+    `${KEPT}; free some disk space. A running producer then continues by itself; run any other command again`,
     cause,
   )
 }
@@ -70,7 +70,7 @@ export function damaged(message: string, cause?: unknown): KimError {
   return failure(
     'store_damaged',
     message,
-    'nothing was changed; find the damage: kim-producer journal verify; then: kim-producer journal repair',
+    'nothing was changed; find the damage: kim-producer journal verify; then: kim-producer journal repair (both with the --store of this command)',
     cause,
   )
 }

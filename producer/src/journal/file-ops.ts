@@ -57,7 +57,7 @@ export class Disk {
 
   /** What is under a path, links not followed; undefined if nothing is. */
   look(path: string): FileStat | undefined {
-    return attempt(`look at ${path}`, () => unlessMissing(() => this.#fs.lstatSync(path)))
+    return attempt(`read the attributes of ${path}`, () => unlessMissing(() => this.#fs.lstatSync(path)))
   }
 
   /** The names in a directory; none if it is not there. */

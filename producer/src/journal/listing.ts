@@ -71,7 +71,12 @@ export function listSegmentCopies(
 /** The file that each segment is read from, by number. */
 export function listSegments(store: Store): SegmentFile[] {
   const onMisnamed = (path: string): void =>
-    store.log({ level: 'warn', code: 'segment_misnamed', message: `${path} is not a valid segment name` })
+    store.log({
+      level: 'warn',
+      code: 'segment_misnamed',
+      message: `ignored ${path}: this is not a valid name of a segment`,
+      hint: 'move the file away',
+    })
   return listSegmentCopies(store, onMisnamed).map(({ first }) => first)
 }
 

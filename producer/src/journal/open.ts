@@ -1,6 +1,6 @@
 /** Opens a store for writing: finds out what a crash left, finishes it, and changes nothing that is there. */
 import { join } from 'node:path'
-import { shellWord } from '@kim/cli-kit'
+import { formatCount, shellWord } from '@kim/cli-kit'
 import {
   Continuity,
   invariant,
@@ -82,7 +82,10 @@ function enterOnce(store: Store, lock: HeldLock, options: JournalOptions, mends:
   for (const path of listTemps(store)) store.disk.removeNow(path)
   const segments = listSegments(store)
   const newest = segments.at(-1)
-  if (newest?.isArchived === true) throw damaged(`the newest segment, ${newest.path}, is only in the archive`)
+  if (newest?.isArchived === true) {
+    const hint = `nothing was changed; move the segment back into ${store.paths.events}, unpacked if its name ends with .gz, then start again`
+    throw failure('store_damaged', `the newest segment, ${newest.path}, is only in the archive`, hint)
+  }
   const opened =
     newest === undefined
       ? createJournal(store, lock, options.source)
@@ -312,7 +315,8 @@ class Opening {
       this.#store.log({
         level: 'warn',
         code: 'source_unknown',
-        message: 'the genesis note is missing, so the server of this store is unknown',
+        message: 'the first record is missing, so the store does not show which server it belongs to',
+        hint: 'check --url: this time the producer cannot refuse a wrong server',
       })
     }
   }
@@ -382,7 +386,8 @@ class Opening {
     }
     const [hole] = holes
     if (hole === undefined) return
-    const message = `ranges of seqs without a record: ${holes.length}, the first from ${hole.from} to ${hole.to}`
+    const first = hole.from === hole.to ? `record ${hole.from}` : `records ${hole.from} to ${hole.to}`
+    const message = `records are missing in ${formatCount(holes.length, 'place')}, first ${first}`
     const hint = `see which are explained: kim-producer journal verify --store ${shellWord(paths.root)}`
     log(
       unexplained > 0

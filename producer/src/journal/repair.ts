@@ -85,7 +85,11 @@ function unchanged<T>(run: () => T): T {
     return run()
   } catch (error) {
     if (!(error instanceof KimError) || error.code === 'store_held') throw error
-    throw failure(error.code, error.message, `nothing was changed; ${error.hint}`, error)
+    const hint = error.hint.replace(/^nothing was changed; /, '')
+    const next = hint.includes('journal repair')
+      ? 'journal repair cannot repair this. Restore the store from a copy, or restore the file that the message names'
+      : hint
+    throw failure(error.code, error.message, `nothing was changed; ${next}`, error)
   }
 }
 

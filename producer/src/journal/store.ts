@@ -126,7 +126,7 @@ function takeLock({ paths, host, clock }: Store, lock: StoreLock): HeldLock {
 
 /** Gives the store's lock up. */
 export function letGo(lock: HeldLock, { paths }: Store): void {
-  attempt(`let go of ${paths.lock}`, () => lock.release())
+  attempt(`release the lock ${paths.lock}`, () => lock.release())
 }
 
 const STICKY = 0o1000

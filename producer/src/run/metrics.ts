@@ -142,7 +142,7 @@ function sinkFamilies({ sinks }: ProducerStatus): Family[] {
     ),
     gauge(
       'kim_sink_held_lanes',
-      'Lanes of a sink that are blocked by a failed event.',
+      'Inboxes whose events a sink holds back because of a failed event.',
       each(({ held }) => held),
     ),
     gauge(

@@ -40,7 +40,7 @@ export function systemdSupervisor(
       level: 'error',
       code: 'notify_failed',
       message: `cannot report to systemd: ${why}`,
-      hint: 'systemd will treat this producer as hung; install the service again: kim-producer install-service',
+      hint: 'systemd will consider this producer hung; install the service again with the same flags: kim-producer install-service FLAGS',
     })
   }
   const tell = (...words: string[]): void => notify(words, failed, env)

@@ -69,7 +69,11 @@ export class EventFile {
     this.#checkDirectory(directory)
     const isFresh = disk.look(this.path) === undefined
     const { fd, stat } = disk.openAppend(this.path, isFresh, ({ nlink }) => {
-      if (nlink > 1) throw unsafe(this.path, 'it has a second name (hard link), so it may be any file')
+      if (nlink > 1)
+        throw unsafe(
+          this.path,
+          'it has a second name (hard link): writing to it could change a file elsewhere',
+        )
     })
     try {
       this.#isNameDue ||= isFresh

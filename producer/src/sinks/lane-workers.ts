@@ -221,10 +221,10 @@ export class Skips {
     this.#log({
       level: isMail ? 'error' : 'warn',
       code: 'sink_skipped',
-      message: `${sink}: ${why}; ${kind} is skipped after ${tries === 1 ? 'one try' : `${tries} tries`}`,
+      message: `${sink}: skipped the event ${event_id} after ${tries === 1 ? 'one try' : `${tries} tries`}: ${why}`,
       hint: isMail
         ? 'the journal has the message; correct the command, or use a larger --max-attempts'
-        : 'mail goes on; a command that does not handle a kind of event must exit 0 for it',
+        : 'mail is still delivered; let the command exit with 0 for kinds of events that it does not handle',
       ...personaOf(lane),
       fields: { sink, event: kind, event_id, tries, skipped },
     })

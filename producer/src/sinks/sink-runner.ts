@@ -308,6 +308,9 @@ export class SinkRunner {
   }
 }
 
+/** What a sink can do again when a lasting problem ends. */
+const WORKS = { reader: 'read the journal', watermark: 'save its watermark' } as const
+
 /** Lasting problems of a sink apart from its lanes: one log line when one begins and one when it ends (KS-66). */
 class SinkErrors {
   readonly #sink: string
@@ -324,17 +327,17 @@ class SinkErrors {
     return [...this.#whys.values()].join('; ') || null
   }
 
-  begin(what: string, why: string): void {
+  begin(what: keyof typeof WORKS, why: string): void {
     if (this.#whys.has(what)) return
     this.#whys.set(what, why)
     const sink = this.#sink
     this.#log({ level: 'error', code: 'sink_trouble', message: `${sink}: ${why}`, fields: { sink } })
   }
 
-  end(what: string): void {
+  end(what: keyof typeof WORKS): void {
     if (!this.#whys.delete(what)) return
     const sink = this.#sink
-    const message = `${sink}: the ${what} works again`
+    const message = `${sink}: can ${WORKS[what]} again`
     this.#log({ level: 'info', code: 'sink_trouble_over', message, fields: { sink } })
   }
 }
@@ -344,6 +347,6 @@ function gapLine({ from, to, reason }: NonNullable<Change['gap']>): LogEntry {
     const message = `the journal was replaced or restored to an earlier state: events from record ${from} on are delivered, some perhaps again`
     return { level: 'warn', code: 'sink_rewound', message }
   }
-  const message = `records ${from} to ${to} are missing (${reason}) and were not delivered`
+  const message = `records ${from} to ${to} ${reason === 'missing' ? 'are missing' : 'are no longer available'}, so their events were not delivered`
   return { level: 'warn', code: 'sink_gap', message }
 }

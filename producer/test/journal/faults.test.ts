@@ -353,7 +353,7 @@ t.test('lock - a lock file that cannot be looked at names the fault, and is not 
   fault = 'EIO'
   t.throws(() => journal.append([message(1)]), {
     code: 'store_failed',
-    message: `cannot look at the lock file ${store.paths.lock}: EIO`,
+    message: `cannot read the attributes of the lock file ${store.paths.lock}: EIO`,
   })
   t.match(journal.failure, { code: 'store_failed' }, 'and it is the end of this journal')
   journal.close()
@@ -369,7 +369,7 @@ t.test('close - a lock that cannot be given up is said, and what comes before it
   const journal = store.open({ lock })
   t.throws(() => journal.close(), {
     code: 'store_failed',
-    message: `cannot let go of ${store.paths.lock}: EIO`,
+    message: `cannot release the lock ${store.paths.lock}: EIO`,
   })
   t.ok(store.fs.count('closeSync', 'seg-') > 0, 'the segment is closed')
   t.end()

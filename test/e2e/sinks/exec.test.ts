@@ -241,7 +241,7 @@ row(
         event: 'armed',
         tries: 1,
         skipped: 1,
-        msg: /exited with 1; armed is skipped after one try/,
+        msg: /skipped the event \S+ after one try: .*exited with 1/,
       },
       { event: 'heartbeat', tries: 1, skipped: 1 },
     ])

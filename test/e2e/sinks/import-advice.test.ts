@@ -33,7 +33,7 @@ function heardBy(scene: Scene, command: string): number[] {
 
 /** The commands that an import names in the place of what follows. */
 function advised(out: string): string[] {
-  return [...out.matchAll(/replace that process by: (.*)\n/g)].map(([, command]) => command ?? '')
+  return [...out.matchAll(/to replace the reader of this file: (.*)\n/g)].map(([, command]) => command ?? '')
 }
 
 row(
@@ -47,7 +47,7 @@ row(
     const { code, out } = await imported(scene, ...states, '--events-file', events)
     t.equal(code, 0)
     const quoted = events.replaceAll("'", `'\\''`)
-    t.ok(out.includes(`  or keep it, and install the service with --events-file '${quoted}'\n`), out)
+    t.ok(out.includes(`  to keep the file: install the service with --events-file '${quoted}'\n`), out)
     const [command = '', ...more] = advised(out)
     t.match([command, more], [/ --all-personas -f -o monitor --consumer all-inboxes --start earliest$/, []])
     scene.newest(complete(3, 4, 6))

@@ -132,7 +132,7 @@ row(
         t,
         scene,
         stateOf(scene, 'argus', more),
-        /an announced gap|the end of a pin/,
+        /has gap_alerted|has pin_release_at/,
         JSON.stringify(more),
       )
   },
@@ -210,7 +210,7 @@ row('I10', 'bytes that are no text are refused', {}, async (t, scene) => {
 })
 
 row('I11 I13 I13b', 'a file about something else is refused', {}, async (t, scene) => {
-  await refused(t, scene, stateOf(scene, 'river'), /its file name says otherwise/, 'another persona')
+  await refused(t, scene, stateOf(scene, 'river'), /its file name is for another persona/, 'another persona')
   const of = (...identity: unknown[]): object => ({ ...stateOf(scene, 'argus'), identity })
   await refused(
     t,
@@ -319,7 +319,7 @@ row(
     t.equal(scene.records().length, records)
     put(scene, 'hive.river.json', stateOf(scene, 'river', { cursor: 9 }))
     const later = await imported(scene, [base])
-    t.match([later.code, later.err], [2, /the journal knows river already, up to 7\n/])
+    t.match([later.code, later.err], [2, /the journal already has river, with mail up to message 7\n/])
     t.equal(scene.records().length, records)
   },
 )
@@ -332,7 +332,7 @@ row('import late', 'after the first run: refused with the way on, which works', 
   const argus = put(scene, 'hive.argus.json', stateOf(scene, 'argus'))
   const late = await imported(scene, [argus])
   t.equal(late.code, 2)
-  t.match(late.err, /the journal knows argus already/)
+  t.match(late.err, /the journal already has argus/)
   t.match(late.err, /\n {2}nothing was appended: import before the first run/)
   t.notMatch(late.err, /other inboxes/)
   const river = put(scene, 'hive.river.json', stateOf(scene, 'river'))
@@ -418,7 +418,7 @@ row('switch-over', 'a machine moves over: nothing is lost, no reader wakes twice
     )
   t.match(
     out,
-    /replace that process by: kim-tail --store .* --persona argus -f -o monitor --consumer argus --start earliest\n/,
+    /to replace the reader of this file: kim-tail --store .* --persona argus -f -o monitor --consumer argus --start earliest\n/,
   )
   t.ok(
     out.includes(`install the service with --events-file-template '${join(files, '{persona}.jsonl')}'\n`),
@@ -426,7 +426,7 @@ row('switch-over', 'a machine moves over: nothing is lost, no reader wakes twice
   )
   t.match(
     out,
-    /river\.jsonl: no process holds it open now; .* is not visible\n {2}warning: other users can read it; .*0600/,
+    /river\.jsonl: no process has it open now .* cannot be seen\)\n {2}warning: other users can read it; .*0600/,
   )
   t.equal(out.match(/other users can read it/g)?.length, 1, 'of that file alone')
   const producer = scene.start([...ALL, '--events-file-template', join(files, '{persona}.jsonl')])

@@ -155,7 +155,7 @@ const sinksCheck: Check = {
       )
     const held = all.flatMap(({ identity, lanes }) =>
       lanes.flatMap(({ lane, why }) =>
-        why === null ? [] : [`${identity}${lane === '' ? '' : ` of ${lane}`} is blocked: ${why}`],
+        why === null ? [] : [`${identity}${lane === '' ? '' : ` of ${lane}`} is held: ${why}`],
       ),
     )
     if (held.length > 0)
@@ -216,7 +216,7 @@ function linkAt(path: string): Obstacle | undefined {
   const stat = lstatSync(path, { throwIfNoEntry: false })
   if (stat?.isSymbolicLink() === true) return { why: 'it is a symbolic link' }
   return stat?.isFile() === true && stat.nlink > 1
-    ? { why: 'it has a second name (hard link), so it may be any file' }
+    ? { why: 'it has a second name (hard link): writing to it could change a file elsewhere' }
     : undefined
 }
 
@@ -257,7 +257,10 @@ const consumersCheck: Check = {
     const lines = late.map(({ consumer, behind: count }) =>
       count === null ? `${consumer}: its file is damaged` : `${consumer} is ${count} records behind`,
     )
-    return warning(lines.join('; '), `start it again, or delete its cursor: rm ${shellWord(first.file)}`)
+    return warning(
+      lines.join('; '),
+      `start it again; or forget it: kim-tail cursors rm ${shellWord(first.consumer)} (its next run then begins with new mail)`,
+    )
   },
 }
 

@@ -35,7 +35,7 @@ const diskCheck: Check = {
     const { bavail, bsize, files, ffree } = statfsSync(path)
     const free = bavail * bsize
     const evidence = `${formatBytes(free)} free at ${path}`
-    const remedy = 'free some disk space; appending then resumes by itself'
+    const remedy = 'free some disk space; a running producer then continues by itself'
     if (files > 0 && ffree === 0) return failing(`${evidence}, but no inode is free`, remedy)
     if (free < LEAST_BYTES) return failing(evidence, remedy)
     return free < COMFORT_BYTES ? warning(evidence, remedy) : fine(evidence)
@@ -113,11 +113,13 @@ export const clockCheck: Check = {
       const skew = Date.parse(String(created)) - Date.parse(ts ?? '')
       return Number.isNaN(skew) ? most : Math.max(most, skew)
     }, Number.NEGATIVE_INFINITY)
-    if (ahead === Number.NEGATIVE_INFINITY) return unseen('no message has both times')
+    if (ahead === Number.NEGATIVE_INFINITY) return unseen('no message has a creation time')
     if (ahead <= SKEW_MS_MAX) return fine('no message was received before it was created')
     return warning(
-      `a message was received ${Math.round(ahead / 1000)} s before it was created, by the two clocks`,
-      'synchronize the clock: timedatectl set-ntp true',
+      `this machine's clock is at least ${Math.round(ahead / 1000)} s behind the server's: a message arrived before it was created`,
+      process.platform === 'linux'
+        ? 'synchronize the clock: timedatectl set-ntp true'
+        : 'synchronize the clock of this machine',
     )
   },
 }

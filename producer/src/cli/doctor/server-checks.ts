@@ -13,7 +13,8 @@ const sourceIdentityCheck: Check = {
   look: ({ hasStore, paths, options }) => {
     if (!hasStore) return unseen('there is no store')
     const recorded = recordedSource(paths.events)
-    if (recorded === undefined) return unseen('the live segments do not hold the note that names the server')
+    if (recorded === undefined)
+      return unseen('the store does not show its server: its first segment is archived, missing or damaged')
     let given: string
     try {
       given = canonicalSource(options.server.url)
@@ -68,7 +69,9 @@ const serverCheck: Check = {
       source = await context.source()
     } catch (error) {
       if (!(error instanceof KimError)) throw error
-      return isOfToken(error) ? unseen('no request without a token') : failing(error.message, error.hint)
+      return isOfToken(error)
+        ? unseen('not checked: there is no valid token to send')
+        : failing(error.message, error.hint)
     }
     const answer = await context.directory()
     const { base } = source
@@ -86,18 +89,18 @@ const personasCheck: Check = {
   id: 'personas',
   look: async context => {
     const { personas: selected } = context.options.core
-    if (selected === undefined) return fine('every persona of the directory is selected')
+    if (selected === undefined) return fine('every persona that the server lists is selected')
     try {
       const answer = await context.directory()
-      if (!answer.ok) return unseen('the directory could not be fetched')
+      if (!answer.ok) return unseen('the server did not return its list of personas')
       const known = answer.value.entries.map(({ persona }) => persona)
       const missing = selected.filter(name => !known.includes(name)).map(name => unlistedName(name, known))
       const [first] = missing
       if (first === undefined)
-        return fine(`${selected.length} of the ${known.length} personas of the directory`)
+        return fine(`${selected.length} of the ${known.length} personas that the server lists`)
       return warning(missing.map(({ message }) => message).join('; '), first.hint)
     } catch (error) {
-      if (error instanceof KimError) return unseen('the directory could not be fetched')
+      if (error instanceof KimError) return unseen('the server did not return its list of personas')
       throw error
     }
   },

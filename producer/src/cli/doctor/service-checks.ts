@@ -5,6 +5,8 @@ import { type Installed, installedServices, serviceHealthOf, servicesOn } from '
 import { type ServicePlace, systemRunner } from '../../os-service/supervisors.js'
 import { type Check, type CheckResult, type Context, failing, fine, unseen, warning } from './check.js'
 
+const REINSTALL = 'run kim-producer install-service again with the same flags'
+
 /** Does a producer run? */
 const producerCheck: Check = {
   id: 'producer',
@@ -20,19 +22,19 @@ const producerCheck: Check = {
     }
     if (state === 'gone')
       return failing(
-        'the producer ended without a clean stop; no acknowledged record is lost',
+        'the producer ended without a clean stop; recorded mail is safe',
         `read its log, then ${start}`,
       )
     const seen = ageMs === undefined ? 'no heartbeat yet' : `last heartbeat ${formatDuration(ageMs)} ago`
     if (state === 'hung')
       return failing(
         `pid ${pid} holds the store and does not respond (${seen}): it hangs or is suspended`,
-        `resume it: kill -CONT ${pid}; or end it: kill -9 ${pid} (no acknowledged record is lost), then ${start}`,
+        `resume it: kill -CONT ${pid}; or end it: kill -9 ${pid} (recorded mail is safe), then ${start}`,
       )
     if (health['disk'] === 'full')
       return failing(
         `pid ${pid} cannot append: the disk is full`,
-        'free some disk space; appending then resumes by itself',
+        'free some disk space; the producer then continues by itself',
       )
     return fine(`pid ${pid}, ${seen}`)
   },
@@ -49,12 +51,10 @@ const versionCheck: Check = {
     if (running === VERSION) return fine(VERSION)
     return warning(
       `the running producer is ${running}, this program is ${VERSION}`,
-      'restart it: systemctl --user restart kim-producer; or run kim-producer install-service again with the same flags',
+      `${REINSTALL}; without a service: ${context.command('kim-producer shutdown')}, then start it again`,
     )
   },
 }
-
-const REINSTALL = 'run kim-producer install-service again with the same flags'
 
 /**
  * Is a service installed, and does its supervisor start it? A service holds the paths of Node and of this program,

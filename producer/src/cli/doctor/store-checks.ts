@@ -225,7 +225,10 @@ const journalCheck: Check = {
     if (!hasStore) return unseen('there is no store')
     const bytes = sizeOf(paths.events)
     if (bytes > BYTES_MAX)
-      return unseen(`${formatBytes(bytes)} are too much for this check`, `run: ${verify}`)
+      return unseen(
+        `the journal has ${formatBytes(bytes)}; this check reads at most ${formatBytes(BYTES_MAX)}`,
+        `run: ${verify}`,
+      )
     const { exit, findings, hint } = await verifyJournal({ eventsDir: paths.events, signal })
     if (exit === 0) return fine(`${formatBytes(bytes)} checked`)
     // Findings without weight are notes, for example of what a repair explained.
@@ -233,11 +236,11 @@ const journalCheck: Check = {
     const kinds = wrong.map(([kind, { count }]) => `${kind} × ${count}`)
     const helps = wrong.length === 0 || wrong.some(([kind]) => isRepairable(kind))
     const next = helps
-      ? `then: ${context.command('kim-producer journal repair')} --dry-run`
-      : 'no repair can undo this: stop the producer and restore the named files from a backup; if the producer starts without them, you can also leave it so'
+      ? `find the damage: ${verify}; then: ${context.command('kim-producer journal repair')} --dry-run`
+      : `see the damaged files: ${verify}. No repair can undo this. Stop the producer, restore these files from a backup, then start it again. If you have no backup, the producer can continue, but verify keeps reporting the damage`
     return failing(
       exit === 5 ? `records are missing: ${kinds.join(', ')}` : `damaged: ${kinds.join(', ') || hint}`,
-      `find the damage: ${verify}; ${next}`,
+      next,
     )
   },
 }
@@ -257,7 +260,10 @@ const seqRoomCheck: Check = {
     if (head === undefined) return unseen('there is no store')
     const evidence = `${head} of ${limits.seqMax} are used`
     if (seqRoom(head) === 'plenty') return fine(evidence)
-    return warning(evidence, 'plan a new generation of the store; spec/compatibility.md describes the steps')
+    return warning(
+      evidence,
+      'plan to move to a new store; spec/compatibility.md, "Widening the seq", has the steps',
+    )
   },
 }
 

@@ -159,7 +159,7 @@ function print(
 const USUAL_PLACES =
   'the usual places; if the monitor wrote elsewhere, name the file with --events-file or --events-file-template'
 
-const CAP = `if more than ${MAX_REPLAY_DEFAULT} messages wait in an inbox at the first poll, none is announced; for more: kim-producer run --max-replay N`
+const CAP = `if more than ${MAX_REPLAY_DEFAULT} messages wait in an inbox at the first poll, none is announced; for more: start the producer with --max-replay N`
 
 const WORDS: Readonly<Record<ImportResult, string>> = {
   taken_over: 'announced up to',
@@ -175,13 +175,13 @@ function fileFacts({ path, followers, isOpenToOthers }: OlderEventFile): object 
 /** The processes that follow a file, and the command that replaces them. */
 function fileLines({ path, flag, followers, isOpenToOthers }: OlderEventFile, next: string): string[] {
   return [
-    `  ${path}${followers.length === 0 ? ': no process holds it open now; a process that opens it only from time to time is not visible' : ''}`,
+    `  ${path}${followers.length === 0 ? ': no process has it open now (a process that opens it only for each read cannot be seen)' : ''}`,
     ...(isOpenToOthers
       ? ['  warning: other users can read it; the producer sets its mode to 0600, and then they cannot']
       : []),
     ...followers.map(({ pid, command }) => `  followed by process ${pid}: ${command.join(' ')}`),
-    `  replace that process by: ${next}`,
-    `  or keep it, and install the service with ${flag}`,
+    `  to replace the reader of this file: ${next}`,
+    `  to keep the file: install the service with ${flag}`,
   ]
 }
 

@@ -27,7 +27,7 @@ export function importedDrafts({
     seeded: cursor,
     state: isDown ? 'down' : 'up',
   } as const
-  const summary = `${persona} is taken over from an older monitor, which told everything up to ${cursor}`
+  const summary = `${persona} is imported from the older monitor, which announced mail up to message ${cursor}`
   const alert = (kind: AlertKind, members: JsonObject): Draft => {
     const reason = `${kind}: an older monitor announced it`
     return alertDraft({ name: persona, alerts: new Map() }, kind, { status: 'open', reason, members })
@@ -51,7 +51,7 @@ export function importResultOf(
   if (known === undefined || (record === undefined && known.messages.size === 0)) return 'taken_over'
   if (record?.seeded === cursor && (record.silentTo ?? 0) >= cursor) return 'stands_already'
   return {
-    why: `the journal knows ${persona} already, up to ${Math.max(known.watermark, record?.silentTo ?? 0)}`,
+    why: `the journal already has ${persona}, with mail up to message ${Math.max(known.watermark, record?.silentTo ?? 0)}`,
   }
 }
 

@@ -52,7 +52,7 @@ export function readStateFile(path: string): OlderState {
   refuseUnfinished(state, cursor as number | null, refuse)
   const identity = identityIn(state['identity'], refuse)
   if (!isNamedFor(path, identity.persona)) {
-    refuse(`its identity is ${identity.persona}, and its file name says otherwise`)
+    refuse(`it is about ${identity.persona}, but its file name is for another persona`)
   }
   return {
     path: realpathSync(path),
@@ -139,8 +139,9 @@ function refuseUnfinished(state: JsonObject, cursor: number | null, refuse: Refu
     above.some(id => cursor === null || id > cursor)
   if (isOpen) refuse('the older monitor has an open gap; let it run until the gap is closed, then import')
   // The older monitor clears both when the gap or the pin ends.
-  if (isWhole(state['gap_alerted'])) refuse('it has an announced gap, but no emitted_above')
-  if (isWhole(state['pin_release_at'])) refuse('it has the end of a pin, but no pin')
+  if (isWhole(state['gap_alerted'])) refuse('it is damaged: it has gap_alerted, but no open gap')
+  if (isWhole(state['pin_release_at']))
+    refuse('it is damaged: it has pin_release_at, but pin_forced is not true')
 }
 
 /** `[scheme, host, port, path, [[key, value]…]]`. A list of another shape is damage. */

@@ -85,7 +85,7 @@ export async function journalGc(input: Input, io: Io): Promise<number> {
   const nothing = segments.length + checkpoints.length === 0
   report(input, io, { dry_run: dryRun, ...done }, [
     nothing
-      ? 'nothing to move: no segment is wholly below the second-newest verified checkpoint'
+      ? 'no segment to move: the second-newest verified checkpoint covers none completely'
       : `${verb} ${formatCount(segments.length, 'segment')} and ${formatCount(checkpoints.length, 'checkpoint')} to archive/`,
     ...[...segments, ...checkpoints].map(name => `  ${name}`),
     ...openingLines(opening),
@@ -113,13 +113,15 @@ export async function journalRepair(input: Input, io: Io): Promise<number> {
   const left = await leftOver(options.storeDir, dryRun, io)
   const lines = [
     ...found.irregular.map(path => `not a regular file: ${path} → quarantine/`),
-    ...found.checkpoints.map(name => `checkpoint that no record confirms: ${name} → quarantine/`),
+    ...found.checkpoints.map(name => `checkpoint without its record: ${name} → quarantine/`),
     ...found.lines.map(
       ({ segment, from, to }) =>
         `not a record: ${segment}, bytes ${from}–${to}; copied to quarantine/ and noted`,
     ),
-    ...found.runs.map(id => `incomplete transaction: ${id}; noted`),
-    ...found.holes.map(({ from, to }) => `seqs without a record: ${from}–${to}; noted`),
+    ...found.runs.map(id => `records of an unfinished commit (${id}); noted`),
+    ...found.holes.map(({ from, to }) =>
+      from === to ? `record missing: ${from}; noted` : `records missing: ${from} to ${to}; noted`,
+    ),
   ]
   const stays = Object.entries(left).map(([kind, count]) => `${kind} × ${count.toLocaleString('en-US')}`)
   const facts = { dry_run: dryRun, ...found, left, ...(opening === undefined ? {} : { opening }) }

@@ -21,9 +21,13 @@ export const runFlags: readonly Flag[] = [
     choices: ['local', 'hosted'],
     about: 'name the kind of server; required for a URL other than the two known ones',
   },
-  flag('path', 'token-file', 'F', 'read the token from F (else $KIM_TOKEN, else $KIJITOMON_TOKEN)'),
+  flag('path', 'token-file', 'F', 'read the token from this file (else $KIM_TOKEN, else $KIJITOMON_TOKEN)'),
   flag('string', 'auth-header', 'NAME', 'send the token in this header (default: Authorization: Bearer)'),
-  { name: 'allow-loopback', kind: 'boolean', about: 'allow a server on this machine' },
+  {
+    name: 'allow-loopback',
+    kind: 'boolean',
+    about: 'allow a URL on this machine other than the default one',
+  },
   { name: 'allow-private', kind: 'boolean', about: 'allow a server on a private or link-local address' },
   // The inboxes.
   flag('string', 'persona', 'P', 'follow this inbox (exact name, a comma is part of it); repeat for more', {
@@ -34,15 +38,27 @@ export const runFlags: readonly Flag[] = [
   flag('string', 'personas', 'A,B', 'follow these inboxes; write a comma in a name as \\,', { many: true }),
   { name: 'all-personas', kind: 'boolean', about: 'follow every inbox of the server (the default)' },
   // When to poll.
-  flag('integer', 'wait', 'N', 'hold a long poll for N seconds; 0: no long poll', {
-    min: 0,
-    max: DAY_SECONDS,
-    default: 50,
-  }),
-  flag('integer', 'poll-seconds', 'N', 'poll every N seconds where counts cannot show new mail', {
-    ...SECONDS,
-    default: 60,
-  }),
+  flag(
+    'integer',
+    'wait',
+    'N',
+    'let a hosted server hold a request for unread counts up to N seconds; 0: ask every --poll-seconds',
+    {
+      min: 0,
+      max: DAY_SECONDS,
+      default: 50,
+    },
+  ),
+  flag(
+    'integer',
+    'poll-seconds',
+    'N',
+    "poll an inbox every N seconds if the server's unread counts cannot show its new mail",
+    {
+      ...SECONDS,
+      default: 60,
+    },
+  ),
   flag('integer', 'alert-after', 'N', 'report an inbox as down after N failed polls', { min: 1, default: 3 }),
   flag('integer', 'resync-every', 'N', 'poll each inbox at least every (N + 1) x --poll-seconds seconds', {
     ...SECONDS,
@@ -65,7 +81,7 @@ export const runFlags: readonly Flag[] = [
     'integer',
     'max-replay',
     'N',
-    'after a pause, announce waiting messages of an inbox only if there are at most N',
+    'after a time without a producer, announce the mail of an inbox only if at most N messages came',
     { min: 0, default: MAX_REPLAY_DEFAULT },
   ),
   { name: 'no-content', kind: 'boolean', about: 'do not store message bodies' },
@@ -87,7 +103,7 @@ export const runFlags: readonly Flag[] = [
     'integer',
     'max-attempts',
     'N',
-    'skip an event after N failed tries of CMD (default: try mail until CMD takes it)',
+    'skip an event after N failed tries of CMD (default: mail never; diagnostics after 5; armed, heartbeat and recovered after 1)',
     { min: 1 },
   ),
   flag('path', 'events-file', 'F', 'append an event line to F for each event'),
@@ -110,12 +126,18 @@ export const runFlags: readonly Flag[] = [
     { min: 0, default: limits.monitorContentCodePointsMax },
   ),
   flag('integer', 'heartbeat', 'N', 'send a heartbeat event every N seconds (default: none)', SECONDS),
-  flag('path', 'activity-file', 'F', 'write a last-author report to F'),
+  flag('path', 'activity-file', 'F', 'keep F up to date with the newest message of each author, as JSON'),
   // The care of the store.
-  flag('integer', 'retain-read', 'N', 'keep N read messages per persona; archive older ones', {
-    min: 1,
-    default: limits.readMessagesRetainedMax,
-  }),
+  flag(
+    'integer',
+    'retain-read',
+    'N',
+    'keep the newest N read messages per persona in the state; older ones stay in the journal only',
+    {
+      min: 1,
+      default: limits.readMessagesRetainedMax,
+    },
+  ),
   flag('bytes', 'segment-bytes', 'N', 'start a new segment at this size', {
     min: 4096,
     max: 1024 ** 3,

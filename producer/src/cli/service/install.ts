@@ -149,7 +149,7 @@ export function uninstallService(input: Input, io: Io): number {
     : isDry
       ? 'nothing was changed'
       : isUnreached
-        ? `${place.name} is removed, but systemd could not be reached; if its producer still runs: kim-producer shutdown`
+        ? `${place.name} is removed, but systemd could not be reached; if its producer still runs: kim-producer shutdown (with its --store)`
         : `${place.name} is removed; its store is kept`
   report(input, io, facts, [...done.map(stepLine), last])
   return 0

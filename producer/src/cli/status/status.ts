@@ -14,7 +14,7 @@ export async function run(input: Input, io: Io): Promise<number> {
   const paths = storePaths(storeOf(input, io))
   if (!existsSync(paths.events)) {
     throw new KimError('no_store', `there is no store at ${paths.root}`, {
-      hint: 'create it with: kim-producer run; or name another store with --store DIR',
+      hint: `create it with: kim-producer run --store ${shellWord(paths.root)}; or name another store with --store DIR`,
     })
   }
   const sign = await askedSign(paths, io)
@@ -76,9 +76,16 @@ const STATE_WORDS: Readonly<Record<LastSign['state'], string>> = {
   running: 'running',
   hung: 'hung: it holds the store and does not respond',
   stopped: 'stopped',
-  gone: 'ended without a clean stop; no acknowledged record is lost',
-  never: 'has not run on this store yet',
+  gone: 'gone: it ended without a clean stop; recorded mail is safe',
+  never: 'never: no producer has run on this store yet',
   unknown: 'unknown: no producer holds the store, and run/health.json cannot be read',
+}
+
+/** What the producer says about the server's counts of unread mail. */
+const COUNTS: Readonly<Record<string, string>> = {
+  live: 'unread counts available',
+  unavailable: 'unread counts unavailable: polling every inbox',
+  off: 'unread counts off (--no-fast-path)',
 }
 
 /** The most inboxes or lanes that a line lists. */
@@ -97,7 +104,7 @@ function standingLines(
     producerLine(sign),
     `store     ${paths.root}, head ${head_seq}${health['disk'] === 'full' ? ', DISK FULL' : ''}`,
     ...(typeof health['source'] === 'string'
-      ? [`source    ${health['source']} (${health['dialect']}), counts ${health['counts']}`]
+      ? [`source    ${health['source']} (${health['dialect']}), ${COUNTS[String(health['counts'])] ?? ''}`]
       : []),
     backlogLine(backlog, nowMs),
     ...sinks.map(sink => `sink      ${sinkText(sink)}${forgetText(sink, sign)}`),
@@ -127,14 +134,14 @@ function backlogLine(backlog: Backlog, nowMs: number): string {
     const polled = polled_since === null ? undefined : Math.max(0, nowMs - Date.parse(polled_since))
     const proof =
       polled === undefined
-        ? 'one of the inboxes with unread mail was never polled'
-        : `the journal has what these inboxes showed ${formatDuration(polled)} ago`
+        ? 'an inbox with unread mail was never polled'
+        : `each inbox with unread mail was polled in the last ${formatDuration(polled)}, and the journal has what it showed`
     return `backlog   even: no inbox has more unread mail at the server than in the journal${but}; ${proof}${when}`
   }
   const shown = personas
     .slice(0, SHOWN_MAX)
-    .map(({ persona, there, here }) => `${persona} ${there} unread on the server, ${here} in the journal`)
-  return `backlog   ${shown.join('; ')}${more(personas.length)}${when}`
+    .map(({ persona, there, here }) => `${persona} has ${there} unread on the server, ${here} in the journal`)
+  return `backlog   behind: ${shown.join('; ')}${more(personas.length)}${when}`
 }
 
 function sinkText({ identity, state, why, behind, lanes, held, skipped }: SinkLine): string {
@@ -145,7 +152,7 @@ function sinkText({ identity, state, why, behind, lanes, held, skipped }: SinkLi
     .filter(lane => lane.why !== null)
     .slice(0, SHOWN_MAX)
     .map(({ lane, why: reason, for_ms }) => {
-      const name = lane === '' ? 'blocked' : `${lane} is blocked`
+      const name = lane === '' ? 'held' : `${lane} is held`
       return `${name}${for_ms > 0 ? ` for ${formatDuration(for_ms)}` : ''}: ${reason}`
     })
   return (
@@ -176,7 +183,7 @@ function consumerText({ consumer, behind, in_use: isUsed }: Consumer): string {
 function personaText(persona: JsonObject, nowMs: number): string {
   const polled = typeof persona['last_poll'] === 'string' ? Date.parse(persona['last_poll']) : Number.NaN
   const parts = [
-    `${String(persona['state']).padEnd(4)}  ${persona['armed'] === true ? `id ${persona['watermark']}` : 'not armed'}`,
+    `${String(persona['state']).padEnd(4)}  ${persona['armed'] === true ? `recorded up to ${persona['watermark']}` : 'not armed'}`,
     Number.isNaN(polled) ? 'never polled' : `polled ${formatDuration(Math.max(0, nowMs - polled))} ago`,
   ]
   parts.push(unreadText(persona))
