@@ -33,7 +33,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 const HOSTS = ['tail/src/', 'replay/src/', 'monitor/src/'] as const
 
 /** Those that still use a door for our tests. The list only gets shorter. */
-const OLD_INSIDERS: readonly string[] = ['replay/src/digest.ts', 'replay/src/persona-state.ts']
+const OLD_INSIDERS: readonly string[] = []
 
 function importsOf(file: string): { line: number; target: string }[] {
   return textOf(file)
