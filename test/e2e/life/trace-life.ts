@@ -26,6 +26,8 @@ type Window = ReadonlySet<string>
 export interface Life {
   readonly producer: readonly string[]
   readonly tail: readonly string[]
+  /** Files of both that ran for each message, whether or not they also run while nothing happens. */
+  readonly ran: readonly string[]
 }
 
 /** Counts calls in the process that loads it, and reports and resets the counts when it is asked to. */
@@ -106,13 +108,9 @@ export async function traceLife(): Promise<Life> {
       await send()
       messages.push(await take())
     }
-    const [ofProducer = [], ofTail = []] = counted.map((_, at) =>
-      filesOf(
-        messages.map(windows => windows[at] as Window),
-        idle[at] as Window,
-      ),
-    )
-    return { producer: ofProducer, tail: ofTail }
+    const windows = counted.map((_, at) => messages.map(each => each[at] as Window))
+    const [ofProducer = [], ofTail = []] = windows.map((each, at) => filesOf(each, idle[at] as Window))
+    return { producer: ofProducer, tail: ofTail, ran: windows.flatMap(each => filesOf(each, new Set())) }
   } finally {
     await Promise.all(started.map(end))
     await server.close()
