@@ -233,7 +233,7 @@ t.test('open - holes in what was read are reported to the caller', t => {
   }
   t.match(opened(), { level: 'error', hint: /journal verify --store / })
   repairStore(store.options())
-  t.match(opened(), { level: 'info', message: /from 3 to 3; repair notes explain them all$/ })
+  t.match(opened(), { level: 'info', message: /in 1 place, first record 3; repair notes explain them all$/ })
   t.end()
 })
 
