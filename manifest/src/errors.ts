@@ -52,12 +52,12 @@ export const errorCodes = {
   exec_failed: {
     retry: 'later',
     exitCode: 1,
-    hint: 'the event is kept; correct the command, then run kim-tail again: it starts with this event',
+    hint: 'the event is kept; correct the command, then run kim-tail again',
   },
   store_full: {
     retry: 'later',
     exitCode: 1,
-    hint: 'free some disk space. A running producer then continues by itself; run any other command again',
+    hint: 'free disk space: a running producer continues; run other commands again',
   },
   store_failed: { retry: 'later', exitCode: 1, hint: 'the disk reported an error; read the system log' },
   store_fenced: {
@@ -77,7 +77,7 @@ export const errorCodes = {
   seq_exhausted: {
     retry: 'operator',
     exitCode: 1,
-    hint: 'move to a new store (--store DIR); spec/compatibility.md, "Widening the seq", has the steps',
+    hint: 'move to a new store (--store DIR), as in spec/compatibility.md',
   },
   record_invalid: { retry: 'never', exitCode: 1, hint: 'correct the record: it breaks a rule of the format' },
   record_too_large: { retry: 'never', exitCode: 1, hint: 'split the record or put its payload into a blob' },
