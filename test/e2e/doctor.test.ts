@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { openJournal } from '@kim/producer/internal'
 import t from 'tap'
 import { FakeSupervisor } from '../kit/fake-supervisor.js'
@@ -204,7 +205,7 @@ t.test('doctor - a producer that never ran, stopped, died, hangs, or is another 
   t.match(await machine.look(t, 'version'), {
     status: 'warn',
     evidence: /is 0\.0\.1, this program/,
-    remedy: /restart/,
+    remedy: /same flags; without a service: kim-producer shutdown --store \S+, then start it again/,
   })
   spawnSync('touch', ['-d', '10 minutes ago', join(machine.store, 'run', 'health.json')])
   t.match(await machine.look(t, 'producer'), {
@@ -326,7 +327,9 @@ t.test(
     writeFileSync(join(cursors, 'night.json'), '{')
     const seen = await machine.look(t, 'consumers')
     t.match(seen, { status: 'warn', evidence: 'night: its file is damaged' })
-    t.equal(spawnSync('sh', ['-c', /rm .*/.exec(seen.remedy ?? '')?.[0] ?? 'false']).status, 0)
+    const forget = /kim-tail (cursors rm \S+)/.exec(seen.remedy ?? '')?.[1] ?? ''
+    const tail = fileURLToPath(new URL('../../../tail/bin/kim-tail.js', import.meta.url))
+    t.equal(spawnSync(process.execPath, [tail, ...forget.split(' ')], { env: machine.env }).status, 0)
     t.match(await machine.look(t, 'consumers'), { status: 'ok' })
     const last = machine.segments().at(-1) ?? ''
     const text = readFileSync(last, 'utf8')
