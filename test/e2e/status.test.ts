@@ -198,7 +198,7 @@ row(
     await scene.polls(2)
     const behind = { state: 'behind', personas: [{ persona: 'argus', there: 3, here: Number }] }
     t.match((await status(t, scene)).backlog, behind)
-    t.match(await words(t, scene), /\nbacklog {3}argus 3 unread on the server, \d in the journal/)
+    t.match(await words(t, scene), /\nbacklog {3}behind: argus has 3 unread on the server, \d in the journal/)
     await producer.stop()
     t.match((await status(t, scene)).backlog, behind, 'as it was heard last')
     scene.clear()
