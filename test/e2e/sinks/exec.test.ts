@@ -229,7 +229,7 @@ row(
     const wake = join(scene.home, 'wake')
     scene.newest(complete(4, 5))
     const command = `[ "$KIJITOMON_EVENT" = new ] && echo "$KIJITOMON_ID" >> ${wake}`
-    const producer = scene.start([...NF, '--heartbeat', '1', ...exec(command)])
+    const producer = scene.start([...NF, '--heartbeat', '3', ...exec(command)])
     await notes(scene, wake, '5')
     scene.newest(complete(4, 5, 6))
     await notes(scene, wake, '6')
