@@ -135,7 +135,10 @@ t.test('kim-tail status - four facts, kept apart; --check is about the producer 
 t.test('kim-tail status - says what a reader knows to be missing', t => {
   const root = t.testdir()
   const store = write(join(root, 'store'), { 'events/seg-00000005.jsonl': `${line(5)}{"v":3}\n` })
-  t.match(tail(root, ['status', '--store', store]).stdout, /, some records are of a later version, older records are missing, head 5\n/)
+  t.match(
+    tail(root, ['status', '--store', store]).stdout,
+    /, some records are of a later version, older records are missing, head 5\n/,
+  )
   t.equal(tail(root, ['activity', 'argus', '--since-id', '9', '--store', store]).code, 2)
   t.end()
 })
