@@ -21,7 +21,7 @@ export interface FollowerHost {
 }
 
 /** Why everything has to be looked for, or derived, once more. */
-export type Loss = NonNullable<News['lost'] | Batch['lost']> | 'redaction'
+export type Loss = NonNullable<News['lost'] | Batch['lost']> | 'redaction' | 'first_lines'
 
 /** The time since others last had their turn. */
 export class Slice {
@@ -144,6 +144,7 @@ export class JournalFollower {
     this.#ahead = undefined
     const isAhead = ahead !== undefined && isSamePlace(ahead.to, reader.position)
     const batch = isAhead ? ahead : this.#readCounting(reader, isAwaited)
+    if (this.isFirst(batch)) return undefined
     this.#waiting = batch.more || batch.entries.length > 0 ? undefined : reader
     if (batch.passed !== undefined || !isSamePlace(batch.to, this.ground.end)) return batch
     return { ...batch, passed: this.head }
@@ -152,11 +153,17 @@ export class JournalFollower {
   /** What the consumer reads by itself. If nothing more can be read there, everything is looked at once more. */
   protected readFor(reader: JournalReader, isAwaited: boolean, tip?: Tip): Batch {
     const batch = reader.read(isAwaited ? PART_BYTES : BATCH_BYTES, tip)
-    if (batch.lost !== undefined && batch.entries.length === 0) {
-      this.lose(batch.lost)
+    const loss = this.isFirst(batch) ? 'first_lines' : batch.lost
+    if (loss !== undefined && (loss === 'first_lines' || batch.entries.length === 0)) {
+      this.lose(loss)
       void this.continue()
     }
     return batch
+  }
+
+  /** Whether these are the first records of a journal that had none: it could not state its id until now. */
+  protected isFirst({ entries }: Batch): boolean {
+    return entries.length > 0 && this.ground.end.offset === 0 && this.ground.head.seq === 0
   }
 
   /** Goes on: takes what came, or looks at everything once more. `tip`: the newest segment as it was just seen. */

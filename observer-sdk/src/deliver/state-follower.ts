@@ -163,7 +163,7 @@ export class StateFollower extends JournalFollower {
     }
     const snapshot = await inSlices(this.source.derive(), () => this.isClosed)
     if (snapshot === undefined) return
-    if (!isFirst) this.#holesBefore += this.#state.fold.openHoles.length
+    if (!isFirst && loss !== 'first_lines') this.#holesBefore += this.#state.fold.openHoles.length
     this.#adopt(snapshot)
     // What was counted before in the same store is not counted again.
     if (isFirst || loss === 'store_replaced')
@@ -206,6 +206,7 @@ export class StateFollower extends JournalFollower {
     const { passed } = batch
     if (passed !== undefined && passed.seq >= this.#head.seq) this.#head = passed
     if (batch.lost !== undefined) this.lose(batch.lost)
+    if (this.isFirst(batch)) this.lose('first_lines')
     this.#latest = batch
     const isNews = batch.entries.length > 0 || passed !== undefined || batch.counts.size > 0
     if (isNews) this.#pending.push(batch)

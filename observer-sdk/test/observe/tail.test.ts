@@ -1,9 +1,10 @@
-import { rmSync } from 'node:fs'
+import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
-import { type Change, memoryCursors, openTail, type RecordTail } from '@kim/observer-sdk'
+import { segmentName } from '@kim/manifest'
+import { type Change, memoryCursors, openObserver, openTail, type RecordTail } from '@kim/observer-sdk'
 import t, { type Test } from 'tap'
-import { GrowingJournal } from './growing-journal.js'
+import { GrowingJournal, PROJECT } from './growing-journal.js'
 
 const OTHER = 'feedfacefeedfacefeedfacefeedface'
 
@@ -78,6 +79,32 @@ t.test(
     t.match(gaps, [{ reason: 'rewound' }])
     t.equal(tail.projectId, OTHER)
     await tail.close()
+  },
+)
+
+t.test(
+  'tail - OB-42 a journal seen before its first line is whole gets the id that it then states',
+  async t => {
+    const eventsDir = join(t.testdir(), 'events')
+    const origin = new GrowingJournal(join(t.testdirName, 'origin'))
+    const journal = origin.line()
+    origin.close()
+    const genesis = readFileSync(join(origin.eventsDir, segmentName(1)), 'utf8')
+    mkdirSync(eventsDir)
+    const segment = join(eventsDir, segmentName(1))
+    for (const open of [openTail, openObserver]) {
+      writeFileSync(segment, genesis.slice(0, 40))
+      const cursors = memoryCursors()
+      const tail = await open({ eventsDir, cursors, from: 'start' })
+      t.not(tail.projectId, PROJECT)
+      const told = take(tail.changes(), seqs => seqs.length >= 2)
+      appendFileSync(segment, genesis.slice(40) + journal)
+      const { seqs, gaps } = await told
+      t.same({ seqs, gaps }, { seqs: [1, 2], gaps: [] })
+      t.equal(tail.projectId, PROJECT)
+      await tail.close()
+      t.match(cursors.load(PROJECT), { seq: 0 }, 'its cursor is kept under that id')
+    }
   },
 )
 
