@@ -4,13 +4,15 @@ import type { FileContent } from '../store/file-content.js'
 import type { Tip } from './directory.js'
 
 /** Most bytes read ahead: a burst of lines, or the first ones of a large write. */
-export const AHEAD_BYTES: number = 64 * 1024
+const AHEAD_BYTES = 64 * 1024
+/** Fewest. */
+const AHEAD_BYTES_MIN = 16 * 1024
 
 /** Identities of what this process holds: what one reads ahead, the others take from it. */
 const heldFiles = new Set<string>()
 
-/** Read into by one reader at a time, which is done with it before another turn begins. */
-let scratch: Buffer | undefined
+/** What is read into next. No byte of it is used twice, because consumers may keep the lines that they get. */
+let unused: Buffer = Buffer.alloc(0)
 
 /**
  * The segment that is appended to, held open between two looks: opening it again would cost more than reading what
@@ -48,15 +50,18 @@ export class ActiveSegmentReader {
     return this.#content?.isSameOpenFile(content) === true
   }
 
-  /** What came after this offset; undefined if nothing is held. */
-  readAhead(offset: number): Buffer | undefined {
+  /** What came after this offset, and whether more may have come; undefined if nothing is held. */
+  readAhead(offset: number): { readonly bytes: Buffer; readonly isLonger: boolean } | undefined {
     if (this.#content === undefined) return undefined
-    scratch ??= Buffer.allocUnsafeSlow(AHEAD_BYTES)
-    const read = this.#content.readOnce(scratch, offset)
-    // Memory of its own: consumers are handed the lines in it.
-    if (this.#content.failure === undefined) return Buffer.from(scratch.subarray(0, read))
-    this.release()
-    return undefined
+    if (unused.length < AHEAD_BYTES_MIN) unused = Buffer.allocUnsafeSlow(AHEAD_BYTES)
+    const read = this.#content.readOnce(unused, offset)
+    if (this.#content.failure !== undefined) {
+      this.release()
+      return undefined
+    }
+    const bytes = unused.subarray(0, read)
+    unused = unused.subarray(read)
+    return { bytes, isLonger: unused.length === 0 }
   }
 
   /** Releases it unless this is still what is held. */

@@ -6,7 +6,7 @@ import { type FileContent, openSegment } from '../store/file-content.js'
 import { countUpTo, listStore, type StoreListing } from '../store/listing.js'
 import { found, identityOf, listEntries, type ReadFailure, type ReadResult } from '../store/read-only-fs.js'
 import { notifies } from '../watch/shared-watch.js'
-import { ActiveSegmentReader, AHEAD_BYTES } from './active-segment-reader.js'
+import { ActiveSegmentReader } from './active-segment-reader.js'
 
 /**
  * A listing this much younger than the directory's last change is made again at the next look: within one tick
@@ -152,10 +152,10 @@ export class JournalDirectory {
     const tip = this.tip
     if (tip === undefined || tip.isLonger === true) return 'blind'
     const { number, identity, size } = tip
-    const bytes = this.#active.readAhead(size)
+    const { bytes, isLonger = false } = this.#active.readAhead(size) ?? {}
     if (bytes === undefined) return 'blind'
     if (bytes.length === 0) return 'nothing'
-    this.tip = { number, identity, size: size + bytes.length, isLonger: bytes.length === AHEAD_BYTES }
+    this.tip = { number, identity, size: size + bytes.length, isLonger }
     return { ...this.tip, ahead: { offset: size, bytes } }
   }
 
