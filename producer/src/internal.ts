@@ -22,10 +22,9 @@ export type { CoreJournal } from './core/core-state.js'
 export { holesBelow, parseHoles, walkMember } from './core/holes.js'
 export { phaseOf } from './core/inbox.js'
 export { classifyWalkPage } from './core/poll.js'
-export { type Clock, systemClock } from './effects/clock.js'
+export { type Clock, loopTimers, loopTurn, systemClock, type Timers, type Turn } from './effects/clock.js'
 export { type FileStat, type FileSystem, nodeFileSystem, openFlags } from './effects/file-system.js'
-export { currentHost, type Host } from './effects/host.js'
-export { type Random, systemRandom } from './effects/random.js'
+export { currentHost, type Host, type Random, systemRandom } from './effects/host.js'
 export {
   type HeldLock,
   kernelLock,
@@ -33,8 +32,6 @@ export {
   type LockRefused,
   type StoreLock,
 } from './effects/store-lock.js'
-export { loopTimers, type Timers } from './effects/timers.js'
-export { loopTurn, type Turn } from './effects/turn.js'
 export type { AppendOptions, Draft, Receipt } from './journal/draft.js'
 export type { StoredEntity, WriterState as StoredState } from './journal/entity-reader.js'
 export { type ExportOptions, exportRecords } from './journal/export.js'
@@ -56,13 +53,9 @@ export {
   type Switches,
 } from './journal/store.js'
 export { Driver, type DriverParts, type Ending } from './run/driver.js'
-export { startedNote, stoppedNote } from './run/life-notes.js'
-export { LogStream } from './run/log-stream.js'
-export { pinoLog } from './run/pino-log.js'
-export { Producer, type ProducerParts } from './run/producer.js'
-export { type RunEntry, type RunLog, withoutEchoes } from './run/run-log.js'
-export type { ProducerStatus } from './run/status.js'
-export { StatusFile } from './run/status-file.js'
+export { Producer, type ProducerParts, startedNote, stoppedNote } from './run/producer.js'
+export { LogStream, pinoLog, type RunEntry, type RunLog, withoutEchoes } from './run/run-log.js'
+export { type ProducerStatus, StatusFile } from './run/status.js'
 export { EventFile, type EventFileParts } from './sinks/event-file.js'
 export { ExecSink, progressByInbox } from './sinks/exec-sink.js'
 export { FileNames, FileSink } from './sinks/file-sink.js'

@@ -2,8 +2,8 @@ import { statSync } from 'node:fs'
 import { type Io, isProcessAlive } from '@kim/cli-kit'
 import { isJsonObject, type JsonObject, KimError, type StorePaths } from '@kim/manifest'
 import { askProducer, type ControlReply } from '../control/client.js'
+import { readPlainFile } from '../effects/file-system.js'
 import { startKeyOf } from '../effects/host.js'
-import { readPlainFile } from '../effects/plain-file.js'
 import { storeCommand } from './store-flags.js'
 
 /** How long a producer may take to answer. */

@@ -10,7 +10,7 @@ import {
   sha256Hex,
 } from '@kim/manifest'
 import { everyStep } from '../effects/every-step.js'
-import { resolveExisting } from '../effects/real-path.js'
+import { resolveExisting } from '../effects/file-system.js'
 
 /** Where a producer of a store listens. */
 export interface SocketPath {

@@ -1,4 +1,8 @@
+/** Time as the producer reads it: clocks, timers, and the turn of the event loop. */
 import * as os from 'node:os'
+import type { Timers } from '@kim/manifest'
+
+export type { Timers } from '@kim/manifest'
 
 /** Time as the writer reads it. Nothing in the journal is ordered by it. */
 export interface Clock {
@@ -36,3 +40,23 @@ function bootMs(): number {
 
 /** The machine's clocks. */
 export const systemClock: Clock = { wallMs: () => Date.now(), monoMs, bootMs }
+
+/** The longest that the platform's own timer can wait; a longer one would fire at once. */
+const TIMER_MS_MAX = 2 ** 31 - 1
+
+/** The event loop's timers. */
+export const loopTimers: Timers = {
+  after(ms, run) {
+    const timer = setTimeout(run, Math.min(Math.max(ms, 1), TIMER_MS_MAX))
+    return () => clearTimeout(timer)
+  },
+}
+
+/** The end of the current turn of the event loop: what callers asked for within one turn shares one sync. */
+export interface Turn {
+  /** Calls `run` once, after every callback that is due in this turn. */
+  soon(run: () => void): void
+}
+
+/** The event loop's own turn. */
+export const loopTurn: Turn = { soon: run => void setImmediate(run) }

@@ -1,4 +1,5 @@
 import * as fs from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import type { ReplaceDisk } from '@kim/manifest'
 
 /** What the writer reads from a `stat`: the part of node's own `Stats` that every adapter can give. */
@@ -36,7 +37,7 @@ export interface FileSystem {
   readdirSync(path: string): string[]
   mkdirSync(path: string, options: { readonly mode: number }): void
   renameSync(from: string, to: string): void
-  /** A second name for a file; refused where a name stands already, and by file systems that know no links. */
+  /** A second name for a file; refused if the name exists, and by file systems without links. */
   linkSync(from: string, to: string): void
   unlinkSync(path: string): void
   fchmodSync(fd: number, mode: number): void
@@ -82,7 +83,7 @@ export const nodeFileSystem: FileSystem = {
   fchmodSync: (fd, mode) => fs.fchmodSync(fd, mode),
 }
 
-/** The same file system, with somebody around each sync of data who may measure it. */
+/** The same file system, with `around` called for each sync of data, so that it can be measured. */
 export function aroundSyncs(fs: FileSystem, around: (sync: () => void) => void): FileSystem {
   return { ...fs, fdatasyncSync: fd => around(() => fs.fdatasyncSync(fd)) }
 }
@@ -95,4 +96,26 @@ export const plainReplaceDisk: ReplaceDisk<number> = {
   close: fs.closeSync,
   rename: fs.renameSync,
   remove: fs.unlinkSync,
+}
+
+/** The text of a regular file; undefined for anything else, which is neither waited for nor followed. */
+export function readPlainFile(path: string): string | undefined {
+  const fd = fs.openSync(path, openFlags.readOnly | openFlags.noFollow | openFlags.nonBlock)
+  try {
+    return fs.fstatSync(fd).isFile() ? fs.readFileSync(fd, 'utf8') : undefined
+  } finally {
+    fs.closeSync(fd)
+  }
+}
+
+/** The real path of what exists of a path, with the rest unchanged. */
+export function resolveExisting(path: string): string {
+  try {
+    return fs.realpathSync(path)
+  } catch {
+    const parent = dirname(path)
+    return parent === path
+      ? path
+      : resolve(resolveExisting(parent), path.slice(parent.length).replace(/^[\\/]+/, ''))
+  }
 }

@@ -1,4 +1,7 @@
+/** This process: who it is, where its random names come from, and how much memory it keeps. */
+import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
+import { setFlagsFromString } from 'node:v8'
 
 /** Who this process is, as far as the store has to know. */
 export interface Host {
@@ -37,4 +40,23 @@ export function currentHost(): Host {
     node: process.version,
     platform: `${process.platform}-${process.arch}`,
   }
+}
+
+/** Where unguessable names come from. */
+export interface Random {
+  /** `bytes` random bytes as lower-case hex. */
+  hex(bytes: number): string
+}
+
+/** The system's random source. */
+export const systemRandom: Random = { hex: bytes => randomBytes(bytes).toString('hex') }
+
+/**
+ * Has the heap of this process stay close to what is alive in it. A service that waits most of its life would
+ * otherwise keep what its largest burst of mail took: V8 trades memory for speed that this service does not need. Both are
+ * read whenever the heap is about to grow, so they may be set in a process that runs.
+ */
+export function keepHeapSmall(): void {
+  setFlagsFromString('--optimize-for-size')
+  setFlagsFromString('--semi-space-growth-factor=1')
 }

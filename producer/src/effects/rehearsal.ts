@@ -33,7 +33,7 @@ const FIRST_HANDLE = 1 << 24
 /**
  * A file system on which everything succeeds that would succeed on the one below, and nothing is written: what is
  * read comes from there, what is written stays in memory. So a dry run is the real run, and cannot say anything
- * else. Only leaves are moved: what stands below a moved directory is not found in its new place.
+ * else. Only leaves are moved: a file below a moved directory is not found in its new place.
  */
 export class Rehearsal implements FileSystem {
   /** Nothing is waiting to be made durable. */
@@ -41,7 +41,7 @@ export class Rehearsal implements FileSystem {
   readonly fsyncSync: FileSystem['fsyncSync'] = () => undefined
   readonly #below: FileSystem
   readonly #uid: number
-  /** By path; null where the rehearsal took away what stands there. */
+  /** By path; null if the rehearsal removed what the disk has there. */
   readonly #nodes: Map<string, Node | null> = new Map()
   readonly #handles: Map<number, Handle> = new Map()
   #nextHandle = FIRST_HANDLE
@@ -52,7 +52,7 @@ export class Rehearsal implements FileSystem {
     this.#uid = uid ?? 0
   }
 
-  /** What stands otherwise than on the disk, by path. */
+  /** What differs from the disk, by path. */
   changes(): RehearsedChange[] {
     const moved = new Set([...this.#nodes.values()].map(node => node?.origin))
     return [...this.#nodes]
@@ -173,7 +173,7 @@ export class Rehearsal implements FileSystem {
     return found
   }
 
-  /** What stands under a path; undefined if nothing does. */
+  /** The file or directory of a path, if there is one. */
   #find(path: string): Node | undefined {
     const known = this.#nodes.get(path)
     if (known !== undefined) return known ?? undefined

@@ -4,7 +4,7 @@ import { isProcessAlive } from '@kim/cli-kit'
 import { everyStep, regardless } from './every-step.js'
 import { openFlags } from './file-system.js'
 
-/** What stands in the lock file, for people: the lock itself is the kernel's. */
+/** The content of the lock file, for people: the lock itself is the kernel's. */
 export interface LockHolder {
   readonly pid: number
   readonly start_key: string
@@ -17,7 +17,7 @@ export interface HeldLock {
   readonly held: true
   /**
    * False once the lock file was removed or replaced, so that another process could lock the new one. Throws as node
-   * does where the path cannot be looked at: that says nothing about the lock.
+   * does if the path cannot be read: that says nothing about the lock.
    */
   intact(): boolean
   release(): void
@@ -43,7 +43,7 @@ const native = createRequire(import.meta.url)('fs-native-extensions') as NativeE
 
 const LOCK_FILE_BYTES_MAX = 4096
 
-/** How long a holder may take between getting the lock and saying who it is, on a machine with much to do. */
+/** How long a holder may take between getting the lock and writing who it is, on a machine with much to do. */
 const NAMING_MS_MAX = 1000
 const NAMING_STEP_MS = 5
 
@@ -53,7 +53,7 @@ function readHolder(fd: number): LockHolder | undefined {
   const buffer = Buffer.alloc(LOCK_FILE_BYTES_MAX)
   const length = fs.readSync(fd, buffer, 0, buffer.length, 0)
   try {
-    // The text of an earlier holder may have been longer and stand behind the first line for a moment.
+    // The text of an earlier holder may have been longer and follow the first line for a moment.
     const [line = ''] = buffer.toString('utf8', 0, length).split('\n', 1)
     const value = JSON.parse(line) as Partial<LockHolder> | null
     if (typeof value?.pid !== 'number' || typeof value.started !== 'string') return undefined
@@ -76,7 +76,7 @@ function isAt(path: string, own: fs.Stats): boolean {
 
 /**
  * A full disk may cost the text for people, never the lock. The file is cut after the write, not before, so that
- * nobody finds it empty.
+ * no reader finds it empty.
  */
 function writeHolder(fd: number, holder: LockHolder): void {
   fs.fchmodSync(fd, 0o600)
@@ -92,7 +92,7 @@ function writeHolder(fd: number, holder: LockHolder): void {
 /**
  * A kernel file lock: two holders are impossible, and the system releases it at the death of its holder,
  * however that comes. It locks an open file, so a lock file that was unlinked meanwhile locks nothing: the
- * path is looked at again after the lock is taken, and before each commit.
+ * path is checked again after the lock is taken, and before each commit.
  */
 export const kernelLock: StoreLock = {
   acquire(path, holder) {
@@ -106,7 +106,7 @@ export const kernelLock: StoreLock = {
         if (!native.tryLock(fd)) {
           const found = readHolder(fd)
           fs.closeSync(fd)
-          // Between its lock and its name a holder is nobody, or the one before it, which has ended. At the deadline whoever is named
+          // Between taking the lock and writing its name, the file names no holder, or the one before it, which has ended. At the deadline whoever is named
           // there is the best there is: a holder in another container has a pid that means nothing here.
           if ((found !== undefined && isProcessAlive(found.pid)) || performance.now() > deadline) {
             return { held: false, holder: found }
@@ -139,7 +139,7 @@ export const kernelLock: StoreLock = {
 }
 
 /**
- * For who only looks: refused while a writer holds the lock, and refuses writers while it is held, but makes no
+ * For a reader: refused while a writer holds the lock, and refuses writers while it is held, but makes no
  * file and writes nothing into one. Where there is no lock file there is no writer.
  */
 export const lookingLock: StoreLock = {

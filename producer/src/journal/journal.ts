@@ -1,7 +1,7 @@
 /** The door of the writer: open a journal, append, roll, close. */
 import { type Head, isSegmentFull, type KimError, limits, seqRoom } from '@kim/manifest'
+import { loopTurn, type Turn } from '../effects/clock.js'
 import { everyStep, regardless } from '../effects/every-step.js'
-import { loopTurn, type Turn } from '../effects/turn.js'
 import { type AppendBatch, type Appender, type AppendResult, receiptOf } from './append.js'
 import { type AppendOptions, type Draft, type Receipt, validateDrafts } from './draft.js'
 import { EntityReader, type StoredState, WriterState } from './entity-reader.js'

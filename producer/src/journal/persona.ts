@@ -102,7 +102,7 @@ function parseAlertId(itemId: string): { readonly persona: string; readonly kind
   return at > 0 && isAlertKind(kind) ? { persona: itemId.slice(0, at), kind } : undefined
 }
 
-/** What the journal says about one persona. Each commit changes it; nobody else does. */
+/** What the journal says about one persona. Only the fold of the journal's records changes it. */
 export class Persona {
   readonly name: string
   /** Undefined until there is one. */
@@ -193,7 +193,7 @@ export interface EntitySource {
   revisionOf(itemType: string, itemId: string): number | undefined
 }
 
-/** So many messages are looked at in one slice: about a millisecond. */
+/** So many messages are read in one slice: about a millisecond. */
 const SLICE = 100
 
 /** Every persona of the journal, by exact name: two spellings are two personas (KS-68). The fold of its records keeps them. */
@@ -202,7 +202,7 @@ export class Personas {
   readonly #byName: Map<string, Persona> = new Map()
   /** The newest message of each author. */
   readonly #authors: Map<string, number> = new Map()
-  /** Messages that were in the journal before it was opened, as far as nobody looked at them yet. */
+  /** Messages that were in the journal before it was opened, and were not read back yet. */
   #unseen: Iterator<{ readonly item_id: string }> | undefined
   #headSeq = 0
 
@@ -266,12 +266,12 @@ export class Personas {
     return this.#authors.size > 0
   }
 
-  /** False while some messages of an earlier process were not looked at: only then every author is known. */
+  /** False while some messages of an earlier process were not read back: only then every author is known. */
   get isSeen(): boolean {
     return this.#unseen === undefined
   }
 
-  /** Looks at some messages of earlier processes, for their authors and bodies. */
+  /** Reads back some messages of earlier processes, for their authors and bodies. */
   look(): void {
     for (let n = 0; n < SLICE && this.#unseen !== undefined; n++) {
       const { done, value } = this.#unseen.next()

@@ -1,16 +1,13 @@
+/** The loop of the service: answers go to the core, its commits to the journal, its requests to the source. */
 import { KimError } from '@kim/manifest'
-import type { Answered, Core, Now } from '../core/core.js'
-import type { Clock } from '../effects/clock.js'
-import type { Timers } from '../effects/timers.js'
-import type { Turn } from '../effects/turn.js'
+import type { Answered, Ask, Core, Now } from '../core/core.js'
+import type { Clock, Timers, Turn } from '../effects/clock.js'
 import type { Draft } from '../journal/draft.js'
-import type { OpenJournal } from '../journal/journal.js'
+import { type OpenJournal, retryDelayMs } from '../journal/journal.js'
 import { remedyOf } from '../source/remedy.js'
 import type { Source } from '../source/source.js'
-import { AlarmLines } from './alarm-lines.js'
-import { DiskSpace } from './disk-space.js'
+import { AlertLines } from './alert-lines.js'
 import { Meters } from './meters.js'
-import { Requests } from './requests.js'
 import type { RunLog } from './run-log.js'
 
 /** What a driver drives, and with what. */
@@ -23,7 +20,7 @@ export interface DriverParts {
   readonly timers: Timers
   readonly log: RunLog
   readonly meters?: Meters | undefined
-  /** What stands in the journal before anything that the core decides. */
+  /** The note that comes before anything that the core decides. */
   readonly opening: Draft
   /** What is appended last, by the reason for the end. */
   readonly closing: (reason: string) => Draft
@@ -42,14 +39,15 @@ const LAST_COMMITS_MS = 500
 
 /**
  * Moves what the core decides: its requests to the source, its commits to the journal, and the outcome of both
- * back. Between two turns there is one timer and whatever requests are held; nothing looks around meanwhile.
+ * back. Between two turns there are one timer and the requests that the server holds; nothing polls.
  */
 export class Driver {
   readonly #parts: DriverParts
-  readonly #requests: Requests
+  /** The requests under way, each of which can be ended. */
+  readonly #requests = new Map<number, AbortController>()
   readonly #space: DiskSpace
   readonly #meters: Meters
-  readonly #alarms: AlarmLines
+  readonly #alerts: AlertLines
   readonly #done: (ending: Ending) => void
   /** Settles once; it never rejects. */
   readonly ended: Promise<Ending>
@@ -65,23 +63,12 @@ export class Driver {
     this.#opening = parts.opening
     this.#space = new DiskSpace(parts.log)
     this.#meters = parts.meters ?? new Meters()
-    this.#alarms = new AlarmLines(parts.source)
+    this.#alerts = new AlertLines(parts.source)
     let done: (ending: Ending) => void = () => undefined
     this.ended = new Promise(resolve => {
       done = resolve
     })
     this.#done = done
-    this.#requests = new Requests(
-      parts.source,
-      {
-        answered: answered => {
-          this.#answers.push(answered)
-          this.#schedule()
-        },
-        broken: error => this.#fail(error),
-      },
-      this.#meters,
-    )
   }
 
   /** How many turns it has made: one that makes none any more hangs. */
@@ -94,7 +81,7 @@ export class Driver {
     return this.#space.isFull
   }
 
-  /** Begins, and later looks whether anything was put off that can be done now. */
+  /** Begins, and later does what was put off and can be done now. */
   wake(): void {
     this.#schedule()
   }
@@ -148,7 +135,7 @@ export class Driver {
     }
     const { asks, wakeAtMs } = core.next(this.#now())
     this.#turns += 1
-    for (const ask of asks) this.#requests.make(ask)
+    for (const ask of asks) this.#request(ask)
     this.#say()
     // What follows a roll waits while there is mail.
     const isIdle = isQuiet && !goesOn && !this.#space.isFull
@@ -162,6 +149,38 @@ export class Driver {
     )
     if (nextMs === Number.POSITIVE_INFINITY) return
     this.#stopTimer = timers.after(nextMs - this.#now().monoMs, () => this.#schedule())
+  }
+
+  #request(ask: Ask): void {
+    const controller = new AbortController()
+    this.#requests.set(ask.id, controller)
+    this.#answer(ask, controller.signal).then(
+      answered => {
+        if (!this.#requests.delete(ask.id)) return
+        this.#answers.push(answered)
+        this.#schedule()
+      },
+      // A source never rejects; one that does is our bug and must not be lost in a promise.
+      (error: unknown) => this.#fail(error),
+    )
+  }
+
+  async #answer(ask: Ask, signal: AbortSignal): Promise<Answered> {
+    const { source } = this.#parts
+    const { kind, id } = ask
+    if (kind === 'counts') return { kind, id, answer: await source.counts(ask.query, signal) }
+    if (kind === 'directory') return { kind, id, answer: await source.directory(signal) }
+    const seconds = this.#meters.start()
+    const answer = await source.page(ask.query, signal)
+    this.#meters.polls.observe(seconds())
+    return { kind, id, answer }
+  }
+
+  /** Ends all requests; none of them is answered any more. */
+  #abort(): void {
+    const controllers = [...this.#requests.values()]
+    this.#requests.clear()
+    for (const controller of controllers) controller.abort()
   }
 
   /** Hands in every answer that is in; says how many were. */
@@ -199,12 +218,12 @@ export class Driver {
       this.#meters.appended(commit.drafts, seconds())
       this.#space.taken(now.monoMs)
       core.committed('durable', this.#now())
-      for (const entry of this.#alarms.of(commit.drafts)) log(entry)
+      for (const entry of this.#alerts.of(commit.drafts)) log(entry)
       if (this.#now().monoMs >= untilMs) return true
     }
   }
 
-  /** Sees to it that the opening note stands; false while there is no space for it. */
+  /** Appends the opening note, if it is not in the journal; false while there is no space for it. */
   #open(now: Now): boolean {
     if (this.#opening === undefined) return true
     try {
@@ -246,7 +265,7 @@ export class Driver {
     this.#handIn()
     this.#commit(LAST_COMMITS_MS)
     this.#say()
-    // A journal that nobody began to append to has nothing to close.
+    // A journal without an opening note has nothing to close.
     if (this.#opening !== undefined) return
     try {
       this.#append(closing(reason))
@@ -269,7 +288,7 @@ export class Driver {
   #end(ending: Ending): void {
     this.#isEnded = true
     this.#stopTimer()
-    this.#requests.abort()
+    this.#abort()
     this.#done(ending)
   }
 
@@ -281,4 +300,53 @@ export class Driver {
 
 function isFull(error: unknown): error is KimError {
   return error instanceof KimError && error.code === 'store_full'
+}
+
+/** A full disk as a lasting condition: logged when it begins and when it ends, and tried again in between. */
+class DiskSpace {
+  readonly #log: RunLog
+  #tries = 0
+  #sinceMs = 0
+  #notBeforeMs = Number.NEGATIVE_INFINITY
+
+  constructor(log: RunLog) {
+    this.#log = log
+  }
+
+  get isFull(): boolean {
+    return this.#tries > 0
+  }
+
+  /** When what was refused is due again; undefined while nothing is. */
+  get retryAtMs(): number | undefined {
+    return this.isFull ? this.#notBeforeMs : undefined
+  }
+
+  /** False while nothing is to be appended yet. */
+  mayTry(monoMs: number): boolean {
+    return monoMs >= this.#notBeforeMs
+  }
+
+  /** An append found no space. */
+  refused(monoMs: number, message: string, hint: string): void {
+    this.#tries += 1
+    this.#notBeforeMs = monoMs + retryDelayMs(this.#tries)
+    if (this.#tries > 1) return
+    this.#sinceMs = monoMs
+    this.#log({ level: 'error', code: 'disk_full', message, hint })
+  }
+
+  /** An append was taken. */
+  taken(monoMs: number): void {
+    if (!this.isFull) return
+    const seconds = Math.round((monoMs - this.#sinceMs) / 1000)
+    this.#log({
+      level: 'info',
+      code: 'disk_free',
+      message: `appending works again after ${seconds} s without disk space`,
+      fields: { seconds, tries: this.#tries },
+    })
+    this.#tries = 0
+    this.#notBeforeMs = Number.NEGATIVE_INFINITY
+  }
 }

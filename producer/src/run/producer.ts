@@ -1,23 +1,21 @@
+/** The service: the driver, the files and the socket that tell others how it is, and its end. */
 import { KimError, storePaths } from '@kim/manifest'
+import type { ControlServer } from '../control/server.js'
 import { type ControlVerbs, journalCare } from '../control/verbs.js'
 import type { Core } from '../core/core.js'
-import { type Clock, systemClock } from '../effects/clock.js'
+import { type Clock, loopTimers, loopTurn, systemClock, type Timers, type Turn } from '../effects/clock.js'
 import { currentHost, type Host } from '../effects/host.js'
-import { loopTimers, type Timers } from '../effects/timers.js'
-import { loopTurn, type Turn } from '../effects/turn.js'
+import type { Draft } from '../journal/draft.js'
+import { toFailure } from '../journal/failure.js'
 import type { OpenJournal } from '../journal/journal.js'
+import { journalNote } from '../journal/notes.js'
 import type { SinkStatus } from '../sinks/sink.js'
 import type { Source } from '../source/source.js'
-import { ControlSocket, type OpenControl } from './control-socket.js'
 import { Driver, type Ending } from './driver.js'
-import { JournalSize } from './journal-size.js'
-import { startedNote, stoppedNote } from './life-notes.js'
 import { Meters } from './meters.js'
 import { metricsText } from './metrics.js'
 import type { RunLog } from './run-log.js'
-import { Shutdown } from './shutdown.js'
-import { type ProducerStatus, personaLine } from './status.js'
-import { StatusFile } from './status-file.js'
+import { JournalSize, type ProducerStatus, personaLine, StatusFile } from './status.js'
 import type { Supervisor } from './supervisor.js'
 
 /** What a service is made of. Everything that is an effect can be replaced. */
@@ -98,7 +96,7 @@ export class Producer {
     await this.#control?.open()
     this.#beat()
     this.#driver.wake()
-    // After the first turn: by then the journal says that this life began, and the core knows whom it watches.
+    // After the first turn: by then the journal has the opening note, and the core knows which inboxes it watches.
     this.#turn.soon(() => {
       this.#say()
       this.#parts.supervisor?.ready(`${this.#parts.source.base} → ${this.#parts.storeDir}`)
@@ -203,8 +201,8 @@ export class Producer {
   }
 
   /**
-   * Care of the journal waits until nothing is owed there: what a failed append left standing is for the core to
-   * hear of. Whatever happens to the journal meanwhile, the loop looks at it at once.
+   * Care of the journal waits until a full disk is over: the core must learn first what a refused append left in the
+   * journal. Afterwards the loop takes a turn at once, whatever happened to the journal.
    */
   async #settled<T>(care: () => Promise<T>): Promise<T> {
     if (!this.#parts.journal.isSettled) throw new KimError('store_full', 'cannot append: the disk is full')
@@ -238,4 +236,113 @@ function reasonOf(ending: Ending): string {
   if (ending.kind === 'stopped') return ending.reason
   if (ending.kind === 'verdict') return ending.verdict.code
   return ending.error instanceof Error ? ending.error.message : String(ending.error)
+}
+
+/** Opens a control socket for these verbs; rejects if that fails. */
+type OpenControl = (verbs: ControlVerbs) => Promise<Pick<ControlServer, 'close'>>
+
+/**
+ * The control socket of a service. Mail is worth more than commands: without a socket the service goes on, logs that
+ * once, and tries again at each call of `open`.
+ */
+class ControlSocket {
+  readonly #open: OpenControl
+  readonly #verbs: ControlVerbs
+  readonly #log: RunLog
+  #server: Pick<ControlServer, 'close'> | undefined
+  #isOpening = false
+  #isClosed = false
+  #isMissing = false
+
+  constructor(open: OpenControl, verbs: ControlVerbs, log: RunLog) {
+    this.#open = open
+    this.#verbs = verbs
+    this.#log = log
+  }
+
+  /** Opens it if it is not open. Never rejects. */
+  async open(): Promise<void> {
+    if (this.#server !== undefined || this.#isOpening || this.#isClosed) return
+    this.#isOpening = true
+    try {
+      const server = await this.#open(this.#verbs)
+      if (this.#isClosed) server.close()
+      else this.#server = server
+      if (this.#isMissing)
+        this.#log({ level: 'info', code: 'control_open', message: 'opened the control socket' })
+      this.#isMissing = false
+    } catch (error) {
+      this.#missing(error)
+    } finally {
+      this.#isOpening = false
+    }
+  }
+
+  /** Closes it for good. */
+  close(): void {
+    this.#isClosed = true
+    this.#server?.close()
+  }
+
+  #missing(error: unknown): void {
+    if (this.#isMissing) return
+    this.#isMissing = true
+    this.#log({
+      level: 'warn',
+      code: 'control_missing',
+      message: `no control socket, so status, poke and shutdown do not work: ${error instanceof Error ? error.message : error}`,
+      ...(error instanceof KimError ? { hint: error.hint } : {}),
+    })
+  }
+}
+
+/**
+ * The steps of an end. Each is taken, also after one that failed: no fault may leave a process that holds the store and
+ * does nothing. The first fault is the reason of the end; later ones are logged as warnings (CL-14).
+ */
+class Shutdown {
+  readonly #log: RunLog
+  #ending: Ending
+
+  constructor(ending: Ending, log: RunLog) {
+    this.#ending = ending
+    this.#log = log
+  }
+
+  /** How it ended: a clean stop whose steps failed is none. */
+  get ending(): Ending {
+    return this.#ending
+  }
+
+  /** Takes a step; `doing` says which, as in "cannot …". */
+  async step(doing: string, act: () => void | Promise<void>): Promise<void> {
+    try {
+      await act()
+    } catch (cause) {
+      const error = toFailure(cause, doing)
+      if (this.#ending.kind === 'stopped') this.#ending = { kind: 'failed', error }
+      else this.#say(doing, error)
+    }
+  }
+
+  #say(doing: string, error: unknown): void {
+    const why = error instanceof Error ? error.message : String(error)
+    this.#log({
+      level: 'warn',
+      code: 'shutdown_step_failed',
+      message: error instanceof KimError ? why : `cannot ${doing}: ${why}`,
+      hint: 'the process ends all the same; the last line of the log says what failed first',
+    })
+  }
+}
+
+/** Says in the journal that a producer began to append. */
+export function startedNote(version: string, host: Host): Draft {
+  const { pid, node, platform } = host
+  return journalNote('producer_started', { version, pid, node, platform }, `kim ${version} began to append`)
+}
+
+/** Says in the journal that it stopped of its own will. */
+export function stoppedNote(reason: string): Draft {
+  return journalNote('producer_stopped', { reason }, `stopped: ${reason}`)
 }

@@ -1,8 +1,9 @@
+/** What the supervisor and the user tell the service by signals, and what it tells the supervisor. */
 import { spawn } from 'node:child_process'
 import type { Environment } from '@kim/manifest'
 import type { RunLog } from './run-log.js'
 
-/** Whoever started the producer and wants to know how it is. */
+/** The program that started the producer and wants to know how it is. */
 export interface Supervisor {
   /** It is at work. */
   ready(status: string): void
@@ -25,7 +26,7 @@ const systemdNotify: Notify = (words, failed, { PATH, NOTIFY_SOCKET }) => {
   child.unref()
 }
 
-/** systemd, where it asked for reports; undefined where nobody did. */
+/** systemd, if it asked for reports. */
 export function systemdSupervisor(
   env: Environment,
   log: RunLog,
@@ -55,5 +56,23 @@ export function systemdSupervisor(
       tell('WATCHDOG=1')
     },
     stopping: () => tell('STOPPING=1'),
+  }
+}
+
+/** What the service does at a signal that does not end it. */
+export interface SignalHandlers {
+  /** SIGUSR1. */
+  poke(): void
+  /** SIGHUP. */
+  reload(): void
+}
+
+/** Listens until the returned function is called. A platform without such a signal never sends it. */
+export function listenToSignals({ poke, reload }: SignalHandlers): () => void {
+  process.on('SIGUSR1', poke)
+  process.on('SIGHUP', reload)
+  return () => {
+    process.off('SIGUSR1', poke)
+    process.off('SIGHUP', reload)
   }
 }

@@ -1,7 +1,6 @@
 import { deliveryTriesOf } from '@kim/manifest'
 import { deliveryRetryMs, type MonitorEvent } from '@kim/monitor'
-import type { Clock } from '../effects/clock.js'
-import type { Timers } from '../effects/timers.js'
+import type { Clock, Timers } from '../effects/clock.js'
 import type { Lane, Lanes } from './lanes.js'
 import type { Delivery, Sink, SinkLog } from './sink.js'
 

@@ -8,7 +8,7 @@ export type AddressClass = 'public' | 'loopback' | 'private' | 'never'
 
 type Block = readonly [prefix: string, bits: number, is: AddressClass]
 
-/** The special-purpose blocks of IPv4; what stands in none of them is public. The first match decides. */
+/** The special-purpose blocks of IPv4; an address in none of them is public. The first match decides. */
 const BLOCKS_4: readonly Block[] = [
   ['127.0.0.0', 8, 'loopback'],
   ['10.0.0.0', 8, 'private'],
@@ -38,7 +38,7 @@ const BLOCKS_6: readonly Block[] = [
   ['::', 0, 'never'],
 ]
 
-/** Where in an IPv6 address an IPv4 one stands: its translators carry a packet to that one. */
+/** Where an IPv6 address holds an IPv4 one: translators carry a packet to that one. */
 const HOLDERS: readonly (readonly [prefix: string, bits: number, at: number, mask: number])[] = [
   ['::ffff:0:0', 96, 12, 0],
   ['::ffff:0:0:0', 96, 12, 0],

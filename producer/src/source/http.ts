@@ -6,8 +6,7 @@ import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'n
 import type { Duplex } from 'node:stream'
 import { connect as connectTls } from 'node:tls'
 import { KimError, limits } from '@kim/manifest'
-import type { Clock } from '../effects/clock.js'
-import type { Timers } from '../effects/timers.js'
+import type { Clock, Timers } from '../effects/clock.js'
 import { type BaseUrl, forbidden, type Permit } from './address.js'
 import { badStatus, parseFail, transportFailure, unreachable } from './answers.js'
 import type { RequestFailure } from './source.js'
@@ -134,7 +133,7 @@ class Connections extends Agent {
     super.reuseSocket(...args)
   }
 
-  /** Ends idle connections: where one of them was found dead, the others are not to be trusted either. */
+  /** Ends idle connections: if one of them was found dead, the others cannot be trusted either. */
   dropIdle(): void {
     for (const sockets of Object.values(this.freeSockets)) {
       for (const socket of sockets ?? []) socket.destroy()
@@ -190,8 +189,8 @@ export interface BudgetedBody {
 }
 
 /**
- * What all bodies under way may hold together. Where that is too much, the largest is given up, of several the one that
- * began first: so inboxes that send much and never end do not take memory, nor their room from an ordinary one (KS-59).
+ * What all bodies under way may hold together. If that is too much, the largest is given up, of several the one that
+ * began first. So inboxes that send much and never end take neither memory nor the room of an ordinary one (KS-59).
  */
 export class BodyBudget {
   readonly #held = new Set<BudgetedBody>()
@@ -269,7 +268,7 @@ export type HttpResult =
   | { readonly ok: true; readonly body: Buffer }
   | { readonly ok: false; readonly failure: RequestFailure }
 
-/** How often the bytes that came are looked at. */
+/** How often the bytes that came are counted. */
 const LOOK_MS = 1000
 /** What is read of the body of a refusal, so that its connection can be used again. */
 const REFUSAL_BYTES_MAX = 65_536
@@ -390,7 +389,7 @@ class Exchange {
     })
     asked.on('response', answer => this.#answered(answer))
     asked.on('error', error => this.#broke(asked, error))
-    // An upgrade nobody asked for closes the connection without an error. With an answer, its own end decides.
+    // An upgrade that was not asked for closes the connection without an error. With an answer, its own end decides.
     asked.on('close', () => {
       if (!this.#hasAnswer) this.#broke(asked, undefined)
     })

@@ -1,10 +1,9 @@
 import { validateHeaderName } from 'node:http'
 import { isDeepStrictEqual } from 'node:util'
 import { type Environment, KimError } from '@kim/manifest'
-import { type Clock, systemClock } from '../effects/clock.js'
+import { type Clock, loopTimers, systemClock, type Timers } from '../effects/clock.js'
 import { type FileSystem, nodeFileSystem } from '../effects/file-system.js'
 import { currentHost } from '../effects/host.js'
-import { loopTimers, type Timers } from '../effects/timers.js'
 import { dialectOf, parseBaseUrl } from './address.js'
 import {
   type BodyResult,
@@ -18,7 +17,7 @@ import { type Call, type Connect, type HttpResult, HttpServer, type Resolve } fr
 import type { Answer, Dialect, PageQuery, Source } from './source.js'
 import { readToken } from './token.js'
 
-/** Which server, as whom, and with what effects. */
+/** Which server, with which token, and with what effects. */
 export interface SourceOptions {
   /** `--url`. */
   readonly url: string
@@ -214,7 +213,7 @@ export async function openSource(options: SourceOptions): Promise<Source> {
     if (!outcome.ok && outcome.failure.status === 401) {
       token.reload('refused')
       const current = token.header()
-      // Whoever read the new one, this request or one beside it: what the old one lost is not put off for long.
+      // This request read the new token, or one beside it did: what the old one lost is asked for again at once.
       if (!isDeepStrictEqual(current, shown)) {
         sentMs = clock.monoMs()
         outcome = await send(current)

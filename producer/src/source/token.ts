@@ -38,7 +38,7 @@ function checked(text: string, where: string): string {
 
 function openToken(fs: FileSystem, path: string): number {
   try {
-    // Without blocking: a pipe in the file's place would hold the process before it is looked at.
+    // Without blocking: a pipe in the file's place would hold the process before it is checked.
     return fs.openSync(path, openFlags.readOnly | openFlags.nonBlock)
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code
@@ -93,7 +93,7 @@ function readTokenFile(fs: FileSystem, path: string, uid: number | undefined): F
 }
 
 /**
- * The configured token, or undefined where none is. The first place that is named decides, even if what stands there
+ * The configured token, or undefined where none is. The first place that is named decides, even if its token
  * is refused: falling back would send another credential than the one the operator meant (KS-83).
  */
 export function readToken(

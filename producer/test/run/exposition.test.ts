@@ -1,5 +1,5 @@
 import t from 'tap'
-import { exposition } from '../../dist/run/exposition.js'
+import { exposition } from '../../dist/run/metrics.js'
 
 const lines = (...names: string[]): string[] => {
   const samples = names.map(persona => ({ labels: { persona }, value: 1 }))

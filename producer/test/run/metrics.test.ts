@@ -1,10 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import t from 'tap'
-import { Histogram } from '../../dist/run/histogram.js'
-import type { JournalRoom } from '../../dist/run/journal-size.js'
-import { Meters } from '../../dist/run/meters.js'
+import { Histogram, Meters } from '../../dist/run/meters.js'
 import { metricsText } from '../../dist/run/metrics.js'
-import type { PersonaLine, ProducerStatus } from '../../dist/run/status.js'
+import type { JournalRoom, PersonaLine, ProducerStatus } from '../../dist/run/status.js'
 import type { SinkStatus } from '../../dist/sinks/sink.js'
 import { message } from '../kit/store.js'
 

@@ -12,12 +12,12 @@ import { type FailedServer, remedyOf } from '../source/remedy.js'
 import type { RunEntry } from './run-log.js'
 
 /**
- * The lines for the log about conditions that began or ended with what became durable, and about mail that wakes
- * nobody: whoever looks there first sees them. An account-wide alarm stands once for each inbox that is told of it, and the log says it once (KS-91).
+ * The log lines about alerts that a commit opened or cleared, and about mail that is not announced. The journal has an
+ * account-wide alert once for each inbox that gets it; the log has it once (KS-91).
  */
-export class AlarmLines {
+export class AlertLines {
   readonly #asked: FailedServer
-  /** Whom each account-wide alarm is about, as the log has it; none for one that this process has not met yet. */
+  /** The names of each account-wide alert as the log has them; undefined for one that this process did not log yet. */
   readonly #said = new Map<AccountAlertKind, ReadonlySet<string>>()
 
   constructor(asked: FailedServer) {
@@ -53,7 +53,7 @@ export class AlarmLines {
     if (payload['status'] === 'cleared') {
       this.#said.set(kind, new Set())
       const gone = [...(before ?? listed)]
-      // Every inbox that was told of it is told of its end.
+      // Every inbox that got the alert gets its end.
       return before?.size === 0 ? [] : [ended(kind, gone)]
     }
     this.#said.set(kind, holds)
@@ -65,7 +65,7 @@ export class AlarmLines {
   }
 }
 
-/** KS-34: what a cap silenced stands in the journal, and no sink tells of it, now or later. */
+/** KS-34: what a cap silenced is in the journal, and no sink announces it, now or later. */
 function capped({ agent: persona, summary: message }: Draft, { dropped }: JsonObject): RunEntry {
   return {
     level: 'warn',
