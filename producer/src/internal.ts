@@ -20,8 +20,8 @@ export type {
 export { createCore } from './core/core.js'
 export type { CoreJournal } from './core/core-state.js'
 export { holesBelow, parseHoles, walkMember } from './core/holes.js'
-export { phaseOf } from './core/inbox.js'
-export { classifyWalkPage } from './core/poll.js'
+export { phaseOf } from './core/inbox-schedule.js'
+export { classifyWalkPage } from './core/poll-pages.js'
 export { type Clock, loopTimers, loopTurn, systemClock, type Timers, type Turn } from './effects/clock.js'
 export { type FileStat, type FileSystem, nodeFileSystem, openFlags } from './effects/file-system.js'
 export { currentHost, type Host, type Random, systemRandom } from './effects/host.js'
@@ -52,7 +52,7 @@ export {
   type LogEntry,
   type Switches,
 } from './journal/store.js'
-export { Driver, type DriverParts, type Ending } from './run/driver.js'
+export { Driver, type DriverParts, type Ending } from './run/main-loop.js'
 export { Producer, type ProducerParts, startedNote, stoppedNote } from './run/producer.js'
 export { LogStream, pinoLog, type RunEntry, type RunLog, withoutEchoes } from './run/run-log.js'
 export { type ProducerStatus, StatusFile } from './run/status.js'
@@ -72,7 +72,6 @@ export {
   judgeCounts,
   judgeDirectory,
   parseBody,
-  transportFailure,
   validatePage,
 } from './source/answers.js'
 export {
@@ -83,6 +82,7 @@ export {
   connectTo,
   type Resolve,
   type Target,
+  transportFailure,
 } from './source/http.js'
 export { openSource, type SourceOptions } from './source/kijito.js'
 export { remedyOf } from './source/remedy.js'

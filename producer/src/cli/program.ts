@@ -48,13 +48,13 @@ export const producerProgram: Program = {
       name: 'poke',
       about: 'Make a running producer poll now: every inbox, or one.',
       flags: [storeFlag, flag('string', 'persona', 'P', 'poll only this inbox', { short: 'p' }), jsonFlag],
-      load: () => import('./run/poke-shutdown.js').then(({ poke }) => ({ run: poke })),
+      load: () => import('./running-producer.js').then(({ poke }) => ({ run: poke })),
     },
     {
       name: 'shutdown',
       about: 'Stop a running producer, and wait until it has released the store.',
       flags: [storeFlag, jsonFlag],
-      load: () => import('./run/poke-shutdown.js').then(({ shutdown }) => ({ run: shutdown })),
+      load: () => import('./running-producer.js').then(({ shutdown }) => ({ run: shutdown })),
     },
     {
       name: 'install-service',
@@ -162,34 +162,35 @@ export const producerProgram: Program = {
         'Check a journal for damage, with its archive. Reads only. Exit 0 clean, 5 records missing, 6 corrupt.',
       flags: readFlags,
       examples: [['kim-producer journal verify --events ./copied/events', 'check a copy']],
-      load: () => import('./journal/read.js').then(({ journalVerify }) => ({ run: journalVerify })),
+      load: () => import('./journal-commands.js').then(({ journalVerify }) => ({ run: journalVerify })),
     },
     {
       name: 'journal stats',
       about:
         'Count the segments, bytes, records by entity type and action, personas and checkpoints of a journal.',
       flags: readFlags,
-      load: () => import('./journal/read.js').then(({ journalStats }) => ({ run: journalStats })),
+      load: () => import('./journal-commands.js').then(({ journalStats }) => ({ run: journalStats })),
     },
     {
       name: 'journal checkpoint',
       about: 'Seal the active segment and write a checkpoint of all sealed segments.',
       flags: writeFlags,
-      load: () => import('./journal/care.js').then(({ journalCheckpoint }) => ({ run: journalCheckpoint })),
+      load: () =>
+        import('./journal-commands.js').then(({ journalCheckpoint }) => ({ run: journalCheckpoint })),
     },
     {
       name: 'journal gc',
       about:
         'Move segments to archive/ that the second-newest verified checkpoint covers completely. Deletes no record, and readers still find them.',
       flags: [...writeFlags, { name: 'gzip', kind: 'boolean', about: 'compress the moved segments' }],
-      load: () => import('./journal/care.js').then(({ journalGc }) => ({ run: journalGc })),
+      load: () => import('./journal-commands.js').then(({ journalGc }) => ({ run: journalGc })),
     },
     {
       name: 'journal repair',
       about:
         'Copy damaged bytes to quarantine/ and note them, so that the producer can append again. Changes no record, so verify still reports a sealed segment that was changed (chain_broken, exit 1).',
       flags: writeFlags,
-      load: () => import('./journal/care.js').then(({ journalRepair }) => ({ run: journalRepair })),
+      load: () => import('./journal-commands.js').then(({ journalRepair }) => ({ run: journalRepair })),
     },
     {
       name: 'journal redact',
@@ -212,7 +213,7 @@ export const producerProgram: Program = {
           'erase one message',
         ],
       ],
-      load: () => import('./journal/care.js').then(({ journalRedact }) => ({ run: journalRedact })),
+      load: () => import('./journal-commands.js').then(({ journalRedact }) => ({ run: journalRedact })),
     },
     {
       name: 'journal export',
@@ -223,7 +224,7 @@ export const producerProgram: Program = {
         flag('integer', 'to-seq', 'N', 'end with the record with seq N', { min: 1 }),
         flag('string', 'persona', 'NAME', 'select records about this persona', { short: 'p', many: true }),
       ],
-      load: () => import('./journal/read.js').then(({ journalExport }) => ({ run: journalExport })),
+      load: () => import('./journal-commands.js').then(({ journalExport }) => ({ run: journalExport })),
     },
     completionCommand(() => producerProgram),
   ],

@@ -4,9 +4,9 @@ import type { Draft } from '../journal/draft.js'
 import type { Persona } from '../journal/persona.js'
 import type { DirectoryEntry, Page } from '../source/source.js'
 import type { CoreState } from './core-state.js'
-import { alertDraft, clearedAlert } from './drafts.js'
 import { pinOf } from './holes.js'
-import type { HealthyPoll } from './poll.js'
+import type { HealthyPoll } from './poll-pages.js'
+import { alertDraft, clearedAlert } from './record-payloads.js'
 
 /** Alerts that the newest page of an inbox opens (step 9 of KS-46). */
 export function* windowAlertsOpened(core: CoreState, persona: Persona, poll: HealthyPoll): Generator<Draft> {

@@ -13,11 +13,10 @@ import { blankPersonaRecord, type Persona, type PersonaRecord } from '../journal
 import type { AccountAlerts } from './alerts.js'
 import type { CommitOutcome } from './core.js'
 import type { CoreState, CountsTable } from './core-state.js'
-import { alertDraft, personaDraft, readMarks } from './drafts.js'
-import type { Inbox } from './inbox.js'
-import type { FailedPoll } from './poll.js'
-import { pollPlan } from './poll-plan.js'
-import type { Poller } from './poller.js'
+import type { Inbox, Poller } from './inbox-schedule.js'
+import type { FailedPoll } from './poll-pages.js'
+import { pollPlan } from './poll-records.js'
+import { alertDraft, personaDraft, readMarks } from './record-payloads.js'
 
 /** A commit that was handed out, and what is over with once it is durable. */
 interface Handed {

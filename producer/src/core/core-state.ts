@@ -6,9 +6,9 @@ import type { OpenHistory } from '../journal/open.js'
 import type { Persona, Personas } from '../journal/persona.js'
 import type { UnreadCounts } from '../source/source.js'
 import type { Ask, CoreNote, CoreOptions } from './core.js'
-import { DirectoryWatch } from './directory.js'
-import { Inbox } from './inbox.js'
-import type { Arrival } from './poll.js'
+import { Inbox } from './inbox-schedule.js'
+import { DirectoryWatch } from './persona-directory.js'
+import type { Arrival } from './poll-pages.js'
 
 /** What the core needs of an open journal. */
 export interface CoreJournal {

@@ -12,11 +12,10 @@ import type {
 import { AccountAlerts } from './alerts.js'
 import { Committer, needsGenesis } from './committer.js'
 import { type CoreJournal, CoreState } from './core-state.js'
-import { CountsPoller } from './counts-poller.js'
-import { NameCheck } from './directory.js'
+import { CountsPoller } from './counts-long-poll.js'
 import { pinOf } from './holes.js'
-import type { Inbox } from './inbox.js'
-import { Poller } from './poller.js'
+import { type Inbox, Poller } from './inbox-schedule.js'
+import { NameCheck } from './persona-directory.js'
 
 /** The two readings of time that decisions rest on. Schedules use `monoMs` alone. */
 export interface Now {

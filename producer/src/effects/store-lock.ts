@@ -1,6 +1,8 @@
+/** The lock of a store: one process at a time writes it. */
 import * as fs from 'node:fs'
 import { createRequire } from 'node:module'
 import { isProcessAlive } from '@kim/cli-kit'
+import { KimError } from '@kim/manifest'
 import { everyStep, regardless } from './every-step.js'
 import { openFlags } from './file-system.js'
 
@@ -27,6 +29,15 @@ export interface HeldLock {
 export interface LockRefused {
   readonly held: false
   readonly holder: LockHolder | undefined
+}
+
+/** Says who holds the store that another process wants. */
+export function storeHeld({ holder }: LockRefused, root: string): KimError {
+  const who =
+    holder === undefined ? 'another process' : `process ${holder.pid}, which started ${holder.started},`
+  return new KimError('store_held', `${who} holds the store ${root}`, {
+    hint: 'nothing was changed; stop that producer (kim-producer shutdown, with the same --store), or give this one another store: --store DIR',
+  })
 }
 
 /** One writer a store. A second `acquire` on one path is refused at once, whatever process it comes from. */

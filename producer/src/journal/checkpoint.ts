@@ -28,8 +28,9 @@ import {
   toWellFormed,
   upsertedEntity,
 } from '@kim/manifest'
+import { damaged } from './disk-errors.js'
 import { EntityReader } from './entity-reader.js'
-import { damaged } from './failure.js'
+import { JournalState, type LiveImage, type StoredLineLocation } from './journal-state.js'
 import {
   type CheckpointCandidate,
   listCheckpoints,
@@ -38,7 +39,6 @@ import {
   segmentChunks,
 } from './listing.js'
 import type { Sealed } from './segment-scan.js'
-import { JournalState, type LiveImage, type StoredLineLocation } from './state.js'
 import type { Store } from './store.js'
 
 /** What a checkpoint states about the end of the sealed segment that it covers. */

@@ -1,10 +1,8 @@
 /** From a draft to its bytes: what a caller may append, the check of it, and the lines of one commit. */
 import { Buffer } from 'node:buffer'
-import { basename, dirname, join } from 'node:path'
 import {
   type Actor,
   belongsInBlob,
-  blobPath,
   clipSummary,
   type Effect,
   type EventRecord,
@@ -19,14 +17,13 @@ import {
   limits,
   type PayloadRef,
   type RecordClocks,
-  sha256Hex,
   type Tx,
-  tempName,
   toWellFormed,
 } from '@kim/manifest'
-import { failure } from './failure.js'
+import { writeBlob } from './blobs.js'
+import { failure } from './disk-errors.js'
+import type { JournalState } from './journal-state.js'
 import { NOTE_AGENT, NOTE_TYPE } from './notes.js'
-import type { JournalState } from './state.js'
 import type { Store } from './store.js'
 
 /** What a caller wants recorded. The journal adds the rest of the record. */
@@ -364,26 +361,4 @@ export class CommitBuilder {
     this.#keys.clear()
     for (const { record } of this.built) if (record.key !== undefined) this.#keys.set(record.key, record.seq)
   }
-}
-
-/**
- * Puts a payload into a blob, durably, and returns the reference for the line. The writer of a blob that is already
- * there may have died before the name was durable, so the directory is synced in any case.
- */
-function writeBlob(store: Store, bytes: Buffer): PayloadRef {
-  const sha256 = sha256Hex(bytes)
-  const path = join(store.paths.blobs, blobPath(sha256))
-  const { disk, paths } = store
-  const directory = dirname(path)
-  disk.ownDirectory(directory)
-  if (!holds(store, path, bytes)) disk.writeDurably(join(directory, tempName(basename(path))), path, [bytes])
-  else disk.syncDirectory(directory)
-  disk.syncDirectory(paths.blobs)
-  return { sha256, bytes: bytes.length }
-}
-
-function holds(store: Store, path: string, bytes: Buffer): boolean {
-  const stat = store.disk.look(path)
-  if (stat === undefined || !stat.isFile() || stat.size !== bytes.length) return false
-  return store.disk.readWhole(path)?.equals(bytes) === true
 }

@@ -1,19 +1,17 @@
 /** Reads entities of the state back from the disk. */
-import { join } from 'node:path'
 import {
-  blobPath,
   effectOf,
   type JsonObject,
   type PayloadRef,
   parseCheckpointEntity,
   type ReadRecord,
   recordOf,
-  sha256Hex,
 } from '@kim/manifest'
-import { damaged } from './failure.js'
+import { readBlobPayload } from './blobs.js'
+import { damaged } from './disk-errors.js'
+import type { JournalState, LiveEntity, StoredLineLocation } from './journal-state.js'
 import { unpacked } from './listing.js'
 import type { Personas } from './persona.js'
-import type { JournalState, LiveEntity, StoredLineLocation } from './state.js'
 import type { Store } from './store.js'
 
 /** An entity as its newest record has it. */
@@ -153,10 +151,3 @@ export class WriterState {
 
 /** The same for programs that append: what the producer knows of its personas is its own. */
 export type StoredState = Omit<WriterState, 'personas'>
-
-/** The payload in a blob; undefined if it is not there or not what the ref says. */
-function readBlobPayload(store: Store, ref: PayloadRef): JsonObject | undefined {
-  const bytes = store.disk.readWhole(join(store.paths.blobs, blobPath(ref.sha256)))
-  if (bytes === undefined || bytes.length !== ref.bytes || sha256Hex(bytes) !== ref.sha256) return undefined
-  return JSON.parse(bytes.toString('utf8')) as JsonObject
-}

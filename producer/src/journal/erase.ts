@@ -6,22 +6,21 @@ import {
   CheckpointReader,
   type Entity,
   encodeCheckpointEntity,
-  isBlobDirectory,
   isCount,
   isJsonObject,
   isSha256,
   type JsonObject,
   type JsonValue,
   jcs,
-  parseTempName,
   type ReadRecord,
   runAtOnce,
   SegmentReader,
   sha256Hex,
   tempName,
 } from '@kim/manifest'
+import { removeBlobsExcept } from './blobs.js'
 import { buildCheckpoint, type EntityLine } from './checkpoint.js'
-import { damaged, isDamaged, isNoSpace } from './failure.js'
+import { damaged, isDamaged, isNoSpace } from './disk-errors.js'
 import {
   listCheckpoints,
   listSegmentCopies,
@@ -243,8 +242,7 @@ function removeOlderCheckpoints(store: Store, headSeq: number): void {
 /** Deletes the blobs to which no record and no checkpoint refers, except through the erased entities. */
 function removeUnreferencedBlobs({ store, upkeep }: Session, entities: readonly RedactedEntity[]): void {
   const { disk, paths } = store
-  const directories = disk.names(paths.blobs)
-  if (directories.length === 0) return
+  if (disk.names(paths.blobs).length === 0) return
   const used = new Set<string>()
   for (const file of listSegments(store)) {
     const reader = new SegmentReader({
@@ -261,16 +259,7 @@ function removeUnreferencedBlobs({ store, upkeep }: Session, entities: readonly 
     })
     for (const chunk of disk.fileChunks(path)) reader.push(chunk)
   }
-  for (const directory of directories) {
-    const path = join(paths.blobs, directory)
-    if (!isBlobDirectory(directory) || disk.look(path)?.isDirectory() !== true) continue
-    for (const name of disk.names(path)) {
-      // A blob whose writer died before it got its name holds content too. What is neither is not ours.
-      const isLeft = isSha256(parseTempName(name)) || (isSha256(name) && !used.has(name))
-      if (isLeft && disk.look(join(path, name))?.isFile() === true) disk.removeNow(join(path, name))
-    }
-    disk.syncDirectory(path)
-  }
+  removeBlobsExcept(store, used)
 }
 
 /** What replaces a payload. */

@@ -11,7 +11,7 @@ import {
   systemCode,
   toFailure,
   unsafe,
-} from './failure.js'
+} from './disk-errors.js'
 import type { Log, Switches } from './store.js'
 
 /** Bytes of one read. */

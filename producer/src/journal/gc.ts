@@ -2,7 +2,7 @@ import { basename, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { archivedSegmentName, type Slices, tempName } from '@kim/manifest'
 import { candidateVerifier } from './checkpoint.js'
-import { isDamaged } from './failure.js'
+import { isDamaged } from './disk-errors.js'
 import type { Disk } from './file-ops.js'
 import {
   type CheckpointCandidate,

@@ -1,25 +1,20 @@
 /** The door of the writer: open a journal, append, roll, close. */
-import { type Head, isSegmentFull, type KimError, limits, seqRoom } from '@kim/manifest'
+import type { Head, KimError } from '@kim/manifest'
 import { loopTurn, type Turn } from '../effects/clock.js'
 import { everyStep, regardless } from '../effects/every-step.js'
 import { type AppendBatch, type Appender, type AppendResult, receiptOf } from './append.js'
+import { failure } from './disk-errors.js'
 import { type AppendOptions, type Draft, type Receipt, validateDrafts } from './draft.js'
 import { EntityReader, type StoredState, WriterState } from './entity-reader.js'
-import { failure, isNoSpace } from './failure.js'
 import type { GcReport } from './gc.js'
 import { closeSession, type OpenHistory, openSession, type Session } from './open.js'
-import { retentionCommits } from './retention.js'
-import { MetaCache } from './state.js'
+import type { Upkeep } from './roll.js'
 import type { JournalOptions, OpenJournalOptions } from './store.js'
-import type { Upkeep } from './upkeep.js'
 
 /** An open journal: the only writer of its store. */
 export interface Journal extends Omit<OpenJournal, 'state'> {
   readonly state: StoredState
 }
-
-/** Commits of retention that one append does at most, so that none waits for all of them. */
-const RETENTION_COMMITS = 2
 
 const RETRY_MIN_MS = 1000
 const RETRY_MAX_MS = 30_000
@@ -75,11 +70,7 @@ export class OpenJournal {
   readonly #appender: Appender
   readonly #upkeep: Upkeep
   readonly #readBack: EntityReader
-  readonly #meta: MetaCache
   readonly #turn: Turn
-  readonly #segmentBytes: number
-  readonly #retainRead: number
-  #retention: Generator<Draft[]> | undefined
   readonly #waiting: Waiting[] = []
   #isOpen = true
 
@@ -93,12 +84,9 @@ export class OpenJournal {
     this.history = history
     this.#readBack = new EntityReader(store)
     this.state = new WriterState(state, this.#readBack)
-    this.#meta = new MetaCache(store, projectId)
     this.#turn = options.turn ?? loopTurn
-    this.#segmentBytes = options.segmentBytes ?? limits.segmentBytesMax
-    this.#retainRead = options.retainRead ?? limits.readMessagesRetainedMax
-    this.#warnOfEnd()
-    this.#rollIfFull()
+    this.#upkeep.warnOfEnd()
+    this.#upkeep.rollIfFull(this.state)
   }
 
   /** The seq of the newest record, and the writer that appended it. */
@@ -170,8 +158,8 @@ export class OpenJournal {
 
   /** What may follow a commit. Whatever of it needs space that is not there can wait. */
   #follow(bytes: number): void {
-    this.#meta.note(this.#appender.nextSeq, this.#appender.segment.number)
-    this.#rollIfFull()
+    this.#upkeep.meta.note(this.#appender.nextSeq, this.#appender.segment.number)
+    this.#upkeep.rollIfFull(this.state)
     // What outruns its upkeep pays for it as it comes: nothing else bounds what the next checkpoint has to hold.
     const slices = this.#upkeep.isBehind ? Math.ceil(bytes / UPKEEP_BYTES) : 1
     const { clock } = this.#session.store
@@ -187,71 +175,13 @@ export class OpenJournal {
     this.#appender.settle()
     const adopted = this.#appender.unreportedSeqs
     this.#appender.markReported()
-    this.#rollIfFull()
+    this.#upkeep.rollIfFull(this.state)
     return adopted
-  }
-
-  #rollIfFull(): void {
-    if (!isSegmentFull(this.#appender.segment.length, this.#segmentBytes)) return
-    if (!this.#appender.isSettled || seqRoom(this.#appender.nextSeq) === 'none') return
-    try {
-      if (this.#retain()) this.#roll()
-    } catch (error) {
-      if (!isNoSpace(error)) throw error
-    }
-  }
-
-  /** Does some of what retention asks for before a roll; true if nothing is left of it. */
-  #retain(): boolean {
-    const { state } = this.#session
-    this.#retention ??= retentionCommits(state, this.state, this.#retainRead)
-    for (let n = 0; n < RETENTION_COMMITS; n++) {
-      const retention = this.#retention
-      const next = this.#appender.guard(() => retention.next())
-      if (next.done === true) {
-        this.#retention = undefined
-        return true
-      }
-      // What changed since it was found is left for the next roll.
-      const drafts = next.value.filter(({ action, item_type, item_id }) => {
-        return action !== 'delete' || state.entities.get(item_type, item_id)?.read === true
-      })
-      try {
-        // Without its `known_from` a deleted message would be taken for one that never came (JF-80).
-        this.#appender.appendOne(drafts, { tx: true })
-      } catch (error) {
-        // What was not appended is not done: the next roll finds it again.
-        this.#retention = undefined
-        throw error
-      }
-    }
-    return false
-  }
-
-  #roll(): void {
-    this.#upkeep.sealed(this.#appender.roll(this.projectId))
-    this.#warnOfEnd()
-    this.#appender.settle()
-    this.#meta.write(this.#appender.nextSeq, this.#appender.segment.number)
-  }
-
-  #warnOfEnd(): void {
-    if (seqRoom(this.#appender.nextSeq) === 'plenty') return
-    this.#session.store.log({
-      level: 'error',
-      code: 'seq_running_out',
-      message: `sequence numbers are running out: the next is ${this.#appender.nextSeq}, the last is ${limits.seqMax}`,
-      hint: 'plan the move to a new store directory now; after the last number nothing can be appended',
-    })
   }
 
   /** Seals the segment now, retention first. */
   roll(): void {
-    this.#appender.settle()
-    while (!this.#retain()) {
-      // one commit after the other
-    }
-    this.#roll()
+    this.#upkeep.roll(this.state)
   }
 
   /** Rolls, writes the checkpoint, and collects, before it returns. */
@@ -290,7 +220,7 @@ export class OpenJournal {
     const { nextSeq, segment, failure: failed } = this.#appender
     everyStep(
       () => {
-        if (failed === undefined && this.isSettled) this.#meta.write(nextSeq, segment.number)
+        if (failed === undefined && this.isSettled) this.#upkeep.meta.write(nextSeq, segment.number)
       },
       () => this.#readBack.close(),
       () => closeSession(this.#session),

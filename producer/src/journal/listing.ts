@@ -11,7 +11,7 @@ import {
   parseTempName,
   segmentName,
 } from '@kim/manifest'
-import { damaged } from './failure.js'
+import { damaged } from './disk-errors.js'
 import type { Disk } from './file-ops.js'
 import type { Store } from './store.js'
 

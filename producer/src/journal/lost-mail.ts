@@ -1,8 +1,8 @@
 import { compareUtf8, isCount, type ReadRecord, repairedBy, type SeqRange } from '@kim/manifest'
 import type { Draft } from './draft.js'
 import { EntityReader } from './entity-reader.js'
+import type { JournalState } from './journal-state.js'
 import { parseMessageId } from './message-index.js'
-import type { JournalState } from './state.js'
 import type { Store } from './store.js'
 
 /** How far an inbox had come: its largest message id or cursor, and its open pin. */

@@ -14,17 +14,17 @@ import { everyStep, regardless } from '../effects/every-step.js'
 import type { HeldLock } from '../effects/store-lock.js'
 import { ActiveSegment, Appender } from './append.js'
 import { type Boundary, loadNewest, takeBoundary, type VerifiedCheckpoint } from './checkpoint.js'
+import { damaged, failure, isNoSpace } from './disk-errors.js'
 import type { Draft } from './draft.js'
 import { finishRedactions } from './erase.js'
-import { damaged, failure, isNoSpace } from './failure.js'
+import { JournalState, nextSeqByMeta, projectInMeta, tellOfEarlier } from './journal-state.js'
 import { listCheckpoints, listSegments, listTemps, type SegmentFile } from './listing.js'
 import { inboxProgressOf, LostMail } from './lost-mail.js'
 import { genesisNote, isNote, sealNote } from './notes.js'
 import { Recovery } from './recover.js'
+import { Upkeep } from './roll.js'
 import { projectOf, readSegmentHead, scanSegment } from './segment-scan.js'
-import { JournalState, nextSeqByMeta, projectInMeta, tellOfEarlier } from './state.js'
 import { checkSource, type JournalOptions, letGo, lockedStore, type Store } from './store.js'
-import { Upkeep } from './upkeep.js'
 
 /** What of the journal's history is there. */
 export interface OpenHistory {
@@ -92,10 +92,8 @@ function enterOnce(store: Store, lock: HeldLock, options: JournalOptions, mends:
       : new Opening(store, lock, segments, newest, options.source, mends).run()
   const { appender, state, projectId, base, history } = opened
   const upkeep = new Upkeep({
-    ...{ store, appender, state, projectId, base },
+    ...{ store, appender, state, projectId, base, options },
     isHistoryWhole: history.isWhole,
-    isGcHeld: options.gc === false,
-    gzip: options.gzip === true,
   })
   if (opened.boundary !== undefined) upkeep.sealed(opened.boundary)
   return { store, lock, upkeep, ...opened }

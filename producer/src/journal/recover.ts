@@ -12,6 +12,7 @@ import {
 } from '@kim/manifest'
 import type { ActiveSegment } from './append.js'
 import type { Draft } from './draft.js'
+import type { JournalState } from './journal-state.js'
 import { cutChunks } from './listing.js'
 import { isLossPin } from './lost-mail.js'
 import { abandonedNote, seqRepair, tornNote } from './notes.js'
@@ -22,7 +23,6 @@ import {
   type ScannedRange,
   SegmentScan,
 } from './segment-scan.js'
-import type { JournalState } from './state.js'
 import type { Store } from './store.js'
 
 /** What a recovery reports of the records that it finds, notes included, in file order. */

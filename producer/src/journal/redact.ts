@@ -1,6 +1,7 @@
 /** Erases the content of one entity: finds it, announces the new segments in a note, puts them into place. */
 import { type JsonObject, KimError, type ReadRecord, SegmentReader } from '@kim/manifest'
-import type { RehearsedChange } from '../effects/rehearsal.js'
+import type { RehearsedChange } from '../effects/dry-run.js'
+import { failure } from './disk-errors.js'
 import type { Draft } from './draft.js'
 import {
   applyRedactions,
@@ -13,7 +14,6 @@ import {
   waitingPath,
   writeWaiting,
 } from './erase.js'
-import { failure } from './failure.js'
 import {
   listSegmentCopies,
   listSegments,

@@ -13,10 +13,11 @@ import {
   type SeqRange,
   tempName,
 } from '@kim/manifest'
-import type { RehearsedChange } from '../effects/rehearsal.js'
+import type { RehearsedChange } from '../effects/dry-run.js'
 import { candidateVerifier } from './checkpoint.js'
+import { failure } from './disk-errors.js'
 import type { Draft } from './draft.js'
-import { failure } from './failure.js'
+import { nextSeqByMeta } from './journal-state.js'
 import {
   type CheckpointCandidate,
   cutChunks,
@@ -35,7 +36,6 @@ import {
   type ScannedRange,
   scanSegment,
 } from './segment-scan.js'
-import { nextSeqByMeta } from './state.js'
 import { type JournalOptions, lockedStore, makeStore, rehearse, type Store } from './store.js'
 
 /** How a repair is done. */

@@ -3,11 +3,11 @@ import { dirname, join, relative } from 'node:path'
 import { shellWord } from '@kim/cli-kit'
 import { isBlobDirectory, KimError, type StorePaths, storePaths } from '@kim/manifest'
 import { type Clock, systemClock, type Turn } from '../effects/clock.js'
+import { Rehearsal, type RehearsedChange } from '../effects/dry-run.js'
 import { type FileSystem, nodeFileSystem } from '../effects/file-system.js'
 import { currentHost, type Host, type Random, systemRandom } from '../effects/host.js'
-import { Rehearsal, type RehearsedChange } from '../effects/rehearsal.js'
-import { type HeldLock, kernelLock, lookingLock, type StoreLock } from '../effects/store-lock.js'
-import { attempt, failure } from './failure.js'
+import { type HeldLock, kernelLock, lookingLock, type StoreLock, storeHeld } from '../effects/store-lock.js'
+import { attempt, failure } from './disk-errors.js'
 import { Disk, WRITABLE_BY_OTHERS } from './file-ops.js'
 
 /** One thing that an operator should know. */
@@ -111,15 +111,8 @@ function takeLock({ paths, host, clock }: Store, lock: StoreLock): HeldLock {
   const started = new Date(clock.wallMs()).toISOString()
   const holding = { pid: host.pid, start_key: host.startKey, started }
   const answer = attempt(`lock ${paths.lock}`, () => lock.acquire(paths.lock, holding))
-  if (answer.held) return answer
-  const { holder } = answer
-  const who =
-    holder === undefined ? 'another process' : `process ${holder.pid}, which started ${holder.started},`
-  throw failure(
-    'store_held',
-    `${who} holds the store ${paths.root}`,
-    'nothing was changed; stop that producer (kim-producer shutdown, with the same --store), or give this one another store: --store DIR',
-  )
+  if (!answer.held) throw storeHeld(answer, paths.root)
+  return answer
 }
 
 /** Gives the store's lock up. */

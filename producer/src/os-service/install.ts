@@ -2,8 +2,8 @@ import * as fs from 'node:fs'
 import { dirname, join } from 'node:path'
 import { KimError, replaceFile } from '@kim/manifest'
 import { plainReplaceDisk } from '../effects/file-system.js'
-import { type InstallContext, type ServiceSpec, serviceText, windowsTaskBytes } from './service-text.js'
 import { isBusless, NO_BUS_HINT, type Runner, type ServicePlace } from './supervisors.js'
+import { type InstallContext, type ServiceSpec, serviceText, windowsTaskBytes } from './unit-text.js'
 
 /** One step of an installation, as data, so that it can be printed instead of done. */
 export type InstallStep =

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { parseCheckpointName, parseSegmentName, type StorePaths, tempName } from '@kim/manifest'
 import type { CoreStatus, PersonaStatus } from '../core/core.js'
 import { nodeFileSystem } from '../effects/file-system.js'
-import { isNoSpace } from '../journal/failure.js'
+import { isNoSpace } from '../journal/disk-errors.js'
 import { Disk } from '../journal/file-ops.js'
 import type { SinkStatus } from '../sinks/sink.js'
 

@@ -1,7 +1,7 @@
 import { basename, dirname } from 'node:path'
 import { KimError } from '@kim/manifest'
 import type { FileStat, FileSystem } from '../effects/file-system.js'
-import { noSpace, toFailure, unsafe } from '../journal/failure.js'
+import { noSpace, toFailure, unsafe } from '../journal/disk-errors.js'
 import type { Disk } from '../journal/file-ops.js'
 import type { Log } from '../journal/store.js'
 import { isInside, makePrivate } from './output-path.js'

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs'
 import { isRegularFile } from '@kim/cli-kit'
 import { type MonitorEvent, monitorLine } from '@kim/monitor'
-import { systemCode } from '../journal/failure.js'
+import { systemCode } from '../journal/disk-errors.js'
 import type { Delivery, Sink } from './sink.js'
 
 const BATCH_MAX = 100

@@ -8,7 +8,7 @@ import { connect as connectTls } from 'node:tls'
 import { KimError, limits } from '@kim/manifest'
 import type { Clock, Timers } from '../effects/clock.js'
 import { type BaseUrl, forbidden, type Permit } from './address.js'
-import { badStatus, parseFail, transportFailure, unreachable } from './answers.js'
+import { failureOf, parseFail, unreachable } from './answers.js'
 import type { RequestFailure } from './source.js'
 
 /** One address of a host. */
@@ -440,4 +440,35 @@ class Exchange {
     answer.on('error', error => this.#fail(transportFailure(error)))
     answer.on('close', () => this.#fail(transportFailure(undefined)))
   }
+}
+
+/** An answer with a status other than 2xx. */
+function badStatus(status: number): RequestFailure {
+  const isRedirect = status >= 300 && status < 400
+  return isRedirect
+    ? failureOf('redirect', `answered ${status}, which is never followed`, status)
+    : failureOf(`http ${status}`, '', status)
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'connection closed before the answer was complete',
+  EPIPE: 'connection closed before the answer was complete',
+  ETIMEDOUT: 'connecting took too long',
+  EHOSTUNREACH: 'no way to the host',
+  ENETUNREACH: 'no way to the network',
+  ENOTFOUND: 'name not resolved',
+  EAI_AGAIN: 'name not resolved',
+  ENODATA: 'name not resolved',
+}
+
+/**
+ * What an error of the transport comes to. Only its code is used: a message can quote what a server sent, or what we
+ * sent it.
+ */
+export function transportFailure(error: unknown): RequestFailure {
+  const code = (error as NodeJS.ErrnoException | null | undefined)?.code
+  if (typeof code !== 'string' || !/^\w{1,60}$/.test(code)) return unreachable('the exchange broke off')
+  const words = WORDS[code] ?? (code.startsWith('HPE_') ? 'what came is not HTTP' : 'the exchange broke off')
+  return unreachable(`${words} (${code})`)
 }

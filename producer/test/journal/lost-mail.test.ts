@@ -2,8 +2,8 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { Continuity, type ReadRecord } from '@kim/manifest'
 import { repairStore } from '@kim/producer/internal'
 import t, { type Test } from 'tap'
+import { JournalState } from '../../dist/journal/journal-state.js'
 import { LostMail, type ProgressByInbox } from '../../dist/journal/lost-mail.js'
-import { JournalState } from '../../dist/journal/state.js'
 import { type Line, message, messages, persona, TestStore } from '../kit/store.js'
 
 type Said = Pick<ReadRecord, 'item_type' | 'item_id' | 'payload'> & { readonly action?: string }

@@ -1,6 +1,6 @@
 import { EntityTable } from '@kim/manifest'
 import t from 'tap'
-import { RemovedRevisions } from '../../dist/journal/state.js'
+import { RemovedRevisions } from '../../dist/journal/journal-state.js'
 
 /** A table in which entities are removed and revived as a journal does it. */
 function remembering(): {

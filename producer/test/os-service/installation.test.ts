@@ -2,9 +2,9 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
 import { install, installSteps } from '../../dist/os-service/install.js'
-import { serviceHealthOf } from '../../dist/os-service/installed.js'
-import type { InstallContext, ServiceSpec } from '../../dist/os-service/service-text.js'
+import { serviceHealthOf } from '../../dist/os-service/installed-services.js'
 import { type Runner, servicePlace } from '../../dist/os-service/supervisors.js'
+import type { InstallContext, ServiceSpec } from '../../dist/os-service/unit-text.js'
 
 /** A supervisor that refuses one verb, and what it was told to do. */
 function refusing(verb: string): { readonly run: Runner; readonly told: string[] } {

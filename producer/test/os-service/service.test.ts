@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import { ownScript } from '../../dist/cli/service/service-flags.js'
 import { installSteps, perform, uninstallSteps } from '../../dist/os-service/install.js'
-import { commandInFile } from '../../dist/os-service/installed.js'
+import { commandInFile } from '../../dist/os-service/installed-services.js'
+import { probeSystemd, type Runner, servicePlace, targetOf } from '../../dist/os-service/supervisors.js'
 import {
   type InstallContext,
   type ServiceSpec,
@@ -12,8 +13,7 @@ import {
   systemdUnit,
   windowsTask,
   windowsTaskBytes,
-} from '../../dist/os-service/service-text.js'
-import { probeSystemd, type Runner, servicePlace, targetOf } from '../../dist/os-service/supervisors.js'
+} from '../../dist/os-service/unit-text.js'
 
 const spec: ServiceSpec = {
   instance: undefined,

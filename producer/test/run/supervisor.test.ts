@@ -2,7 +2,7 @@ import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import type { RunEntry } from '../../dist/run/run-log.js'
-import { type Notify, systemdSupervisor } from '../../dist/run/supervisor.js'
+import { type Notify, systemdSupervisor } from '../../dist/run/systemd-notify.js'
 
 t.test('supervisor - without a socket nothing is sent', async t => {
   t.equal(

@@ -12,7 +12,7 @@ const BITES: readonly Bite[] = [
   {
     trial: 'burst',
     about: 'a walk that stopped counts as one that came through',
-    file: 'core/poll.js',
+    file: 'core/poll-pages.js',
     from: 'holes: walk.holes,',
     to: 'holes: [],',
   },
@@ -26,7 +26,7 @@ const BITES: readonly Bite[] = [
   {
     trial: 'disk',
     about: 'a full disk ends the process',
-    file: 'run/driver.js',
+    file: 'run/main-loop.js',
     from: "if (code !== 'store_full')",
     to: 'if (true)',
   },

@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { systemCode } from '../../journal/failure.js'
+import { systemCode } from '../../journal/disk-errors.js'
 
 /** The path, or the nearest directory above it that exists. */
 export function nearestExisting(path: string): string {

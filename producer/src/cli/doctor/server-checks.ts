@@ -1,6 +1,6 @@
 import { chmodSync, lstatSync } from 'node:fs'
 import { KimError } from '@kim/manifest'
-import { unlistedName } from '../../core/directory.js'
+import { unlistedName } from '../../core/persona-directory.js'
 import { canonicalSource, sourceRemedy } from '../../journal/store.js'
 import { remedyOf } from '../../source/remedy.js'
 import type { Source } from '../../source/source.js'

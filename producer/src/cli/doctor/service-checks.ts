@@ -1,7 +1,12 @@
 import { existsSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { formatDuration, VERSION } from '@kim/cli-kit'
-import { type Installed, installedServices, serviceHealthOf, servicesOn } from '../../os-service/installed.js'
+import {
+  type Installed,
+  installedServices,
+  serviceHealthOf,
+  servicesOn,
+} from '../../os-service/installed-services.js'
 import { type ServicePlace, systemRunner } from '../../os-service/supervisors.js'
 import { type Check, type CheckResult, type Context, failing, fine, unseen, warning } from './check.js'
 

@@ -1,5 +1,5 @@
 import type { AlertKind, JsonObject } from '@kim/manifest'
-import { alertDraft, personaDraft } from '../../core/drafts.js'
+import { alertDraft, personaDraft } from '../../core/record-payloads.js'
 import type { Draft } from '../../journal/draft.js'
 import type { WriterState } from '../../journal/entity-reader.js'
 import { blankPersonaRecord } from '../../journal/persona.js'

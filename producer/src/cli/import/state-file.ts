@@ -12,7 +12,7 @@ import {
 import { basename, dirname, extname, join, resolve } from 'node:path'
 import { usageError } from '@kim/cli-kit'
 import { isCount, isJsonObject, type JsonObject, type JsonValue, KimError } from '@kim/manifest'
-import { systemCode } from '../../journal/failure.js'
+import { systemCode } from '../../journal/disk-errors.js'
 import { canonicalSource } from '../../journal/store.js'
 import { olderFileName } from '../../sinks/file-sink.js'
 import { isPersonaName } from '../../source/answers.js'

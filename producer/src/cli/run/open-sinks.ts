@@ -5,7 +5,7 @@ import { loopTimers, systemClock } from '../../effects/clock.js'
 import { everyEnd } from '../../effects/every-step.js'
 import { nodeFileSystem } from '../../effects/file-system.js'
 import { currentHost } from '../../effects/host.js'
-import { systemCode } from '../../journal/failure.js'
+import { systemCode } from '../../journal/disk-errors.js'
 import { Disk } from '../../journal/file-ops.js'
 import type { OpenJournal } from '../../journal/journal.js'
 import type { RunLog } from '../../run/run-log.js'
@@ -16,7 +16,7 @@ import { FileSink } from '../../sinks/file-sink.js'
 import type { SinkStatus } from '../../sinks/sink.js'
 import { type SinkPlan, Sinks, type Watched } from '../../sinks/sinks.js'
 import { StdoutSink } from '../../sinks/stdout-sink.js'
-import type { RunOptions } from './options.js'
+import type { RunOptions } from './check-flags.js'
 
 type SinkSetup = Pick<RunOptions, 'sinks' | 'storeDir'>
 

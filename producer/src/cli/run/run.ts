@@ -8,19 +8,18 @@ import { regardless } from '../../effects/every-step.js'
 import { aroundSyncs, nodeFileSystem } from '../../effects/file-system.js'
 import { keepHeapSmall } from '../../effects/host.js'
 import { type OpenJournal, openJournalWith } from '../../journal/journal.js'
-import type { Ending } from '../../run/driver.js'
+import type { Ending } from '../../run/main-loop.js'
 import { Meters } from '../../run/meters.js'
 import { Producer } from '../../run/producer.js'
 import { pinoLog, type RunLog, withoutEchoes } from '../../run/run-log.js'
-import { listenToSignals, systemdSupervisor } from '../../run/supervisor.js'
+import { systemdSupervisor } from '../../run/systemd-notify.js'
 import type { SinkStatus } from '../../sinks/sink.js'
 import type { Watched } from '../../sinks/sinks.js'
 import { remedyOf } from '../../source/remedy.js'
 import type { Source } from '../../source/source.js'
 import { sinksOf } from '../status/sinks.js'
-import { judgeFlags } from './judge-flags.js'
+import { judgeFlags, type RunOptions } from './check-flags.js'
 import { openSinks, type SinkSet } from './open-sinks.js'
-import type { RunOptions } from './options.js'
 
 /** The process ends within two seconds, even if a handle stays open or a name server does not answer. */
 const EXIT_MS_MAX = 1500
@@ -85,7 +84,11 @@ async function serve(options: RunOptions, source: Source, log: RunLog, io: Io): 
     finish: () => sinks.close(),
     openControl: verbs => openControl({ paths: storePaths(storeDir), verbs, env: io.env }),
   })
-  const stopListening = listenToSignals({ poke: () => void producer.poke(), reload: () => producer.reload() })
+  // A platform without such a signal never sends it.
+  const poke = (): void => void producer.poke()
+  const reload = (): void => producer.reload()
+  process.on('SIGUSR1', poke)
+  process.on('SIGHUP', reload)
   const stop = (): void => producer.stop(String(io.signal.reason))
   io.signal.addEventListener('abort', stop)
   sinks.start()
@@ -97,7 +100,8 @@ async function serve(options: RunOptions, source: Source, log: RunLog, io: Io): 
     // An open handle must not keep the process alive.
     endSoon(1)
     io.signal.removeEventListener('abort', stop)
-    stopListening()
+    process.off('SIGUSR1', poke)
+    process.off('SIGHUP', reload)
   }
 }
 

@@ -10,8 +10,7 @@ import {
   perform,
   uninstallSteps,
 } from '../../os-service/install.js'
-import { installedServices, servicesOn } from '../../os-service/installed.js'
-import { serviceText } from '../../os-service/service-text.js'
+import { installedServices, servicesOn } from '../../os-service/installed-services.js'
 import {
   isBusless,
   NO_BUS_HINT,
@@ -19,10 +18,10 @@ import {
   type SystemdFeatures,
   systemRunner,
 } from '../../os-service/supervisors.js'
+import { serviceText } from '../../os-service/unit-text.js'
 import type { RunLog } from '../../run/run-log.js'
-import { lastSign } from '../ask-producer.js'
-import { judgeFlags } from '../run/judge-flags.js'
-import { type RunOptions, runOptions } from '../run/options.js'
+import { judgeFlags, type RunOptions, runOptions } from '../run/check-flags.js'
+import { lastSign } from '../running-producer.js'
 import { report, storeCommand } from '../store-flags.js'
 import { account, chosenService, installContext, refuseShellToken, serviceSpec } from './service-flags.js'
 

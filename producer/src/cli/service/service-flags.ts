@@ -4,7 +4,6 @@ import { fileURLToPath } from 'node:url'
 import { type Input, type Io, shellWord, usageError } from '@kim/cli-kit'
 import { defaultStateHome, storePaths } from '@kim/manifest'
 import { socketPathOf } from '../../control/socket-path.js'
-import type { InstallContext, ServiceSpec } from '../../os-service/service-text.js'
 import {
   probeSystemd,
   type ServicePlace,
@@ -13,8 +12,9 @@ import {
   systemRunner,
   targetOf,
 } from '../../os-service/supervisors.js'
+import type { InstallContext, ServiceSpec } from '../../os-service/unit-text.js'
+import type { RunOptions, SinkOptions } from '../run/check-flags.js'
 import { runFlags } from '../run/flags.js'
-import type { RunOptions, SinkOptions } from '../run/options.js'
 
 /** The service that `--target` and `--name` choose. */
 export function chosenService(

@@ -4,7 +4,7 @@ import { formatCount, formatDuration, type Input, type Io, shellWord } from '@ki
 import { isCount, isJsonObject, type JsonObject, KimError, type StorePaths, storePaths } from '@kim/manifest'
 import { memoryCursors, openObserver } from '@kim/observer-sdk'
 import { type Consumer, consumersOf } from '@kim/observer-sdk/consumers'
-import { askedSign, type LastSign } from '../ask-producer.js'
+import { askedSign, type LastSign } from '../running-producer.js'
 import { report, storeOf } from '../store-flags.js'
 import { type Backlog, backlogOf, hiddenUnread, type UnreadHere } from './backlog.js'
 import { type SinkLine, sinksOf } from './sinks.js'

@@ -5,7 +5,7 @@ import { bodyHash, messageItemId, NO_BODY } from '../journal/message-index.js'
 import { type Persona, type PersonaRecord, personaPayload } from '../journal/persona.js'
 import type { Row } from '../source/source.js'
 import type { CoreState } from './core-state.js'
-import type { TakenRow } from './poll.js'
+import type { TakenRow } from './poll-pages.js'
 
 /** Code points, as a person counts characters of a body. */
 function codePoints(text: string): number {

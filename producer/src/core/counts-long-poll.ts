@@ -2,7 +2,7 @@
 import type { Answer, PersonaCount, UnreadCounts } from '../source/source.js'
 import { hasFacts } from './committer.js'
 import type { CoreState } from './core-state.js'
-import type { Inbox } from './inbox.js'
+import type { Inbox } from './inbox-schedule.js'
 
 /** An answer counts as held from here on (KS-53). */
 const HELD_MS = 250

@@ -1,4 +1,4 @@
-/** What the supervisor and the user tell the service by signals, and what it tells the supervisor. */
+/** What the service tells systemd, if that is its supervisor. */
 import { spawn } from 'node:child_process'
 import type { Environment } from '@kim/manifest'
 import type { RunLog } from './run-log.js'
@@ -56,23 +56,5 @@ export function systemdSupervisor(
       tell('WATCHDOG=1')
     },
     stopping: () => tell('STOPPING=1'),
-  }
-}
-
-/** What the service does at a signal that does not end it. */
-export interface SignalHandlers {
-  /** SIGUSR1. */
-  poke(): void
-  /** SIGHUP. */
-  reload(): void
-}
-
-/** Listens until the returned function is called. A platform without such a signal never sends it. */
-export function listenToSignals({ poke, reload }: SignalHandlers): () => void {
-  process.on('SIGUSR1', poke)
-  process.on('SIGHUP', reload)
-  return () => {
-    process.off('SIGUSR1', poke)
-    process.off('SIGHUP', reload)
   }
 }

@@ -1,5 +1,6 @@
+/** When a segment is rolled, what is appended before, and what follows: a checkpoint of what was sealed, then gc. */
 import { basename } from 'node:path'
-import { invariant, KimError, runAtOnce, type Slices } from '@kim/manifest'
+import { invariant, isSegmentFull, KimError, limits, runAtOnce, type Slices, seqRoom } from '@kim/manifest'
 import type { Appender } from './append.js'
 import {
   type Boundary,
@@ -7,16 +8,21 @@ import {
   buildCheckpoint,
   type VerifiedCheckpoint,
 } from './checkpoint.js'
-import { isDamaged, isNoSpace } from './failure.js'
+import { isDamaged, isNoSpace } from './disk-errors.js'
+import type { Draft } from './draft.js'
+import type { WriterState } from './entity-reader.js'
 import { type GcReport, planGc, runGc } from './gc.js'
+import { type JournalState, MetaCache } from './journal-state.js'
 import { checkpointRef } from './notes.js'
-import type { JournalState } from './state.js'
-import type { Store } from './store.js'
+import { retentionCommits } from './retention.js'
+import type { JournalOptions, Store } from './store.js'
 
 /** A full disk is given this long before a checkpoint is tried again. */
 const RETRY_MS = 30_000
 /** So many segments may wait for a checkpoint that is not begun. */
 const BEHIND_SEGMENTS = 2
+/** Commits of retention that one append does at most, so that none waits for all of them. */
+const RETENTION_COMMITS = 2
 
 /** What upkeep works on. */
 export interface UpkeepStart {
@@ -28,18 +34,16 @@ export interface UpkeepStart {
   readonly base: VerifiedCheckpoint | undefined
   /** False if the history before the first segment is missing: then no checkpoint could be complete. */
   readonly isHistoryWhole: boolean
-  /** True if gc runs only when somebody asks for it. */
-  readonly isGcHeld: boolean
-  /** True to compress what gc parks. */
-  readonly gzip: boolean
+  readonly options: Pick<JournalOptions, 'gc' | 'gzip' | 'retainRead' | 'segmentBytes'>
 }
 
 /**
- * What follows a roll, off the append path: a checkpoint of what was sealed, then gc. It is done in slices, one
- * a call, and begun again from the disk after a crash.
+ * Rolls the segment. What follows is done off the append path, in slices, one a call, and begun again from the disk
+ * after a crash.
  */
 export class Upkeep {
   readonly #start: UpkeepStart
+  readonly meta: MetaCache
   readonly #known: Set<number> = new Set()
   /** The newest verified checkpoint. */
   base: VerifiedCheckpoint | undefined
@@ -50,12 +54,82 @@ export class Upkeep {
   #waiting = 0
   #isHeld = false
   #notBeforeMs = Number.NEGATIVE_INFINITY
+  #retention: Generator<Draft[]> | undefined
 
   constructor(start: UpkeepStart) {
     this.#start = start
+    this.meta = new MetaCache(start.store, start.projectId)
     this.base = start.base
     if (start.base !== undefined) this.#known.add(start.base.header.head_seq)
-    this.#gcDue = !start.isGcHeld && start.base !== undefined
+    this.#gcDue = start.options.gc !== false && start.base !== undefined
+  }
+
+  /** Rolls once the segment has the size for it; where there is no space for that, a later call does. */
+  rollIfFull(view: WriterState): void {
+    const { appender, options } = this.#start
+    if (!isSegmentFull(appender.segment.length, options.segmentBytes ?? limits.segmentBytesMax)) return
+    if (!appender.isSettled || seqRoom(appender.nextSeq) === 'none') return
+    try {
+      if (this.#retain(view)) this.#roll()
+    } catch (error) {
+      if (!isNoSpace(error)) throw error
+    }
+  }
+
+  /** Seals the segment now, retention first. */
+  roll(view: WriterState): void {
+    this.#start.appender.settle()
+    while (!this.#retain(view)) {
+      // one commit after the other
+    }
+    this.#roll()
+  }
+
+  /** Does some of what retention asks for before a roll; true if nothing is left of it. */
+  #retain(view: WriterState): boolean {
+    const { appender, state, options } = this.#start
+    const retainRead = options.retainRead ?? limits.readMessagesRetainedMax
+    this.#retention ??= retentionCommits(state, view, retainRead)
+    for (let n = 0; n < RETENTION_COMMITS; n++) {
+      const retention = this.#retention
+      const next = appender.guard(() => retention.next())
+      if (next.done === true) {
+        this.#retention = undefined
+        return true
+      }
+      // What changed since it was found is left for the next roll.
+      const drafts = next.value.filter(({ action, item_type, item_id }) => {
+        return action !== 'delete' || state.entities.get(item_type, item_id)?.read === true
+      })
+      try {
+        // Without its `known_from` a deleted message would be taken for one that never came (JF-80).
+        appender.appendOne(drafts, { tx: true })
+      } catch (error) {
+        // What was not appended is not done: the next roll finds it again.
+        this.#retention = undefined
+        throw error
+      }
+    }
+    return false
+  }
+
+  #roll(): void {
+    const { appender, projectId } = this.#start
+    this.sealed(appender.roll(projectId))
+    this.warnOfEnd()
+    appender.settle()
+    this.meta.write(appender.nextSeq, appender.segment.number)
+  }
+
+  warnOfEnd(): void {
+    const { appender, store } = this.#start
+    if (seqRoom(appender.nextSeq) === 'plenty') return
+    store.log({
+      level: 'error',
+      code: 'seq_running_out',
+      message: `sequence numbers are running out: the next is ${appender.nextSeq}, the last is ${limits.seqMax}`,
+      hint: 'plan the move to a new store directory now; after the last number nothing can be appended',
+    })
   }
 
   /** True if there is something to do now. */
@@ -134,7 +208,7 @@ export class Upkeep {
 
   *#checkpoint(boundary: Boundary): Slices<void> {
     this.#waiting = 0
-    const { store, state, projectId, isGcHeld } = this.#start
+    const { store, state, projectId, options } = this.#start
     const base = this.base
     if (base !== undefined && base.header.head_seq >= boundary.head_seq) {
       this.#boundary = undefined
@@ -153,7 +227,7 @@ export class Upkeep {
     }
     this.vouch(built)
     if (this.#boundary === boundary) this.#boundary = undefined
-    this.#gcDue = !isGcHeld
+    this.#gcDue = options.gc !== false
   }
 
   /** Appends the ref that makes a checkpoint count, and goes on from it. */
@@ -169,8 +243,8 @@ export class Upkeep {
   }
 
   *#collect(): Slices<GcReport> {
-    const { store, projectId, gzip } = this.#start
-    return yield* runGc(store, yield* planGc(store, projectId, this.#known), gzip)
+    const { store, projectId, options } = this.#start
+    return yield* runGc(store, yield* planGc(store, projectId, this.#known), options.gzip === true)
   }
 
   /** Collects now, also while gc is held. */

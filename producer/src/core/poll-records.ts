@@ -10,10 +10,10 @@ import {
 } from '../journal/persona.js'
 import { windowAlertsCleared, windowAlertsOpened } from './alerts.js'
 import type { CoreState } from './core-state.js'
-import { alertDraft, messageDraft, personaDraft, rowChanges } from './drafts.js'
 import { isSamePin, isUnwalked, type Pin, pinMembers, pinOf } from './holes.js'
-import type { Inbox } from './inbox.js'
-import type { HealthyPoll, TakenRow } from './poll.js'
+import type { Inbox } from './inbox-schedule.js'
+import type { HealthyPoll, TakenRow } from './poll-pages.js'
+import { alertDraft, messageDraft, personaDraft, rowChanges } from './record-payloads.js'
 
 /**
  * The records of one healthy poll in the order of KS-46, so that every prefix is a true journal. The plan is derived

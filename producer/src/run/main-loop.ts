@@ -6,7 +6,7 @@ import type { Draft } from '../journal/draft.js'
 import { type OpenJournal, retryDelayMs } from '../journal/journal.js'
 import { remedyOf } from '../source/remedy.js'
 import type { Source } from '../source/source.js'
-import { AlertLines } from './alert-lines.js'
+import { AlertLines } from './alert-log-lines.js'
 import { Meters } from './meters.js'
 import type { RunLog } from './run-log.js'
 
