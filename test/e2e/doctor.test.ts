@@ -296,7 +296,7 @@ t.test(
           persona: 'argus',
           kind: 'stranded-mail',
           status: 'open',
-          reason: 'stranded-mail: rivver holds unread mail, and nobody is seen to read it',
+          reason: 'stranded-mail: rivver has unread mail, but no agent seems to read it',
         },
       },
       {

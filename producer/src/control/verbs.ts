@@ -112,7 +112,7 @@ export class ControlDispatcher {
     const known = key === undefined ? undefined : this.#keys.get(key)
     if (known !== undefined && known.verb !== verb)
       return no('bad_request', 'this key was already used with another verb')
-    if (known === undefined && this.#isStopping) return no('stopping', 'a shutdown is under way')
+    if (known === undefined && this.#isStopping) return no('stopping', 'the producer is shutting down')
     try {
       const { seq, result } = await (known?.done ?? this.#do(verb, plan, key))
       const reply: Reply = { id, ok: true, seq, result }
@@ -121,7 +121,10 @@ export class ControlDispatcher {
       return { reply, after: plan.after }
     } catch (error) {
       const isFull = error instanceof KimError && error.code === 'store_full'
-      return no(isFull ? 'store_full' : 'failed', error instanceof Error ? error.message : 'the verb failed')
+      return no(
+        isFull ? 'store_full' : 'failed',
+        error instanceof Error ? error.message : 'the request failed',
+      )
     }
   }
 

@@ -49,11 +49,11 @@ function* idRegressed(persona: Persona, poll: HealthyPoll): Generator<Draft> {
   if (highest >= watermark && lower.length === 0) return
   const shown =
     highest < watermark
-      ? `the highest id shown is ${highest}`
-      : `shown and not in the journal: ${lower.length} up to ${lower.at(-1)}`
+      ? `the server's newest message is ${highest}, but the journal has message ${watermark}`
+      : `the server shows ${lower.length} messages up to ${lower.at(-1)} that the journal does not have, although it has mail up to ${watermark}`
   yield alertDraft(persona, 'id-regressed', {
     status: 'open',
-    reason: `id-regressed: ${shown}, and ${watermark} was seen before`,
+    reason: `id-regressed: ${shown}`,
     members: { current_max: highest, cursor_at: watermark },
     event: 'alert',
   })
@@ -92,10 +92,9 @@ export function accountReason(kind: AccountAlertKind, names: readonly string[]):
   const isOne = names.length === 1
   const whose = listOf(names)
   if (kind === 'urgent-unanswered') {
-    return `${kind}: ${whose} ${isOne ? 'has' : 'have'} urgent mail and wrote nothing since`
+    return `${kind}: ${whose} ${isOne ? 'has' : 'have'} unread urgent mail and ${isOne ? 'has' : 'have'} written no message since it came`
   }
-  const [holds, them] = isOne ? ['holds', 'it'] : ['hold', 'them']
-  return `${kind}: ${whose} ${holds} unread mail, and nobody is seen to read ${them}`
+  return `${kind}: ${whose} ${isOne ? 'has' : 'have'} unread mail, but no agent seems to read it`
 }
 
 /** What its end says. */
@@ -255,7 +254,7 @@ export class AccountAlerts {
   #sayDormant(dormant: readonly string[]): void {
     for (const persona of dormant) {
       if (this.#dormant.has(persona)) continue
-      const message = 'an inbox with unread mail has read none of its mail yet'
+      const message = 'this persona has unread mail and has read none so far, or it only sends mail'
       this.#core.note({ level: 'info', code: 'dormant_inbox', message, persona })
     }
     this.#dormant = new Set(dormant)

@@ -223,7 +223,7 @@ function genesisDrafts(
     action: 'journal_note',
     item_type: 'journal',
     item_id: 'registry_genesis',
-    summary: `the journal covers ${personas.length} personas, ${missing.length} are missing`,
+    summary: `the journal covers ${personas.length} personas; ${missing.length} did not answer yet`,
     payload: {
       schema_version: 1,
       kind: 'registry_genesis',

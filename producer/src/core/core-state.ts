@@ -189,9 +189,9 @@ function assertSeed({ isCountOwed, name, record, watermark }: Persona, seedAt: n
   if (isCountOwed) {
     throw new KimError(
       'config_invalid',
-      `cannot apply --seed-at: ${name} is still catching up, and its silent messages are not counted yet`,
+      `cannot apply --seed-at: the producer has not finished the first poll or the replay cap of ${name}`,
       {
-        hint: 'leave out --seed-at until the journal has a replay_capped or baseline_skipped record',
+        hint: `start without --seed-at; when kim-tail -p ${name} (with the same --store) shows replay_capped or baseline_skipped, you can use it`,
       },
     )
   }
@@ -199,9 +199,9 @@ function assertSeed({ isCountOwed, name, record, watermark }: Persona, seedAt: n
   if (seedAt > told) return
   throw new KimError(
     'config_invalid',
-    `--seed-at ${seedAt} is not above ${told}, the watermark or the earlier seed of ${name}`,
+    `cannot apply --seed-at ${seedAt}: for ${name}, mail up to message ${told} is already recorded or covered by an earlier seed`,
     {
-      hint: `leave out --seed-at; to print the mail after that id: kim-tail --persona ${name} --after-id ${seedAt}`,
+      hint: `leave out --seed-at; to print the mail after that id: kim-tail --persona ${name} --after-id ${seedAt} (with the same --store)`,
     },
   )
 }

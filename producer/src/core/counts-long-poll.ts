@@ -69,7 +69,7 @@ export class CountsPoller {
     this.#rest(answer.receivedMs, wasHeld)
     for (const name of refused) core.refuse(name)
     if (core.options.dialect === 'local' && this.#seesCountless(answer)) {
-      this.#lost('the server counts no unread mail, and an inbox shows some', nowMs, false)
+      this.#lost('the server counts 0, but an inbox shows unread mail', nowMs, false)
       return
     }
     this.#say(undefined)
@@ -209,7 +209,7 @@ export class CountsPoller {
       {
         level: 'warn',
         code: 'counts_unavailable',
-        message: `the server returns no counts of unread mail (${reason}); polling every inbox instead`,
+        message: `cannot use the server's counts of unread mail (${reason}); polling every inbox instead`,
         // A server without counts is as good as another; one that does not answer at all is not.
         failure: /^(unreachable|http 401)/.test(reason) ? reason : undefined,
       },

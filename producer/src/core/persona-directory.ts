@@ -47,10 +47,10 @@ export class DirectoryWatch {
     const begins: CoreNote = {
       level: 'warn',
       code: 'directory_unavailable',
-      message: `cannot fetch the persona directory of the server (${reason}): ${this.#watchedMeanwhile()}`,
+      message: `cannot fetch the list of personas from the server (${reason}): ${this.#watchedMeanwhile()}`,
       failure: reason,
     }
-    const message = 'fetched the persona directory of the server again'
+    const message = 'fetched the list of personas from the server again'
     const ends: CoreNote = { level: 'info', code: 'directory_available', message }
     core.noteChange('directory_unavailable', !answer.ok, begins, ends)
     this.#isAsked = false

@@ -170,7 +170,7 @@ class Plan {
     const after = { ...before, ...(silence && { ...silence, currentMax }), floor: floor ?? before.floor }
     const summary =
       silence === undefined
-        ? `${this.#name} is known from ${after.floor} on`
+        ? `${this.#name}: messages from ${after.floor} on are known`
         : `${this.#name}: messages up to ${silence.silentTo} are recorded without an event`
     yield this.#recorded({ ...after, cursor: this.#cursor }, summary)
   }
@@ -185,7 +185,7 @@ class Plan {
     if (isDeclared) return
     this.#pin = this.#pinNow(before)
     const amount = window.isExact ? `${window.omitted}` : `at least ${window.omitted}`
-    const reason = `bounded-window: ${amount} messages are withheld above ${this.#pin.cursorAt}`
+    const reason = `bounded-window: the server left out ${amount} messages after message ${this.#pin.cursorAt}; the producer requests them`
     yield alertDraft(this.#persona, 'bounded-window', {
       status: 'open',
       reason: before === undefined ? reason : this.#pinReason(reason),
@@ -231,7 +231,7 @@ class Plan {
     const { floor = 0, holes } = this.#poll
     const cursor = this.#highest
     const silentTo = holes.length === 0 ? undefined : cursor
-    const summary = `${this.#name} is watched from ${cursor} on`
+    const summary = `first poll of ${this.#name}: ${cursor === 0 ? 'it has no message yet' : `the newest message is ${cursor}`}`
     yield this.#recorded({ ...blankPersonaRecord, cursor, floor, silentTo }, summary)
   }
 
@@ -248,10 +248,10 @@ class Plan {
   #stateCorrupt(): Draft {
     const lowest = this.#poll.rows[0]?.row.id
     const reason =
-      'state_corrupt: records are missing from the journal, so what this inbox had read is not known'
+      'state_corrupt: records of this inbox are missing from the journal, so mail that was announced before may be announced again'
     return this.#recorded(
       { ...blankPersonaRecord, floor: lowest ?? 0 },
-      `${this.#name}: armed below its window, as records are missing`,
+      `${this.#name}: records are missing, so mail may be announced again`,
       { event: 'state_corrupt', numbers: { armed_at: Math.max(0, (lowest ?? 1) - 1), reason } },
     )
   }
@@ -275,13 +275,13 @@ class Plan {
     const skipped = this.#rangeUpTo(cursor)
     const unread = this.#unreadUpTo(cursor)
     if (skipped !== undefined && unread !== 0) {
-      const summary = `${this.#name}: ${skipped.count} messages taken over without a wake`
-      const reason = 'baseline_skipped: the first contact with an inbox that was not empty'
+      const summary = `${this.#name}: ${skipped.count} existing messages are recorded but not announced`
+      const reason = `baseline_skipped: the first poll of this inbox found ${skipped.count} messages; they are recorded but not announced`
       const { count, range } = skipped
       const numbers = { armed_at: cursor, skipped: count, id_range: range, unread_held: unread, reason }
       yield this.#recorded(after, summary, { event: 'baseline_skipped', numbers })
     } else if (isWalked) {
-      yield this.#recorded(after, `${this.#name}: everything up to ${cursor} was taken over`)
+      yield this.#recorded(after, `${this.#name}: messages up to ${cursor} are recorded without an event`)
     }
   }
 
@@ -309,7 +309,7 @@ class Plan {
     const { seeded, currentMax } = record
     const visible = this.#poll.rows.at(-1)?.row.id ?? 0
     if (seeded === undefined || currentMax !== undefined || this.#poll.wasArmed || seeded <= visible) return
-    const summary = `${this.#name}: the seed ${seeded} lies above everything visible, ${visible}`
+    const summary = `${this.#name}: the seed ${seeded} is above the newest message, ${visible}; new mail up to ${seeded} will not be announced`
     yield this.#recorded({ ...record, currentMax: visible }, summary, { event: 'seed_ahead' })
   }
 
@@ -320,7 +320,7 @@ class Plan {
     const above = Math.max(cursor, seeded ?? 0)
     const now = this.silenced.filter(({ row }) => row.id > above && row.id <= silentTo).length
     const dropped = this.#persona.messages.countWithin(above, silentTo) + now
-    const summary = `${this.#name}: ${dropped} messages up to ${silentTo} wake nobody`
+    const summary = `${this.#name}: ${dropped} messages up to message ${silentTo} are recorded but not announced, because more came than --max-replay allows`
     yield this.#recorded({ ...record, cappedTo: silentTo, dropped }, summary, { event: 'replay_capped' })
   }
 
@@ -329,7 +329,7 @@ class Plan {
     const record = this.#record
     if (this.#isArmed || record === undefined) return
     const cursor = owesAnnouncement(record) ? record.cursor : this.#watermark
-    const summary = `${this.#name} is armed at ${cursor}`
+    const summary = `${this.#name} is armed; new mail begins after message ${cursor}`
     yield this.#recorded({ ...record, cursor, state: 'up', watched: true }, summary, { event: 'armed' })
   }
 

@@ -68,7 +68,7 @@ function messageUpdate(persona: string, id: number, payload: JsonObject, what: s
 }
 
 /**
- * What rows say about live messages: that they were read, or that their body is another (KS-43). A redacted message is
+ * What rows say about live messages: that they were read, or that their text changed (KS-43). A redacted message is
  * never updated, and no message becomes unread again.
  */
 export function* rowChanges(
@@ -97,7 +97,7 @@ function changeOf(payload: JsonObject, row: Row, isOther: boolean): [JsonObject,
   const read = payload['read'] === true || row.read
   if (!isOther) return [{ ...payload, read }, 'it was read']
   const { content } = row
-  return [{ ...payload, content, content_length: codePoints(content), read }, 'its body is another']
+  return [{ ...payload, content, content_length: codePoints(content), read }, 'its text changed']
 }
 
 /** These messages were read, as the counts or a walk over unread rows say. */

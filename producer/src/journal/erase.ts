@@ -196,8 +196,7 @@ function applyOne(
   if (sha256 !== before.sha256) throw damaged(`${file.path} was changed during a redaction`)
   if (!isWaiting(store, file, after)) {
     const { bytes } = eraseInSegment(present, [entity])
-    if (sha256Hex(bytes) !== after.sha256)
-      throw damaged(`${file.path}: the redaction has another result than it announced`)
+    if (sha256Hex(bytes) !== after.sha256) throw damaged(`${file.path} is not as its redaction announced`)
     writeWaiting(store, file, bytes)
   }
   disk.rename(temp, file.path)

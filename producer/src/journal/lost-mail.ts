@@ -141,7 +141,7 @@ export class LostMail {
       level: 'warn',
       code: 'mail_lost',
       message: `the disk lost records, and mail of ${names.join(', ')}${more} may be among them`,
-      hint: 'nothing to do: each of these inboxes is asked again for all mail since then; a bounded-window alert stays open until that is done',
+      hint: 'you need to do nothing: the producer requests the mail of these inboxes again; the alert bounded-window stays open until it has all that the server still shows',
     })
     return pins
   }
@@ -166,7 +166,8 @@ function lossPin(
   persona: string,
   { isNew, cursorAt, hole }: { readonly isNew: boolean; readonly cursorAt: number; readonly hole: SeqRange },
 ): Draft {
-  const reason = `bounded-window: numbers ${hole.from} to ${hole.to} hold no record, mail above ${cursorAt} is asked for again`
+  const lost = hole.from === hole.to ? `record ${hole.from} is` : `records ${hole.from} to ${hole.to} are`
+  const reason = `bounded-window: ${lost} lost; the producer requests mail after message ${cursorAt} again`
   return {
     agent: persona,
     action: isNew ? 'create' : 'update',

@@ -40,7 +40,7 @@ export function sealNote(sealed: Sealed, projectId: string): Draft {
   return journalNote(
     'segment_sealed',
     { ...sealed, project_id: projectId },
-    `${sealed.segment}: ${sealed.bytes} bytes, numbers ${sealed.first_seq} to ${sealed.last_seq}`,
+    `${sealed.segment}: ${sealed.bytes} bytes, seq ${sealed.first_seq} to ${sealed.last_seq}`,
   )
 }
 
@@ -51,7 +51,7 @@ export function tornNote(
   bytes: () => Iterable<Uint8Array>,
 ): Draft {
   const fields = { segment, from, to, sha256: sha256 ?? digestOfChunks(bytes()) }
-  return journalNote('torn_tail_adjudicated', fields, `bytes ${from} to ${to} of ${segment} are no record`)
+  return journalNote('torn_tail_adjudicated', fields, `bytes ${from} to ${to} of ${segment} are not a record`)
 }
 
 /** Names a transaction that never had an effect. */
@@ -59,7 +59,7 @@ export function abandonedNote(segment: string, { began, ...run }: AbandonedRun):
   return journalNote(
     'tx_abandoned',
     { ...run, segment },
-    `${run.records} of ${run.n} records${began ? '' : ', the first of which are lost,'} of a transaction never took effect`,
+    `${run.records} of ${run.n} records${began ? '' : ', the first of which are lost,'} of an unfinished commit have no effect`,
   )
 }
 
@@ -70,7 +70,7 @@ export function seqRepair(from: number, to: number, reason: string): Draft {
     action: 'seq_repair',
     item_type: NOTE_TYPE,
     item_id: 'seq_repair',
-    summary: `numbers ${from} to ${to} hold no record`,
+    summary: `seq ${from} to ${to}: no record`,
     payload: { from, to, reason, schema_version: 1 },
   }
 }

@@ -386,7 +386,7 @@ class Opening {
     if (hole === undefined) return
     const first = hole.from === hole.to ? `record ${hole.from}` : `records ${hole.from} to ${hole.to}`
     const message = `records are missing in ${formatCount(holes.length, 'place')}, first ${first}`
-    const hint = `see which are explained: kim-producer journal verify --store ${shellWord(paths.root)}`
+    const hint = `see which of them a repair noted: kim-producer journal verify --store ${shellWord(paths.root)}`
     log(
       unexplained > 0
         ? { level: 'error', code: 'history_holes', message, hint }

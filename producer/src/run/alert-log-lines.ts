@@ -72,7 +72,7 @@ function capped({ agent: persona, summary: message }: Draft, { dropped }: JsonOb
     code: 'replay_capped',
     persona,
     message,
-    hint: `more messages were waiting than --max-replay allows, so none was announced; print them: kim-tail -p ${shellWord(persona.replaceAll(',', '\\,'))} --since 1d; to announce more, raise --max-replay`,
+    hint: `more messages were waiting than --max-replay allows, so none was announced; print them: kim-tail -p ${shellWord(persona.replaceAll(',', '\\,'))} --since 1d (with the --store of this producer); to announce more, raise --max-replay`,
     ...(typeof dropped === 'number' ? { fields: { dropped } } : {}),
   }
 }
@@ -82,7 +82,10 @@ function began(kind: AccountAlertKind, names: readonly string[]): RunEntry {
     level: 'warn',
     code: 'alert',
     message: accountReason(kind, names),
-    hint: 'print the waiting mail: kim-tail -p NAME',
+    hint:
+      kind === 'stranded-mail'
+        ? 'the name may be mistyped: tell the author; kim-tail -p NAME shows who wrote'
+        : 'wake its agent; kim-tail -p NAME shows the mail',
     fields: { kind, names: names.length },
   }
 }

@@ -275,7 +275,7 @@ export class Driver {
         level: 'warn',
         code: 'stopped_unsaid',
         message: 'cannot write the note that this producer stopped: the disk is full',
-        hint: 'no acknowledged record is lost',
+        hint: 'recorded mail is safe',
       })
     }
   }

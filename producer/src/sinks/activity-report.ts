@@ -52,7 +52,7 @@ export class ActivityReport {
       this.#parts.log({
         level: 'error',
         code: 'activity_off',
-        message: `the last-author report stopped: ${why}`,
+        message: `the report of --activity-file stopped: ${why}`,
       })
     })
   }
@@ -123,7 +123,7 @@ export class ActivityReport {
       const temp = join(dirname(path), tempName(basename(path)))
       disk.writeLoosely(temp, path, Buffer.from(`${JSON.stringify(report)}\n`))
       if (this.#isFailing)
-        log({ level: 'info', code: 'activity_written', message: `writing ${path} works again` })
+        log({ level: 'info', code: 'activity_written', message: `can write ${path} again` })
       this.#isFailing = false
     } catch (error) {
       this.#isDirty = true

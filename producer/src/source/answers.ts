@@ -162,7 +162,7 @@ function rowsOf(result: readonly unknown[]): BodyResult<Row[]> {
   }
   rows.sort((a, b) => a.id - b.id)
   for (const [at, { id }] of rows.entries()) {
-    if (rows[at + 1]?.id === id) return shapeInvalid(`id ${id} stands twice in one page`)
+    if (rows[at + 1]?.id === id) return shapeInvalid(`id ${id} occurs twice in one page`)
   }
   return { ok: true, value: rows }
 }
@@ -208,7 +208,7 @@ export function validatePage(value: unknown, dialect: Dialect, isNewest: boolean
   if (!rows.ok) return rows
   const omission = dialect === 'local' ? NOTHING_WITHHELD : omissionOf(answer.value.body)
   if (isNewest && rows.value.length === 0 && omission.omitted > 0) {
-    return shapeInvalid('a page without rows says that rows are withheld')
+    return shapeInvalid('a page without messages says that messages are left out')
   }
   return { ok: true, value: { rows: rows.value, ...omission } }
 }

@@ -282,7 +282,7 @@ class Exchange {
   readonly #signal: AbortSignal
   readonly #resolve: (outcome: HttpResult) => void
   readonly #startedMs: number
-  readonly #onAbort = (): void => this.#fail(unreachable('given up, because something else is to be done'))
+  readonly #onAbort = (): void => this.#fail(unreachable('the producer cancelled the request'))
   #isSettled = false
   #stopLooking: (() => void) | undefined
   #request: ClientRequest | undefined
@@ -355,7 +355,7 @@ class Exchange {
     if (left <= 0) {
       this.#fail(unreachable(`no complete answer within ${totalMs / 1000} s`))
     } else if (silenceMs !== undefined && silence >= silenceMs) {
-      this.#fail(unreachable(`nothing came for ${silenceMs / 1000} s`))
+      this.#fail(unreachable(`the server sent no data for ${silenceMs / 1000} s`))
     } else {
       const next = silenceMs === undefined ? left : Math.min(left, silenceMs - silence, LOOK_MS)
       this.#stopLooking = this.#server.timers.after(next, () => this.#look())
@@ -418,7 +418,7 @@ class Exchange {
     const body = new BodyBuffer(max)
     const { budget } = this.#server
     const giveUp = (): void =>
-      this.#fail(parseFail('the largest of answers under way that are too much together'))
+      this.#fail(parseFail('too many large answers at the same time; this was the largest'))
     this.#held = {
       get bytes() {
         return body.room
@@ -455,8 +455,8 @@ const WORDS: Readonly<Record<string, string>> = {
   ECONNRESET: 'connection closed before the answer was complete',
   EPIPE: 'connection closed before the answer was complete',
   ETIMEDOUT: 'connecting took too long',
-  EHOSTUNREACH: 'no way to the host',
-  ENETUNREACH: 'no way to the network',
+  EHOSTUNREACH: 'no route to the host',
+  ENETUNREACH: 'no route to the network',
   ENOTFOUND: 'name not resolved',
   EAI_AGAIN: 'name not resolved',
   ENODATA: 'name not resolved',
@@ -468,7 +468,7 @@ const WORDS: Readonly<Record<string, string>> = {
  */
 export function transportFailure(error: unknown): RequestFailure {
   const code = (error as NodeJS.ErrnoException | null | undefined)?.code
-  if (typeof code !== 'string' || !/^\w{1,60}$/.test(code)) return unreachable('the exchange broke off')
-  const words = WORDS[code] ?? (code.startsWith('HPE_') ? 'what came is not HTTP' : 'the exchange broke off')
+  if (typeof code !== 'string' || !/^\w{1,60}$/.test(code)) return unreachable('the connection failed')
+  const words = WORDS[code] ?? (code.startsWith('HPE_') ? 'the answer is not HTTP' : 'the connection failed')
   return unreachable(`${words} (${code})`)
 }

@@ -199,7 +199,10 @@ export async function openSource(options: SourceOptions): Promise<Source> {
       receivedMs,
     })
     if (path === undefined)
-      return finish({ ok: false, failure: unreachable('a value no address can hold') }, sentMs)
+      return finish(
+        { ok: false, failure: unreachable('the name of the persona or the cursor cannot be part of a URL') },
+        sentMs,
+      )
     const send = (credentials: Record<string, string>): Promise<HttpResult> => {
       const headers = {
         'User-Agent': `kim/${options.version}`,

@@ -12,7 +12,7 @@ const REMEDIES: readonly (readonly [RegExp, (asked: FailedServer) => string])[] 
   [/^http 404/, ({ base }) => `there is no Kijito server at ${base}: check --url`],
   [/^redirect/, ({ base }) => `${base} redirects: set --url to the address that it redirects to`],
   [
-    /^unreachable: (given up|no complete answer|nothing came)/,
+    /^unreachable: (the producer cancelled|no complete answer|the server sent no data)/,
     ({ base }) => `${base} takes too long: read the log of the server, or check --url`,
   ],
   [
@@ -21,7 +21,7 @@ const REMEDIES: readonly (readonly [RegExp, (asked: FailedServer) => string])[] 
       `the server at ${base} does not use ${base.split(':')[0]}: check http or https and the port in --url`,
   ],
   [
-    /^unreachable: (name not resolved|no way to)/,
+    /^unreachable: (name not resolved|no route to)/,
     ({ base }) => `this machine cannot reach ${base}: check its network, or --url`,
   ],
   [/^unreachable/, ({ base }) => `start Kijito at ${base}, or check --url`],

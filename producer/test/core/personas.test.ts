@@ -330,17 +330,20 @@ t.test('account alerts - their reason names the personas, in singular or plural 
   const reason = (): unknown => desk.payload('alert', 'a/urgent-unanswered')?.['reason']
   t.equal(
     reason(),
-    'urgent-unanswered: p0, p1, p2, p3, p4 and 2 more have urgent mail and wrote nothing since',
+    'urgent-unanswered: p0, p1, p2, p3, p4 and 2 more have unread urgent mail and have written no message since it came',
   )
   desk.script.counts = () => ({ p0: [1, 1], p1: [1, 1] })
   desk.pass(2000)
-  t.equal(reason(), 'urgent-unanswered: p0 and p1 have urgent mail and wrote nothing since')
+  t.equal(
+    reason(),
+    'urgent-unanswered: p0 and p1 have unread urgent mail and have written no message since it came',
+  )
   desk.script.counts = () => ({ p1: [1, 1], zz: 1 })
   desk.pass(2000)
-  t.equal(reason(), 'urgent-unanswered: p1 has urgent mail and wrote nothing since')
+  t.equal(reason(), 'urgent-unanswered: p1 has unread urgent mail and has written no message since it came')
   t.equal(
     desk.payload('alert', 'a/stranded-mail')?.['reason'],
-    'stranded-mail: zz holds unread mail, and nobody is seen to read it',
+    'stranded-mail: zz has unread mail, but no agent seems to read it',
   )
   t.end()
 })

@@ -284,7 +284,8 @@ t.test('id - a lower one beside the highest is an alarm too, as it never comes i
   desk.script.page = () => whole([100, 101, 102, 9000])
   t.same(desk.pass(1000).story(), ['alert id-regressed'])
   t.match(desk.payload('alert', 'argus/id-regressed'), {
-    reason: 'id-regressed: shown and not in the journal: 2 up to 102, and 9000 was seen before',
+    reason:
+      'id-regressed: the server shows 2 messages up to 102 that the journal does not have, although it has mail up to 9000',
     current_max: 9000,
     cursor_at: 9000,
   })

@@ -338,8 +338,16 @@ t.test(
     t.match(
       bench.logged.map(({ level, code, message }) => [level, code, message]),
       [
-        ['warn', 'alert', 'urgent-unanswered: river has urgent mail and wrote nothing since'],
-        ['warn', 'alert', 'urgent-unanswered: argus has urgent mail and wrote nothing since'],
+        [
+          'warn',
+          'alert',
+          'urgent-unanswered: river has unread urgent mail and has written no message since it came',
+        ],
+        [
+          'warn',
+          'alert',
+          'urgent-unanswered: argus has unread urgent mail and has written no message since it came',
+        ],
         ['info', 'alert_ended', 'urgent-unanswered: ended for argus'],
         ['info', 'alert_ended', 'urgent-unanswered: ended for river'],
       ],

@@ -52,7 +52,7 @@ t.test('page - every row needs an id that is a safe positive integer (KS-16, D5,
 t.test('page - an id that stands twice spoils it (KS-16, D6)', t => {
   t.match(judge({ result: rows(5, 9, 5) }), {
     ok: false,
-    failure: { reason: 'shape-invalid: id 5 stands twice in one page' },
+    failure: { reason: 'shape-invalid: id 5 occurs twice in one page' },
   })
   t.end()
 })

@@ -254,7 +254,7 @@ t.test('deadline - five seconds without a byte (KS-6, D8)', async t => {
   time.pass(1)
   t.match(await answer, {
     ok: false,
-    failure: { reason: 'unreachable: nothing came for 5 s' },
+    failure: { reason: 'unreachable: the server sent no data for 5 s' },
     sentMs: 1000,
     receivedMs: 6000,
   })
@@ -313,7 +313,7 @@ t.test(
     const answer = source.page(argus, quiet)
     await new Promise(setImmediate)
     time.pass(5000)
-    t.equal(reasonOf(await answer), 'unreachable: nothing came for 5 s')
+    t.equal(reasonOf(await answer), 'unreachable: the server sent no data for 5 s')
 
     const open = testSource(t, 'http://kijito.test', {
       clock: time,
@@ -324,7 +324,7 @@ t.test(
     time.pass(5000)
     const unresolved = (await open).page(argus, quiet)
     time.pass(5000)
-    t.equal(reasonOf(await unresolved), 'unreachable: nothing came for 5 s')
+    t.equal(reasonOf(await unresolved), 'unreachable: the server sent no data for 5 s')
     t.equal(time.pending, 0)
   },
 )

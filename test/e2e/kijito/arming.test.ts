@@ -86,7 +86,7 @@ row(
     t.equal(lines.length, 1, producer.stderr)
     t.match(JSON.parse(lines[0] ?? '{}'), {
       persona: 'argus',
-      msg: 'argus: 51 messages up to 55 wake nobody',
+      msg: 'argus: 51 messages up to message 55 are recorded but not announced, because more came than --max-replay allows',
       hint: /--max-replay .* kim-tail -p argus /,
       dropped: 51,
     })

@@ -123,7 +123,7 @@ row('D7', 'a connection that breaks is a failure (KS-17)', {}, async (t, scene) 
 
 row('D8', 'no byte within the deadline is a failure (KS-6)', {}, async (t, scene) => {
   const reasons = await reasonsOf(scene, [{ wire: { kind: 'hang' } }])
-  t.match(reasons, [/^unreachable: nothing came for 5 s after 2$/])
+  t.match(reasons, [/^unreachable: the server sent no data for 5 s after 2$/])
   t.same(scene.story(), story(1))
 })
 
