@@ -67,8 +67,3 @@ export class LineOutput {
     return this.#written
   }
 }
-
-/** A name as one word of a POSIX shell, so that a command in a hint can be copied. */
-export function shellWord(name: string): string {
-  return /^[\w./:@-]+$/.test(name) ? name : `'${name.replaceAll("'", `'\\''`)}'`
-}

@@ -111,10 +111,11 @@ export class CheckpointReader {
   fault(headSeq: number): string | undefined {
     if (this.#fault !== undefined) return this.#fault
     if (this.#header === undefined) return 'no header'
-    if (this.#header.head_seq !== headSeq) return `its head is ${this.#header.head_seq}`
+    if (this.#header.head_seq !== headSeq)
+      return `its header names seq ${this.#header.head_seq}, but its file name ${headSeq}`
     if (!this.#isFooted || this.#framer.pending > 0) return 'it does not end like a checkpoint'
     if (this.#entities === this.#header.entity_count) return undefined
-    return `${this.#entities} entities, ${this.#header.entity_count} announced`
+    return `it has ${this.#entities} entities, but its header says ${this.#header.entity_count}`
   }
 
   #take(offset: number, bytes: Buffer, from: number, to: number): void {

@@ -122,4 +122,4 @@ export type {
 export { readSegment, recordOf, SegmentLine, SegmentReader } from './segment-reader.js'
 export type { TailAction, TailFeatures, TailLabel } from './tail-state.js'
 export { classifyTail, TAIL_ROWS } from './tail-state.js'
-export { formatCount, safeJson, safeText } from './text.js'
+export { formatCount, safeJson, safeText, shellWord } from './text.js'

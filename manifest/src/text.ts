@@ -46,3 +46,8 @@ export function safeJson(json: string): string {
 export function formatCount(amount: number, noun: string, plural: string = `${noun}s`): string {
   return `${amount.toLocaleString('en-US')} ${amount === 1 ? noun : plural}`
 }
+
+/** A name as one word of a POSIX shell, so that a command in a hint can be copied. */
+export function shellWord(name: string): string {
+  return /^[\w./:@-]+$/.test(name) ? name : `'${name.replaceAll("'", `'\\''`)}'`
+}

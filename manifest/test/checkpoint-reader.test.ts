@@ -58,8 +58,8 @@ t.test('checkpoint reader - reads header, entities and digest however the bytes 
 })
 
 t.test('checkpoint reader - wants the announced number of entities, JF-63', async t => {
-  t.equal(faultOf(textOf({ entity_count: 3 })), '2 entities, 3 announced')
-  t.equal(faultOf(textOf().replace(/^\{"agent".*\n/m, '')), '1 entities, 2 announced')
+  t.equal(faultOf(textOf({ entity_count: 3 })), 'it has 2 entities, but its header says 3')
+  t.equal(faultOf(textOf().replace(/^\{"agent".*\n/m, '')), 'it has 1 entities, but its header says 2')
 })
 
 t.test('checkpoint reader - wants the footer at the very end, JF-63', async t => {
@@ -74,7 +74,7 @@ t.test('checkpoint reader - wants the footer at the very end, JF-63', async t =>
 
 t.test('checkpoint reader - wants a header of this version and the head that the name states', async t => {
   const text = textOf()
-  t.equal(read(text).reader.fault(8), 'its head is 7')
+  t.equal(read(text).reader.fault(8), 'its header names seq 7, but its file name 8')
   t.equal(faultOf(text.replace('{"checkpoint":1,', '{"checkpoint":2,')), 'header: future')
   t.equal(faultOf(text.replace('"head_seq":7', '"head_seq":"7"')), 'header: header')
   t.equal(faultOf(''), 'no header')

@@ -6,4 +6,4 @@ export { chunkBytes, openCheckpoint, openSegment } from './store/file-content.js
 export { listStore } from './store/listing.js'
 export { openRegularFile } from './store/read-only-fs.js'
 export { SeqSet } from './verify/continuity-check.js'
-export { findingWeights } from './verify/findings.js'
+export { findingKinds } from './verify/findings.js'

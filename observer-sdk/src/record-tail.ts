@@ -75,16 +75,14 @@ export async function opened<T extends JournalTail>(options: TailOptions, make: 
 
 /** Refuses what types would have refused, of a host that has none, and cursors that would be a write into the store. */
 function checkOptions({ cursors, eventsDir }: TailOptions): void {
+  const misuse = (message: string, hint: string): KimError => new KimError('usage', message, { hint })
   if (typeof eventsDir !== 'string' || eventsDir === '')
-    throw new KimError('usage', 'eventsDir must be the path of a journal: <store>/events')
-  if (typeof cursors?.load !== 'function' || typeof cursors.save !== 'function') {
-    const message =
-      'cursors must be a cursor store: memoryCursors(), fileCursors(directory) or mementoCursors(memento)'
-    throw new KimError('usage', message)
-  }
+    throw misuse('eventsDir must be a path', 'pass the events directory of a store: <store>/events')
+  if (typeof cursors?.load !== 'function' || typeof cursors.save !== 'function')
+    throw misuse('cursors must be a cursor store', 'use memoryCursors(), fileCursors() or mementoCursors()')
   const { directory } = cursors
   if (directory !== undefined && isAtOrBelow(dirname(realPathOf(eventsDir)), realPathOf(directory)))
-    throw new KimError('usage', `cursors cannot be kept in ${directory}: it is inside the observed store`)
+    throw misuse(`cursors cannot be in ${directory}: it is in the store`, 'use a directory outside the store')
 }
 
 /** What a tail and an observer have in common: follower, consumer and watch, and the end of all three. */

@@ -6,6 +6,8 @@ export {
   type FindingLocation,
   type Findings,
   type FindingWeight,
+  findingLines,
+  isRepairable,
   type JournalVerdict,
   verdictText,
 } from './verify/findings.js'

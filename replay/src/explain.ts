@@ -74,7 +74,7 @@ export async function explain(
   const target = await find(history, name, control)
   const { item_type, item_id } = target
   if (item_id === undefined)
-    throw new KimError('no_record', `cannot explain seq ${target.seq}: the record is about no item`, {
+    throw new KimError('no_record', `cannot explain seq ${target.seq}: the record is about no entity`, {
       hint: `it is a ${target.action} of ${item_type}; name a message, such as river:new:246`,
     })
   const payloads = new Payloads(history.eventsDir)
@@ -164,7 +164,7 @@ function unknownOf(life: Life, host: HostTime, createdMs: number, begins: number
     unknown.push(
       `duration: the two clocks disagree (the message arrived ${formatDuration(host.disagreementMs)} before it was created), so the facts about host and producers begin ${host.isSetBack ? 'when the clock was set back' : 'at the record before it'}`,
     )
-  unknown.push('read by an observer: observers leave no trace in the journal')
+  unknown.push('when a reader read it, because readers leave no trace in the journal')
   return unknown
 }
 

@@ -90,7 +90,7 @@ export class HostTime {
   #before: ReadRecord | undefined
   #last: { readonly from: ReadRecord; readonly to: ReadRecord; readonly isClocked: boolean } | undefined
 
-  /** When the message was created by the server's clock; NaN if the server gave no time. */
+  /** When the message was created by the server's clock; NaN if the server sent no valid time. */
   constructor(createdMs: number) {
     this.#createdMs = createdMs
   }

@@ -94,8 +94,7 @@ export class Life {
         : announced(record)
     this.steps.push({ kind: 'appended', seq, ts, clock: 'host', since, note })
     this.#isRead = payload?.['read'] === true
-    if (isMessage && this.#isRead)
-      this.unknown.push('read upstream: it was already read when it was first seen')
+    if (isMessage && this.#isRead) this.unknown.push('read: it was already read when it was first recorded')
   }
 
   /** The record that made it is lost: its life begins with a later one. */
@@ -107,14 +106,14 @@ export class Life {
     this.steps.push({ kind, seq: record.seq, ts: record.ts ?? null, clock: 'host', since: null, note })
   }
 
-  /** When it was created by the server's clock; NaN if the server gave no time. */
+  /** When it was created by the server's clock; NaN if the server sent no valid time. */
   #created({ payload, payload_ref }: ReadRecord): number {
     const created = payload?.['created']
     const ms = timestampMs(created)
     if (Number.isNaN(ms)) {
       const isLost = payload === undefined && payload_ref !== undefined
       this.unknown.push(
-        isLost ? 'created: its blob is missing or damaged' : 'created: the server gave no valid time',
+        isLost ? 'created: its blob is missing or damaged' : 'created: the server sent no valid time',
       )
     } else
       this.steps.push({

@@ -36,9 +36,9 @@ export function tooOld(text: string, earliest: string | undefined, lack: Lack): 
 }
 
 /** The journal knows no persona of this name. */
-export function unknownPersona(persona: string, personas: Iterable<string>, lack: Lack): KimError {
-  const hint = noSuchPersona(persona, new Set(personas))
-  return absent('no_persona', `knows no persona ${safeText(persona)}`, hint, lack)
+export function unknownPersona(name: string, personas: Iterable<string>, lack: Lack, when = ''): KimError {
+  const hint = noSuchPersona(name, new Set(personas), when)
+  return absent('no_persona', `knows no persona ${safeText(name)}`, hint, lack)
 }
 
 /** The journal contains nothing of this type, and it is not a known one. */
@@ -50,7 +50,7 @@ export function unknownType(
 ): KimError {
   const types = [...held].sort()
   const near = didYouMean(type, [...types, ...known])
-  const what = `holds no item of type ${safeText(type)}${safeText(near)}`
+  const what = `holds no entity of type ${safeText(type)}${safeText(near)}`
   return absent('no_record', what, `there are: ${listed(types)}`, lack)
 }
 
@@ -71,14 +71,17 @@ function absent(code: ErrorCode, what: string, hint: string | undefined, { exit,
     exit === 5 ? 'gap_found' : 'record_corrupt',
     `the readable part of the journal ${what}`,
     {
-      hint: `${hint === undefined ? '' : `${hint}; `}${safeText(found.join('; '))}; find the damage: kim-replay verify`,
+      hint: `${hint === undefined ? '' : `${hint}; `}${safeText(found.join('; '))}; find the damage: kim-replay verify (with the same --events or --store)`,
     },
   )
 }
 
-function noSuchPersona(persona: string, personas: ReadonlySet<string>): string {
+function noSuchPersona(persona: string, personas: ReadonlySet<string>, when = ''): string {
   const names = [...personas].sort()
-  return `no persona ${safeText(persona)}${safeText(didYouMean(persona, names))}; there are: ${listed(names)}`
+  if (names.length === 0)
+    return `no available record${when} is about a persona (kim-replay stats shows where the journal begins)`
+  const near = safeText(didYouMean(persona, names).replace(/^; /, ''))
+  return `${near === '' ? 'known' : `${near} Known`} personas${when}: ${listed(names)}`
 }
 
 const SHOWN = 8

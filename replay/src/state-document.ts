@@ -38,7 +38,8 @@ export interface StateDocument {
 /** Lays out a state. Throws `no_persona` for a name that the state does not know. */
 export function stateDocument(state: StateAt, personas: readonly string[]): StateDocument {
   const { document, known } = describeState(state, personas)
-  for (const name of personas) if (!known.has(name)) throw unknownPersona(name, known, state.missing)
+  for (const name of personas)
+    if (!known.has(name)) throw unknownPersona(name, known, state.missing, ' at that point')
   return document
 }
 

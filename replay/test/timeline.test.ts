@@ -87,7 +87,7 @@ t.test('CL-49 timeline - shows messages, outages, runs, gaps and waits', async t
   const nobody = { ...everything, personas: ['rivr'], mode: 'bodies', title: 'x' } as const
   await t.rejects(collectTimeline(copy, nobody), {
     code: 'gap_found',
-    hint: /^no persona rivr; did you mean river\?.*seq_hole: seq 11…12 missing/,
+    hint: /^did you mean river\? Known personas: river; seq_hole: seq 11…12 missing/,
   })
   t.end()
 })

@@ -167,7 +167,7 @@ const FOLLOW: readonly Flag[] = [
 
 const STOP: readonly Flag[] = [
   { name: 'count', short: 'c', kind: 'integer', min: 0, value: 'N', about: 'end after N records' },
-  { name: 'wait', kind: 'boolean', about: 'wait for the next record: -f -c 1; in a loop, with --consumer' },
+  { name: 'wait', kind: 'boolean', about: 'print the next record, then end; in a loop, with --consumer' },
   { name: 'until-match', kind: 'string', value: 'RE', about: 'end after a record that matches' },
   {
     name: 'timeout',

@@ -1,5 +1,6 @@
 /** What a command line of `kim-tail` asks for, checked before anything is opened. */
-import { didYouMean, type Input, parseDuration, usageError } from '@kim/cli-kit'
+import { resolve } from 'node:path'
+import { didYouMean, type Input, parseDuration, shellWord, usageError } from '@kim/cli-kit'
 import { limits } from '@kim/manifest'
 import { VERB_NAMES } from './flags.js'
 import { parseTimeFlag, positionOf, type StartFrom } from './position.js'
@@ -46,6 +47,8 @@ export interface Plan {
   readonly fields: readonly string[]
   readonly template: string | undefined
   readonly maxLine: number
+  /** The flag that named the journal, for commands in the output; empty if none was given. */
+  readonly journalFlag: string
   /** Code points of a body that are shown; undefined for all (in `monitor`: for none). */
   readonly bodyChars: number | undefined
   readonly prefix: boolean
@@ -120,12 +123,18 @@ export function planOf(input: Input, around: ProcessContext): Plan {
     fields: input.list('fields'),
     template: input.text('template'),
     maxLine: input.number('max-line') ?? limits.agentLineCharactersMax,
+    journalFlag: journalFlagOf(input),
     bodyChars: bodyChars(input, mode),
     prefix: input.bool('prefix'),
     utc: input.bool('utc'),
     color: input.bool('no-color') ? 'never' : input.text('color'),
     exec: exec === undefined ? undefined : { command: exec, maxAttempts },
   }
+}
+
+function journalFlagOf(input: Input): string {
+  const name = ['store', 'events'].find(flag => input.given(flag))
+  return name === undefined ? '' : ` --${name} ${shellWord(resolve(input.text(name) ?? ''))}`
 }
 
 /** How often an event is tried at most: `--max-attempts`, or the N of `--on-poison skip-after N`. */

@@ -87,6 +87,7 @@ export const tailProgram: Program = {
     {
       name: 'cursors set',
       about: "Move a consumer's cursor, forwards or backwards.",
+      requires: '(--seq N or --head)',
       positionals: [{ name: 'name', about: 'the consumer' }],
       flags: [
         {

@@ -86,6 +86,13 @@ t.test('defaults - of agents, monitors and waits', t => {
   t.equal(plan(['-o', 'cat', '--no-body']).bodyChars, 0)
   t.equal(plan(['-o', 'cat']).bodyChars, undefined)
   t.equal(plan([]).maxLine, 480)
+  t.equal(
+    plan([], { KIM_STORE: '/data/kim' }).journalFlag,
+    '',
+    'the variable is set for the next command too',
+  )
+  t.equal(plan(['--store', '/data/k m']).journalFlag, " --store '/data/k m'")
+  t.equal(plan(['--events', '/data/events']).journalFlag, ' --events /data/events')
   t.match(plan(['--wait']), { follow: true, count: 1 })
   t.equal(plan(['-F']).follow, true)
   t.end()

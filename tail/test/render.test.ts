@@ -108,6 +108,16 @@ t.test('agent - CL-36 facts first, then what fits, then the way to the rest', t 
   t.end()
 })
 
+t.test('agent - CL-36 the way to the rest names the journal, if its path leaves room for the body', t => {
+  const long = message(7, { payload: { ...message(1).payload, content: 'x'.repeat(900) } })
+  const line = (journalFlag: string): string =>
+    String(createAgent({ ...look, maxLine: 480, journalFlag })(entry(long)))
+  t.match(line(' --store /data/kim'), / chars: kim-tail show 7 --store \/data\/kim\)$/)
+  t.ok(line(' --store /data/kim').length <= 480)
+  t.match(line(` --store /${'d'.repeat(200)}`), / chars: kim-tail show 7\)$/)
+  t.end()
+})
+
 t.test('agent - a line is never longer than asked, whatever the names', t => {
   const names = message(1, {
     agent: 'p"\n'.repeat(200),

@@ -108,7 +108,10 @@ t.test('verify - says where a store is damaged and exits 6; where records are mi
   const corrupt = run('verify', '--store', store)
   t.equal(corrupt.code, 6)
   t.match(corrupt.out, /^corrupt: .*\n/)
-  t.match(corrupt.out, /ERROR malformed_line × 1\n +seg-00000001\.jsonl, byte \d+/)
+  t.match(
+    corrupt.out,
+    /ERROR malformed_line × 1 \(a line is not a valid record\)\n +seg-00000001\.jsonl, byte \d+/,
+  )
   t.match(json(run('verify', '--store', store, '--json')), {
     exit: 6,
     findings: { malformed_line: { count: 1, weight: 6 } },

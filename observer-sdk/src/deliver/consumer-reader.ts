@@ -137,7 +137,8 @@ export class ConsumerReader {
 
   async *#changes(isStopped: () => boolean): AsyncGenerator<Change, void, undefined> {
     if (this.#isTaken) {
-      throw new KimError('usage', 'this observer already has a reader of changes(): only one at a time')
+      const hint = 'use one loop, or open a second observer'
+      throw new KimError('usage', 'this observer already has a reader of changes()', { hint })
     }
     this.#isTaken = true
     try {

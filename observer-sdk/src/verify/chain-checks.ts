@@ -97,7 +97,7 @@ export class RedactionCheck {
     const at = path.findLastIndex(digest => isSameDigest(digest, actual))
     if (at < 0) {
       const stated = path.at(-1)
-      const detail = `${name} is ${actual.bytes} bytes ${actual.sha256}, stated ${stated?.bytes} ${stated?.sha256}`
+      const detail = `${name} was changed: it has ${actual.bytes} bytes with SHA-256 ${actual.sha256}; the journal recorded ${stated?.bytes} bytes, ${stated?.sha256}`
       this.#log.report('chain_broken', place, detail)
       return
     }

@@ -276,15 +276,15 @@ export class CheckpointCheck {
     const ref = refs.findLast(stated => isSameDigest(stated, file))
     const corrupt = (detail: string): void =>
       log.report('checkpoint_corrupt', place, `${file.name}: ${detail}`)
-    if (ref === undefined) corrupt(`${file.bytes} bytes ${file.sha256}, not what its ref says`)
+    if (ref === undefined) corrupt(`${file.bytes} bytes ${file.sha256}, not those that its record names`)
     else if (file.header === undefined || file.fault !== undefined) corrupt(file.fault ?? 'no header')
     else {
       const fault = refFault({ ref, seq: ref.seq }, { ...file, header: file.header }, project.id)
       if (fault === undefined) this.#referenced(file, ref)
-      else if (fault === 'count') corrupt(`its ref says ${ref.entities} entities`)
+      else if (fault === 'count') corrupt(`its record names ${ref.entities} entities`)
       else
         corrupt(
-          fault === 'project' ? `of project ${file.header.project_id}` : `its ref says head ${ref.head_seq}`,
+          fault === 'project' ? `of project ${file.header.project_id}` : `recorded with head ${ref.head_seq}`,
         )
     }
   }
@@ -306,7 +306,7 @@ export class CheckpointCheck {
       )
     } else if (isOwn && continuity.has(headSeq) && !this.#judged.has(headSeq)) {
       log.report('checkpoint_mismatch', place, `${name}: no record has the seq of its head`)
-    } else log.report('checkpoint_orphan', place, `${name} has no ref`)
+    } else log.report('checkpoint_orphan', place, `no record names ${name}`)
   }
 
   #referenced(file: SurveyedCheckpoint, ref: StatedRef): void {
@@ -358,7 +358,7 @@ export class CheckpointCheck {
     const older = expected.filter(capability => capability !== registryOfAllCapability)
     const said = JSON.stringify(stated)
     if (said === JSON.stringify(expected) || said === JSON.stringify(older)) return []
-    return [`capabilities ${JSON.stringify(stated)}, ${JSON.stringify(expected)} in the journal`]
+    return [`it has capabilities ${JSON.stringify(stated)}, the journal has ${JSON.stringify(expected)}`]
   }
 
   /** A checkpoint may go only where a redaction or a repair took it away; without it nothing is lost. */

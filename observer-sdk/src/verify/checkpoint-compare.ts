@@ -74,7 +74,7 @@ export class CheckpointComparison {
 
   #line(line: CheckpointLine): void {
     const entity = line.entity()
-    if (entity === undefined) this.#differ(`no entity: ${line.text.slice(0, 80)}`)
+    if (entity === undefined) this.#differ(`a line is not an entity: ${line.text.slice(0, 80)}`)
     else {
       this.#order(entity)
       this.#entity(entity)

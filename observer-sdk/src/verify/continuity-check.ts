@@ -142,7 +142,7 @@ export class ContinuityCheck {
     if (seq > this.#highest) this.#advance(seq, entry)
     else if (this.#known.has(seq))
       this.#log.report('duplicate_seq', entry, `seq ${seq} is already in an earlier record`)
-    else this.#log.report('seq_regressed', entry, `seq ${seq} after ${this.#highest}`)
+    else this.#log.report('seq_regressed', entry, `seq ${seq} comes after seq ${this.#highest}`)
     this.#known.add(seq)
     this.#head = Math.max(this.#head, seq)
     this.explain(entry.record)
@@ -210,5 +210,5 @@ export function revisionFault(
   // Changes may have been lost where numbers are missing. A revision never goes back or stays the same.
   const since = before?.seq ?? state.baseline
   if (rev > known + 1 && !continuity.knowsBetween(since, seq)) return undefined
-  return `${type} ${id}: revision ${rev} after ${known}`
+  return `${type} ${id}: revision ${rev} comes after revision ${known}`
 }

@@ -1,44 +1,45 @@
-import { formatCount, safeText } from '@kim/manifest'
+import { dirname } from 'node:path'
+import { formatCount, safeText, shellWord, storePaths } from '@kim/manifest'
 
 /** 0 explained or harmless, 5 a hole, 6 corruption. */
 export type FindingWeight = 0 | 5 | 6
 
-/** Exit weight of each kind of finding. */
-export const findingWeights = {
-  unterminated_tail: 0,
-  adjudicated: 0,
-  tx_abandoned: 0,
-  tx_open_tail: 0,
-  hole_repaired: 0,
-  redacted: 0,
-  redaction_pending: 0,
-  history_starts_at: 0,
-  segment_misnamed: 0,
-  checkpoint_orphan: 0,
-  checkpoint_absent: 0,
-  meta_ahead: 0,
-  future: 0,
-  foreign: 0,
-  seq_hole: 5,
-  malformed_line: 6,
-  duplicate_seq: 6,
-  seq_regressed: 6,
-  revision: 6,
-  schema: 6,
-  tx_incomplete: 6,
-  chain_broken: 6,
-  seal_missing: 6,
-  checkpoint_corrupt: 6,
-  checkpoint_mismatch: 6,
-  blob_missing: 6,
-  blob_mismatch: 6,
-  unreadable: 6,
+/** Each kind of finding: its weight, what it means, and whether `journal repair` notes or moves it. */
+export const findingKinds = {
+  unterminated_tail: { weight: 0, means: 'the newest segment ends with an incomplete line' },
+  adjudicated: { weight: 0, means: 'a damaged line that a note names' },
+  tx_abandoned: { weight: 0, means: 'an unfinished commit that a note names' },
+  tx_open_tail: { weight: 0, means: 'the newest commit is not complete yet' },
+  hole_repaired: { weight: 0, means: 'missing records that a repair noted' },
+  redacted: { weight: 0, means: 'redactions changed a sealed segment, and notes name them' },
+  redaction_pending: { weight: 0, means: 'a redaction is not finished' },
+  history_starts_at: { weight: 0, means: 'older records are not available' },
+  segment_misnamed: { weight: 0, means: 'a file without a valid name of a segment was ignored' },
+  checkpoint_orphan: { weight: 0, means: 'a checkpoint that no record names, as after a crash' },
+  checkpoint_absent: { weight: 0, means: 'the file of a checkpoint is missing' },
+  meta_ahead: { weight: 0, means: 'meta.json names records that the journal does not have' },
+  future: { weight: 0, means: 'a line of a later version of KIM was ignored' },
+  foreign: { weight: 0, means: 'another program wrote this journal' },
+  seq_hole: { weight: 5, means: 'records are missing', repairable: true },
+  malformed_line: { weight: 6, means: 'a line is not a valid record', repairable: true },
+  duplicate_seq: { weight: 6, means: 'two records have the same seq' },
+  seq_regressed: { weight: 6, means: 'a seq is lower than that of an earlier record' },
+  revision: { weight: 6, means: 'a revision of an entity is missing or there twice' },
+  schema: { weight: 6, means: 'a record breaks a rule of the format' },
+  tx_incomplete: { weight: 6, means: 'an unfinished commit that no note names', repairable: true },
+  chain_broken: { weight: 6, means: 'a sealed segment was changed, renamed or removed' },
+  seal_missing: { weight: 6, means: 'a segment does not begin with the seal of the one before' },
+  checkpoint_corrupt: { weight: 6, means: 'a checkpoint file is damaged', repairable: true },
+  checkpoint_mismatch: { weight: 6, means: 'a checkpoint does not agree with the records' },
+  blob_missing: { weight: 6, means: 'the file of a long payload is missing' },
+  blob_mismatch: { weight: 6, means: 'the file of a long payload was changed' },
+  unreadable: { weight: 6, means: 'a file cannot be read', repairable: true },
 } as const
 
 /** What a finding is about. */
-export type FindingKind = keyof typeof findingWeights
+export type FindingKind = keyof typeof findingKinds
 
-/** Where a finding stands, as exactly as its check knows. */
+/** Where a finding is, as exactly as its check knows. */
 export interface FindingLocation {
   /** File name of the segment. */
   readonly segment?: string | undefined
@@ -97,11 +98,11 @@ export class FindingLog {
   /** The findings, kinds in the order of the weight table. In a foreign journal only `unreadable` has weight. */
   close(foreign: boolean): Findings {
     const findings: Findings = {}
-    for (const [kind, weight] of Object.entries(findingWeights) as [FindingKind, FindingWeight][]) {
+    for (const kind of Object.keys(findingKinds) as FindingKind[]) {
       const entry = this.#kinds.get(kind)
       if (entry === undefined) continue
-      const applies = !foreign || kind === 'unreadable'
-      findings[kind] = { count: entry.count, weight: applies ? weight : 0, examples: entry.examples }
+      const weight = !foreign || kind === 'unreadable' ? findingKinds[kind].weight : 0
+      findings[kind] = { ...entry, weight }
     }
     return findings
   }
@@ -151,11 +152,28 @@ export class AwaitedFindings {
   }
 }
 
+/** Whether a repair notes or moves what was found. */
+export function isRepairable(kind: string): boolean {
+  return kind in findingKinds && 'repairable' in findingKinds[kind as FindingKind]
+}
+
+/** A finding for a person: how often it occurred, what it means, and the first places. */
+export function findingLines(kind: FindingKind, { count, examples }: Finding, mark = ''): string[] {
+  return [
+    `  ${mark}${kind} × ${count.toLocaleString('en-US')} (${findingKinds[kind].means})`,
+    ...examples.slice(0, 3).map(example => `        ${exampleText(example)}`),
+  ]
+}
+
+function exampleText({ segment, offset, seq, detail }: FindingExample): string {
+  const place = [segment, offset === undefined ? '' : `byte ${offset}`, seq === undefined ? '' : `seq ${seq}`]
+  const where = place.filter(Boolean).join(', ')
+  return where === '' ? detail : `${where}: ${detail}`
+}
+
 /** The exit code that findings amount to: the heaviest of them. */
 export function exitOf(findings: Findings): FindingWeight {
-  let exit: FindingWeight = 0
-  for (const finding of Object.values(findings)) if (finding.weight > exit) exit = finding.weight
-  return exit
+  return Math.max(0, ...Object.values(findings).map(({ weight }) => weight)) as FindingWeight
 }
 
 /** What `verifyJournal` says of a journal directory. */
@@ -199,7 +217,7 @@ const meaning: Readonly<Record<JournalVerdict['exit'], string>> = {
   6: 'corrupt',
 }
 
-/** A verdict for a person: what it is, how much was read, and each finding with where it stands. No text in it begins a line. */
+/** A verdict for a person: what it is, how much was read, and each finding with where it is. No text in it begins a line. */
 export function verdictText(verdict: JournalVerdict, eventsDir: string): string {
   const { exit, findings, hint, verified_from, records, segments, bytes, head_seq } = verdict
   const lines = [`${meaning[exit]}: ${eventsDir}`]
@@ -211,19 +229,17 @@ export function verdictText(verdict: JournalVerdict, eventsDir: string): string 
     )
   }
   const found = Object.entries(findings) as [FindingKind, Finding][]
-  for (const [kind, { count, weight, examples }] of found.sort(([, a], [, b]) => b.weight - a.weight)) {
-    lines.push(
-      `  ${weight === 0 ? 'note ' : weight === 5 ? 'HOLE ' : 'ERROR'} ${kind} × ${count.toLocaleString('en-US')}`,
-    )
-    for (const { segment, offset, seq, detail } of examples.slice(0, 3)) {
-      const place = [
-        segment,
-        offset === undefined ? '' : `byte ${offset}`,
-        seq === undefined ? '' : `seq ${seq}`,
-      ]
-      const where = place.filter(part => part !== undefined && part !== '').join(', ')
-      lines.push(`        ${where === '' ? '' : `${where}: `}${detail}`)
-    }
-  }
+  const marks = { 0: 'note  ', 5: 'HOLE  ', 6: 'ERROR ' } as const
+  for (const [kind, finding] of found.sort(([, a], [, b]) => b.weight - a.weight))
+    lines.push(...findingLines(kind, finding, marks[finding.weight]))
+  if (exit === 5 || exit === 6) lines.push(nextStep(found, eventsDir))
   return lines.map(line => safeText(line)).join('\n')
+}
+
+function nextStep(found: readonly [FindingKind, Finding][], eventsDir: string): string {
+  if (!found.some(([kind, { weight }]) => weight > 0 && isRepairable(kind)))
+    return 'next: stop the producer and restore the named files from a copy; no repair can undo this'
+  const store = dirname(eventsDir)
+  const isStore = storePaths(store).events === eventsDir
+  return `next: kim-producer journal repair --dry-run --store ${isStore ? shellWord(store) : 'DIR'}`
 }

@@ -204,8 +204,8 @@ export function statsText(stats: JournalStats, eventsDir: string): string {
     ...(stats.unreadable.length === 0
       ? []
       : [`  unreadable   ${stats.unreadable.map(name => safeText(name)).join(', ')}`]),
-    ...table('item types', stats.by_item_type),
-    ...table('verbs', stats.by_action),
+    ...table('entity types', stats.by_item_type),
+    ...table('actions', stats.by_action),
     ...table('personas', stats.by_persona),
   ]
     .map(line => safeText(line))

@@ -28,7 +28,27 @@ t.test('text - says what was found, the heaviest first', async t => {
   const dir = journal.write(join(t.testdir(), 'events'))
   const text = verdictText(await verifyJournal({ eventsDir: dir }), '/somewhere')
   t.match(text, /^corrupt: \/somewhere\n {2}3 records in 1 segment \([\d,]+ bytes\), seq 1 to 4\n/)
-  t.match(text, /ERROR revision × 1\n.*HOLE {2}seq_hole × 1\n.*note {2}unterminated_tail × 1\n/s)
+  t.match(
+    text,
+    /ERROR revision × 1 \(.*\)\n.*HOLE {2}seq_hole × 1 \(.*\)\n.*note {2}unterminated_tail × 1 \(.*\)\n/s,
+  )
+  t.match(
+    text,
+    /\nnext: kim-producer journal repair --dry-run --store DIR$/,
+    'it is not the journal of a store',
+  )
+  const blank = new JournalMaker()
+  blank.add({ entity_rev: 7 })
+  const skipped = await verifyJournal({ eventsDir: blank.write(join(t.testdir(), 'events')) })
+  t.match(
+    verdictText(skipped, '/a b/events'),
+    /\nnext: stop the producer and restore the named files from a copy/,
+  )
+  skipped.findings.seq_hole = { count: 1, weight: 5, examples: [] }
+  t.match(
+    verdictText(skipped, '/a b/events'),
+    /\nnext: kim-producer journal repair --dry-run --store '\/a b'$/,
+  )
   t.match(
     verdictText(await verifyJournal({ eventsDir: join(dir, 'none') }), 'none'),
     'no journal there: none',

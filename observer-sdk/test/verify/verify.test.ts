@@ -1,7 +1,7 @@
 import { mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { checkpointName, type Entity, encodeRecord, segmentName, sha256Hex } from '@kim/manifest'
-import { findingWeights } from '@kim/observer-sdk/internal'
+import { findingKinds } from '@kim/observer-sdk/internal'
 import { type FindingKind, type JournalVerdict, verifyJournal } from '@kim/observer-sdk/verify'
 import t from 'tap'
 import { type CheckpointDraft, JournalMaker, projectId, type Tampering } from './journal-maker.js'
@@ -887,7 +887,7 @@ for (const { title, exit, finds, make, damage, begin } of cases) {
       const isForeign = 'foreign' in finds && kind !== 'unreadable'
       t.equal(
         finding.weight,
-        isForeign ? 0 : findingWeights[kind as FindingKind],
+        isForeign ? 0 : findingKinds[kind as FindingKind].weight,
         `${kind} weighs as the table says`,
       )
       t.ok(
@@ -899,5 +899,5 @@ for (const { title, exit, finds, make, damage, begin } of cases) {
 }
 
 t.test('verify - every kind of finding was brought about (OB-65)', async t => {
-  t.strictSame([...seen].sort(), Object.keys(findingWeights).sort())
+  t.strictSame([...seen].sort(), Object.keys(findingKinds).sort())
 })

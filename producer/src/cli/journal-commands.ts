@@ -5,7 +5,7 @@ import { formatCount, type Input, type Io, locateStore, usageError, withProgress
 import { KimError, parseCheckpointName, storePaths } from '@kim/manifest'
 import { noJournalAt } from '@kim/observer-sdk/history'
 import {
-  type FindingKind,
+  isRepairable,
   statsJournal,
   statsText,
   verdictText,
@@ -201,19 +201,6 @@ async function leftOver(storeDir: string, dryRun: boolean, io: Io): Promise<Reco
     ([kind, { weight }]) => weight > 0 && !(dryRun && isRepairable(kind)),
   )
   return Object.fromEntries(wrong.map(([kind, { count }]) => [kind, count]))
-}
-
-const REPAIRABLE: ReadonlySet<string> = new Set<FindingKind>([
-  'checkpoint_corrupt',
-  'malformed_line',
-  'seq_hole',
-  'tx_incomplete',
-  'unreadable',
-])
-
-/** Whether a repair notes or moves what verify found. */
-export function isRepairable(kind: string): boolean {
-  return REPAIRABLE.has(kind)
 }
 
 /** `journal redact`: erases the content of one entity everywhere in the store. */

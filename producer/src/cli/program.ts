@@ -141,7 +141,7 @@ export const producerProgram: Program = {
           'path',
           'events-file-template',
           'F',
-          'same as --events-file, with one file per persona; F holds {persona} (default: the usual places)',
+          'same as --events-file, with one file per persona; F contains {persona} (default: the usual places)',
         ),
         storeFlag,
         dryRunFlag,
@@ -188,7 +188,7 @@ export const producerProgram: Program = {
     {
       name: 'journal repair',
       about:
-        'Copy damaged bytes to quarantine/ and note them, so that the producer can append again. Changes no record, so verify still reports a sealed segment that was changed (chain_broken, exit 1).',
+        'Copy damaged bytes to quarantine/ and note them, so that the producer can append again. Changes no record. Exit 1 if damage is left that no repair can undo, such as a changed sealed segment.',
       flags: writeFlags,
       load: () => import('./journal-commands.js').then(({ journalRepair }) => ({ run: journalRepair })),
     },

@@ -33,7 +33,7 @@ function stateText(document: StateDocument): string[] {
     at === null
       ? 'at the beginning: no record yet'
       : `at seq ${at.seq}, ${at.ts ?? 'at an unknown time'}, in ${at.segment}`,
-    `  ${formatCount(entity_count, 'live entity', 'live entities')}, ${attention_required} waiting for a person, registry ${registry_authoritative ? 'authoritative' : 'not yet authoritative'}`,
+    `  ${formatCount(entity_count, 'live entity', 'live entities')}, ${attention_required} waiting for a person; the journal ${registry_authoritative ? 'covers the selected personas' : 'does not cover the selected personas yet'}`,
     `  read from ${base === null ? 'the first record on' : `checkpoint ${base.file}`}; digest ${digest}`,
     ...(names.length === 0 ? ['  no persona is known yet'] : []),
     ...names.flatMap(name => personaLines(name, personas[name] as PersonaState, width)),

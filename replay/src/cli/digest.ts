@@ -44,7 +44,7 @@ function report({ anomalies, unreadable }: ColdStartDamage, io: Io): number {
   if (unreadable > 0) found.push(`unreadable × ${unreadable}`)
   if (found.length > 0)
     io.stderr.write(
-      `kim-replay: the digest covers only what could be read: ${found.join(', ')}\n  find the damage: kim-replay verify\n`,
+      `kim-replay: the digest covers only what could be read: ${found.join(', ')}\n  find the damage: kim-replay verify (with the same --events or --store)\n`,
     )
   return unreadable > 0 ? 6 : 0
 }

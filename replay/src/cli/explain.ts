@@ -64,7 +64,7 @@ function stepText({ kind, seq, ts, clock, since, note }: LifeStep): string {
   const whose = clock === 'server' ? " by the server's clock" : ''
   const by = seq === null ? '' : `, seq ${seq}`
   const after = since === null ? '' : sinceText(since)
-  return `  ${kind.replace('_', ' ').padEnd(16)}  ${when}${whose}${by}${after}${note === null ? '' : ` (${note})`}`
+  return `  ${kind.replace('_upstream', '').padEnd(8)}  ${when}${whose}${by}${after}${note === null ? '' : ` (${note})`}`
 }
 
 function sinceText({
@@ -80,7 +80,7 @@ function sinceText({
   // Of how long it waited for its commit one clock tells both.
   const isSleepUnknown = suspended_ms === null && !two_clocks && !rebooted && mono_ms !== wall_ms
   const parts = [
-    ...(two_clocks ? ['two clocks'] : []),
+    ...(two_clocks ? ['by two clocks'] : []),
     ...(rebooted ? ['the host was rebooted in between'] : []),
     ...(suspended_ms !== null && suspended_ms > 0
       ? [`the host slept ${formatDuration(suspended_ms)} of that time`]
@@ -92,7 +92,7 @@ function sinceText({
       : []),
     ...(isSleepUnknown ? ['unknown if the host slept'] : []),
   ]
-  return `, ${signed(wall_ms)} after ${step.replace('_', ' ')}${parts.length === 0 ? '' : ` [${parts.join('; ')}]`}`
+  return `, ${signed(wall_ms)} after ${step.replace('_upstream', '')}${parts.length === 0 ? '' : ` [${parts.join('; ')}]`}`
 }
 
 function signed(ms: number): string {
@@ -113,7 +113,7 @@ function hostText({ kind, from_seq, to_seq, from_ts, to_ts, ms }: HostEvent): st
 
 function alarmText({ kind, reason, from_seq, from_ts, to_seq, to_ts }: Alarm): string {
   const until = to_seq === null ? 'still open' : `until ${place(to_seq, to_ts)}`
-  return `alarm ${kind} from ${place(from_seq, from_ts)}, ${until}${reason === null ? '' : `: ${reason}`}`
+  return `alert ${kind} from ${place(from_seq, from_ts)}, ${until}${reason === null ? '' : `: ${reason}`}`
 }
 
 function place(seq: number, ts: string | null): string {

@@ -26,7 +26,7 @@ export async function run(input: Input, io: Io): Promise<number> {
 function textOf({ found, times, records, last_seq, base, missing }: FindResult): string[] {
   const read = `${formatCount(records, 'record')} read${last_seq === null ? '' : `, up to seq ${last_seq}`}`
   return [
-    ...found.map(stretch => stretchText(stretch)),
+    ...found.map(stretch => stretchText(stretch, base)),
     ...(times > found.length ? [`and ${formatCount(times - found.length, 'more time', 'more times')}`] : []),
     ...(times > 0
       ? []
@@ -40,8 +40,9 @@ function textOf({ found, times, records, last_seq, base, missing }: FindResult):
   ]
 }
 
-function stretchText({ from, until }: Stretch): string {
-  const begin = from === null ? 'true from the beginning' : turnText(from)
+function stretchText({ from, until }: Stretch, base: FindResult['base']): string {
+  const first = base === null ? 'true from the beginning' : 'true from the first available record on'
+  const begin = from === null ? first : turnText(from)
   return until === null
     ? begin
     : `${begin}; until ${until.after_seq === null ? `seq ${until.seq}${until.ts === null ? '' : `, ${until.ts}`}` : turnText(until)}`

@@ -1,6 +1,6 @@
 /** What several commands print: what an answer may lack, and records that are later than asked. */
 import { type Io, safeText } from '@kim/cli-kit'
-import type { Finding, FindingKind, Findings } from '@kim/observer-sdk/verify'
+import { type Finding, type FindingKind, type Findings, findingLines } from '@kim/observer-sdk/verify'
 import type { Point } from '../state-at.js'
 import { laterThanAsked, type StateDocument } from '../state-document.js'
 
@@ -10,19 +10,8 @@ export function missingText(findings: Findings): string[] {
   if (all.length === 0) return []
   return [
     'this answer may be incomplete:',
-    ...all.flatMap(([kind, { count, examples }]) => [
-      `  ${kind} × ${count.toLocaleString('en-US')}`,
-      ...examples.slice(0, 3).map(({ segment, offset, seq, detail }) => {
-        const place = [
-          segment,
-          offset === undefined ? undefined : `byte ${offset}`,
-          seq === undefined ? undefined : `seq ${seq}`,
-        ]
-        const where = place.filter(part => part !== undefined).join(', ')
-        return `      ${where === '' ? '' : `${where}: `}${detail}`
-      }),
-    ]),
-    'find the damage: kim-replay verify',
+    ...all.flatMap(([kind, finding]) => findingLines(kind, finding)),
+    'find the damage: kim-replay verify (with the same --events or --store)',
   ]
 }
 
@@ -31,6 +20,6 @@ export function warnAboutLaterRecords(io: Pick<Io, 'stderr'>, document: StateDoc
   const later = laterThanAsked(document, point)
   if (later === undefined || document.at === null || point.kind !== 'time') return
   io.stderr.write(
-    `kim-replay: the clock was set back: the state includes seq ${later.seq} of ${safeText(later.ts)}, because it comes before seq ${document.at.seq}, the last record that is not later than ${safeText(point.text)}\n  to choose another point, name it by its seq: --seq N\n`,
+    `kim-replay: this state also includes later records, such as seq ${later.seq} of ${safeText(later.ts)}: the clock was set back before seq ${document.at.seq}, the last record up to ${safeText(point.text)}\n  to choose a point without a time: --seq N\n`,
   )
 }

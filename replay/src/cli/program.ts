@@ -13,7 +13,8 @@ const replayStoreFlag: Flag = {
   kind: 'path',
   value: 'DIR',
   env: 'KIM_STORE',
-  about: "read this store, if no --events is given (default: the state directory's kim/stores/default)",
+  about:
+    'if no --events is given, read this store (default: ~/.local/state/kim/stores/default, or below $XDG_STATE_HOME)',
 }
 
 const replayJsonFlag: Flag = { name: 'json', kind: 'boolean', about: 'print one JSON object' }
@@ -57,7 +58,7 @@ const redact: Flag = {
 }
 
 /** What `find` takes, under both of its names. */
-const finding: Pick<Command, 'flags' | 'notes' | 'examples' | 'load'> = {
+const finding: Pick<Command, 'flags' | 'notes' | 'examples' | 'load' | 'requires'> = {
   flags: [
     ...replaySourceFlags,
     {
@@ -70,11 +71,15 @@ const finding: Pick<Command, 'flags' | 'notes' | 'examples' | 'load'> = {
     outputFlag('text', 'json'),
     replayJsonFlag,
   ],
+  requires: '--until EXPR',
   notes: [
     'Paths:',
     '  seq  ts  entities  attention_required  registry_authoritative  damage',
-    '  count.TYPE',
+    '    (attention_required: entities that wait for a person; registry_authoritative: the journal covers the selected',
+    '    personas; damage: damaged places so far)',
+    '  count.TYPE (live entities of the type)',
     '  persona.NAME.{known,unread,messages,newest,alerts,attention,unread_urgent,state}',
+    '    (newest: the number of its newest message)',
     '  alert.NAME.KIND.{open,status,reason}',
     '  entity.TYPE.ID.{exists,seq,ts,agent,entity_rev,payload.…}',
     'compared by = != < <= > >= with numbers, "texts", true, false, null; combined by and, or, not, ( ).',
@@ -94,7 +99,8 @@ const finding: Pick<Command, 'flags' | 'notes' | 'examples' | 'load'> = {
 export const replayProgram: Program = {
   name: 'kim-replay',
   version: VERSION,
-  about: 'Answer questions about a journal from its files alone: no token, no network, no write.',
+  about:
+    'Answer questions about a journal from its files alone. Needs no token and no network, and never writes to the journal.',
   commands: [
     {
       name: 'digest',
@@ -105,10 +111,11 @@ export const replayProgram: Program = {
         {
           name: 'full',
           kind: 'boolean',
-          about: 'scan every record and print all that a conformance vector expects',
+          about:
+            'read every record and print all results, to compare with another reader (spec/observer-protocol.md)',
         },
-        { name: 'cold', kind: 'boolean', about: 'open the journal as an observer does, and print its state' },
-        { name: 'cursor', kind: 'path', value: 'FILE', about: 'open with the cursor stored in FILE' },
+        { name: 'cold', kind: 'boolean', about: 'read only what an observer reads when it opens' },
+        { name: 'cursor', kind: 'path', value: 'FILE', about: 'open with the cursor in this file' },
         replayJsonFlag,
       ],
       examples: [
@@ -132,13 +139,15 @@ export const replayProgram: Program = {
     },
     {
       name: 'stats',
-      about: 'Count the segments, bytes, records by type and verb, personas and checkpoints of a journal.',
+      about:
+        'Count the segments, bytes, records by entity type and action, personas and checkpoints of a journal.',
       flags: [replayEventsFlag, replayStoreFlag, replayJsonFlag],
       load: () => import('./stats.js'),
     },
     {
       name: 'at',
       about: 'Print the state of every persona as it was at one point in the journal.',
+      requires: '(--seq N, --time T or --event-id E)',
       flags: [
         ...replaySourceFlags,
         {
@@ -146,15 +155,15 @@ export const replayProgram: Program = {
           kind: 'integer',
           min: 0,
           value: 'N',
-          about: 'stop before the first record with a seq above N',
+          about: 'show the state after record N',
         },
         {
           name: 'time',
           kind: 'string',
           value: 'T',
-          about: 'stop after the last record that is not later than T',
+          about: 'show the state at this time, such as 1h (before the newest record) or 2026-06-10 14:30',
         },
-        { name: 'event-id', kind: 'string', value: 'E', about: 'stop after the record of this event' },
+        { name: 'event-id', kind: 'string', value: 'E', about: 'show the state after this event' },
         personaFlag,
         outputFlag('text', 'json'),
         replayJsonFlag,
@@ -175,6 +184,7 @@ export const replayProgram: Program = {
     {
       name: 'diff',
       about: 'Print what changed between two points in the journal, and which record changed it.',
+      requires: '--from A --to B',
       flags: [
         ...replaySourceFlags,
         { name: 'from', kind: 'string', value: 'A', about: 'begin at a seq, a time or an event id' },
@@ -208,7 +218,7 @@ export const replayProgram: Program = {
       about: 'Find the first record after which a condition over the state is true.',
       ...finding,
     },
-    { name: 'bisect', about: 'Same as find.', ...finding },
+    { name: 'bisect', about: 'Do the same as find.', ...finding },
     {
       name: 'play',
       about: 'Print the stored lines again at their original pace, to test a consumer.',
@@ -254,7 +264,9 @@ export const replayProgram: Program = {
     },
     {
       name: 'bundle',
-      about: 'Write a part of the journal into one file for a bug report. Message bodies are removed.',
+      about:
+        'Write a part of the journal into one file for a bug report. Removes message texts, unless --redact none.',
+      requires: '--out F.tgz',
       flags: [
         ...replaySourceFlags,
         { name: 'out', kind: 'path', value: 'F.tgz', about: 'write to this file, outside the store' },
@@ -288,12 +300,19 @@ export const replayProgram: Program = {
     {
       name: 'timeline',
       about: 'Write a timeline into one file: a self-contained HTML page, Markdown, JSON or CSV.',
+      requires: '--out F',
       flags: [
         ...replaySourceFlags,
         { ...outputFlag('html', 'md', 'json', 'csv'), default: 'html' },
         { name: 'out', kind: 'path', value: 'F', about: 'write to this file, outside the store' },
-        { name: 'since', short: 'S', kind: 'string', value: 'T', about: 'leave out everything before T' },
-        { name: 'until', short: 'U', kind: 'string', value: 'T', about: 'leave out everything after T' },
+        {
+          name: 'since',
+          short: 'S',
+          kind: 'string',
+          value: 'T',
+          about: 'begin at this time, such as 2h (before the newest record) or 2026-06-10 14:30',
+        },
+        { name: 'until', short: 'U', kind: 'string', value: 'T', about: 'end at this time' },
         personaFlag,
         redact,
         { name: 'title', kind: 'string', value: 'TEXT', about: 'use this title' },

@@ -62,14 +62,11 @@ function textOf(
   { exit, broken, manifest, files, wrong, findings, records, redacted_lines, not_applicable }: BundleVerdict,
   path: string,
 ): string[] {
-  const range =
-    manifest === null
-      ? ''
-      : `, seq ${manifest.range.from_seq} to ${manifest.range.to_seq}, redacted: ${manifest.redact}`
+  const range = manifest === null ? '' : `, seq ${manifest.range.from_seq} to ${manifest.range.to_seq}`
   return [
     `${MEANING[exit]}: bundle ${path}`,
     ...(broken === null ? [] : [`  ERROR ${broken}`]),
-    `  ${formatCount(records, 'record')} with effect in ${formatCount(files, 'file')} that match the list${range}`,
+    `  ${formatCount(records, 'record')} with effect${range}; ${formatCount(files, 'file is', 'files are')} as bundle.json lists ${files === 1 ? 'it' : 'them'}${manifest === null ? '' : `; redacted: ${manifest.redact}`}`,
     ...wrong
       .slice(0, WRONG_SHOWN)
       .map(

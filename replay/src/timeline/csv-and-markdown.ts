@@ -61,7 +61,7 @@ export function* timelineMarkdown(timeline: Timeline): Generator<string> {
     timeline
   yield `# ${text(title)}\n\n`
   yield from_ms === null || to_ms === null
-    ? 'Nothing happened in that time.\n\n'
+    ? 'The journal has no record of that time.\n\n'
     : `${iso(from_ms)} to ${iso(to_ms)}, ${records.toLocaleString('en-US')} records, project ${text(project_id)}\n\n`
   for (const caveat of caveats(timeline)) yield `- ${text(caveat)}\n`
   yield '\n## Who\n\n'
@@ -76,7 +76,7 @@ export function* timelineMarkdown(timeline: Timeline): Generator<string> {
   if (spans.length > ROWS_MAX) yield `\nand ${spans.length - ROWS_MAX} more.\n`
   yield "\n## From creation to the journal\n\nBy two clocks: the server's, and this host's.\n\n| | messages |\n|---|---:|\n"
   for (const { label, count } of latencyRows(latency)) if (count > 0) yield `| ${label} | ${count} |\n`
-  if (latency.unknown > 0) yield `| the server gave no time | ${latency.unknown} |\n`
+  if (latency.unknown > 0) yield `| the server sent no valid time | ${latency.unknown} |\n`
   if (slowest.length === 0) return
   yield '\nThe slowest:\n\n| took | persona | what | seq | in the journal |\n|---:|---|---|---:|---|\n'
   for (const { ms, lane, seq, t, label } of slowest)

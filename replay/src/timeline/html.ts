@@ -10,7 +10,9 @@ const SPAN_ROWS_MAX = 2000
 export function* timelineHtml(timeline: Timeline): Generator<string> {
   const { title, from_ms, to_ms, records, project_id, kinds, lanes, counts, spans, bins } = timeline
   const range =
-    from_ms === null || to_ms === null ? 'nothing happened in that time' : `${iso(from_ms)} to ${iso(to_ms)}`
+    from_ms === null || to_ms === null
+      ? 'the journal has no record of that time'
+      : `${iso(from_ms)} to ${iso(to_ms)}`
   yield `<!doctype html>
 <html lang="en">
 <head>
@@ -78,7 +80,7 @@ function latencyOf({ latency, lanes, slowest }: Timeline): string {
   )
   const table = `<div><table><thead><tr><th>within</th><th class="n">messages</th><th></th></tr></thead><tbody>${bars.join('\n')}</tbody></table></div>`
   return `<h2>From creation to the journal</h2>
-<p class="dim">By two clocks: <code>created</code> is the server's, <code>ts</code> this host's. ${formatCount(latency.messages, 'message')} with a wake; for ${latency.unknown} the server gave no time.</p>
+<p class="dim">By two clocks: <code>created</code> is the server's, <code>ts</code> this host's. ${formatCount(latency.messages, 'announced message')}; for ${latency.unknown} of them the server sent no valid time.</p>
 ${rows.length === 0 ? '<p>There is no wait to show.</p>' : table}
 ${slowest.length === 0 ? '' : slowestOf(slowest, lanes)}`
 }

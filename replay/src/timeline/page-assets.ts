@@ -111,7 +111,7 @@ function draw() {
   if (!EMPTY) for (let t = Math.ceil(v.a / step) * step; t < v.b; t += step) { const p = x(t) | 0; if (p < LEFT) continue; cx.beginPath(); cx.moveTo(p + 0.5, TOP - 5); cx.lineTo(p + 0.5, H); cx.globalAlpha = 0.35; cx.stroke(); cx.globalAlpha = 1;
     const d = new Date(t); const s = isNaN(d) ? '' : d.toISOString(); const isNew = day !== s.slice(5, 10); day = s.slice(5, 10); const text = step >= 86400000 ? s.slice(0, 10) : step >= 60000 ? (isNew ? day + ' ' : '') + s.slice(11, 16) : step >= 1000 ? s.slice(11, 19) : s.slice(11, 23);
     if (p + 3 + cx.measureText(text).width < W) cx.fillText(text, p + 3, 10) }
-  if (EMPTY) cx.fillText('nothing happened in that time', LEFT + 6, TOP + LANE / 2);
+  if (EMPTY) cx.fillText('the journal has no record of that time', LEFT + 6, TOP + LANE / 2);
   cx.save(); cx.beginPath(); cx.rect(0, TOP, LEFT - 4, H - TOP); cx.clip();
   for (let l = lo; l < hi; l++) { cx.fillStyle = l % 2 === 0 ? colours.band : colours.bg; cx.fillRect(0, y(l), LEFT, LANE); cx.fillStyle = l === 0 ? colours.dim : colours.fg; cx.fillText(nameOf(l), 6, y(l) + LANE / 2) }
   cx.restore();

@@ -70,7 +70,7 @@ export interface Latency {
   readonly upto_ms: readonly (number | null)[]
   readonly counts: readonly number[]
   readonly messages: number
-  /** The server gave no time. */
+  /** The server sent no valid time. */
   readonly unknown: number
   /** By the two clocks it was here before it was made. */
   readonly negative: number
@@ -110,9 +110,9 @@ export interface Timeline {
 /** What the marks are. */
 export const MARK_WORDS: Readonly<Record<MarkKind, string>> = {
   new: 'new messages',
-  silent: 'messages without a wake',
+  silent: 'messages not announced',
   backfill: 'backfilled messages',
-  read: 'read upstream',
+  read: 'read at the server',
   removed: 'archived or removed',
   alert: 'alert records',
   event: 'other events',

@@ -120,7 +120,7 @@ export const renderJsonPretty: Renderer = entry => safeJson(JSON.stringify(entry
 
 /** The renderer of a plan. Each call of kim-tail pays for what it loads, so only the renderer's own code is loaded. */
 async function rendererOf(plan: Plan, facts: JournalFacts, io: Io): Promise<Renderer> {
-  const { bodyChars, fields, mode, template } = plan
+  const { bodyChars, fields, journalFlag, maxLine, mode, template } = plan
   if (template !== undefined) return (await import('../render/fields.js')).createTemplate(template, facts)
   if (fields.length > 0) {
     const { createFields, createJsonFields } = await import('../render/fields.js')
@@ -142,7 +142,7 @@ async function rendererOf(plan: Plan, facts: JournalFacts, io: Io): Promise<Rend
     case 'json-pretty':
       return renderJsonPretty
     case 'agent':
-      return (await import('../render/agent.js')).createAgent({ ...look, maxLine: plan.maxLine })
+      return (await import('../render/agent.js')).createAgent({ ...look, journalFlag, maxLine })
     case 'monitor': {
       const { createMonitor } = await import('../render/events.js')
       return createMonitor({ facts, contentChars: bodyChars, platform: process.platform })

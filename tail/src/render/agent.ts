@@ -18,6 +18,8 @@ const FORGED_SUFFIX = /\((?=\+\d+ chars: )/g
 export type AgentLook = Pick<Look, 'facts' | 'nowMs' | 'bodyChars'> & {
   /** Characters a line may have; harnesses cut what is longer. */
   readonly maxLine: number
+  /** The flag that names the journal; empty for the default one. */
+  readonly journalFlag?: string
 }
 
 /**
@@ -25,12 +27,14 @@ export type AgentLook = Pick<Look, 'facts' | 'nowMs' | 'bodyChars'> & {
  * Everything is escaped, so a body can never begin a line or forge a fact.
  */
 export function createAgent(look: AgentLook): Renderer {
-  const { bodyChars = Number.POSITIVE_INFINITY, facts, maxLine } = look
+  const { bodyChars = Number.POSITIVE_INFINITY, facts, maxLine, journalFlag = '' } = look
+  // A long path leaves room for the body.
+  const flag = journalFlag.length <= maxLine / 4 ? journalFlag : ''
   return ({ record }) => {
     const payload = facts.payloadOf(record)
     const body = bodyOf(record, payload)
     // The number of omitted characters has at most as many digits as the body's length.
-    const longest = suffix(countCodePoints(body), record.seq).length
+    const longest = suffix(countCodePoints(body), record.seq, flag).length
     let head = ''
     for (const characters of NAME_CHARACTERS) {
       head = headOf(record, payload, look, characters)
@@ -43,7 +47,7 @@ export function createAgent(look: AgentLook): Renderer {
     const whole = fitSafe(allowed, room)
     if (whole.omitted === 0 && cutBefore === 0) return head + whole.shown
     const part = fitSafe(allowed, Math.max(0, room - longest))
-    return head + part.shown + suffix(part.omitted + cutBefore, record.seq)
+    return head + part.shown + suffix(part.omitted + cutBefore, record.seq, flag)
   }
 }
 
@@ -67,8 +71,8 @@ function headOf(
   return `${words.join(' ')} | `
 }
 
-function suffix(omitted: number, seq: number): string {
-  return `… (+${omitted} chars: kim-tail show ${seq})`
+function suffix(omitted: number, seq: number, flag: string): string {
+  return `… (+${omitted} chars: kim-tail show ${seq}${flag})`
 }
 
 /** Characters of one value in a control line. */

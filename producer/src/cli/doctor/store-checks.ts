@@ -2,9 +2,8 @@ import { chmodSync, existsSync, lstatSync, readdirSync, type Stats, statSync } f
 import { basename, dirname, join } from 'node:path'
 import { formatBytes, shellWord } from '@kim/cli-kit'
 import { limits, parseSegmentName, type StorePaths, seqRoom } from '@kim/manifest'
-import { verifyJournal } from '@kim/observer-sdk/verify'
+import { isRepairable, verifyJournal } from '@kim/observer-sdk/verify'
 import { ownerRemedy } from '../../journal/disk-errors.js'
-import { isRepairable } from '../journal-commands.js'
 import { andMore, type Check, type CheckResult, failing, fine, unseen, warning } from './check.js'
 import { accessError, nearestExisting } from './path-access.js'
 

@@ -74,7 +74,7 @@ export const runFlags: readonly Flag[] = [
     about: 'poll every inbox instead of asking for counts of unread mail',
   },
   // What to record, and what to announce.
-  flag('integer', 'seed-at', 'ID', 'do not announce messages with id ≤ ID (exactly one --persona only)', {
+  flag('integer', 'seed-at', 'ID', 'do not announce messages with id ≤ ID (needs exactly one --persona)', {
     min: 0,
   }),
   flag(
@@ -111,7 +111,7 @@ export const runFlags: readonly Flag[] = [
     'path',
     'events-file-template',
     'F',
-    'same as --events-file, with one file per persona; F holds {persona}',
+    'same as --events-file, with one file per persona; F contains {persona}',
   ),
   flag('bytes', 'max-bytes', 'N', 'rotate event files at this size; 0: never', {
     min: 0,
