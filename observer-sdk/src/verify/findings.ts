@@ -198,24 +198,12 @@ export interface JournalVerdict {
   readonly hint?: string
 }
 
-/** The verdict on a directory that is not there. */
-export const noJournal: JournalVerdict = {
-  exit: 4,
-  findings: {},
-  verified_from: 1,
-  records: 0,
-  segments: 0,
-  bytes: 0,
-  head_seq: 0,
-  project_id: null,
-}
+const nothingRead = { records: 0, segments: 0, bytes: 0, head_seq: 0, project_id: null }
 
-const meaning: Readonly<Record<JournalVerdict['exit'], string>> = {
-  0: 'clean',
-  4: 'no journal there',
-  5: 'records are missing',
-  6: 'corrupt',
-}
+/** The verdict on a directory that is not there. */
+export const noJournal: JournalVerdict = { exit: 4, findings: {}, verified_from: 1, ...nothingRead }
+
+const meaning = { 0: 'clean', 4: 'no journal there', 5: 'records are missing', 6: 'corrupt' } as const
 
 /** A verdict for a person: what it is, how much was read, and each finding with where it is. No text in it begins a line. */
 export function verdictText(verdict: JournalVerdict, eventsDir: string): string {
