@@ -4,13 +4,7 @@ import { once } from 'node:events'
 import { formatCount, type Input, type Io, locateStore, usageError, withProgress } from '@kim/cli-kit'
 import { KimError, parseCheckpointName, storePaths } from '@kim/manifest'
 import { noJournalAt } from '@kim/observer-sdk/history'
-import {
-  isRepairable,
-  statsJournal,
-  statsText,
-  verdictText,
-  verifyJournal,
-} from '@kim/observer-sdk/verify'
+import { isRepairable, statsJournal, statsText, verdictText, verifyJournal } from '@kim/observer-sdk/verify'
 import type { RehearsedChange } from '../effects/dry-run.js'
 import { exportRecords } from '../journal/export.js'
 import type { GcReport } from '../journal/gc.js'
