@@ -79,6 +79,17 @@ const sabotages: Readonly<Record<string, { readonly seeds: number; readonly sabo
         ),
     },
   },
+  'what a cap silenced is counted wrong': {
+    seeds: 100,
+    sabotage: {
+      drafts: drafts =>
+        drafts.map(draft =>
+          draft.event === 'replay_capped'
+            ? { ...draft, payload: { ...draft.payload, dropped: Number(draft.payload?.['dropped']) + 1 } }
+            : draft,
+        ),
+    },
+  },
   'the personas miss the part of a refused commit that is in the journal': {
     seeds: 1000,
     sabotage: { misses: outcome => outcome === 'moved' },
