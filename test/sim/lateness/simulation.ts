@@ -1,4 +1,4 @@
-import { type CoreOptions, type Host, openJournal } from '@kim/producer/internal'
+import { type CoreOptions, type Host, type Journal, openJournal } from '@kim/producer/internal'
 import { Prng } from '../../kit/index.js'
 import { Producer } from '../hive/producer.js'
 import { Server, type ServerKind } from '../hive/server.js'
@@ -50,6 +50,7 @@ export class LatenessSimulation {
   readonly #pollMs: number
   readonly #resyncMs: number
   readonly #options: CoreOptions
+  readonly #startMs: number
   readonly #missing: Set<Arrival> = new Set()
   readonly #arrivals: Arrival[] = []
 
@@ -57,6 +58,7 @@ export class LatenessSimulation {
     const random = new Prng(seed)
     this.#random = random
     this.#machine = new Machine(random, this.tally)
+    this.#startMs = this.#nowMs
     this.#kind = kind ?? random.pick(kinds)
     this.#server = new Server(random, names.slice(0, random.between(1, names.length)), false, this.#kind)
     this.#server.isPrompt = true
@@ -168,6 +170,15 @@ export class LatenessSimulation {
     return count
   }
 
+  /**
+   * Mail that came before the first contact and lies below its page is never fetched (KS-22, KS-30). A first contact
+   * takes no longer than its requests.
+   */
+  #isPassedOver({ state }: Journal, { id, to, atMs }: Arrival): boolean {
+    const floor = Number(state.get('persona', to)?.payload?.['floor'] ?? 0)
+    return id < floor && atMs <= this.#startMs + requestsMs
+  }
+
   /** KS-55: an unread message is there after two intervals, any message after the resync. */
   #judge({ journal }: Producer): void {
     const nowMs = this.#nowMs
@@ -176,6 +187,11 @@ export class LatenessSimulation {
       if (journal.state.has('message', `${to}/${id}`)) {
         this.#missing.delete(arrival)
         this.tally.count(readMs <= nowMs ? 'in after it was read' : 'in while unread')
+        continue
+      }
+      if (this.#isPassedOver(journal, arrival)) {
+        this.#missing.delete(arrival)
+        this.tally.count('passed over at first contact')
         continue
       }
       const unreadMs = Math.min(readMs, nowMs) - atMs
