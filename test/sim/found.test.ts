@@ -1,4 +1,5 @@
 import { constants } from 'node:fs'
+import { sha256Hex } from '@kim/manifest'
 import { type Draft, type Journal, type JournalOptions, openJournal } from '@kim/producer/internal'
 import t from 'tap'
 import { Prng, readNaively, SimClock, SimFs, SimLock } from '../kit/index.js'
@@ -15,6 +16,17 @@ function sit(options: Partial<JournalOptions> = {}, fs: SimFs = new SimFs()): De
   const host = { pid: 7, uid: fs.uid, startKey: 'sim:7', node: 'v20.0.0', platform: 'linux-x64' }
   const effects = { fs, host, clock: new SimClock(), lock: new SimLock(), random: new Prng(7) }
   return { fs, journal: openJournal({ storeDir, source: 'http://localhost:7474', ...effects, ...options }) }
+}
+
+const firstSegment = `${eventsDir}/seg-00000001.jsonl`
+
+/** Runs a step that a full disk may refuse. */
+function attempt(step: () => void): void {
+  try {
+    step()
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'store_full') throw error
+  }
 }
 
 const gate = (n: number, key?: string): Draft => ({
@@ -92,6 +104,35 @@ t.test('roll - a segment that somebody else wrote to is not sealed', async t => 
   fs.closeSync(fd)
   t.throws(() => journal.roll(), { code: 'store_fenced' })
   t.notOk(fs.peek(`${eventsDir}/seg-00000003.jsonl`))
+})
+
+t.test('seal - what fits on a disk that is full again and again is hashed and counted once', async t => {
+  let settledInParts = 0
+  for (let first = 1; first < 2000; first += 90) {
+    for (let second = 1; second < 1500; second += 90) {
+      const fs = new SimFs()
+      fs.freeBytes = first
+      const { journal } = sit({}, fs)
+      const parts = new Set<number>()
+      for (const free of [second, second + 200]) {
+        if (journal.isSettled) break
+        fs.freeBytes = free
+        attempt(() => journal.settle())
+        parts.add(fs.peek(firstSegment)?.length ?? 0)
+      }
+      if (parts.size > 1) settledInParts++
+      fs.freeBytes = Number.POSITIVE_INFINITY
+      journal.append([gate(1)])
+      journal.roll()
+      const stood = readNaively(fs.files(eventsDir))
+      const story = `${first} bytes, then ${second}`
+      if (!stood.every(({ seq }, at) => seq === at + 1)) t.fail(`a number is missing or repeated: ${story}`)
+      const sealed = stood.at(-1)?.raw['payload'] as { sha256?: string } | undefined
+      if (sealed?.sha256 !== sha256Hex(fs.peek(firstSegment) ?? '')) t.fail(`the seal is wrong: ${story}`)
+      journal.close()
+    }
+  }
+  t.ok(settledInParts > 10, `${settledInParts} were settled in parts`)
 })
 
 t.test('gc - one that is asked for ends the one that is under way', async t => {

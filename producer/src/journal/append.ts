@@ -332,7 +332,14 @@ export class Appender {
     }
     if (switches.receiptBeforeSync === true) this.#takeOver(built, bytes)
     this.#segment.sync()
-    if (switches.receiptBeforeSync !== true) this.#takeOver(built, bytes)
+    if (this.#recovery !== undefined) this.#readBack(this.#recovery)
+    else if (switches.receiptBeforeSync !== true) this.#takeOver(built, bytes)
+  }
+
+  /** What is written while the end is settled is read like what was found there: the rest may fail, and is tried again. */
+  #readBack(recovery: Recovery): void {
+    recovery.read()
+    this.#nextSeq = Math.max(this.#nextSeq, this.#segment.highest + 1)
   }
 
   /** Throws unless the lock is still held. If its path cannot be read, the disk is at fault, and the lock is not lost. */
