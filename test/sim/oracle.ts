@@ -112,6 +112,8 @@ export class Oracle {
     const out = new Map<number, Draft>()
     let next = 0
     let brokenCommit: number | undefined
+    /** Keys of drafts whose records the disk lost. */
+    const lostKeys = new Set<string>()
     for (const flight of this.#flights) {
       const known = flight.drafts.map(({ key }) => this.#knownAt(key, flight.wallMs))
       if (flight.fate === 'refused') {
@@ -139,8 +141,11 @@ export class Oracle {
         }
         wanted++
         if (!isNext) {
-          isMissing = true
           whole = false
+          // It may have been answered by the record of its key that was lost, and then had no number of its own.
+          if (draft.key !== undefined && lostKeys.has(draft.key)) continue
+          if (draft.key !== undefined) lostKeys.add(draft.key)
+          isMissing = true
           continue
         }
         // A record behind one that the disk lost shows by its number that one is missing.
