@@ -16,8 +16,8 @@ export {
 } from './checkpoint.js'
 export type { CheckpointLine } from './checkpoint-reader.js'
 export { CheckpointReader, EntityLineMatcher } from './checkpoint-reader.js'
-export type { CheckpointFile, FoundRef, VouchedCheckpoint } from './checkpoint-search.js'
-export { CheckpointRefs, CheckpointVerifier, inSearchOrder, refFault } from './checkpoint-search.js'
+export type { CheckpointFile, FoundRef, VouchedCheckpoint } from './checkpoint-verification.js'
+export { CheckpointRefs, CheckpointVerifier, inSearchOrder, refFault } from './checkpoint-verification.js'
 export type { AttentionEntity, Effect } from './classify.js'
 export {
   alertFacts,

@@ -1,4 +1,7 @@
 /** The older monitor's event lines and environment, and the runner of commands. */
+
+export { firstBytes, firstCodePoints, monitorLine } from './event-line.js'
+export { cleanEnvironment, execEnvironment } from './exec-env.js'
 export {
   type CommandDelivery,
   type CommandEffects,
@@ -10,9 +13,7 @@ export {
   type ExecOptions,
   type ExecOutcome,
   runExec,
-} from './command-runner.js'
-export { firstBytes, firstCodePoints, monitorLine } from './event-line.js'
-export { cleanEnvironment, execEnvironment } from './exec-env.js'
+} from './exec-retry.js'
 export {
   type ClockReadings,
   cursorIn,

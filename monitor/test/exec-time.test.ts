@@ -1,6 +1,6 @@
 import { mock } from 'node:test'
 import t from 'tap'
-import { runExec } from '../dist/command-runner.js'
+import { runExec } from '../dist/exec-retry.js'
 
 t.test('exec - a command has 10 s', async t => {
   mock.timers.enable({ apis: ['setTimeout'] })

@@ -11,4 +11,4 @@ export {
   removeConsumer,
   storeCursor,
   writeConsumer,
-} from './cursors/consumers.js'
+} from './cursors/consumer-cursors.js'

@@ -2,7 +2,7 @@ import { mkdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { JsonObject } from '@kim/manifest'
 import t from 'tap'
-import { consumerPath, consumersOf, writeConsumer } from '../../observer-sdk/dist/cursors/consumers.js'
+import { consumerPath, consumersOf, writeConsumer } from '../../observer-sdk/dist/cursors/consumer-cursors.js'
 import { judgeActivity } from '../dist/verbs/activity.js'
 import { type BoardEntity, personaRows } from '../dist/verbs/personas.js'
 

@@ -16,7 +16,7 @@ import {
   readConsumer,
   removeConsumer,
   writeConsumer,
-} from '../../observer-sdk/dist/cursors/consumers.js'
+} from '../../observer-sdk/dist/cursors/consumer-cursors.js'
 
 const never = new AbortController().signal
 const place = { projectId: 'p', seq: 7, writer: 'w_1-aa', checkpointSeq: 3 }

@@ -41,7 +41,7 @@ const SHOWN_BY: Readonly<Record<string, string>> = {
   monitor_content_code_points_max: 'tail/dist-test/plan.test.js',
   agent_line_characters_max: 'tail/dist-test/plan.test.js',
   exec_timeout_ms_max: 'monitor/dist-test/exec-time.test.js',
-  exec_commands_max: 'monitor/dist-test/command-runner.test.js',
+  exec_commands_max: 'monitor/dist-test/exec-retry.test.js',
   exec_event_bytes_max: 'monitor/dist-test/exec.test.js',
   consumer_lock_stale_ms_max: 'tail/dist-test/board.test.js',
 }

@@ -1,11 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
-import {
-  type CommandRefusal,
-  CommandRunner,
-  deliveryRetryMs,
-  type ExecOutcome,
-} from '../dist/command-runner.js'
+import { type CommandRefusal, CommandRunner, deliveryRetryMs, type ExecOutcome } from '../dist/exec-retry.js'
 import type { MonitorEvent } from '../dist/monitor-event.js'
 
 const REFUSED: ExecOutcome = { kind: 'refused', why: 'exited with 1' }
