@@ -93,7 +93,7 @@ t.test('suggestion - the nearest word, or none', t => {
   t.end()
 })
 
-t.test('progress - shows share, rate and time left on a terminal and nothing in a pipe', t => {
+t.test('progress - shows share, rate and time left on a terminal and nothing in a pipe, CL-17', t => {
   t.equal(
     progressLine('verify', 'bytes', 1024 ** 2, 4 * 1024 ** 2, 1000),
     'verify 25% (1.0 MiB of 4.0 MiB, 1.0 MiB/s, 3.0s left)',

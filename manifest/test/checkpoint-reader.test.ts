@@ -72,15 +72,18 @@ t.test('checkpoint reader - wants the footer at the very end, JF-63', async t =>
   t.equal(faultOf(`${text}]}\n`), wrong, 'a second footer')
 })
 
-t.test('checkpoint reader - wants a header of this version and the head that the name states', async t => {
-  const text = textOf()
-  t.equal(read(text).reader.fault(8), 'its header names seq 7, but its file name 8')
-  t.equal(faultOf(text.replace('{"checkpoint":1,', '{"checkpoint":2,')), 'header: future')
-  t.equal(faultOf(text.replace('"head_seq":7', '"head_seq":"7"')), 'header: header')
-  t.equal(faultOf(''), 'no header')
-  t.equal(faultOf('{}\n'), 'no header')
-  t.notOk(read(text.replace('"head_seq":7', '"head_seq":"7"')).reader.push(Buffer.from('x')), 'and stops')
-})
+t.test(
+  'checkpoint reader - wants a header of this version and the head that the name states, CO-6',
+  async t => {
+    const text = textOf()
+    t.equal(read(text).reader.fault(8), 'its header names seq 7, but its file name 8')
+    t.equal(faultOf(text.replace('{"checkpoint":1,', '{"checkpoint":2,')), 'header: future')
+    t.equal(faultOf(text.replace('"head_seq":7', '"head_seq":"7"')), 'header: header')
+    t.equal(faultOf(''), 'no header')
+    t.equal(faultOf('{}\n'), 'no header')
+    t.notOk(read(text.replace('"head_seq":7', '"head_seq":"7"')).reader.push(Buffer.from('x')), 'and stops')
+  },
+)
 
 t.test('checkpoint reader - holds no line above the limit', async t => {
   const reader = new CheckpointReader()

@@ -169,7 +169,7 @@ t.test('wake - new is mail, armed and heartbeat are liveness, the rest is diagno
   for (const event of diagnostic.split(' ')) t.equal(wakeClassOf(event), 'diagnostic', event)
 })
 
-t.test('news - is what carries an event, backfill never, JF-33', async t => {
+t.test('news - is what carries an event, backfill never, JF-33 OB-45', async t => {
   t.ok(isNews(touching('create', { event: 'new' })))
   t.ok(isNews(touching('frobnicate', { event: 'x' })))
   t.notOk(isNews(touching('create')))

@@ -105,7 +105,7 @@ t.test('fold - state follows file order, never seq or revision, JF-27', async t 
   t.same(state.head, { seq: 5, writer: null })
 })
 
-t.test('fold - entities whose names look like structure stay apart, JF-15', async t => {
+t.test('fold - entities whose names look like structure stay apart, JF-15 OB-31', async t => {
   const names = ['__proto__', 'constructor', 'a/b', 'a', 'b', '', '../x', 'a\u0000b', 'a\tb', '\ud800']
   const lines = names.flatMap((item_type, i) =>
     names.map((item_id, j) =>

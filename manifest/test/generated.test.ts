@@ -42,86 +42,89 @@ t.test('generated - what is committed is what the script makes of the JSON', asy
   }
 })
 
-t.test('generated - adding a verb changes the generated types, and behaviour follows the data', async t => {
-  const edited = join(scratch, 'edited')
-  mkdirSync(edited)
-  for (const file of sources) cpSync(join(manifest, file), join(edited, file))
-  const path = join(edited, 'action-classes.json')
-  const classes = JSON.parse(readFileSync(path, 'utf8')) as typeof actionClasses & {
-    verbs: Record<string, string>
-  }
-  classes.verbs['adopt'] = 'entity-state'
-  writeFileSync(path, JSON.stringify(classes))
+t.test(
+  'generated - adding a verb changes the generated types, and behaviour follows the data, CO-4',
+  async t => {
+    const edited = join(scratch, 'edited')
+    mkdirSync(edited)
+    for (const file of sources) cpSync(join(manifest, file), join(edited, file))
+    const path = join(edited, 'action-classes.json')
+    const classes = JSON.parse(readFileSync(path, 'utf8')) as typeof actionClasses & {
+      verbs: Record<string, string>
+    }
+    classes.verbs['adopt'] = 'entity-state'
+    writeFileSync(path, JSON.stringify(classes))
 
-  const changed = generate(edited, 'changed')
-  const differing = [...changed].filter(([file, text]) => text !== fresh.get(file)).map(([file]) => file)
-  t.same(differing, ['action-classes.ts'])
-  const before = new Set(fresh.get('action-classes.ts')?.split('\n'))
-  const added = changed
-    .get('action-classes.ts')
-    ?.split('\n')
-    .filter(line => !before.has(line))
-  t.same(added, ["  | 'adopt'", "    adopt: 'entity-state',"])
+    const changed = generate(edited, 'changed')
+    const differing = [...changed].filter(([file, text]) => text !== fresh.get(file)).map(([file]) => file)
+    t.same(differing, ['action-classes.ts'])
+    const before = new Set(fresh.get('action-classes.ts')?.split('\n'))
+    const added = changed
+      .get('action-classes.ts')
+      ?.split('\n')
+      .filter(line => !before.has(line))
+    t.same(added, ["  | 'adopt'", "    adopt: 'entity-state',"])
 
-  writeFileSync(
-    path,
-    JSON.stringify({
-      ...classes,
-      verbs: { ...classes.verbs, create: 'tombstone', frobnicate: 'observability' },
-      item_types: { message: { sections: ['gates'] } },
-      wake_classes: { heartbeat: 'mail', armed: 'liveness', recovered: 'diagnostic' },
-      unclassified_wake: 'liveness',
-      delivery_tries: { mail: 3, diagnostic: null, liveness: 2 },
-      delivered_as: { armed: 'diagnostic' },
-      never_news: ['update'],
-      alert_kinds: {
-        ...classes.alert_kinds,
-        'id-regressed': { meaning: 'x', is_outage: true, names_in: 'names' },
-      },
-    }),
-  )
-  const source = join(scratch, 'src')
-  cpSync(join(manifest, 'src'), source, { recursive: true })
-  for (const [file, text] of generate(edited, 'built')) writeFileSync(join(source, 'generated', file), text)
-  const config = join(root, 'manifest', 'tsconfig.json')
-  const built = join(scratch, 'tsconfig.json')
-  writeFileSync(
-    built,
-    JSON.stringify({
-      extends: config,
-      compilerOptions: {
-        rootDir: 'src',
-        outDir: 'dist',
-        tsBuildInfoFile: 'dist/.tsbuildinfo',
-        typeRoots: [join(root, 'node_modules', '@types')],
-      },
-      include: ['src'],
-    }),
-  )
-  writeFileSync(join(scratch, 'package.json'), '{"type":"module"}')
-  cpSync(
-    join(root, 'node_modules', 'fast-json-stable-stringify'),
-    join(scratch, 'node_modules', 'fast-json-stable-stringify'),
-    { recursive: true },
-  )
-  execFileSync(process.execPath, [join(root, 'node_modules', 'typescript', 'lib', 'tsc.js'), '-p', built])
-  const rebuilt = (await import(join(scratch, 'dist', 'index.js'))) as typeof import('@kim/manifest')
-  const touching = (action: string, fields: object = {}): Classifiable => ({
-    ...{ action, item_type: 'message', item_id: 'river/1', payload: {} },
-    ...fields,
-  })
-  const { effectOf, deliveryTriesOf } = rebuilt
-  t.equal(rebuilt.classOf('adopt'), 'entity-state', 'the code follows the data')
-  t.equal(effectOf({ action: 'adopt', item_type: 'x', item_id: 'y' }), 'activity')
-  t.equal(effectOf(touching('create')), 'remove')
-  t.equal(effectOf(touching('frobnicate')), 'activity')
-  t.same(rebuilt.sectionsOf(touching('update')), ['gates'])
-  t.equal(rebuilt.wakeClassOf('heartbeat'), 'mail')
-  t.equal(rebuilt.wakeClassOf('new'), 'liveness')
-  t.equal(deliveryTriesOf('heartbeat'), 3)
-  t.equal(deliveryTriesOf('new'), 2)
-  t.equal(deliveryTriesOf('armed'), Number.POSITIVE_INFINITY)
-  t.notOk(rebuilt.isNews(touching('update', { event: 'x' })))
-  t.ok(rebuilt.alertFacts({ kind: 'id-regressed' }).is_outage)
-  t.ok(rebuilt.isAccountAlertKind('id-regressed'))
-})
+    writeFileSync(
+      path,
+      JSON.stringify({
+        ...classes,
+        verbs: { ...classes.verbs, create: 'tombstone', frobnicate: 'observability' },
+        item_types: { message: { sections: ['gates'] } },
+        wake_classes: { heartbeat: 'mail', armed: 'liveness', recovered: 'diagnostic' },
+        unclassified_wake: 'liveness',
+        delivery_tries: { mail: 3, diagnostic: null, liveness: 2 },
+        delivered_as: { armed: 'diagnostic' },
+        never_news: ['update'],
+        alert_kinds: {
+          ...classes.alert_kinds,
+          'id-regressed': { meaning: 'x', is_outage: true, names_in: 'names' },
+        },
+      }),
+    )
+    const source = join(scratch, 'src')
+    cpSync(join(manifest, 'src'), source, { recursive: true })
+    for (const [file, text] of generate(edited, 'built')) writeFileSync(join(source, 'generated', file), text)
+    const config = join(root, 'manifest', 'tsconfig.json')
+    const built = join(scratch, 'tsconfig.json')
+    writeFileSync(
+      built,
+      JSON.stringify({
+        extends: config,
+        compilerOptions: {
+          rootDir: 'src',
+          outDir: 'dist',
+          tsBuildInfoFile: 'dist/.tsbuildinfo',
+          typeRoots: [join(root, 'node_modules', '@types')],
+        },
+        include: ['src'],
+      }),
+    )
+    writeFileSync(join(scratch, 'package.json'), '{"type":"module"}')
+    cpSync(
+      join(root, 'node_modules', 'fast-json-stable-stringify'),
+      join(scratch, 'node_modules', 'fast-json-stable-stringify'),
+      { recursive: true },
+    )
+    execFileSync(process.execPath, [join(root, 'node_modules', 'typescript', 'lib', 'tsc.js'), '-p', built])
+    const rebuilt = (await import(join(scratch, 'dist', 'index.js'))) as typeof import('@kim/manifest')
+    const touching = (action: string, fields: object = {}): Classifiable => ({
+      ...{ action, item_type: 'message', item_id: 'river/1', payload: {} },
+      ...fields,
+    })
+    const { effectOf, deliveryTriesOf } = rebuilt
+    t.equal(rebuilt.classOf('adopt'), 'entity-state', 'the code follows the data')
+    t.equal(effectOf({ action: 'adopt', item_type: 'x', item_id: 'y' }), 'activity')
+    t.equal(effectOf(touching('create')), 'remove')
+    t.equal(effectOf(touching('frobnicate')), 'activity')
+    t.same(rebuilt.sectionsOf(touching('update')), ['gates'])
+    t.equal(rebuilt.wakeClassOf('heartbeat'), 'mail')
+    t.equal(rebuilt.wakeClassOf('new'), 'liveness')
+    t.equal(deliveryTriesOf('heartbeat'), 3)
+    t.equal(deliveryTriesOf('new'), 2)
+    t.equal(deliveryTriesOf('armed'), Number.POSITIVE_INFINITY)
+    t.notOk(rebuilt.isNews(touching('update', { event: 'x' })))
+    t.ok(rebuilt.alertFacts({ kind: 'id-regressed' }).is_outage)
+    t.ok(rebuilt.isAccountAlertKind('id-regressed'))
+  },
+)

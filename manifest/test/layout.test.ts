@@ -27,35 +27,39 @@ t.test('segments - eight digits, from 1 to 99 999 999, JF-3 JF-45', async t => {
   for (const seq of [1, 18_343, 99_999_999]) t.equal(parseSegmentName(segmentName(seq)), seq)
 })
 
-t.test('segments - any other name is refused and, if it looks like one, misnamed, JF-3 JF-4', async t => {
-  const misnamed = [
-    'seg-1.jsonl',
-    'seg-0000001.jsonl',
-    'seg-000000001.jsonl',
-    'seg-00000000.jsonl',
-    'seg-0000000a.jsonl',
-    'seg-00000001.jsonl.gz',
-    'seg-00000001.jsonl~',
-    'seg-00000001.jsonl\n',
-    'seg-١٢٣٤٥٦٧٨.jsonl',
-    'seg-.jsonl',
-  ]
-  for (const name of misnamed) {
-    t.equal(parseSegmentName(name), undefined, JSON.stringify(name))
-    t.ok(isMisnamedSegment(name), JSON.stringify(name))
-  }
-  for (const name of [
-    'SEG-00000001.jsonl',
-    'meta.json',
-    'checkpoints',
-    '.seg-00000001.jsonl.tmp',
-    'seg-00000001.json',
-  ]) {
-    t.equal(parseSegmentName(name), undefined)
-    t.notOk(isMisnamedSegment(name), name)
-  }
-  t.notOk(isMisnamedSegment('seg-00000001.jsonl'))
-})
+t.test(
+  'segments - any other name is refused and, if it looks like one, misnamed, JF-3 JF-4 CO-17',
+  async t => {
+    const misnamed = [
+      'seg-1.jsonl',
+      'seg-0000001.jsonl',
+      'seg-000000001.jsonl',
+      'seg-0000000001.jsonl',
+      'seg-00000000.jsonl',
+      'seg-0000000a.jsonl',
+      'seg-00000001.jsonl.gz',
+      'seg-00000001.jsonl~',
+      'seg-00000001.jsonl\n',
+      'seg-١٢٣٤٥٦٧٨.jsonl',
+      'seg-.jsonl',
+    ]
+    for (const name of misnamed) {
+      t.equal(parseSegmentName(name), undefined, JSON.stringify(name))
+      t.ok(isMisnamedSegment(name), JSON.stringify(name))
+    }
+    for (const name of [
+      'SEG-00000001.jsonl',
+      'meta.json',
+      'checkpoints',
+      '.seg-00000001.jsonl.tmp',
+      'seg-00000001.json',
+    ]) {
+      t.equal(parseSegmentName(name), undefined)
+      t.notOk(isMisnamedSegment(name), name)
+    }
+    t.notOk(isMisnamedSegment('seg-00000001.jsonl'))
+  },
+)
 
 t.test('archive - segments plain or gzipped, JF-3', async t => {
   t.same(parseArchivedSegmentName('seg-00000007.jsonl'), { first: 7, gzipped: false })

@@ -124,7 +124,7 @@ function story(prng: Prng): Buffer {
   return Buffer.concat([file(...lines), Buffer.from(prng.int(2) === 0 ? '' : '{"unterminated')])
 }
 
-t.test('segment reader - reports the same however the bytes are cut, JF-40 to JF-46', async t => {
+t.test('segment reader - reports the same however the bytes are cut, JF-40 to JF-46 RC-19', async t => {
   const prng = new Prng(seedOfRun())
   for (let run = 0; run < 800; run++) {
     const bytes = story(prng)

@@ -110,13 +110,13 @@ t.test('monitor - KS-75 the members of each kind, in order', t => {
   t.end()
 })
 
-t.test('monitor - a record that announces nothing prints nothing', t => {
+t.test('monitor - KS-79 a record that announces nothing prints nothing', t => {
   t.equal(line(message(1, { event: undefined })), undefined)
   t.equal(line(message(1, { action: 'backfill' })), undefined)
   t.end()
 })
 
-t.test('monitor - two lifecycle events of one millisecond differ in ts', t => {
+t.test('monitor - KS-78 two lifecycle events of one millisecond differ in ts', t => {
   t.equal(JSON.parse(line(lifecycle('armed', {})) ?? '').ts, '2026-06-10T14:03:22.114234+00:00')
   t.equal(microsecondTime(0, 7), '1970-01-01T00:00:00.000007+00:00')
   t.equal(
@@ -183,7 +183,7 @@ t.test('monitor - unsafe characters are escapes, and the value is the same', t =
   t.end()
 })
 
-t.test('clocks - what the platform cannot give is left out, an inverted pair is a defect', t => {
+t.test('clocks - KS-78 what the platform cannot give is left out, an inverted pair is a defect', t => {
   const at = (
     monotonicMs: number | undefined,
     boottimeMs: number | undefined,

@@ -21,7 +21,7 @@ const generate = (out: string): string =>
 
 const textOf = (path: string): string => readFileSync(join(repositoryRoot, path), 'utf8')
 
-t.test('generator - writes the committed tree, no file more, none less, none other', t => {
+t.test('generator - writes the committed tree, no file more, none less, none other (CO-10)', t => {
   const out = mkdtempSync(join(tmpdir(), 'kim-vectors-'))
   t.teardown(() => rmSync(out, { recursive: true, force: true }))
   t.match(generate(out), / changed$/m)

@@ -95,7 +95,7 @@ t.test('CL-14 SIGTERM - in the first moment of all is a clean end too', async t 
 })
 
 t.test(
-  'JF-89 A18 A19 one writer - a second producer exits 75; after kill -9 the next one goes on',
+  'JF-1 JF-89 A18 A19 one writer - a second producer exits 75; after kill -9 the next one goes on',
   async t => {
     const store = newStore(t)
     const first = await started(t, store)

@@ -116,14 +116,22 @@ t.test('strace - the judge knows a writer when it sees one', { skip: cannot }, a
   for (const name of ['openat', 'mkdir', 'write', 'rename']) t.ok(names.has(name), `${name} is logged`)
 })
 
-t.test('strace - an embedded observer only reads the store (OB-1, OB-26)', { skip: cannot }, async t => {
-  const script = scriptPath('observer-child.js')
-  judge(t, await trace(t, store => [script, '--events', join(store, 'events'), '--follow']))
-})
+t.test(
+  'strace - an embedded observer only reads the store (OB-1, OB-26, JF-2, CO-11)',
+  { skip: cannot },
+  async t => {
+    const script = scriptPath('observer-child.js')
+    judge(t, await trace(t, store => [script, '--events', join(store, 'events'), '--follow']))
+  },
+)
 
-t.test('strace - kim-tail that follows only reads the store (OB-1, OB-26)', { skip: cannot }, async t => {
-  judge(
-    t,
-    await trace(t, store => [kimTail, '--store', store, '--all-personas', '-f', '-n', 'all', '-o', 'json']),
-  )
-})
+t.test(
+  'strace - kim-tail that follows only reads the store (OB-1, OB-26, JF-2, CO-11)',
+  { skip: cannot },
+  async t => {
+    judge(
+      t,
+      await trace(t, store => [kimTail, '--store', store, '--all-personas', '-f', '-n', 'all', '-o', 'json']),
+    )
+  },
+)

@@ -28,7 +28,7 @@ const BANS: readonly Ban[] = [
       ),
   },
   {
-    rule: 'observer - starts no process and contacts no server',
+    rule: 'observer - starts no process and contacts no server, OB-2',
     pattern: /from 'node:(child_process|cluster|dgram|dns|http|http2|https|net|tls|worker_threads)'/,
     files: () => sources('observer-sdk/src/'),
   },

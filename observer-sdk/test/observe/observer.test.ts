@@ -126,7 +126,7 @@ t.test('cursor - below what is left there is a gap, in the first change (OB-47)'
   t.same(seqs(change), [5, 6, 7])
 })
 
-t.test('cursor - in the archive it is found there, plain or compressed (OB-49)', async t => {
+t.test('cursor - in the archive it is found there, plain or compressed (OB-41, OB-49)', async t => {
   const journal = journalIn(t)
   for (let i = 0; i < 3; i++) {
     journal.grow(2)

@@ -112,7 +112,7 @@ t.test('open - what is no regular file is unreadable and never blocks', async t 
   t.match(openRegularFile(join(dir, 'none')), { ok: false, reason: 'absent', code: 'ENOENT' })
 })
 
-t.test('open - a segment that gc moves after it was listed is found in the archive', async t => {
+t.test('open - a segment that gc moves after it was listed is found in the archive, OB-7', async t => {
   const events = t.testdir({ [segmentName(1)]: 'one\n', archive: {} })
   t.equal(listed(events).segments[0]?.place, 'live')
   renameSync(join(events, segmentName(1)), join(events, 'archive', segmentName(1)))

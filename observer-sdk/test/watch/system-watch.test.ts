@@ -35,22 +35,26 @@ for (const [name, open] of [
   ['plain', openPlainWatch],
   ['chokidar', openChokidarWatch],
 ] as const) {
-  t.test(`${name} watch - is armed, and hears an append, a new file and a rename`, { skip }, async t => {
-    const directory = t.testdir({ a: '' })
-    const { said, until } = watched(t, open, directory)
-    await until('armed')
-    for (const change of [
-      () => appendFileSync(join(directory, 'a'), 'x'),
-      () => writeFileSync(join(directory, 'b'), ''),
-      () => renameSync(join(directory, 'b'), join(directory, 'c')),
-      () => rmSync(join(directory, 'c')),
-    ]) {
-      said.length = 0
-      change()
-      await until('heard')
-    }
-    t.notMatch(said, ['broken'])
-  })
+  t.test(
+    `${name} watch - is armed, and hears an append, a new file and a rename, OB-24`,
+    { skip },
+    async t => {
+      const directory = t.testdir({ a: '' })
+      const { said, until } = watched(t, open, directory)
+      await until('armed')
+      for (const change of [
+        () => appendFileSync(join(directory, 'a'), 'x'),
+        () => writeFileSync(join(directory, 'b'), ''),
+        () => renameSync(join(directory, 'b'), join(directory, 'c')),
+        () => rmSync(join(directory, 'c')),
+      ]) {
+        said.length = 0
+        change()
+        await until('heard')
+      }
+      t.notMatch(said, ['broken'])
+    },
+  )
 
   t.test(`${name} watch - hears every one of many directories go, and closes after it`, { skip }, async t => {
     const root = t.testdir({})

@@ -318,7 +318,7 @@ t.test('directory - other names every time make no list that grows for ever (KS-
   t.end()
 })
 
-t.test('account alerts - their reason names the personas, in singular or plural (KS-91)', t => {
+t.test('account alerts - their reason names the personas, in singular or plural (KS-61, KS-91)', t => {
   const names = ['a', ...Array.from({ length: 7 }, (_, n) => `p${n}`)]
   const counts = (): Record<string, readonly [number, number]> =>
     Object.fromEntries(names.slice(1).map(name => [name, [1, 1] as const]))

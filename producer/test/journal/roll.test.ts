@@ -57,7 +57,7 @@ t.test('roll - the new segment is durable by name before anything stands in it',
   t.end()
 })
 
-t.test('checkpoint - holds the fold of what is sealed, in its layout (JF-63 to JF-66)', async t => {
+t.test('checkpoint - holds the fold of what is sealed, in its layout (JF-63 JF-64 JF-65 JF-66)', async t => {
   const store = new TestStore(t)
   store.with(journal => {
     journal.append([

@@ -29,7 +29,7 @@ async function reported(
 
 row(
   'M7',
-  'who wrote last is known from messages alone (KS-71)',
+  'who wrote last is known from messages alone (KS-71, KS-89)',
   { standing: { cursor: 100 } },
   async (t, scene) => {
     const path = join(scene.home, 'new', 'activity.json')
