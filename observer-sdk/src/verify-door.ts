@@ -1,4 +1,6 @@
-/** The checks of a journal, and what they find. */
+/** The checks of a journal, what they find, and passes over all of its lines and checkpoints. */
+export { type JournalCopy, openJournalCopy } from './journal-copy.js'
+export { type CheckpointDocument, checkpointEntities } from './tail/checkpoints.js'
 export {
   type Finding,
   type FindingExample,
@@ -11,7 +13,7 @@ export {
   type JournalVerdict,
   verdictText,
 } from './verify/findings.js'
-export type { PassOptions, PassProgress } from './verify/pace.js'
+export type { PassControl, PassOptions, PassProgress } from './verify/pace.js'
 export { RangeCheck, type RangeVerdict } from './verify/range-check.js'
 export {
   type CheckpointStats,
@@ -22,3 +24,4 @@ export {
   statsText,
 } from './verify/stats.js'
 export { verifyJournal } from './verify/verify.js'
+export type { JournalPoint, SegmentWalker } from './verify/walk.js'

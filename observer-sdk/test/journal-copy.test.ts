@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import { SegmentReader } from '@kim/manifest'
-import { openJournalCopy } from '@kim/observer-sdk/history'
-import { RangeCheck, verifyJournal } from '@kim/observer-sdk/verify'
+import { openJournalCopy, RangeCheck, verifyJournal } from '@kim/observer-sdk/verify'
 import t from 'tap'
 import { JournalMaker } from './verify/journal-maker.js'
 

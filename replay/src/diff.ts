@@ -1,7 +1,6 @@
 /** What is different between two points, and which records made it so. */
 import { isJsonObject, jcs, parseSegmentName } from '@kim/manifest'
-import type { JournalCopy, JournalPoint, PassControl } from '@kim/observer-sdk/history'
-import type { RangeVerdict } from '@kim/observer-sdk/verify'
+import type { JournalCopy, JournalPoint, PassControl, RangeVerdict } from '@kim/observer-sdk/verify'
 import { unknownPersona } from './not-found.js'
 import { baseOf, endingAt, type Point, type StateAt, type Stop, stateAtStop, stopOf } from './state-at.js'
 import { describeState, type StateDocument } from './state-document.js'

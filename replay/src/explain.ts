@@ -1,8 +1,7 @@
 /** One message's life, and what delayed it. */
 import { formatCount, formatDuration } from '@kim/cli-kit'
 import { KimError, type ReadRecord } from '@kim/manifest'
-import type { JournalCopy, PassControl } from '@kim/observer-sdk/history'
-import type { RangeVerdict } from '@kim/observer-sdk/verify'
+import type { JournalCopy, PassControl, RangeVerdict } from '@kim/observer-sdk/verify'
 import { type HostEvent, HostTime, liesWithin, ProducerRuns } from './host-clocks.js'
 import { type Alarm, Alarms, Life, type LifeStep } from './message-life.js'
 import { notFound } from './not-found.js'

@@ -1,7 +1,6 @@
 /** Where a condition over the state begins to be true. */
 import { actionClasses, alertKinds, type Effect, type ReadRecord, segmentName } from '@kim/manifest'
-import type { JournalCopy, JournalPoint, PassControl } from '@kim/observer-sdk/history'
-import type { RangeVerdict } from '@kim/observer-sdk/verify'
+import type { JournalCopy, JournalPoint, PassControl, RangeVerdict } from '@kim/observer-sdk/verify'
 import { unknownAlertKind, unknownPersona, unknownType } from './not-found.js'
 import { Payloads } from './payloads.js'
 import { PersonaLedger } from './personas.js'

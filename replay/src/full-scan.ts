@@ -30,18 +30,16 @@ import {
   wakeClassOf,
 } from '@kim/manifest'
 import type { Gap } from '@kim/observer-sdk'
+import { type CheckpointEntry, type JournalLine, readBlob } from '@kim/observer-sdk/history'
 import {
   type CheckpointDocument,
-  type CheckpointEntry,
   checkpointEntities,
   type JournalCopy,
-  type JournalLine,
   type JournalPoint,
   openJournalCopy,
   type PassControl,
-  readBlob,
-} from '@kim/observer-sdk/history'
-import { verifyJournal } from '@kim/observer-sdk/verify'
+  verifyJournal,
+} from '@kim/observer-sdk/verify'
 
 /** Everything that a full scan finds; members as in OB-62. */
 export interface FullResult {

@@ -18,20 +18,18 @@ import {
   type UnterminatedLine,
   upsertedEntity,
 } from '@kim/manifest'
+import { listEntries, noJournalAt, type ReadFailure, type SegmentEntry } from '@kim/observer-sdk/history'
 import {
   type CheckpointDocument,
   checkpointEntities,
   type JournalCopy,
   type JournalPoint,
-  listEntries,
-  noJournalAt,
   openJournalCopy,
   type PassControl,
-  type ReadFailure,
-  type SegmentEntry,
+  RangeCheck,
+  type RangeVerdict,
   type SegmentWalker,
-} from '@kim/observer-sdk/history'
-import { RangeCheck, type RangeVerdict } from '@kim/observer-sdk/verify'
+} from '@kim/observer-sdk/verify'
 import { isOfRedactedBundle, isPlaceholder } from './bundle/manifest.js'
 import type { Payloads } from './payloads.js'
 

@@ -9,14 +9,14 @@ import {
   SegmentReader,
   safeText,
 } from '@kim/manifest'
+import type { SegmentEntry } from '@kim/observer-sdk/history'
 import type {
   JournalCopy,
   JournalPoint,
   PassControl,
-  SegmentEntry,
+  RangeVerdict,
   SegmentWalker,
-} from '@kim/observer-sdk/history'
-import type { RangeVerdict } from '@kim/observer-sdk/verify'
+} from '@kim/observer-sdk/verify'
 import { notFound, tooOld } from './not-found.js'
 import { Payloads } from './payloads.js'
 import {

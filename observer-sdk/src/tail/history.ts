@@ -13,7 +13,7 @@ import { noJournalAt } from '../store/no-journal.js'
 import type { ReadFailure } from '../store/read-only-fs.js'
 import type { JournalLine } from './journal-reader.js'
 import type { Gap } from './locate.js'
-import { directoryProjectId, statedProjectId } from './segment-set.js'
+import { directoryProjectId, statedProjectId } from './project-id.js'
 
 /**
  * Lists the segments of an `events` directory; undefined if there is none. What is in its place and is no journal, or

@@ -11,7 +11,8 @@ import { type DeriveLimits, derive, type Snapshot } from './cold-start.js'
 import { type DirectoryScan, JournalDirectory, type Tip } from './directory.js'
 import { type BytePosition, forgetBatches, JournalReader } from './journal-reader.js'
 import { type CursorLike, type Ground, groundOf, locate, type Start } from './locate.js'
-import { directoryProjectId, SegmentSet } from './segment-set.js'
+import { directoryProjectId } from './project-id.js'
+import { SegmentSet } from './segment-set.js'
 
 /** What a source says when something may have changed. */
 export interface News {

@@ -1,28 +1,23 @@
 /** The segments of a journal as of one listing, read whole and in any order. */
 import { Buffer } from 'node:buffer'
-import { createHash } from 'node:crypto'
-import { realpathSync } from 'node:fs'
 import { basename } from 'node:path'
 import {
   limits,
   parseArchivedSegmentName,
   parseSegmentName,
-  type ReadRecord,
   type RestartListener,
   readSegment,
-  SegmentReader,
+  type SegmentReader,
 } from '@kim/manifest'
 import { type FileContent, openSegment } from '../store/file-content.js'
 import { countUpTo, type SegmentEntry, type StoreListing } from '../store/listing.js'
 import type { ReadFailure } from '../store/read-only-fs.js'
 import type { JournalDirectory } from './directory.js'
+import { statedProjectId } from './project-id.js'
 
 const WINDOW_MIN = 64 * 1024
 /** Holds any line that may be one, and its line feed. */
 const WINDOW_MAX = limits.lineReadBytesMax + 1024 * 1024
-
-/** Read first to see what the journal states of itself: the first record of a segment is a note, and short. */
-const FIRST_BYTES = 4 * 1024
 
 /** The segments of one listing, opened wherever they are by then. */
 export class SegmentSet {
@@ -146,43 +141,4 @@ export class SegmentSet {
 function numberOf(path: string): number | undefined {
   const name = basename(path)
   return parseSegmentName(name) ?? parseArchivedSegmentName(name)?.first
-}
-
-/** The id that a journal states: in the first valid record of a live segment, if that is a note that has one. */
-export function statedProjectId(history: Pick<SegmentSet, 'segments' | 'read'>): string | undefined {
-  for (const { number, place } of history.segments) {
-    if (place !== 'live') continue
-    const record = history.read(number, firstRecord)
-    const stated = record?.action === 'journal_note' ? record.payload : undefined
-    const kind = stated?.['kind']
-    const id = stated?.['project_id']
-    if ((kind === 'genesis' || kind === 'segment_sealed') && typeof id === 'string') return id
-  }
-  return undefined
-}
-
-/** Takes the place of the id of a journal that states none. */
-export function directoryProjectId(eventsDir: string): string {
-  let path = eventsDir
-  try {
-    path = realpathSync(eventsDir)
-  } catch {
-    // Absent or unreadable: the path as given will do until there is something to read.
-  }
-  return createHash('sha256').update(path).digest('hex')
-}
-
-function firstRecord(content: FileContent): ReadRecord | undefined {
-  let first: ReadRecord | undefined
-  const reader = new SegmentReader({
-    released: ({ record }) => {
-      first ??= record
-      reader.stop()
-    },
-  })
-  for (let at = 0, length = FIRST_BYTES; ; length *= 8) {
-    const chunk = content.read(at, length)
-    if (chunk.length === 0 || !reader.push(chunk)) return first
-    at += chunk.length
-  }
 }

@@ -2,14 +2,8 @@
 import { createHash, type Hash } from 'node:crypto'
 import { join } from 'node:path'
 import { nextTurn, parseSegmentName, type SegmentReader } from '@kim/manifest'
-import {
-  type FileContent,
-  listEntries,
-  openFile,
-  type PassControl,
-  type SegmentEntry,
-} from '@kim/observer-sdk/history'
-import type { Findings } from '@kim/observer-sdk/verify'
+import { type FileContent, listEntries, openFile, type SegmentEntry } from '@kim/observer-sdk/history'
+import type { Findings, PassControl } from '@kim/observer-sdk/verify'
 import { Reading } from '../reading.js'
 import {
   type BundledFile,

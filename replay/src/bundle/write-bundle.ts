@@ -12,15 +12,8 @@ import {
   SegmentReader,
   segmentName,
 } from '@kim/manifest'
-import {
-  type JournalCopy,
-  type JournalPoint,
-  type PassControl,
-  type ReadFailure,
-  readBlob,
-  type SegmentEntry,
-  type SegmentWalker,
-} from '@kim/observer-sdk/history'
+import { type ReadFailure, readBlob, type SegmentEntry } from '@kim/observer-sdk/history'
+import type { JournalCopy, JournalPoint, PassControl, SegmentWalker } from '@kim/observer-sdk/verify'
 import type { OutFile } from '../output/out-file.js'
 import { Payloads } from '../payloads.js'
 import { type LineContent, type RedactMode, Redactor } from '../redactor.js'

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { type Input, type Io, usageError, withProgress } from '@kim/cli-kit'
 import { jcs } from '@kim/manifest'
 import { type ColdStartDamage, coldStart } from '@kim/observer-sdk'
-import type { PassControl } from '@kim/observer-sdk/history'
+import type { PassControl } from '@kim/observer-sdk/verify'
 import { requireJournal } from '../reading.js'
 import { replayEventsDir } from './input.js'
 

@@ -10,7 +10,8 @@ import {
   usageError,
 } from '@kim/cli-kit'
 import { KimError } from '@kim/manifest'
-import { isInsideStore, type JournalCopy, noJournalAt } from '@kim/observer-sdk/history'
+import { isInsideStore, noJournalAt } from '@kim/observer-sdk/history'
+import type { JournalCopy } from '@kim/observer-sdk/verify'
 import { outPlace } from '../output/out-file.js'
 import { openCopy } from '../reading.js'
 import { REDACT_MODES, type RedactMode } from '../redactor.js'

@@ -1,7 +1,7 @@
 /** Lays a journal out in time, in one pass. */
 import { formatDuration } from '@kim/cli-kit'
 import { alertKinds, type Effect, type ReadRecord, type SeqRange } from '@kim/manifest'
-import type { JournalCopy, PassControl } from '@kim/observer-sdk/history'
+import type { JournalCopy, PassControl } from '@kim/observer-sdk/verify'
 import { hostEvents, liesWithin, ProducerRuns } from '../host-clocks.js'
 import { unknownPersona } from '../not-found.js'
 import { Payloads } from '../payloads.js'
