@@ -115,7 +115,10 @@ export class Oracle {
     /** Keys of drafts whose records the disk lost. */
     const lostKeys = new Set<string>()
     for (const flight of this.#flights) {
-      const known = flight.drafts.map(({ key }) => this.#knownAt(key, flight.wallMs))
+      const known = flight.drafts.map(
+        ({ key }) =>
+          this.#knownAt(key, flight.wallMs) ?? (lostKeys.has(key ?? '') ? { must: false } : undefined),
+      )
       if (flight.fate === 'refused') {
         this.#judgeRefusal(flight, known)
         continue
