@@ -46,25 +46,28 @@ async function stop(following: Following, signal: NodeJS.Signals = 'SIGTERM'): R
 }
 type Ended = () => Following['ended']
 
-t.test('kim-tail -f - follows across rolls, checkpoints and gc: every record once, in order', async t => {
-  const root = t.testdir()
-  const store = join(root, 'store')
-  const journal = open(store, 8192)
-  append(journal, 1, 30)
-  const following = new Following(root, ['--store', store, '-f', '-n', '5', '-p', 'river'])
-  await following.have(5)
-  for (let from = 31; from <= 300; from += 30) {
-    append(journal, from, from + 29)
-    journal.checkpoint()
-    await following.have(from + 29 - 25)
-  }
-  t.same(ids(following.lines), range(26, 300))
-  t.ok(readdirSync(join(store, 'events/archive')).length > 0, 'gc moved segments meanwhile')
-  const { code, stderr } = await stop(following)
-  t.equal(code, 143)
-  t.equal(stderr, '')
-  journal.close()
-})
+t.test(
+  'kim-tail -f - CL-29 follows across rolls, checkpoints and gc: every record once, in order',
+  async t => {
+    const root = t.testdir()
+    const store = join(root, 'store')
+    const journal = open(store, 8192)
+    append(journal, 1, 30)
+    const following = new Following(root, ['--store', store, '-f', '-n', '5', '-p', 'river'])
+    await following.have(5)
+    for (let from = 31; from <= 300; from += 30) {
+      append(journal, from, from + 29)
+      journal.checkpoint()
+      await following.have(from + 29 - 25)
+    }
+    t.same(ids(following.lines), range(26, 300))
+    t.ok(readdirSync(join(store, 'events/archive')).length > 0, 'gc moved segments meanwhile')
+    const { code, stderr } = await stop(following)
+    t.equal(code, 143)
+    t.equal(stderr, '')
+    journal.close()
+  },
+)
 
 t.test('kim-tail -f - a torn line and an unfinished run are waited for', async t => {
   const root = t.testdir()

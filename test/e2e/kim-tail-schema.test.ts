@@ -39,7 +39,7 @@ function holds(t: Test, name: string, stdout: string): void {
     t.ok(validate(JSON.parse(text)), `${name}: ${text} ${JSON.stringify(validate.errors)}`)
 }
 
-t.test('schema - every output is what its schema says', async t => {
+t.test('schema - CL-7 every output is what its schema says', async t => {
   const at = ['--store', store]
   tail(root, ['cursors', 'set', 'c', '--head', ...at])
   holds(t, 'record', tail(root, [...at, '-n', '2', '-t', 'message.new,persona']).stdout)
