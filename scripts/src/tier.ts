@@ -1,9 +1,11 @@
 import { runBench } from './tier/bench.js'
+import { runCoverage } from './tier/coverage.js'
+import { runOne } from './tier/one.js'
 import { type Result, sum } from './tier/result.js'
 import { close, runSteps } from './tier/run-steps.js'
 import { readStamp, treeDigest, writeStamp } from './tier/stamp.js'
 import { tally } from './tier/tally.js'
-import { checkSteps, conformance, soakSteps, testSteps, unit } from './tier/tiers.js'
+import { checkSteps, nodeSteps, soakSteps, testSteps } from './tier/tiers.js'
 
 const [tier = '', ...args] = process.argv.slice(2)
 
@@ -14,23 +16,28 @@ switch (tier) {
   case 'check':
     process.exitCode = await runCheck()
     break
-  case 'node': {
-    // The portable part of the tests, for another Node than the one that built the tree.
-    console.log(`node ${process.version}`)
-    process.exitCode = await runTier('node', [unit, conformance])
+  case 'node':
+    process.exitCode = await runTier('node', only(nodeSteps, args))
     break
-  }
   case 'soak':
     process.exitCode = await runTier('soak', only(soakSteps, args))
     break
   case 'bench':
     process.exitCode = await runBench(args)
     break
+  case 'one':
+    process.exitCode = await runOne(args)
+    break
+  case 'coverage':
+    process.exitCode = await runCoverage()
+    break
   case 'tally':
     process.exitCode = tally(args)
     break
   default:
-    console.error(`there is no tier "${tier}"; the tiers are: test, check, node, soak, bench, tally`)
+    console.error(
+      `there is no tier "${tier}"; the tiers are: test, check, node, soak, bench, one, coverage, tally`,
+    )
     process.exitCode = 2
 }
 

@@ -82,7 +82,7 @@ t.test('packages - are ESM for the same Node, with a string default door', t => 
   for (const { file, json } of manifests) {
     t.equal(json.type, 'module', file)
     if (json.private === true) continue
-    t.equal(json.engines?.node, '>=20.19', file)
+    t.equal(json.engines?.node, '^20.19 || ^22.12 || >=24', file)
     const door = json.exports?.['.'] as { default?: unknown } | undefined
     t.type(door?.default, 'string', file)
   }

@@ -10,7 +10,7 @@ export async function capture(
   env: Readonly<Record<string, string>> = {},
   cwd: string = root,
 ): Promise<{ code: number; output: string }> {
-  const path = `${join(root, 'node_modules', '.bin')}:${process.env['PATH'] ?? ''}`
+  const path = `${join(root, 'node_modules', '.bin')}:${env['PATH'] ?? process.env['PATH'] ?? ''}`
   const child = spawn(program, args, {
     cwd,
     env: { ...process.env, NO_COLOR: '1', ...env, PATH: path },

@@ -5,7 +5,16 @@ import { capture } from './command.js'
 import type { Result } from './result.js'
 import type { TierStep } from './step.js'
 
-const PUBLISHED = ['manifest', 'cli-kit', 'observer-sdk', 'monitor', 'tail', 'replay', 'producer']
+/** The folders of the packages that are published, those that others import first. */
+export const PUBLISHED: readonly string[] = [
+  'manifest',
+  'cli-kit',
+  'observer-sdk',
+  'monitor',
+  'tail',
+  'replay',
+  'producer',
+]
 
 /** Checks of what would be published, not of what stands in the checkout. */
 export const packSteps: readonly TierStep[] = [

@@ -54,7 +54,7 @@ export async function tapSuite(
 }
 
 /** Comments that a test wrote on purpose, and the reasons of skips. */
-function said(output: string): string[] {
+export function said(output: string): string[] {
   const lines = output.split('\n')
   const comments = lines.filter(
     line => /^ {4,}# /.test(line) && !/^ *# (Subtest:|time=|\{ total|No coverage)/.test(line),
@@ -66,7 +66,7 @@ function said(output: string): string[] {
 }
 
 /** Each failed assertion with its diagnosis; the suites around it only by name. */
-function failures(output: string): string {
+export function failures(output: string): string {
   const kept: string[] = []
   let depth: number | undefined
   for (const line of output.split('\n')) {
@@ -82,7 +82,8 @@ function failures(output: string): string {
   return kept.length > 0 ? kept.join('\n') : output.split('\n').slice(-60).join('\n')
 }
 
-function keepLog(name: string, output: string): void {
+/** Keeps what a suite printed, whether it passed or not. */
+export function keepLog(name: string, output: string): void {
   const folder = join(root, '.kim-results')
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, `${name}.tap`), output)

@@ -1,4 +1,5 @@
 import { gate } from './command.js'
+import { nodeSuite } from './node-suite.js'
 import { packSteps } from './pack.js'
 import { testFiles } from './sources.js'
 import type { TierStep } from './step.js'
@@ -11,18 +12,24 @@ function suite(name: string, options: SuiteOptions = {}): TierStep {
   return { name, run: () => tapSuite(name, testFiles(`test/${name}`, '.test'), options) }
 }
 
-/** The packages' own tests. */
-export const unit: TierStep = {
-  name: 'unit',
-  run: () =>
-    tapSuite(
-      'unit',
-      PACKAGES.flatMap(name => testFiles(`${name}/test`, '.test')),
-    ),
+function unitFiles(): string[] {
+  return PACKAGES.flatMap(name => testFiles(`${name}/test`, '.test'))
 }
+
+/** The packages' own tests. */
+export const unit: TierStep = { name: 'unit', run: () => tapSuite('unit', unitFiles()) }
 
 /** The vectors, judged by every implementation here. */
 export const conformance: TierStep = suite('conformance')
+
+/**
+ * Units and conformance on the other supported lines of Node, and on the newest, which `.ci/run` adds. The end-to-end tests stay out: their list
+ * of allowed system calls is that of Node 20.
+ */
+export const nodeSteps: readonly TierStep[] = ['22', '24', 'latest'].map(line => ({
+  name: `node-${line}`,
+  run: () => nodeSuite(line, [...unitFiles(), ...testFiles('test/conformance', '.test')]),
+}))
 
 /** `npm test`. */
 export const testSteps: readonly TierStep[] = [
@@ -46,6 +53,7 @@ export const checkSteps: readonly TierStep[] = [
   suite('bench'),
   // Its files wait for one another's processes far more than they compute.
   suite('e2e', { jobs: 5 }),
+  ...nodeSteps.filter(({ name }) => name !== 'node-latest'),
 ]
 
 /** `npm run soak`: the same suites, told to take their long form. */
