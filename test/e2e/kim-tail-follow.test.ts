@@ -342,7 +342,7 @@ t.test('kim-tail - what stands at the end without effect is passed, not waited f
   t.same(ids(run('--after-seq', '1').stdout.split('\n')), [2])
   t.match(run('--after-seq', '2'), { code: 0, stdout: '' })
   t.match(run('--consumer', 'c', '--start', 'earliest', '-o', 'cat'), { code: 0, stdout: 'text 1\ntext 2\n' })
-  t.match(run('--consumer', 'c', '-f', '--caught-up', '--deadline', '300ms'), {
+  t.match(run('--consumer', 'c', '-f', '--caught-up', '--deadline', '2s'), {
     code: 3,
     stderr: /caught up at seq 4/,
   })
