@@ -21,8 +21,8 @@ interface Condition {
   readonly begins?: string
 }
 
-interface AttentionRule {
-  readonly item_type: string
+/** Which payloads are meant. */
+interface PayloadRule {
   readonly when: readonly Condition[]
   readonly unless?: readonly (readonly Condition[])[]
 }
@@ -40,11 +40,18 @@ interface ManifestData {
   readonly unknown_verb: ByPayload
   readonly activity_section: Section
   readonly item_types: Readonly<
-    Record<string, { readonly sections: readonly Section[]; readonly forgets_revision?: boolean }>
+    Record<
+      string,
+      {
+        readonly sections: readonly Section[]
+        readonly counted?: PayloadRule
+        readonly forgets_revision?: boolean
+      }
+    >
   >
   readonly item_type_aliases: Readonly<Record<string, string>>
   readonly attention: {
-    readonly rules: readonly AttentionRule[]
+    readonly rules: readonly (PayloadRule & { readonly item_type: string })[]
     readonly sums: readonly { readonly item_type: string; readonly field: string }[]
   }
   readonly registry: { readonly genesis_note: string; readonly families: readonly string[] }
@@ -79,7 +86,7 @@ function holds(payload: JsonObject, condition: Condition): boolean {
   return begins === undefined || (typeof value === 'string' && value.startsWith(begins))
 }
 
-function meets(payload: JsonObject, rule: AttentionRule): boolean {
+function meets(payload: JsonObject, rule: PayloadRule): boolean {
   const all = (conditions: readonly Condition[]): boolean => conditions.every(c => holds(payload, c))
   return all(rule.when) && !(rule.unless ?? []).some(all)
 }
@@ -94,7 +101,17 @@ const deliveredAs = new Map(Object.entries(data.delivered_as))
 const neverNews = new Set(data.never_news)
 const families = new Set(data.registry.families)
 const activitySections: readonly Section[] = [data.activity_section]
-const canonical = (itemType: string): string => aliases.get(itemType) ?? itemType
+
+/** The item type that a name stands for: an alias is another name of one. */
+export function canonicalType(itemType: string): string {
+  return aliases.get(itemType) ?? itemType
+}
+
+/** Whether an entity counts in the sections of its type (OB-74). One whose payload is not at hand counts nowhere that has a rule. */
+export function isCounted({ item_type: itemType, payload }: AttentionEntity): boolean {
+  const rule = types.get(canonicalType(itemType))?.counted
+  return rule === undefined || (payload !== undefined && meets(payload, rule))
+}
 
 /** The class of a verb: its own, else its wildcard's, else none. */
 export function classOf(action: string): ActionClass | undefined {
@@ -115,7 +132,7 @@ export function sectionsOf(record: Classifiable): readonly Section[] {
   const effect = effectOf(record)
   if (effect === 'meta') return []
   if (effect === 'activity') return activitySections
-  return types.get(canonical(record.item_type))?.sections ?? []
+  return types.get(canonicalType(record.item_type))?.sections ?? []
 }
 
 /** Whether an event wakes; an unknown one does. */
@@ -163,7 +180,7 @@ export function attentionOf(entities: Iterable<AttentionEntity>): number {
   let count = 0
   for (const { item_type: itemType, payload } of entities) {
     if (payload === undefined) continue
-    const type = canonical(itemType)
+    const type = canonicalType(itemType)
     if (data.attention.rules.some(rule => rule.item_type === type && meets(payload, rule))) count++
     for (const sum of data.attention.sums) {
       const value = Object.hasOwn(payload, sum.field) ? payload[sum.field] : undefined
@@ -185,7 +202,7 @@ export function isRegistryGenesis(record: Classifiable): boolean {
 
 /** True if the journal, once authoritative, covers this item type. */
 export function isRegistryFamily(itemType: string): boolean {
-  return families.has(canonical(itemType))
+  return families.has(canonicalType(itemType))
 }
 
 /** What the manifest says about a kind of alert. */

@@ -21,11 +21,6 @@ export class TxTracker<T> {
   #tx: Tx | undefined
   #writer: string | undefined
 
-  /** True while a transaction has begun and may still become complete. */
-  get isOpen(): boolean {
-    return this.#held.length > 0
-  }
-
   /** What waits for the rest of its transaction. */
   get pending(): readonly T[] {
     return this.#held
@@ -44,12 +39,15 @@ export class TxTracker<T> {
       this.#writer = writer
     }
     this.#held.push(item)
-    return { dropped, released: tx.i === tx.n ? this.#take() : [] }
+    return { dropped, released: tx.i === tx.n ? this.interrupt() : [] }
   }
 
   /** A line that is no record, or the end of a file that is not the newest: what waits is dropped. */
   interrupt(): readonly T[] {
-    return this.#take()
+    const taken = this.#held
+    this.#held = []
+    this.#tx = undefined
+    return taken
   }
 
   #continues(tx: Tx, writer: string | undefined): boolean {
@@ -61,13 +59,6 @@ export class TxTracker<T> {
       open.n === tx.n &&
       tx.i === this.#held.length + 1
     )
-  }
-
-  #take(): T[] {
-    const taken = this.#held
-    this.#held = []
-    this.#tx = undefined
-    return taken
   }
 }
 

@@ -20,7 +20,6 @@ function walk(steps: string): { dropped: string; released: string; pending: stri
     dropped.push(...verdict.dropped)
     released.push(...verdict.released)
   }
-  t.equal(tracker.isOpen, tracker.pending.length > 0)
   return { dropped: dropped.join(' '), released: released.join(' '), pending: tracker.pending.join(' ') }
 }
 

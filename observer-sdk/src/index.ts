@@ -21,9 +21,15 @@ export type { Change, StartAfter } from './deliver/consumer-reader.js'
 export { type Observer, type ObserverOptions, openObserver } from './observer.js'
 export type { Board, BoardCount, BoardSeed, SectionSummary } from './project/board.js'
 export { type Impact, sectionsOfType as sectionsOf } from './project/impact.js'
-export type { Evidence, PersonaView } from './project/persona.js'
+export { type Evidence, isMail, type MailRecord, type PersonaView } from './project/persona.js'
 export type { EntityView, StateView } from './project/state.js'
-export { type ObserverStatus, openTail, type RecordTail, type TailOptions } from './record-tail.js'
+export {
+  type ObserverStatus,
+  openTail,
+  type RecordTail,
+  storeOfUser as defaultStore,
+  type TailOptions,
+} from './record-tail.js'
 export type { ReadFailure, ReadResult } from './store/read-only-fs.js'
 export type { JournalLine } from './tail/journal-reader.js'
 export type { Gap } from './tail/locate.js'

@@ -63,7 +63,7 @@ export async function openObserver(options: ObserverOptions): Promise<Observer> 
 
 /** As `openObserver`, with a source, pace or clock of the caller's. */
 export async function openObserverWith(options: ObserverOptions, seams: ObserverSeams): Promise<Observer> {
-  return await opened(options, () => new JournalObserver(options, seams))
+  return await opened(options, eventsDir => new JournalObserver(eventsDir, options, seams))
 }
 
 interface SeqWaiter {
@@ -80,8 +80,12 @@ class JournalObserver extends JournalTail<StateFollower> implements Observer {
   /** Those who wait for a seq to be applied. */
   #waiters: SeqWaiter[] = []
 
-  constructor(options: ObserverOptions, { pace = {}, source, now = Date.now }: ObserverSeams) {
-    const { activityLimit: activityMax, eventsDir, seed } = options
+  constructor(
+    eventsDir: string,
+    options: ObserverOptions,
+    { pace = {}, source, now = Date.now }: ObserverSeams,
+  ) {
+    const { activityLimit: activityMax, seed } = options
     super(
       options,
       host =>

@@ -1,10 +1,14 @@
 /** Follows a journal without deriving its state. */
+
+import { homedir } from 'node:os'
 import { dirname } from 'node:path'
-import { type JsonObject, KimError, type ReadRecord } from '@kim/manifest'
+import { defaultStore, type JsonObject, KimError, type ReadRecord, storePaths } from '@kim/manifest'
 import type { CursorStore } from './cursors/cursor-stores.js'
 import { Callbacks } from './deliver/callbacks.js'
 import { type Change, ConsumerReader, type StartAfter } from './deliver/consumer-reader.js'
 import { type FollowerHost, JournalFollower } from './deliver/journal-follower.js'
+import { noJournalAt } from './store/no-journal.js'
+import { listEntries } from './store/read-only-fs.js'
 import { isAtOrBelow, realPathOf } from './store/real-path.js'
 import { RecordSource } from './tail/record-source.js'
 
@@ -24,6 +28,8 @@ export interface RecordTail extends AsyncDisposable {
   readonly checkpointSeq: number
   /** The id the cursor is kept under. */
   readonly projectId: string
+  /** The `events` directory that is followed. */
+  readonly eventsDir: string
   /** Records as they come, at the consumer's pace. One consumer at a time. */
   changes(): AsyncGenerator<Change, void, undefined>
   /** A record's payload, from its own file if it is in one; undefined if there is none, or if that file is missing or damaged. */
@@ -38,8 +44,10 @@ export interface RecordTail extends AsyncDisposable {
 
 /** What to follow, and for whom. */
 export interface TailOptions {
-  /** The `events` directory of a store. It need not exist yet. */
-  readonly eventsDir: string
+  /** The `events` directory of a store, or a store that exists. The directory need not exist yet. */
+  readonly eventsDir?: string
+  /** In place of `eventsDir`: the store. It need not exist yet. `defaultStore()` is the one that is used when none is named. */
+  readonly storeDir?: string
   /** Where the consumer's cursor is kept: `memoryCursors()`, `fileCursors()`, `mementoCursors()`, or the host's own. */
   readonly cursors: CursorStore
   /** The id to keep the cursor under if the journal itself states none. */
@@ -58,31 +66,43 @@ export interface TailOptions {
  * for await (const { lines } of tail.changes()) for (const { line } of lines) process.stdout.write(`${line}\n`)
  */
 export async function openTail(options: TailOptions): Promise<RecordTail> {
-  return await opened(options, () => {
-    const source = new RecordSource(options.eventsDir)
+  return await opened(options, eventsDir => {
+    const source = new RecordSource(eventsDir)
     return new JournalTail(options, host => new JournalFollower(source, host))
   })
 }
 
 /** Checks the options, makes a tail and opens it. */
-export async function opened<T extends JournalTail>(options: TailOptions, make: () => T): Promise<T> {
+export async function opened<T extends JournalTail>(
+  options: TailOptions,
+  make: (eventsDir: string) => T,
+): Promise<T> {
   options.signal?.throwIfAborted()
-  checkOptions(options)
-  const tail = make()
+  const tail = make(checkedEvents(options))
   await tail.open()
   return tail
 }
 
 /** Refuses what types would have refused, of a host that has none, and cursors that would be a write into the store. */
-function checkOptions({ cursors, eventsDir }: TailOptions): void {
+function checkedEvents({ cursors, eventsDir: stated, storeDir }: TailOptions): string {
   const misuse = (message: string, hint: string): KimError => new KimError('usage', message, { hint })
-  if (typeof eventsDir !== 'string' || eventsDir === '')
+  const named = stated ?? (storeDir && storePaths(storeDir).events)
+  if (typeof named !== 'string' || named === '')
     throw misuse('eventsDir must be a path', 'pass the events directory of a store: <store>/events')
+  // A store in place of its `events` directory would look like an empty journal.
+  const inner = storePaths(named).events
+  const eventsDir = noJournalAt(named) !== undefined && listEntries(inner).ok ? inner : named
   if (typeof cursors?.load !== 'function' || typeof cursors.save !== 'function')
     throw misuse('cursors must be a cursor store', 'use memoryCursors(), fileCursors() or mementoCursors()')
   const { directory } = cursors
   if (directory !== undefined && isAtOrBelow(dirname(realPathOf(eventsDir)), realPathOf(directory)))
     throw misuse(`cursors cannot be in ${directory}: it is in the store`, 'use a directory outside the store')
+  return eventsDir
+}
+
+/** The store of a user that is used when none is named. */
+export function storeOfUser(env: Readonly<Record<string, string | undefined>> = process.env): string {
+  return defaultStore(env, homedir())
 }
 
 /** What a tail and an observer have in common: follower, consumer and watch, and the end of all three. */
@@ -149,6 +169,10 @@ export class JournalTail<Follower extends JournalFollower = JournalFollower> imp
   get projectId(): string {
     const { ground, source } = this.follower
     return ground.projectId ?? this.#options.projectId ?? source.fallbackProjectId()
+  }
+
+  get eventsDir(): string {
+    return this.follower.source.eventsDir
   }
 
   changes(): AsyncGenerator<Change, void, undefined> {

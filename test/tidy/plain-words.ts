@@ -1,8 +1,8 @@
 /** Words in names of commands, flags, error codes and public types that mean there what they mean everywhere. */
 const USUAL = `
   after all allow at author body bytes case change chars check clock clocks closed cold color content corrupt count counts damage damaged
-  deadline environment every example exclude exhausted exit explain facts failed failure fast fields find fix follow foreign
-  found from full held id import install internal invalid keep kind large like limit line lines location look match max memory mismatch
+  deadline default environment every example exclude exhausted exit explain facts failed is failure fast fields find fix follow foreign
+  found from full held id import install internal invalid keep kind large like limit line lines location look mail match max memory mismatch
   missing moment moved name no not of on only open out outcome parent pass path permitted place play prefix print private progress query
   quiet rate read readings reason rediscover repair result resync retain safe seconds self sensitive set show shutdown since source speed start
   status summary suppress target text time timeout timeline title to too type uninstall until up urgent usage view wait weight with

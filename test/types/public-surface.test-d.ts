@@ -28,7 +28,9 @@ import type { Assert, Equal } from './equal.js'
 type Values =
   | 'KimError'
   | 'coldStart'
+  | 'defaultStore'
   | 'fileCursors'
+  | 'isMail'
   | 'mementoCursors'
   | 'memoryCursors'
   | 'openObserver'
@@ -49,6 +51,7 @@ export type Assertions = [
       | 'head'
       | 'checkpointSeq'
       | 'projectId'
+      | 'eventsDir'
       | 'changes'
       | 'payloadOf'
       | 'onStatus'
@@ -74,6 +77,7 @@ export type Assertions = [
       | 'board'
       | 'digest'
       | 'projectId'
+      | 'eventsDir'
       | 'changes'
       | 'onInvalidate'
       | 'waitFor'
@@ -108,7 +112,7 @@ export type Assertions = [
   Assert<
     Equal<
       keyof ObserverOptions,
-      'eventsDir' | 'cursors' | 'projectId' | 'from' | 'seed' | 'activityLimit' | 'signal'
+      'eventsDir' | 'storeDir' | 'cursors' | 'projectId' | 'from' | 'seed' | 'activityLimit' | 'signal'
     >
   >,
   Assert<
@@ -152,6 +156,7 @@ export type Assertions = [
         readonly itemTypes: readonly string[]
         readonly sections: readonly string[]
         readonly personas: readonly string[]
+        readonly attentionChanged: boolean
       }
     >
   >,
@@ -184,6 +189,9 @@ export type Assertions = [
     >
   >,
   Assert<
-    Equal<keyof Board, 'sections' | 'counts' | 'attentionRequired' | 'registryAuthoritative' | 'degraded'>
+    Equal<
+      keyof Board,
+      'sections' | 'counts' | 'attentionRequired' | 'attentionDegraded' | 'registryAuthoritative' | 'degraded'
+    >
   >,
 ]

@@ -202,21 +202,75 @@ export const actionClasses = {
   item_types: {
     plan: {
       sections: ['in-progress', 'sprints', 'backlog', 'attention', 'system'],
+      counted: {
+        when: [
+          {
+            field: 'status',
+            one_of: ['todo', 'in_progress'],
+          },
+        ],
+      },
     },
     claim: {
       sections: ['in-progress', 'agents'],
+      counted: {
+        when: [
+          {
+            field: 'status',
+            one_of: ['active'],
+          },
+        ],
+      },
     },
     assignment: {
       sections: ['in-progress', 'attention'],
+      counted: {
+        when: [],
+        unless: [
+          [
+            {
+              field: 'status',
+              one_of: ['completed', 'failed', 'cancelled', 'timed_out', 'expired'],
+            },
+          ],
+        ],
+      },
     },
     agent_run: {
       sections: ['in-progress', 'agents'],
+      counted: {
+        when: [],
+        unless: [
+          [
+            {
+              field: 'status',
+              one_of: ['completed', 'failed', 'cancelled', 'timed_out', 'interrupted'],
+            },
+          ],
+        ],
+      },
     },
     candidate: {
       sections: ['attention', 'candidates'],
+      counted: {
+        when: [
+          {
+            field: 'status',
+            one_of: ['pending'],
+          },
+        ],
+      },
     },
     action: {
       sections: ['attention'],
+      counted: {
+        when: [
+          {
+            field: 'status',
+            one_of: ['pending', null],
+          },
+        ],
+      },
     },
     constraint: {
       sections: ['system', 'traps'],
@@ -251,6 +305,14 @@ export const actionClasses = {
     },
     alert: {
       sections: ['attention', 'system'],
+      counted: {
+        when: [
+          {
+            field: 'status',
+            one_of: ['open'],
+          },
+        ],
+      },
     },
     receipt: {
       sections: ['inbox'],

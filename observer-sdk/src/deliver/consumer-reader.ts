@@ -1,7 +1,7 @@
 /** What a consumer is handed: it pulls the changes at its own pace, from the place of its cursor. */
 import { type Cursor, isNews, KimError, nextTurn, parseCursor, type ReadRecord } from '@kim/manifest'
 import type { CursorStore } from '../cursors/cursor-stores.js'
-import { type Impact, ImpactSet, impactOf } from '../project/impact.js'
+import { type Impact, ImpactSet } from '../project/impact.js'
 import type { Batch, BytePosition, JournalLine, JournalReader } from '../tail/journal-reader.js'
 import { type Gap, missingBetween, type Start } from '../tail/locate.js'
 import { inSlices, type JournalFollower, Slice } from './journal-follower.js'
@@ -242,17 +242,11 @@ export class ConsumerReader {
     const isNothing = records.length === 0 && gap === undefined && this.#stale.isEmpty
     if (isNothing || (records.length === 0 && batch?.more === true)) return undefined
     this.#gap = undefined
-    const { itemTypes, sections, personas } = this.#impactWith(records)
-    const news = records.filter(isNews)
-    return { itemTypes, sections, personas, records, lines, news, gap, cursor: this.#reached }
-  }
-
-  #impactWith(records: readonly ReadRecord[]): Impact {
-    if (this.#stale.isEmpty) return impactOf(records)
     const impact = this.#stale
     this.#stale = new ImpactSet()
     for (const record of records) impact.addRecord(record)
-    return impact.toImpact()
+    const news = records.filter(isNews)
+    return { ...impact.toImpact(), records, lines, news, gap, cursor: this.#reached }
   }
 
   #handedOver({ entries }: Batch): JournalLine[] {

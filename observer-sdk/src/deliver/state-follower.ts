@@ -12,14 +12,14 @@ import {
   runAtOnce,
 } from '@kim/manifest'
 import { BoardMaker, type BoardSeed } from '../project/board.js'
-import { type Impact, ImpactSet, impactOf } from '../project/impact.js'
+import { type Impact, ImpactSet } from '../project/impact.js'
 import { Roster } from '../project/persona.js'
 import { RecentRecords, State } from '../project/state.js'
 import { failedCloses } from '../store/read-only-fs.js'
 import { isRedaction } from '../tail/cold-scan.js'
 import type { Snapshot } from '../tail/cold-start.js'
 import type { Tip } from '../tail/directory.js'
-import { type Batch, isBefore, isSamePlace, type JournalReader } from '../tail/journal-reader.js'
+import { type Batch, isBefore, isSamePlace, type JournalReader, nothingAt } from '../tail/journal-reader.js'
 import type { CursorLike, Start } from '../tail/locate.js'
 import type { RecordSource } from '../tail/record-source.js'
 import type { Flaw } from '../tail/stored-image.js'
@@ -263,11 +263,13 @@ export class StateFollower extends JournalFollower {
       if (kind === 'malformed') this.#malformed += times
     }
     let idle = 0
-    batch.entries.forEach(({ record }, at) => {
+    const impact = new ImpactSet()
+    batch.entries.forEach(({ line, record }, at) => {
       const { fold } = this.#state
       for (; (batch.idle[idle]?.before ?? Infinity) <= at; idle++) fold.see((batch.idle[idle] as Idle).seq)
       const effect = effectOf(record)
-      this.#state.apply(record, effect)
+      this.#state.apply(record, effect, line)
+      impact.addRecord(record)
       if (effect === 'meta') this.#note(record)
       else this.#roster.see(record)
       if (!entersActivity(record)) return
@@ -276,7 +278,7 @@ export class StateFollower extends JournalFollower {
     })
     for (const { seq } of batch.idle.slice(idle)) this.#state.fold.see(seq)
     for (const [kind, times] of this.#state.fold.takeCounts()) this.#tally(kind, times)
-    const changed = impactOf(batch.entries.map(({ record }) => record))
+    const changed = impact.toImpact()
     this.#board.touch(changed.itemTypes)
     this.onChange(changed, 'records')
   }
@@ -320,25 +322,11 @@ export class StateFollower extends JournalFollower {
   /** Everything there is. */
   #addAll(impact: ImpactSet): void {
     for (const type of this.#state.counts.keys()) impact.addType(type)
-    impact.addAll({ itemTypes: [], sections: [], personas: this.#roster.names() })
+    impact.addAll({ itemTypes: [], sections: [], personas: this.#roster.names(), attentionChanged: true })
   }
 
   #tally(kind: AnomalyKind, times: number): void {
     if (kind === 'future' && times > 0) this.sawFuture()
     this.#counts.set(kind, (this.#counts.get(kind) ?? 0) + times)
-  }
-}
-
-/** What reading at the end comes to. */
-function nothingAt(position: Batch['to'], passed: Head): Batch {
-  return {
-    from: position,
-    to: position,
-    entries: [],
-    counts: new Map(),
-    idle: [],
-    passed,
-    more: false,
-    skipped: false,
   }
 }

@@ -1,52 +1,26 @@
-import { type Effect, effectOf, type ReadRecord, sectionsOf } from '@kim/manifest'
+import {
+  actionClasses,
+  canonicalType,
+  type Effect,
+  effectOf,
+  isRegistryGenesis,
+  type ReadRecord,
+  sectionsOf,
+} from '@kim/manifest'
 
 /** What a change made stale: nothing more, and nothing less. Each list is sorted. */
 export interface Impact {
   readonly itemTypes: readonly string[]
   readonly sections: readonly string[]
   readonly personas: readonly string[]
+  /** The number of things that wait for a person may have changed, whatever the sections are. */
+  readonly attentionChanged: boolean
 }
 
-const NOTHING: Impact = { itemTypes: [], sections: [], personas: [] }
-
-/** What records make stale that applied. Those of a burst are mostly about one inbox: nothing is gathered for them. */
-export function impactOf(records: readonly ReadRecord[]): Impact {
-  const [first] = records
-  if (first === undefined) return NOTHING
-  if (areAlike(records, first)) return impactOfOne(first)
-  const impact = new ImpactSet()
-  for (const record of records) impact.addRecord(record)
-  return impact.toImpact()
-}
-
-/** Whether all records make the same stale as this one of them. */
-function areAlike(records: readonly ReadRecord[], one: ReadRecord): boolean {
-  if (records.length === 1) return true
-  const effect = effectOf(one)
-  const owner = ownerOf(one, effect)
-  return records.every(
-    record =>
-      record.agent === one.agent &&
-      record.item_type === one.item_type &&
-      effectOf(record) === effect &&
-      ownerOf(record, effect) === owner,
-  )
-}
-
-function impactOfOne(record: ReadRecord): Impact {
-  const effect = effectOf(record)
-  if (effect === 'meta') return NOTHING
-  const { agent } = record
-  const owner = ownerOf(record, effect)
-  const personas = agent === undefined ? [] : [agent]
-  if (owner !== undefined && owner !== agent) personas.push(owner)
-  personas.sort()
-  return {
-    itemTypes: effect === 'activity' ? [] : [record.item_type],
-    sections: inOrder(sectionsOf(record)),
-    personas,
-  }
-}
+/** The types of the entities that what waits for a person depends on; an alias stands for one of them. */
+export const ATTENTION_TYPES: ReadonlySet<string> = new Set(
+  [...actionClasses.attention.rules, ...actionClasses.attention.sums].map(rule => rule.item_type),
+)
 
 /**
  * Whose inbox or alerts the entity of a record stands in. The record names somebody besides, but a foreign writer may
@@ -64,7 +38,7 @@ function ownerOf({ item_id, item_type, payload }: ReadRecord, effect: Effect): s
 
 /** The sections of the board that entities of a type are in. */
 export function sectionsOfType(itemType: string): readonly string[] {
-  return inOrder(sectionsOf({ action: 'update', item_type: itemType, item_id: 'any', payload: {} }))
+  return sorted(sectionsOf({ action: 'update', item_type: itemType, item_id: 'any', payload: {} }))
 }
 
 /** Whether entities of a type make up the views of personas. */
@@ -77,17 +51,20 @@ export class ImpactSet {
   readonly #itemTypes = new Set<string>()
   readonly #sections = new Set<string>()
   readonly #personas = new Set<string>()
+  #attentionChanged = false
 
   /** True if nothing was gathered. */
   get isEmpty(): boolean {
-    return this.#itemTypes.size === 0 && this.#sections.size === 0 && this.#personas.size === 0
+    const { itemTypes, sections, personas, attentionChanged } = this.toImpact()
+    return !attentionChanged && itemTypes.length + sections.length + personas.length === 0
   }
 
   /** A record that applied. Notes of the journal about itself make nothing stale. */
   addRecord(record: ReadRecord): void {
     const effect = effectOf(record)
+    if (isRegistryGenesis(record)) this.#attentionChanged = true
     if (effect === 'meta') return
-    if (effect !== 'activity') this.#itemTypes.add(record.item_type)
+    if (effect !== 'activity') this.#touch(record.item_type)
     for (const section of sectionsOf(record)) this.#sections.add(section)
     if (record.agent !== undefined) this.#personas.add(record.agent)
     const owner = ownerOf(record, effect)
@@ -96,13 +73,14 @@ export class ImpactSet {
 
   /** Entities of a type whose images changed without a record: they were derived anew. */
   addType(itemType: string): void {
-    this.#itemTypes.add(itemType)
+    this.#touch(itemType)
     for (const section of sectionsOfType(itemType)) this.#sections.add(section)
   }
 
   /** Takes over what another has gathered. */
-  addAll({ itemTypes, sections, personas }: Impact): void {
-    for (const type of itemTypes) this.#itemTypes.add(type)
+  addAll({ itemTypes, sections, personas, attentionChanged }: Impact): void {
+    for (const type of itemTypes) this.#touch(type)
+    if (attentionChanged) this.#attentionChanged = true
     for (const section of sections) this.#sections.add(section)
     for (const persona of personas) this.#personas.add(persona)
   }
@@ -113,22 +91,16 @@ export class ImpactSet {
       itemTypes: sorted(this.#itemTypes),
       sections: sorted(this.#sections),
       personas: sorted(this.#personas),
+      attentionChanged: this.#attentionChanged,
     }
+  }
+
+  #touch(itemType: string): void {
+    this.#itemTypes.add(itemType)
+    if (ATTENTION_TYPES.has(canonicalType(itemType))) this.#attentionChanged = true
   }
 }
 
 function sorted(names: Iterable<string>): string[] {
   return Array.from(names).sort()
-}
-
-const ordered = new WeakMap<readonly string[], readonly string[]>()
-
-/** The manifest has a few lists, and one of them is asked for with every record. */
-function inOrder(sections: readonly string[]): readonly string[] {
-  let found = ordered.get(sections)
-  if (found === undefined) {
-    found = Object.freeze(sorted(sections))
-    ordered.set(sections, found)
-  }
-  return found
 }

@@ -3,6 +3,15 @@ import { alertFacts, isCount, type JsonObject, livenessOf, type ReadRecord } fro
 import { isPersonal } from './impact.js'
 import type { EntityView, State } from './state.js'
 
+/** The record of a message. */
+export type MailRecord = ReadRecord & { readonly item_type: 'message'; readonly item_id: string }
+
+/** Whether a record brings a message, not a change of one. A long one has its text in a file: `payloadOf` reads it. */
+export function isMail(record: ReadRecord): record is MailRecord {
+  const { action, item_id, item_type } = record
+  return item_type === 'message' && item_id !== undefined && (action === 'create' || action === 'backfill')
+}
+
 /** How many of its newest messages a view holds. */
 const NEWEST_MAX = 20
 

@@ -14,14 +14,7 @@ import {
 } from '@kim/manifest'
 import type { BlobMismatch } from '../store/blobs.js'
 import type { ReadResult } from '../store/read-only-fs.js'
-import {
-  entityOf,
-  type Flaw,
-  type Image,
-  ParsedImage,
-  payloadInLine,
-  StoredLine,
-} from '../tail/stored-image.js'
+import { entityOf, type Flaw, type Image, LineText, payloadInLine, StoredLine } from '../tail/stored-image.js'
 
 /** The live entities, to be read. */
 export interface StateView {
@@ -90,9 +83,9 @@ export class State implements StateView {
     for (const slot of entities.slots(itemType, prefix)) yield new ImageView(entities, slot, this)
   }
 
-  /** Gives a record its effect. */
-  apply(record: ReadRecord, effect: Effect): void {
-    this.#fold.apply(record, effect, () => new ParsedImage(record))
+  /** Gives the record of a line its effect. */
+  apply(record: ReadRecord, effect: Effect, line: Uint8Array): void {
+    this.#fold.apply(record, effect, () => new LineText(line))
     if (effect !== 'remove') return
     this.#removed += 1
     if (this.#removed <= REMOVED_MAX) return

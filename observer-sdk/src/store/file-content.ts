@@ -66,14 +66,7 @@ export class FileContent {
 
   /** The content in fresh chunks, front to back. A compressed file is inflated whole first: prefer `stream`. */
   *chunks({ from = 0 }: { readonly from?: number } = {}): Generator<Buffer> {
-    const { bytes } = this
-    let position = from
-    while (position < bytes) {
-      const chunk = this.read(position, Math.min(chunkBytes, bytes - position))
-      if (chunk.length === 0) return
-      position += chunk.length
-      yield chunk
-    }
+    yield* chunksOf((position, length) => this.read(position, length), from, this.bytes)
   }
 
   /** The content in fresh chunks, front to back, in bounded memory whatever it is. */
@@ -83,7 +76,10 @@ export class FileContent {
       return
     }
     try {
-      yield* gunzipStream(this.#storedChunks(), chunkBytes)
+      yield* gunzipStream(
+        chunksOf((position, length) => this.#readStored(position, length), 0, this.storedBytes),
+        chunkBytes,
+      )
     } catch (error) {
       this.#failure ??= inflateFailure(this.candidate.path, error)
     }
@@ -143,16 +139,6 @@ export class FileContent {
     closeFile(this.#file)
   }
 
-  *#storedChunks(): Generator<Buffer> {
-    let position = 0
-    while (position < this.storedBytes) {
-      const chunk = this.#readStored(position, Math.min(chunkBytes, this.storedBytes - position))
-      if (chunk.length === 0) return
-      position += chunk.length
-      yield chunk
-    }
-  }
-
   #readStored(position: number, length: number): Buffer {
     // A few lines at a time come from the pool: memory of their own would cost more than reading them.
     const target = Buffer.allocUnsafe(length)
@@ -184,11 +170,11 @@ export function openSegment(eventsDir: string, number: number): ReadResult<FileC
   const { archive } = eventsPaths(eventsDir)
   const archived = (gzipped: boolean): string =>
     join(archive, archivedSegmentName({ first: number, gzipped }))
-  return openReadable([
+  const places = [
     candidate(join(eventsDir, segmentName(number)), 'live'),
     candidate(archived(false), 'archive'),
-    candidate(archived(true), 'archive', true),
-  ])
+  ]
+  return openFirst([...places, candidate(archived(true), 'archive', true)], true)
 }
 
 /** Opens a checkpoint wherever it is: live, else archived; or only the archived one. */
@@ -218,35 +204,39 @@ async function* gunzipStream(source: Iterable<Uint8Array>, chunkSize: number): A
 
 /**
  * Opens the first candidate that exists. The order matters: a file that gc moves while we look is missing from
- * the earlier place only when it is in the later one already.
+ * the earlier place only when it is in the later one already. What cannot be read hides the copies behind it, unless
+ * `passesOver`: then the content names it.
  */
-function openFirst(candidates: readonly Candidate[]): ReadResult<FileContent> {
-  let failure: ReadFailure | undefined
-  for (const candidate of candidates) {
-    const opened = openRegularFile(candidate.path)
-    if (opened.ok) return found(new FileContent(candidate, opened.value))
-    failure ??= opened
-    if (opened.reason === 'unreadable') return opened
-  }
-  return failure ?? unreadable('', 'EUNKNOWN')
-}
-
-/** Opens a regular file anywhere, a compressed one as what it contains. Links, pipes and devices are never opened. */
-export function openFile(path: string, gzip = false): ReadResult<FileContent> {
-  return openFirst([{ path, place: 'live', gzip }])
-}
-
-/** The same, but what cannot be read hides nothing: the copies behind it are tried, and the content names it. */
-function openReadable(candidates: readonly Candidate[]): ReadResult<FileContent> {
+function openFirst(candidates: readonly Candidate[], passesOver = false): ReadResult<FileContent> {
   let absent: ReadFailure | undefined
   let passedOver: ReadFailure | undefined
   for (const candidate of candidates) {
     const opened = openRegularFile(candidate.path)
     if (opened.ok) return found(new FileContent(candidate, opened.value, passedOver))
     if (opened.reason === 'absent') absent ??= opened
-    else passedOver ??= opened
+    else if (passesOver) passedOver ??= opened
+    else return opened
   }
   return passedOver ?? absent ?? unreadable('', 'EUNKNOWN')
+}
+
+/** What a function reads, in chunks. */
+function* chunksOf(
+  read: (position: number, length: number) => Buffer,
+  from: number,
+  until: number,
+): Generator<Buffer> {
+  for (let position = from; position < until; ) {
+    const chunk = read(position, Math.min(chunkBytes, until - position))
+    if (chunk.length === 0) return
+    position += chunk.length
+    yield chunk
+  }
+}
+
+/** Opens a regular file anywhere, a compressed one as what it contains. Links, pipes and devices are never opened. */
+export function openFile(path: string, gzip = false): ReadResult<FileContent> {
+  return openFirst([{ path, place: 'live', gzip }])
 }
 
 function candidate(path: string, place: Candidate['place'], gzip = false): Candidate {

@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import {
   eventsPaths,
   isMisnamedSegment,
@@ -115,4 +115,10 @@ export function countUpTo(segments: readonly SegmentEntry[], number: number): nu
     else high = middle
   }
   return low
+}
+
+/** The number of the segment that a file is called by. */
+export function segmentNumberOf(path: string): number | undefined {
+  const name = basename(path)
+  return parseSegmentName(name) ?? parseArchivedSegmentName(name)?.first
 }

@@ -70,10 +70,10 @@ export function openRegularFile(path: string): ReadResult<OpenFile> {
     if (stat.isFile()) {
       return found({ path, fd, size: Number(stat.size), identity: identityOf(stat) })
     }
-    closeRead(fd)
+    closeFile({ fd })
     return unreadable(path, 'not_regular')
   } catch (error) {
-    closeRead(fd)
+    closeFile({ fd })
     return readFailureOf(path, error)
   }
 }
@@ -81,11 +81,6 @@ export function openRegularFile(path: string): ReadResult<OpenFile> {
 /** Same value, same file or directory, whatever its name. */
 export function identityOf({ birthtimeNs, dev, ino }: BigIntStats): string {
   return `${dev}:${ino}:${birthtimeNs}`
-}
-
-/** Closes a file that `openRegularFile` opened. */
-export function closeFile(file: OpenFile): void {
-  closeRead(file.fd)
 }
 
 let failed = 0
@@ -96,10 +91,10 @@ export function failedCloses(): number {
 }
 
 /**
- * Network and FUSE disks report a failure of the connection from close. The descriptor is free all the same, and what
+ * Closes a file that `openRegularFile` opened. Network and FUSE disks report a failure of the connection from close. The descriptor is free all the same, and what
  * was read stays valid, so the failure is counted. EBADF is a descriptor that is not ours: a bug, never a disk.
  */
-function closeRead(fd: number): void {
+export function closeFile({ fd }: Pick<OpenFile, 'fd'>): void {
   try {
     closeSync(fd)
   } catch (error) {

@@ -13,7 +13,7 @@ import {
   type SegmentLine,
   type SegmentListener,
 } from '@kim/manifest'
-import { type Image, ParsedImage, StoredLine } from './stored-image.js'
+import { type Image, LineText, StoredLine } from './stored-image.js'
 
 /** The listener of a cold start. */
 export class ColdScan implements SegmentListener {
@@ -41,7 +41,7 @@ export class ColdScan implements SegmentListener {
     this.#base = base
     this.fold = new Fold<Image>(
       {
-        of: ({ record }) => new ParsedImage(record),
+        of: ({ bytes }) => new LineText(bytes),
         framed: (frame, offset, before) =>
           (before instanceof StoredLine && !before.isOfCheckpoint ? before : new StoredLine()).useFrame(
             this.#segment,

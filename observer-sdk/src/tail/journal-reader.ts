@@ -125,6 +125,11 @@ class Gathering {
   }
 }
 
+/** What reading at the end comes to. */
+export function nothingAt(position: BytePosition, passed: Head): Batch {
+  return { ...new Gathering().toBatch(position, position), passed }
+}
+
 /** Follows segments from a place: each byte is read once, a torn line and an open transaction are waited for. */
 export class JournalReader {
   readonly #directory: JournalDirectory

@@ -30,6 +30,7 @@ export interface News {
 
 /** A journal directory as a source of records. */
 export class RecordSource {
+  readonly eventsDir: string
   readonly #directory: JournalDirectory
   readonly #pace: WatchIntervals
   /** Identity of the directory that was derived from. */
@@ -39,7 +40,8 @@ export class RecordSource {
   #news: News | undefined
 
   constructor(eventsDir: string, pace: WatchIntervals = {}) {
-    this.#directory = new JournalDirectory(resolve(eventsDir), pace.innerMs)
+    this.eventsDir = resolve(eventsDir)
+    this.#directory = new JournalDirectory(this.eventsDir, pace.innerMs)
     this.#pace = pace
   }
 

@@ -1,16 +1,8 @@
 /** The segments of a journal as of one listing, read whole and in any order. */
 import { Buffer } from 'node:buffer'
-import { basename } from 'node:path'
-import {
-  limits,
-  parseArchivedSegmentName,
-  parseSegmentName,
-  type RestartListener,
-  readSegment,
-  type SegmentReader,
-} from '@kim/manifest'
+import { limits, type RestartListener, readSegment, type SegmentReader } from '@kim/manifest'
 import { type FileContent, openSegment } from '../store/file-content.js'
-import { countUpTo, type SegmentEntry, type StoreListing } from '../store/listing.js'
+import { countUpTo, type SegmentEntry, type StoreListing, segmentNumberOf } from '../store/listing.js'
 import type { ReadFailure } from '../store/read-only-fs.js'
 import type { JournalDirectory } from './directory.js'
 import { statedProjectId } from './project-id.js'
@@ -41,7 +33,7 @@ export class SegmentSet {
     this.eventsDir = path
     this.listing = listing
     for (const failure of listing.failures)
-      if (!this.#hasCopy(failure)) this.#hide(numberOf(failure.path) ?? 0)
+      if (!this.#hasCopy(failure)) this.#hide(segmentNumberOf(failure.path) ?? 0)
   }
 
   /** Every segment that exists, ascending. */
@@ -127,7 +119,7 @@ export class SegmentSet {
   }
 
   #hasCopy({ path }: ReadFailure): boolean {
-    const number = numberOf(path)
+    const number = segmentNumberOf(path)
     return number !== undefined && this.segments.some(segment => segment.number === number)
   }
 
@@ -135,10 +127,4 @@ export class SegmentSet {
     this.unreadable += 1
     this.#hidden = Math.max(this.#hidden, number)
   }
-}
-
-/** The number of the segment that a file is called by. */
-function numberOf(path: string): number | undefined {
-  const name = basename(path)
-  return parseSegmentName(name) ?? parseArchivedSegmentName(name)?.first
 }

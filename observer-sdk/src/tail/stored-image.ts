@@ -1,4 +1,4 @@
-/** The image of an entity as an observer keeps it: bytes of a line, parsed when they are read, or a parsed record. */
+/** The image of an entity as an observer keeps it: the bytes of its line, parsed when they are read. */
 import { Buffer } from 'node:buffer'
 import {
   type Entity,
@@ -7,7 +7,6 @@ import {
   type LineFrame,
   parseCheckpointEntity,
   parsePayload,
-  type ReadRecord,
   recordOf,
   upsertedEntity,
 } from '@kim/manifest'
@@ -17,14 +16,20 @@ import type { SegmentSet } from './segment-set.js'
 export type Flaw = { readonly segment: number } | { readonly checkpoint: number }
 
 /** What an observer keeps of a live entity. */
-export type Image = StoredLine | ParsedImage
+export type Image = StoredLine | LineText
 
-/** The image that a parsed record makes of its entity. */
-export class ParsedImage {
-  readonly entity: Entity
+/** A line that was parsed when it was read: its bytes as a string of one byte a character, the smallest way to keep them. */
+export class LineText {
+  readonly #text: string
 
-  constructor(record: ReadRecord) {
-    this.entity = upsertedEntity(record)
+  constructor(line: Uint8Array) {
+    // Only the first line of a segment may begin with a byte order mark, and elsewhere than there it is none.
+    const mark = line[0] === 0xef ? 3 : 0
+    this.#text = Buffer.from(line.buffer, line.byteOffset + mark, line.length - mark).toString('latin1')
+  }
+
+  get bytes(): Buffer {
+    return Buffer.from(this.#text, 'latin1')
   }
 }
 
@@ -77,13 +82,12 @@ export class StoredLine {
 
 /** The entity of an image; undefined if its line is not what its frame promised. */
 export function entityOf(image: Image, itemType: string, itemId: string): Entity | undefined {
-  if (image instanceof ParsedImage) return image.entity
-  const { bytes, at, length } = image
-  if (bytes === undefined) return undefined
-  const line = bytes.subarray(at, at + length)
-  if (!image.isOfCheckpoint) {
+  const line =
+    image instanceof LineText ? image.bytes : image.bytes?.subarray(image.at, image.at + image.length)
+  if (line === undefined) return undefined
+  if (image instanceof LineText || !image.isOfCheckpoint) {
     const record = recordOf(line)
-    return record && new ParsedImage(record).entity
+    return record && upsertedEntity(record)
   }
   const entity = parseCheckpointEntity(line.toString('utf8'))
   return entity?.item_type === itemType && entity.item_id === itemId ? entity : undefined
@@ -94,7 +98,7 @@ export function entityOf(image: Image, itemType: string, itemId: string): Entity
  * was matched, so the line is what it seemed if its payload is JSON.
  */
 export function payloadInLine(image: Image): JsonObject | undefined {
-  if (image instanceof ParsedImage) return image.entity.payload
+  if (image instanceof LineText) return undefined
   const { bytes, at, payloadAt, payloadLength } = image
   if (bytes === undefined || payloadLength === 0) return undefined
   const from = at + payloadAt
@@ -142,10 +146,10 @@ export function* loadLines(
   return true
 }
 
-/** Keeps all of a segment where most of it is wanted, else a copy of what is; false if not all of the lines are in it. */
+/** Keeps all of a segment where nearly all of it is wanted, else a copy of what is; false if not all of the lines are in it. */
 function keepOf(whole: Buffer, lines: readonly StoredLine[], bytes: number): boolean {
   if (lines.some(({ length, offset }) => offset + length > whole.length)) return false
-  if (bytes * 2 <= whole.length)
+  if (bytes * 6 <= whole.length * 5)
     return gather(lines, bytes, (kept, at, { length, offset }) => {
       return whole.copy(kept, at, offset, offset + length) === length
     })

@@ -71,15 +71,16 @@ export class PassPacer {
 
 /** Bytes on disk of all segments. */
 export function segmentBytes(eventsDir: string, { segments }: StoreListing): number {
-  return segments.reduce((sum, { number }) => sum + bytesOf(openSegment(eventsDir, number)), 0)
+  return segments.reduce((sum, { number }) => sum + storedBytesOf(openSegment(eventsDir, number)), 0)
 }
 
 /** Bytes on disk of all checkpoints. */
 export function checkpointBytes(eventsDir: string, { checkpoints }: StoreListing): number {
-  return checkpoints.reduce((sum, { headSeq }) => sum + bytesOf(openCheckpoint(eventsDir, headSeq)), 0)
+  return checkpoints.reduce((sum, { headSeq }) => sum + storedBytesOf(openCheckpoint(eventsDir, headSeq)), 0)
 }
 
-function bytesOf(opened: ReadResult<FileContent>): number {
+/** Bytes on disk of a file that was opened for this; 0 if it was not. */
+export function storedBytesOf(opened: ReadResult<FileContent>): number {
   if (!opened.ok) return 0
   const { storedBytes } = opened.value
   opened.value.close()

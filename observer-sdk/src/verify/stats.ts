@@ -4,7 +4,7 @@ import { openCheckpoint } from '../store/file-content.js'
 import { listStore, type SegmentEntry } from '../store/listing.js'
 import { noJournalAt } from '../store/no-journal.js'
 import { found, type ReadResult } from '../store/read-only-fs.js'
-import { type PassOptions, PassPacer, segmentBytes } from './pace.js'
+import { type PassOptions, PassPacer, segmentBytes, storedBytesOf } from './pace.js'
 import {
   type JournalSink,
   type LinePlace,
@@ -83,16 +83,9 @@ export async function statsJournal(options: PassOptions): Promise<ReadResult<Jou
       file: name,
       head_seq: headSeq,
       place,
-      bytes: checkpointLength(eventsDir, headSeq),
+      bytes: storedBytesOf(openCheckpoint(eventsDir, headSeq)),
     })),
   })
-}
-
-function checkpointLength(eventsDir: string, headSeq: number): number {
-  const opened = openCheckpoint(eventsDir, headSeq)
-  if (!opened.ok) return 0
-  opened.value.close()
-  return opened.value.storedBytes
 }
 
 type Counted = Omit<RecordStats, 'by_item_type' | 'by_action' | 'by_class' | 'by_persona' | 'unreadable'>

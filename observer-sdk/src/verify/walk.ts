@@ -8,15 +8,13 @@ import {
   isJsonObject,
   isSha256,
   type MalformedReason,
-  parseArchivedSegmentName,
-  parseSegmentName,
   type ReadRecord,
   type SegmentLine,
   SegmentReader,
   type UnterminatedLine,
 } from '@kim/manifest'
 import { type FileContent, openSegment } from '../store/file-content.js'
-import type { SegmentEntry } from '../store/listing.js'
+import { type SegmentEntry, segmentNumberOf } from '../store/listing.js'
 import type { ReadFailure } from '../store/read-only-fs.js'
 import type { FindingLocation } from './findings.js'
 import type { PassPacer } from './pace.js'
@@ -140,7 +138,7 @@ function blockedFrom(failures: readonly ReadFailure[], from: JournalPoint): Bloc
   return failures
     .map(failure => {
       const name = basename(failure.path)
-      const number = parseSegmentName(name) ?? parseArchivedSegmentName(name)?.first ?? 0
+      const number = segmentNumberOf(failure.path) ?? 0
       return { segment: { number, name, place: 'live' as const }, failure }
     })
     .filter(({ segment }) => segment.number >= from.segment)

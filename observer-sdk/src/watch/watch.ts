@@ -3,7 +3,9 @@
  * slow timer looks in any case, so that a lost notification costs seconds, never a record. Where a read-ahead is enough
  * to see what came, it is taken at once, and one look for all that came with it follows soon.
  */
-import { notifies, type OnReport, SharedWatch } from './shared-watch.js'
+import { existsSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { notifies, type OnReport, openPlainWatch, SharedWatch } from './shared-watch.js'
 
 /** Between looks that nothing asked for, where the system's notifications can be trusted. */
 const SLOW_MS = 10_000
@@ -53,6 +55,9 @@ export function openWatch(
   let callOff: (() => void) | undefined
   let timer: NodeJS.Timeout | undefined
   let closed = false
+  /** While there is no such directory: a watch of the nearest one above it. */
+  let awaited: { readonly path: string; close(): void } | undefined
+  const onMade = { heard: lookNext, armed: () => {}, broken: () => {} }
 
   const onReport: OnReport = why => {
     if (why === 'heard') {
@@ -119,7 +124,14 @@ export function openWatch(
       clearTimeout(timer)
       timer = undefined
     }
-    timer ??= setTimeout(tick, notified && watch.works && !deaf ? slowMs : fastMs)
+    const above = identity === undefined ? nearestAbove(directory) : undefined
+    if (above !== awaited?.path) {
+      awaited?.close()
+      awaited = above === undefined ? undefined : { path: above, ...openPlainWatch(above, onMade) }
+      // What was made before the watch was there reported nothing.
+      lookNext()
+    }
+    timer ??= setTimeout(tick, awaited !== undefined || (notified && watch.works && !deaf) ? slowMs : fastMs)
   }
 
   lookNext()
@@ -127,9 +139,16 @@ export function openWatch(
     close() {
       closed = true
       watch.leave(onReport)
+      awaited?.close()
       clearImmediate(due)
       callOff?.()
       clearTimeout(timer)
     },
   }
+}
+
+/** The nearest directory above a path that exists. */
+function nearestAbove(path: string): string {
+  const above = dirname(resolve(path))
+  return existsSync(above) || above === path ? above : nearestAbove(above)
 }

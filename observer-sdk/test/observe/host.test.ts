@@ -1,9 +1,10 @@
 // What a host asks of a tail and of an observer, beside records and state.
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { blobPath, eventsPaths, segmentName, sha256Hex } from '@kim/manifest'
 import {
   type Change,
+  isMail,
   memoryCursors,
   type ObserverStatus,
   openObserver,
@@ -197,3 +198,25 @@ for (const [name, open] of Object.entries(DOORS)) {
     })
   })
 }
+
+t.test('isMail - C3 is true for a record that brings a message, wherever its payload is', async t => {
+  const eventsDir = join(t.testdir(), 'events')
+  const journal = journalIn(t, eventsDir)
+  const text = JSON.stringify({ content: 'long', read: false })
+  const sha256 = sha256Hex(text)
+  const blob = join(eventsPaths(eventsDir).blobs, blobPath(sha256))
+  mkdirSync(dirname(blob), { recursive: true })
+  writeFileSync(blob, text)
+  journal.grow(1, { item_id: 'river/1' })
+  journal.grow(1, { item_id: 'river/2', action: 'backfill' })
+  journal.grow(1, { item_id: 'river/1', action: 'update' })
+  journal.grow(1, { item_type: 'alert', item_id: 'river/unreachable' })
+  const facts = { v: 2, seq: ++journal.seq, action: 'create', item_type: 'message', item_id: 'river/3' }
+  journal.append(`${JSON.stringify({ ...facts, payload_ref: { bytes: text.length, sha256 } })}\n`)
+  const tail = await opened(t, openTail, { eventsDir, from: 'start' })
+  const mail = (await until(tail.changes(), journal.seq)).flatMap(({ records }) => records.filter(isMail))
+  t.same(
+    mail.map(record => [record.item_id, tail.payloadOf(record)?.['read']]),
+    ['river/1', 'river/2', 'river/3'].map(id => [id, false]),
+  )
+})

@@ -55,6 +55,28 @@ t.test(
   },
 )
 
+t.test(
+  'watch - C6 looks at once when something is made above an absent directory (OB-25)',
+  { skip },
+  async t => {
+    const root = t.testdir({})
+    const directory = join(root, 'stores', 'default', 'events')
+    const { seen } = watching(t, directory)
+    await sleep(50)
+    t.ok(seen.length <= 3, 'nothing is looked at again and again')
+    const before = seen.length
+    mkdirSync(join(root, 'stores'))
+    await until(() => seen.length > before)
+    mkdirSync(directory, { recursive: true })
+    await until(() => seen.at(-1) !== undefined)
+    rmSync(join(root, 'stores'), { recursive: true })
+    await until(() => seen.at(-1) === undefined)
+    mkdirSync(directory, { recursive: true })
+    await until(() => seen.at(-1) !== undefined)
+    t.pass('the new one was found')
+  },
+)
+
 t.test('watch - OB-72 a look follows the glimpses of a burst, however long it lasts', { skip }, async t => {
   for (const glimpses of [0, 1, 1_000_000]) {
     const directory = t.testdir({ [`a${glimpses}`]: '' })
