@@ -238,7 +238,7 @@ class Opening {
     const derived = Math.max(last, this.#passed, segment.highest) + 1
     const nextSeq = nextSeqByMeta(store, projectId, derived)
     if (nextSeq > derived) recovery.skipTo(nextSeq)
-    if (isBarren && this.#segments.length > 1) this.#judgeNumber(nextSeq)
+    if (isBarren) this.#judgeNumber(nextSeq)
     const first = isBarren ? [this.#firstRecord(projectId)] : []
     const writer = newWriterId(store)
     const pins = (): readonly Draft[] => lost.owed(store, state)

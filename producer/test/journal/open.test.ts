@@ -67,6 +67,21 @@ t.test('open - without a source nothing is made, and what is there is opened', t
   t.end()
 })
 
+t.test('open - an empty segment alone, with a number that no roll gave it, is refused (RC-12)', t => {
+  const store = new TestStore(t)
+  store.with(() => undefined)
+  const stray = join(dirname(store.segment()), 'seg-00000005.jsonl')
+  renameSync(store.segment(), stray)
+  writeFileSync(stray, '')
+  rmSync(store.paths.meta)
+  t.equal(
+    codeOf(() => store.open()),
+    'store_damaged',
+  )
+  t.equal(statSync(stray).size, 0)
+  t.end()
+})
+
 t.test('open - another source is refused, naming both (JF-10)', t => {
   const store = new TestStore(t)
   store.with(() => undefined)
