@@ -32,7 +32,7 @@ export const errorCodes = {
   cursor_invalid: {
     retry: 'operator',
     exitCode: 2,
-    hint: 'remove the stored cursor; reading then begins at the head',
+    hint: 'remove the stored cursor; reading then begins at `from` (default: the head)',
   },
   observer_closed: { retry: 'never', exitCode: 1, hint: 'open a new observer' },
   no_store: { retry: 'operator', exitCode: 4, hint: 'check the path: --store DIR or --events DIR' },

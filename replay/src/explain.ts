@@ -157,13 +157,13 @@ function unknownOf(life: Life, host: HostTime, createdMs: number, begins: number
     unknown.push('the time before the first record: the message is older than the available journal')
   if (host.unclocked > 0 && !Number.isNaN(createdMs))
     unknown.push(
-      `host: ${formatCount(host.unclocked, 'record')} of that time without both clocks, so a suspended host would not show`,
+      `whether the host slept: ${formatCount(host.unclocked, 'record')} of that time without the clocks that show it`,
     )
   if (host.disagreementMs > 0)
     unknown.push(
-      `duration: the two clocks disagree (the message arrived ${formatDuration(host.disagreementMs)} before it was created), so the facts about host and producers begin ${host.isSetBack ? 'when the clock was set back' : 'at the record before it'}`,
+      `the delay: by the server's clock the message was created ${formatDuration(host.disagreementMs)} after it arrived here, so sleeps, clock changes and producer stops before ${host.isSetBack ? 'the clock was set back' : 'the record right before it'} cannot be placed and are left out`,
     )
-  unknown.push('when a reader read it, because readers leave no trace in the journal')
+  unknown.push('when kim-tail or another reader printed it, because readers leave no trace in the journal')
   return unknown
 }
 

@@ -75,7 +75,7 @@ export class Life {
     if (!Number.isNaN(createdMs))
       since = { ...NO_SPAN, step: 'created_upstream', two_clocks: true, wall_ms: appendedMs - createdMs }
     if (wait === undefined || Number.isNaN(appendedMs)) {
-      this.unknown.push('polled: the record does not state how long it waited for its commit')
+      this.unknown.push('polled: the record does not state how long it waited to be written')
     } else {
       const polledMs = appendedMs - wait
       this.steps.push({

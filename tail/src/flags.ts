@@ -1,4 +1,4 @@
-import type { Flag } from '@kim/cli-kit'
+import { type Flag, flag } from '@kim/cli-kit'
 
 /** Flags that say which journal, for every command that reads one. */
 export const STORE_FLAGS: readonly Flag[] = [
@@ -9,12 +9,7 @@ export const STORE_FLAGS: readonly Flag[] = [
     env: 'KIM_STORE',
     about: 'read this store (default: ~/.local/state/kim/stores/default, or below $XDG_STATE_HOME)',
   },
-  {
-    name: 'events',
-    kind: 'path',
-    value: 'DIR',
-    about: 'read this events directory, or a copy of one, without its store',
-  },
+  flag('path', 'events', 'DIR', 'read this events directory, or a copy of one, without its store'),
 ]
 
 /** `--json`, for commands that print a summary for people otherwise. */
@@ -53,7 +48,7 @@ const FILTER: readonly Flag[] = [
     many: true,
     value: 'GLOB',
     about:
-      'select these types, such as message.new or alert.*; message alone selects all records of messages',
+      'select these types, such as message.new or alert.*; message alone selects every message; add --all-records for changes and notes, such as message.update',
   },
   { name: 'exclude-type', kind: 'string', many: true, value: 'GLOB', about: 'leave out these types' },
   { name: 'from', kind: 'string', many: true, value: 'SENDER', about: 'select messages from this sender' },
@@ -82,23 +77,12 @@ const POSITION: readonly Flag[] = [
     about: 'print the last N entries (10 if no position is given); an entry is an event or a message',
   },
   { name: 'no-tail', kind: 'boolean', about: 'print everything; same as -n all' },
-  {
-    name: 'since',
-    short: 'S',
-    kind: 'string',
-    value: 'T',
-    about: 'begin at this time: 15m, today, 2026-06-10 14:30',
-  },
+  flag('string', 'since', 'T', 'begin at this time: 15m, today, 2026-06-10 14:30', { short: 'S' }),
   { name: 'until', short: 'U', kind: 'string', value: 'T', about: 'end at this time' },
   { name: 'after-seq', kind: 'integer', min: 0, value: 'N', about: 'begin after the record with seq N' },
   { name: 'from-seq', kind: 'integer', min: 1, value: 'N', about: 'begin with the record with seq N' },
   { name: 'to-seq', kind: 'integer', min: 0, value: 'N', about: 'end with the record with seq N' },
-  {
-    name: 'after-id',
-    kind: 'string',
-    value: 'ID',
-    about: 'begin after this event id, or with one -p after this message number',
-  },
+  flag('string', 'after-id', 'ID', 'begin after this event id, or with one -p after this message number'),
   { name: 'cursor', kind: 'string', value: 'TOKEN', about: 'begin with the record of this token' },
   { name: 'after-cursor', kind: 'string', value: 'TOKEN', about: 'begin after the record of this token' },
   {
@@ -106,21 +90,16 @@ const POSITION: readonly Flag[] = [
     kind: 'boolean',
     about: 'print a cursor token at the end; continue from it with --after-cursor',
   },
-  {
-    name: 'cursor-file',
-    kind: 'path',
-    value: 'FILE',
-    about: 'begin after the token in FILE, and keep FILE up to date',
-  },
+  flag(
+    'path',
+    'cursor-file',
+    'FILE',
+    'begin after the token in FILE (with new records if there is no FILE), and keep FILE up to date',
+  ),
 ]
 
 const CONSUMER: readonly Flag[] = [
-  {
-    name: 'consumer',
-    kind: 'string',
-    value: 'NAME',
-    about: 'save a cursor under this name, and continue there next time',
-  },
+  flag('string', 'consumer', 'NAME', 'save a cursor under this name, and continue there next time'),
   {
     name: 'commit',
     kind: 'string',
@@ -151,13 +130,13 @@ const FOLLOW: readonly Flag[] = [
   { name: 'follow', short: 'f', kind: 'boolean', about: 'wait for new records and print them' },
   { name: 'retry', short: 'F', kind: 'boolean', about: 'same as --follow, which retries by itself' },
   { name: 'caught-up', kind: 'boolean', about: 'report once when all existing records are printed' },
-  {
-    name: 'heartbeat',
-    kind: 'duration',
-    min: 1,
-    value: 'DUR',
-    about: 'print a heartbeat line each DUR while no record comes',
-  },
+  flag(
+    'duration',
+    'heartbeat',
+    'DUR',
+    'print a heartbeat line each DUR (an empty line unless -o is short, agent or monitor)',
+    { min: 1 },
+  ),
   {
     name: 'exit-with-parent',
     kind: 'boolean',
@@ -169,27 +148,31 @@ const STOP: readonly Flag[] = [
   { name: 'count', short: 'c', kind: 'integer', min: 0, value: 'N', about: 'end after N records' },
   { name: 'wait', kind: 'boolean', about: 'print the next record, then end; in a loop, with --consumer' },
   { name: 'until-match', kind: 'string', value: 'RE', about: 'end after a record that matches' },
-  {
-    name: 'timeout',
-    kind: 'duration',
-    min: 1,
-    value: 'DUR',
-    about: 'end when no record came for DUR (exit 3 if none was printed)',
-  },
-  {
-    name: 'deadline',
-    kind: 'duration',
-    min: 1,
-    value: 'DUR',
-    about: 'end after DUR in any case (exit 3 if none was printed)',
-  },
-  {
-    name: 'max-rate',
-    kind: 'string',
-    value: 'N/DUR',
-    about: 'print at most N lines per DUR, and count the rest',
-  },
+  flag(
+    'duration',
+    'timeout',
+    'DUR',
+    'end when no selected record came for DUR; exit 3 if none was printed, or if --count or --until-match was not met',
+    { min: 1 },
+  ),
+  flag('duration', 'deadline', 'DUR', 'end after DUR in any case; exit codes as with --timeout', { min: 1 }),
+  flag(
+    'string',
+    'max-rate',
+    'N/DUR',
+    'print at most N lines per DUR and skip the rest; a line says which (a consumer does not get them again)',
+  ),
 ]
+
+/** What can begin a path of `--fields` and `--template`: a member of a record, or a value made from it (CL-72). */
+export const FIELD_NAMES: readonly string[] = (
+  'seq ts id type persona from text wake nonce payload v writer agent action item_type item_id entity_rev summary ' +
+  'payload_ref event key actor clock tx'
+).split(' ')
+
+/** The names that are of use most often. */
+export const FIELD_HINT =
+  'names: seq, ts, id, type, persona, from, text, wake, nonce, or payload.X (see: kim-tail schema record)'
 
 const OUTPUT: readonly Flag[] = [
   {
@@ -205,28 +188,21 @@ const OUTPUT: readonly Flag[] = [
     kind: 'string',
     many: true,
     value: 'a,b.c',
-    about: 'print only these values: as an object in json, else separated by tabs',
+    about: `print only these values: as an object in json, else separated by tabs; ${FIELD_HINT}`,
   },
+  flag('string', 'template', 'STR', 'print each record by a pattern of such values: "{seq} {from}: {text}"'),
+  flag('integer', 'max-line', 'N', 'limit an agent line to N characters (default: 480)', { min: 120 }),
   {
-    name: 'template',
-    kind: 'string',
-    value: 'STR',
-    about: 'print each record by a pattern: "{seq} {from}: {text}"',
+    name: 'no-body',
+    kind: 'boolean',
+    about: 'leave out message bodies (short, cat, agent, monitor, --exec)',
   },
-  {
-    name: 'max-line',
-    kind: 'integer',
-    min: 120,
-    value: 'N',
-    about: 'limit an agent line to N characters (default: 480)',
-  },
-  { name: 'no-body', kind: 'boolean', about: 'leave out message bodies' },
   {
     name: 'body-chars',
     kind: 'integer',
     min: 0,
     value: 'N',
-    about: 'cut bodies to N characters (default with -o monitor: 220)',
+    about: 'cut bodies to N characters (default with -o monitor and --exec: 220)',
   },
   { name: 'prefix', kind: 'boolean', about: 'print the persona on each line, even if there is only one' },
   UTC_FLAG,
@@ -241,7 +217,8 @@ const ACT: readonly Flag[] = [
     name: 'exec',
     kind: 'string',
     value: 'CMD',
-    about: 'run CMD for each event; exit 0 acknowledges (needs --consumer)',
+    about:
+      'run CMD for each event, given in $KIJITOMON_EVENT, _FROM, _CONTENT and others (text cut to 220 characters: --body-chars); exit 0 acknowledges; any other end, or 10 s, means a retry (needs --consumer)',
   },
   {
     name: 'max-attempts',
@@ -249,7 +226,7 @@ const ACT: readonly Flag[] = [
     min: 1,
     value: 'N',
     about:
-      'skip an event after N failed tries of CMD (default: mail never; diagnostics after 5; armed, heartbeat and recovered after 1)',
+      'skip an event after N failed tries of CMD at most (mail has no other limit; diagnostics: at most 5; armed, heartbeat and recovered: 1)',
   },
   {
     name: 'on-poison',
@@ -257,7 +234,7 @@ const ACT: readonly Flag[] = [
     default: 'hold',
     value: 'POLICY',
     about:
-      'choose what to do with an event that fails again and again: hold (try it until CMD exits with 0), or "skip-after N" (same as --max-attempts N)',
+      'choose what to do with an event that fails again and again: hold (try mail until CMD exits with 0; the limits for other events stay), or "skip-after N" (same as --max-attempts N)',
   },
 ]
 

@@ -60,7 +60,9 @@ export function refuseInside(location: StoreLocation, path: string, flag: string
   if (!isInsideStore(location, path)) return
   throw usageError(
     `${flag} would write inside the store, which kim-tail only reads: ${path}`,
-    'name a path outside the store',
+    flag === '--cursor-file'
+      ? 'name a path outside the store'
+      : 'set $XDG_STATE_HOME to a directory outside the store: consumers keep their cursors below it',
   )
 }
 

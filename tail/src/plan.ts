@@ -2,7 +2,7 @@
 import { resolve } from 'node:path'
 import { didYouMean, type Input, parseDuration, shellWord, usageError } from '@kim/cli-kit'
 import { limits } from '@kim/manifest'
-import { VERB_NAMES } from './flags.js'
+import { FIELD_HINT, FIELD_NAMES, VERB_NAMES } from './flags.js'
 import { parseTimeFlag, positionOf, type StartFrom } from './position.js'
 import { bounded, compilePattern, type Pattern, type Selection } from './selection.js'
 
@@ -183,17 +183,27 @@ function checkOutput(input: Input, mode: Mode): void {
   }
   for (const flag of ['fields', 'template'] as const) {
     if (input.given(flag) && mode !== 'short' && mode !== 'json') {
-      throw usageError(`--${flag} does not go with -o ${mode}`, 'leave out --output')
+      throw usageError(`--${flag} does not go with -o ${mode}`, 'add -o json or -o short')
     }
   }
   if (input.given('no-body') && input.given('body-chars')) {
     throw usageError('--no-body and --body-chars exclude each other', 'give one of them')
   }
-  if (mode === 'json' && !input.given('fields') && (input.given('no-body') || input.given('body-chars'))) {
+  const uncut = ['fields', 'template'].find(flag => input.given(flag))
+  const isWhole = uncut !== undefined || mode === 'json' || mode === 'json-pretty' || mode === 'cloudevents'
+  if (isWhole && !input.given('exec') && (input.given('no-body') || input.given('body-chars'))) {
+    const what = uncut === undefined ? `-o ${mode}` : `--${uncut}`
     throw usageError(
-      '-o json prints the stored line and never cuts it',
-      'choose another --output, or --fields',
+      `${what} prints values whole and never cuts them`,
+      'choose -o short, cat, agent or monitor, without --fields and --template',
     )
+  }
+  const template = input.text('template') ?? ''
+  const named = [...template.matchAll(/\{\{|\{([^{}]+)\}/g)].flatMap(([, path]) => path ?? [])
+  for (const path of [...input.list('fields'), ...named]) {
+    const name = path.split('.')[0] ?? ''
+    if (!FIELD_NAMES.includes(name))
+      throw usageError(`a record has no value "${name}"${didYouMean(name, FIELD_NAMES)}`, FIELD_HINT)
   }
 }
 

@@ -35,10 +35,13 @@ export const tailProgram: Program = {
       examples: [
         ['kim-tail -p river', 'print the last ten entries of one persona'],
         [
-          'kim-tail -p river -f -o agent --consumer session',
+          'kim-tail -p river --wake -f -o agent --consumer session',
           'wake an agent, and continue where the last run ended',
         ],
-        ['kim-tail -p river --wait --consumer session', 'wait for one message; in a loop, miss none'],
+        [
+          'kim-tail -p river --wake --wait --consumer session',
+          'wait for one event (new mail or a diagnostic); in a loop, miss none',
+        ],
         ['kim-tail -f -o monitor', 'print the event lines of the older monitor'],
       ],
       load: () => import('./verbs/tail.js'),

@@ -127,6 +127,7 @@ t.test('health - CL-30 up, stale, down, by what the file says', t => {
     judgeHealth(health, 1e12 - ageMs, 1e12, () => alive).state
   t.equal(judge({ pid: 5 }, 29_000), 'up')
   t.equal(judge({ pid: 5 }, 31_000), 'stale')
+  t.match(judgeHealth({ pid: 5 }, 0, 31_000, () => true).evidence, /is old: .*see: kim-producer status/)
   t.equal(judge({ pid: 5 }, 100, false), 'down')
   t.equal(judge({ state: 'stopped' }, 100), 'down')
   t.equal(judge({ interval_ms: 1000 }, 2900), 'up')

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { type Input, locateStore, parseInput, VERSION } from '@kim/cli-kit'
 import { formatCursorToken } from '@kim/manifest'
 import t from 'tap'
-import { VERB_NAMES } from '../dist/flags.js'
+import { FIELD_NAMES, VERB_NAMES } from '../dist/flags.js'
 import { noPersona, refuseInside, requireHistory } from '../dist/journal.js'
 import { type Plan, parseRate, planOf } from '../dist/plan.js'
 import { tailProgram } from '../dist/program.js'
@@ -112,6 +112,45 @@ t.test('plan - CL-32 how often an event is tried', t => {
   t.end()
 })
 
+t.test('fields - CL-72 an unknown name is refused, with the closest one', t => {
+  const schema = new URL('../../manifest/schema/record.json', import.meta.url)
+  const { properties } = JSON.parse(readFileSync(schema, 'utf8')) as { properties: object }
+  const derived = ['id', 'type', 'persona', 'from', 'text', 'wake', 'nonce']
+  t.same([...FIELD_NAMES].sort(), [...Object.keys(properties), ...derived].sort())
+  t.same(plan(['--fields', `${FIELD_NAMES.join()},payload.x.y,clock.boot_ms`]).fields.slice(-2), [
+    'payload.x.y',
+    'clock.boot_ms',
+  ])
+  for (const template of ['', '{{x}} {seq}', '{{{payload.from}}}', '}}', '{'])
+    t.equal(plan(['--template', template]).template, template)
+  for (const [name, ...argv] of [
+    ['txt', '--fields', 'seq,txt'],
+    ['txt', '--fields', 'txt.x', '-o', 'short'],
+    ['txt', '--template', '{{x}} {seq} {txt}'],
+    ['txt', '--template', '{{{txt}}}'],
+  ])
+    t.throws(() => plan(argv), {
+      code: 'usage',
+      message: `"${name}"; did you mean text?`,
+      hint: /payload\.X/,
+    })
+  for (const name of ['nothing.here', '__proto__.x', 'constructor', 'Seq', '.seq'])
+    t.throws(() => plan(['--fields', name]), { code: 'usage', exitCode: 2 }, name)
+  t.end()
+})
+
+t.test('bodies - CL-71 are cut where a text is printed, or given to a command', t => {
+  const exec = ['--exec', 'x', '--consumer', 'c']
+  for (const mode of ['short', 'short-iso', 'cat', 'agent'])
+    t.equal(plan(['-o', mode, '--body-chars', '3']).bodyChars, 3, mode)
+  t.equal(plan(['--no-body'], {}, true).bodyChars, 0)
+  t.equal(plan([...exec, '--body-chars', '3']).bodyChars, 3, 'whatever stdout is')
+  t.equal(plan([...exec, '--no-body']).bodyChars, undefined)
+  t.throws(() => plan(['--no-body']), { code: 'usage', message: /^-o json prints/ })
+  t.throws(() => plan(['--no-body', '--fields', 'text'], {}, true), { message: /^--fields prints/ })
+  t.end()
+})
+
 t.test('usage - what can never work is refused, with the way out', t => {
   const refused: readonly (readonly string[])[] = [
     ['-p', 'a', '--all-personas'],
@@ -133,10 +172,14 @@ t.test('usage - what can never work is refused, with the way out', t => {
     ['--start', 'new'],
     ['--heartbeat', '1s'],
     ['--timeout', '1s'],
-    ['--fields', 'a', '--template', 'b'],
-    ['--fields', 'a', '-o', 'agent'],
+    ['--fields', 'seq', '--template', 'b'],
+    ['--fields', 'seq', '-o', 'agent'],
     ['--no-body', '--body-chars', '3', '-o', 'cat'],
     ['-o', 'json', '--no-body'],
+    ['-o', 'json-pretty', '--no-body'],
+    ['-o', 'cloudevents', '--body-chars', '3'],
+    ['--fields', 'text', '--no-body'],
+    ['--template', '{text}', '--body-chars', '3'],
     ['-g', '('],
     ['--max-rate', '5'],
     ['--on-poison', 'drop'],
@@ -198,6 +241,7 @@ t.test('store - CL-10 nothing is written at or below what is read, links include
   for (const path of ['x', 'storehouse/x', '..x']) refuseInside(location, join(root, path), '--cursor-file')
   t.throws(() => refuseInside({ eventsDir: store, storeDir: undefined }, join(store, 'x'), 'a cursor'), {
     code: 'usage',
+    hint: /XDG_STATE_HOME/,
   })
   t.end()
 })

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isProcessAlive } from '@kim/cli-kit'
+import { openJournal } from '@kim/producer/internal'
 import { pathForms } from '@kim/replay/internal'
 import t from 'tap'
 import { bin, replay, SECRET, segmentsOf, writeStore } from './replay-store.js'
@@ -271,6 +272,18 @@ t.test('CL-43 diff - tells the record that made an item from those that changed 
   const { out: told } = replay(['diff', '--from', '0', '--to', '20', '--events', events])
   t.match(told, /^message river\/2: created by seq \d+, then \d+$/m)
   t.match(told, /^message argus\/2: created by seq \d+$/m)
+  t.end()
+})
+
+t.test('CL-43 diff - says in words that an item came and went', t => {
+  const storeDir = join(scratch, 'brief')
+  const journal = openJournal({ storeDir, source: 'http://localhost:7474' })
+  const item = { agent: 'river', item_type: 'assignment', item_id: 'a-1', summary: 'x' }
+  journal.append([{ ...item, action: 'create', payload: { schema_version: 1 } }])
+  journal.append([{ ...item, action: 'delete' }])
+  journal.close()
+  const { out: told } = replay(['diff', '--from', '1', '--to', 'end', '--store', storeDir])
+  t.match(told, /^assignment a-1: created and removed again by seq 2, 3$/m)
   t.end()
 })
 

@@ -187,12 +187,12 @@ export function statsText(stats: JournalStats, eventsDir: string): string {
   const largest = stats.largest_record
   return [
     eventsDir,
-    `  records      ${number(stats.records)} (seq ${stats.first_seq ?? '–'} to ${stats.head_seq ?? '–'})`,
+    `  records      ${number(stats.records)} (seq ${stats.first_seq ?? '–'} to ${stats.head_seq ?? '–'})${stats.without_effect === 0 ? '' : `, ${number(stats.without_effect)} of them without effect (of unfinished transactions)`}`,
     `  time         ${stats.first_ts ?? '–'} to ${stats.last_ts ?? '–'}`,
     `  segments     ${number(stats.live_segments)} live, ${number(stats.archived_segments)} archived`,
     `  bytes        ${number(stats.bytes)} (${number(stats.stored_bytes)} on disk)`,
     `  largest      ${largest === null ? '–' : `${number(largest.bytes)} bytes, seq ${largest.seq}`}`,
-    `  not records  ${number(stats.malformed)} malformed, ${number(stats.future)} of a later version, ${number(stats.without_effect)} without effect`,
+    `  not records  ${number(stats.malformed)} malformed, ${number(stats.future)} of a later version`,
     `  checkpoints  ${stats.checkpoints.length === 0 ? 'none' : stats.checkpoints.map(({ head_seq }) => `seq ${head_seq}`).join(', ')}`,
     ...(stats.unreadable.length === 0
       ? []

@@ -3,7 +3,13 @@ import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { encodeRecord, segmentName } from '@kim/manifest'
-import { type PassOptions, type PassProgress, statsJournal, verifyJournal } from '@kim/observer-sdk/verify'
+import {
+  type PassOptions,
+  type PassProgress,
+  statsJournal,
+  statsText,
+  verifyJournal,
+} from '@kim/observer-sdk/verify'
 import t from 'tap'
 import { JournalMaker } from './journal-maker.js'
 
@@ -126,6 +132,7 @@ t.test('stats - counts what a journal holds', async t => {
     ['__proto__', 1],
     ['assignment', 1],
   ])
+  t.match(statsText(stats, dir), / 9 \(seq 1 to 9\), 1 of them without effect/)
   t.ok(stats.bytes > stats.stored_bytes, 'packed segments count unpacked')
 
   writeFileSync(join(dir, parked), 'no gzip')

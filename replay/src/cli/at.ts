@@ -33,7 +33,7 @@ function stateText(document: StateDocument): string[] {
     at === null
       ? 'at the beginning: no record yet'
       : `at seq ${at.seq}, ${at.ts ?? 'at an unknown time'}, in ${at.segment}`,
-    `  ${formatCount(entity_count, 'live entity', 'live entities')}, ${attention_required} waiting for a person; the journal ${registry_authoritative ? 'covers the selected personas' : 'does not cover the selected personas yet'}`,
+    `  ${formatCount(entity_count, 'live entity', 'live entities')}, ${attention_required} waiting for a person; the journal ${registry_authoritative ? 'covers' : 'does not yet cover'} every persona that the producer watches`,
     `  read from ${base === null ? 'the first record on' : `checkpoint ${base.file}`}; digest ${digest}`,
     ...(names.length === 0 ? ['  no persona is known yet'] : []),
     ...names.flatMap(name => personaLines(name, personas[name] as PersonaState, width)),
@@ -53,7 +53,7 @@ function personaLines(name: string, state: PersonaState, width: number): string[
     `${name.padEnd(width)}  ${liveness.padEnd(7)}  ${unread} unread of ${messages}${newest}${urgent}${seen}`,
     ...alerts.map(
       ({ kind, reason, seq, ts }) =>
-        `${''.padEnd(width)}  ALERT ${word(kind)} since seq ${seq}${ts === null ? '' : `, ${ts}`}${reason === null ? '' : `: ${word(reason)}`}`,
+        `${''.padEnd(width)}  ALERT ${word(kind)}, newest record seq ${seq}${ts === null ? '' : `, ${ts}`}${reason === null ? '' : `: ${word(reason)}`}`,
     ),
   ]
 }

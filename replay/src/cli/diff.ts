@@ -96,6 +96,12 @@ function personaText(fields: Record<string, readonly [unknown, unknown]>): strin
 const SEQS_SHOWN = 8
 const VALUE_CHARS = 60
 
+/** The words of a change that are no statement by themselves. */
+const CHANGES: Readonly<Record<string, string>> = {
+  passed: 'created and removed again',
+  unchanged: 'changed and changed back',
+}
+
 function changeText({ item_type, item_id, change, seqs, patch }: EntityChange): string[] {
   const more = seqs.length > SEQS_SHOWN ? ` … ${seqs.length} in all, to ${seqs.at(-1)}` : ''
   const [first, ...others] = seqs.slice(0, SEQS_SHOWN)
@@ -107,7 +113,7 @@ function changeText({ item_type, item_id, change, seqs, patch }: EntityChange): 
   const by = seqs.length === 0 ? 'by a record that cannot be read' : `by seq ${shown.join(', ')}${more}`
   const inside = patch.filter(({ path }) => path.startsWith('/payload'))
   return [
-    `${item_type} ${item_id}: ${change} ${by}`,
+    `${item_type} ${item_id}: ${CHANGES[change] ?? change} ${by}`,
     ...inside.map(operation => {
       const value = operation.op === 'remove' ? '' : ` ${clip(jcs(operation.value))}`
       return `    ${operation.op} ${operation.path}${value}`

@@ -1,4 +1,4 @@
-import { type Command, completionCommand, type Flag, type Program, VERSION } from '@kim/cli-kit'
+import { type Command, completionCommand, type Flag, flag, type Program, VERSION } from '@kim/cli-kit'
 import { REDACT_MODES } from '../redactor.js'
 
 const replayEventsFlag: Flag = {
@@ -49,24 +49,26 @@ function outputFlag(...forms: readonly string[]): Flag {
 /** What every command that reads a journal takes. */
 const replaySourceFlags: readonly Flag[] = [replayEventsFlag, replayStoreFlag]
 
+/** The part of a journal that a command reads. */
+const seqRange: readonly Flag[] = [
+  flag('integer', 'from-seq', 'N', 'begin with the first record with a seq of at least N', { min: 1 }),
+  flag('integer', 'to-seq', 'N', 'end before the first record with a seq above N', { min: 1 }),
+]
+
 const redact: Flag = {
   name: 'redact',
   kind: 'string',
   choices: REDACT_MODES,
   default: 'bodies',
-  about: 'remove message bodies (bodies), names and ids too (all), or nothing (none)',
+  about:
+    "remove message texts (bodies); also replace names by p1, p2 … (all; message numbers, times and the journal's id stay); or keep everything (none)",
 }
 
 /** What `find` takes, under both of its names. */
 const finding: Pick<Command, 'flags' | 'notes' | 'examples' | 'load' | 'requires'> = {
   flags: [
     ...replaySourceFlags,
-    {
-      name: 'until',
-      kind: 'string',
-      value: 'EXPR',
-      about: 'find where this condition becomes true; see the paths below',
-    },
+    flag('string', 'until', 'EXPR', 'find where this condition becomes true; see the paths below'),
     { name: 'all', kind: 'boolean', about: 'print every time it becomes true, and until when' },
     outputFlag('text', 'json'),
     replayJsonFlag,
@@ -75,8 +77,8 @@ const finding: Pick<Command, 'flags' | 'notes' | 'examples' | 'load' | 'requires
   notes: [
     'Paths:',
     '  seq  ts  entities  attention_required  registry_authoritative  damage',
-    '    (attention_required: entities that wait for a person; registry_authoritative: the journal covers the selected',
-    '    personas; damage: damaged places so far)',
+    '    (attention_required: entities that wait for a person; registry_authoritative: the journal covers every',
+    '    persona that the producer watches; damage: damaged places so far)',
     '  count.TYPE (live entities of the type)',
     '  persona.NAME.{known,unread,messages,newest,alerts,attention,unread_urgent,state}',
     '    (newest: the number of its newest message)',
@@ -115,7 +117,13 @@ export const replayProgram: Program = {
             'read every record and print all results, to compare with another reader (spec/observer-protocol.md)',
         },
         { name: 'cold', kind: 'boolean', about: 'read only what an observer reads when it opens' },
-        { name: 'cursor', kind: 'path', value: 'FILE', about: 'open with the cursor in this file' },
+        {
+          name: 'cursor',
+          kind: 'path',
+          value: 'FILE',
+          about:
+            'with --full or --cold: begin as a consumer with this cursor, a JSON file {"checkpoint_seq":…,"seq":…,"writer":…}',
+        },
         replayJsonFlag,
       ],
       examples: [
@@ -146,7 +154,8 @@ export const replayProgram: Program = {
     },
     {
       name: 'at',
-      about: 'Print the state of every persona as it was at one point in the journal.',
+      about:
+        'Print the state of every persona as it was at one point in the journal (stale: up, but no record for an hour).',
       requires: '(--seq N, --time T or --event-id E)',
       flags: [
         ...replaySourceFlags,
@@ -231,20 +240,7 @@ export const replayProgram: Program = {
           default: '1x',
           about: 'choose the pace, such as 1x, 10x or max; step: print one line for each line on stdin',
         },
-        {
-          name: 'from-seq',
-          kind: 'integer',
-          min: 1,
-          value: 'N',
-          about: 'begin with the first record with a seq of at least N',
-        },
-        {
-          name: 'to-seq',
-          kind: 'integer',
-          min: 1,
-          value: 'N',
-          about: 'end before the first record with a seq above N',
-        },
+        ...seqRange,
         personaFlag,
         {
           name: 'exec',
@@ -270,20 +266,7 @@ export const replayProgram: Program = {
       flags: [
         ...replaySourceFlags,
         { name: 'out', kind: 'path', value: 'F.tgz', about: 'write to this file, outside the store' },
-        {
-          name: 'from-seq',
-          kind: 'integer',
-          min: 1,
-          value: 'N',
-          about: 'begin with the first record with a seq of at least N',
-        },
-        {
-          name: 'to-seq',
-          kind: 'integer',
-          min: 1,
-          value: 'N',
-          about: 'end before the first record with a seq above N',
-        },
+        ...seqRange,
         redact,
         { name: 'dry-run', kind: 'boolean', about: 'print what would be written and write nothing' },
         replayJsonFlag,

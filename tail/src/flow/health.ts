@@ -64,8 +64,10 @@ export function judgeHealth(
   if (typeof pid === 'number' && Number.isSafeInteger(pid) && pid > 0 && !alive(pid)) {
     return { state: 'down', seenMs, evidence: `its process ${pid} no longer runs` }
   }
-  const fresh = nowMs - seenMs <= interval * INTERVALS
-  return { state: fresh ? 'up' : 'stale', seenMs, evidence: 'run/health.json was written' }
+  if (nowMs - seenMs <= interval * INTERVALS)
+    return { state: 'up', seenMs, evidence: 'run/health.json was written' }
+  const evidence = 'run/health.json is old: the producer hangs or was killed; see: kim-producer status'
+  return { state: 'stale', seenMs, evidence }
 }
 
 /** Reports when the producer goes down or comes up again, each once. */

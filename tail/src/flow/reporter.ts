@@ -85,7 +85,7 @@ export class Reporter {
   /** In place of what a rate suppressed. */
   suppressed(held: Suppressed): void {
     const { first, last, n } = held
-    const text = `${formatCount(n, 'record')} not shown, seq ${first} to ${last} (--max-rate)`
+    const text = `${formatCount(n, 'record')} not shown (--max-rate); print them: --from-seq ${first} --to-seq ${last}`
     this.say('suppressed', text, { ...held })
   }
 

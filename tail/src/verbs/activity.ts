@@ -137,7 +137,10 @@ export function judgeActivity(author: string, sinceId: number, entities: Iterabl
   if (pin !== undefined) return tell('unknown', `not all messages with an id above ${pin} are known yet`)
   if (unread !== undefined) return tell('unknown', `the payload of ${unread} cannot be read`)
   const known = left === undefined ? '' : ` in the watched inboxes (${left} is not watched any more)`
-  return tell('no', `no message has an id above ${sinceId}; every id from ${floor} on is known${known}`)
+  return tell(
+    'no',
+    `${author} wrote no message with an id above ${sinceId}; every id from ${floor} on is known${known}`,
+  )
 }
 
 /** The number in a message's id; NaN if it has none. */
