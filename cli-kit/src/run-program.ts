@@ -1,6 +1,6 @@
 import { fstatSync, writeSync } from 'node:fs'
 import type { Writable } from 'node:stream'
-import { KimError, safeJson, safeText } from '@kim/manifest'
+import { errorCodes, KimError, safeJson, safeText } from '@kim/manifest'
 import type { Command, CommandModule, Input, Io, Program } from './flag-table.js'
 import { chooseCommand, groupOf, parseInput } from './parse.js'
 
@@ -130,6 +130,13 @@ function reportError(
 /** Error codes for a path that does not exist or is another kind of file. */
 const MISNAMED: ReadonlySet<string> = new Set(['EISDIR', 'ELOOP', 'ENAMETOOLONG', 'ENOENT', 'ENOTDIR'])
 
+/** Hints for codes of the system that are no fault of the disk. */
+const HINTS: Readonly<Record<string, string>> = {
+  ENOSPC: errorCodes.store_full.hint,
+  EDQUOT: errorCodes.store_full.hint,
+  EMFILE: 'too many open files: raise ulimit -n',
+}
+
 /** Any thrown value as an error with a code. */
 export function asKimError(error: unknown): KimError {
   if (error instanceof KimError) return error
@@ -138,8 +145,8 @@ export function asKimError(error: unknown): KimError {
     return new KimError('internal', error instanceof Error ? message : String(error), { cause: error })
   const text = path === undefined ? message : `cannot ${syscall} ${path}: ${code}`
   if (code === 'EACCES' || code === 'EPERM') return new KimError('not_permitted', text, { cause: error })
-  const hint = MISNAMED.has(code) ? { hint: 'check the path' } : {}
-  return new KimError('store_failed', text, { cause: error, ...hint })
+  const hint = MISNAMED.has(code) ? 'check the path' : HINTS[code]
+  return new KimError('store_failed', text, { cause: error, ...(hint === undefined ? {} : { hint }) })
 }
 
 /**

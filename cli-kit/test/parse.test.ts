@@ -1,5 +1,5 @@
 import { PassThrough } from 'node:stream'
-import { type Command, type Io, type Program, runProgram } from '@kim/cli-kit'
+import { asKimError, type Command, type Io, type Program, runProgram } from '@kim/cli-kit'
 import t from 'tap'
 
 let seen: Record<string, unknown> = {}
@@ -207,4 +207,15 @@ t.test('common - version, help and exit codes come without running anything', as
 
 t.test("commands - their exit code is the program's", async t => {
   t.equal((await run(['status'])).code, 7)
+})
+
+t.test('errors - a full disk and too many open files have their own hints', t => {
+  const hintOf = (code: string): string =>
+    asKimError(Object.assign(new Error(code), { code, syscall: 'mkdtemp', path: '/x' })).hint
+  t.match(hintOf('ENOSPC'), /^free disk space/)
+  t.match(hintOf('EDQUOT'), /^free disk space/)
+  t.match(hintOf('EMFILE'), /ulimit -n/)
+  t.match(hintOf('ENOENT'), /^check the path/)
+  t.match(hintOf('EIO'), /the disk reported an error/)
+  t.end()
 })

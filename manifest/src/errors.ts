@@ -20,7 +20,7 @@ export const errorCodes = {
   store_held: {
     retry: 'later',
     exitCode: 75,
-    hint: 'stop the other producer: kim-producer shutdown; or give this one another --store',
+    hint: 'stop the producer (kim-producer shutdown) or let the command end; then repeat',
   },
   consumer_held: {
     retry: 'later',

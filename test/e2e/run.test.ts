@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { serve } from './loopback-server.js'
@@ -158,9 +158,31 @@ t.test('CP-9 poke, status, shutdown - ask the producer that runs, and say where 
     t.equal(code, 1)
     t.match(
       err,
-      /no producer runs on the store .*\n {2}start one with the flags of this store: kim-producer run --store \S+\n$/,
+      command === 'poke'
+        ? /no producer runs on the store .*\n {2}start one with the flags of this store: kim-producer run --store \S+\n$/
+        : /no producer runs on the store .*\n {2}nothing was stopped; see: kim-producer status --store \S+\n$/,
     )
   }
+})
+
+t.test('shutdown, checkpoint - a producer without its socket is named with the way to stop it', async t => {
+  const store = newStore(t)
+  const producer = await started(t, store)
+  rmSync(join(store, 'run', 'control.sock'))
+  const pid = String(producer.child.pid)
+  for (const command of ['poke', 'shutdown']) {
+    const { code, err } = await ran(t, command, '--store', store)
+    t.equal(code, 1, command)
+    t.match(
+      err,
+      new RegExp(`process ${pid} holds the store .* has no control socket.*\\n.*to stop it: kill ${pid}\\n$`),
+    )
+  }
+  const checkpoint = await ran(t, 'journal', 'checkpoint', '--store', store)
+  t.equal(checkpoint.code, 75)
+  t.match(checkpoint.err, /only one process at a time can write a store/)
+  producer.kill('SIGTERM')
+  t.equal(await producer.ended, 0, producer.err)
 })
 
 t.test('status - where there is no store exits 4 and makes none', async t => {

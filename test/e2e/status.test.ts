@@ -20,6 +20,7 @@ interface Status {
   readonly backlog: unknown
   readonly sinks: readonly Readonly<Record<string, unknown>>[]
   readonly consumers: unknown
+  readonly personas: readonly { readonly alert?: string }[]
 }
 
 /** What `status --json` prints, held against its schema. */
@@ -267,6 +268,28 @@ row(
       personas: [{ persona: 'argus', there: 14, here: 3, hidden: 10 }],
     })
     await next.stop()
+  },
+)
+
+row(
+  'CL-54 inboxes',
+  'ids that came back lower are in the line of the inbox, with the next command',
+  { standing: { cursor: 100 } },
+  async (t, scene) => {
+    scene.newest(complete(100), complete(1, 2))
+    const producer = scene.start(NF)
+    await scene.tells('alert id-regressed')
+    const [inbox] = (await status(t, scene)).personas
+    t.match(inbox?.alert, /^id-regressed: .* new mail up to message 100 is not recorded or announced$/)
+    t.match(
+      await words(t, scene),
+      /\ninbox .*id-regressed: .*; see: kim-producer doctor --only inboxes --store \S+\n/,
+    )
+    t.match(producer.stderr, /was the server reset or restored.*start a new store/)
+    await producer.stop()
+    const doctor = scene.run(['doctor', '--only', 'inboxes', '--store', scene.store])
+    await scene.endOf(doctor)
+    t.match(doctor.stdout, /id-regressed: .*\n.*was the server reset or restored/)
   },
 )
 

@@ -13,7 +13,7 @@ import { type RedactTarget, redactStore } from '../journal/redact.js'
 import { repairStore } from '../journal/repair.js'
 import { openingLines, storeOptions, withJournal, withRehearsal } from './open-store.js'
 import { doneByProducer } from './running-producer.js'
-import { report } from './store-flags.js'
+import { report, storeCommand } from './store-flags.js'
 
 /** `journal verify`: checks a journal, and exits with the verdict. */
 export async function journalVerify(input: Input, io: Io): Promise<number> {
@@ -160,7 +160,7 @@ export async function journalRepair(input: Input, io: Io): Promise<number> {
   const left = await leftOver(options.storeDir, dryRun, io)
   const lines = [
     ...found.irregular.map(path => `not a regular file: ${path} → quarantine/`),
-    ...found.checkpoints.map(name => `checkpoint without its record: ${name} → quarantine/`),
+    ...found.checkpoints.map(name => `unusable checkpoint: ${name} → quarantine/`),
     ...found.lines.map(
       ({ segment, from, to }) =>
         `not a record: ${segment}, bytes ${from}–${to}; copied to quarantine/ and noted`,
@@ -172,10 +172,12 @@ export async function journalRepair(input: Input, io: Io): Promise<number> {
   ]
   const stays = Object.entries(left).map(([kind, count]) => `${kind} × ${count.toLocaleString('en-US')}`)
   const facts = { dry_run: dryRun, ...found, left, ...(opening === undefined ? {} : { opening }) }
+  const verify = storeCommand('kim-producer journal verify', options.storeDir, io.env)
+  const advice = `see the files: ${verify}. Restore them from a backup while the producer is stopped; without one, the producer can continue, but verify keeps reporting this`
   report(input, io, facts, [
     repairHeadline(lines.length, stays.length, dryRun),
     ...lines.map(line => `  ${line}`),
-    ...(stays.length === 0 ? [] : [`not repairable; verify still reports: ${stays.join(', ')}`]),
+    ...(stays.length === 0 ? [] : [`not repairable; verify still reports: ${stays.join(', ')}`, advice]),
     ...openingLines(opening),
   ])
   return stays.length === 0 ? 0 : 1

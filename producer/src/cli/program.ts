@@ -188,7 +188,7 @@ export const producerProgram: Program = {
     {
       name: 'journal repair',
       about:
-        'Copy damaged bytes to quarantine/ and note them, so that the producer can append again. Changes no record. Exit 1 if damage is left that no repair can undo, such as a changed sealed segment.',
+        'Copy damaged bytes, and move unusable files, to quarantine/ and note them, so that the producer can append again. Changes no record. Exit 1 if damage is left that no repair can undo, such as a changed sealed segment.',
       flags: writeFlags,
       load: () => import('./journal-commands.js').then(({ journalRepair }) => ({ run: journalRepair })),
     },

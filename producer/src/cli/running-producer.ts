@@ -45,8 +45,13 @@ export async function doneByProducer(
 async function ask(paths: StorePaths, verb: string, io: Io, params?: JsonObject): Promise<JsonObject> {
   const done = await doneByProducer(paths, verb, io, params)
   if (done === undefined) {
-    const start = storeCommand('kim-producer run', paths.root, io.env)
-    const hint = `start one with the flags of this store: ${start}`
+    const { state, pid } = lastSign(paths, Date.now())
+    const held = `process ${pid} holds the store ${paths.root} but has no control socket; if it is a producer, its log says why (control_missing)`
+    const kill = { hint: `nothing was changed; to stop it: kill ${pid}` }
+    if (state === 'running' || state === 'hung') throw new KimError('producer_failed', held, kill)
+    const start = 'start one with the flags of this store: kim-producer run'
+    const next = verb === 'shutdown' ? 'nothing was stopped; see: kim-producer status' : start
+    const hint = storeCommand(next, paths.root, io.env)
     throw new KimError('no_producer', `no producer runs on the store ${paths.root}`, { hint })
   }
   return done.result

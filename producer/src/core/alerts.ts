@@ -26,7 +26,7 @@ function* unreadNotShown(
   const floor = window.rows[0]?.id
   yield alertDraft(persona, 'unread-not-shown', {
     status: 'open',
-    reason: `unread-not-shown: ${hidden} unread messages are not on the newest page`,
+    reason: `unread-not-shown: the server counts ${hidden} unread ${hidden === 1 ? 'message' : 'messages'} that it does not show, so the producer cannot record them; new mail is recorded. This ends when the persona reads its mail at the server`,
     members: {
       unread_not_shown: hidden,
       window_floor: floor ?? null,
@@ -53,7 +53,7 @@ function* idRegressed(persona: Persona, poll: HealthyPoll): Generator<Draft> {
       : `the server shows ${lower.length} messages up to ${lower.at(-1)} that the journal does not have, although it has mail up to ${watermark}`
   yield alertDraft(persona, 'id-regressed', {
     status: 'open',
-    reason: `id-regressed: ${shown}`,
+    reason: `id-regressed: ${shown}: new mail up to message ${watermark} is not recorded or announced`,
     members: { current_max: highest, cursor_at: watermark },
     event: 'alert',
   })

@@ -170,7 +170,7 @@ class Plan {
     const after = { ...before, ...(silence && { ...silence, currentMax }), floor: floor ?? before.floor }
     const summary =
       silence === undefined
-        ? `${this.#name}: messages from ${after.floor} on are known`
+        ? `${this.#name}: the journal covers messages from ${after.floor} on; older ones are not recorded`
         : `${this.#name}: messages up to ${silence.silentTo} are recorded without an event`
     yield this.#recorded({ ...after, cursor: this.#cursor }, summary)
   }

@@ -36,7 +36,7 @@ export function storeHeld({ holder }: LockRefused, root: string): KimError {
   const who =
     holder === undefined ? 'another process' : `process ${holder.pid}, which started ${holder.started},`
   return new KimError('store_held', `${who} holds the store ${root}`, {
-    hint: 'nothing was changed; stop that producer (kim-producer shutdown, with the same --store), or give this one another store: --store DIR',
+    hint: 'nothing was changed; only one process at a time can write a store. Stop the producer (kim-producer shutdown, with the same --store) or let the other command end, then repeat this; a second producer needs another store: --store DIR',
   })
 }
 

@@ -102,7 +102,8 @@ export function loadNewest(
     store.log({
       level: 'warn',
       code: 'checkpoint_rejected',
-      message: `${path} is not a checkpoint of this journal; using an older one, or only the segments`,
+      message: `${path} cannot be used as a checkpoint (damaged, or not of this journal): opening takes longer, no record is lost`,
+      hint: 'to move it away, stop the producer, then: kim-producer journal repair (with the same --store)',
     })
   }
   if (found?.file.state === undefined) return undefined

@@ -6,6 +6,9 @@ const FULL = new Set(['ENOSPC', 'EDQUOT'])
 const KEPT = 'recorded mail is safe'
 const DENIED = new Set(['EACCES', 'EPERM', 'EISDIR', 'ENOTDIR', 'ELOOP', 'ENXIO', 'EFTYPE'])
 
+/** What to do before the numbers of the records run out. */
+export const WIDER_SEQ = 'install a version of KIM that offers a wider seq (spec/compatibility.md)'
+
 /** A typed error whose hint says what happened, what was kept and what to do next. */
 export function failure(code: ErrorCode, message: string, hint: string, cause?: unknown): KimError {
   return new KimError(code, message, cause === undefined ? { hint } : { hint, cause })

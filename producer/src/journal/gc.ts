@@ -93,6 +93,7 @@ function* park(store: Store, source: SegmentFile, gzip: boolean): Slices<boolean
       level: 'warn',
       code: 'archive_differs',
       message: `${path} differs from ${source.path}; both are kept`,
+      hint: 'find the damaged one: kim-producer journal verify (with the same --store) checks the one in events/; if it is clean, the copy in archive/ is damaged',
     })
     return false
   }

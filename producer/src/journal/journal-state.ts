@@ -294,6 +294,7 @@ export function nextSeqByMeta(store: Store, projectId: string, nextSeq: number):
       level: 'warn',
       code: 'meta_ignored',
       message: `ignored ${paths.meta}: its next_seq is too far ahead of the journal`,
+      hint: 'it is only a cache: nothing is lost, and you need to do nothing',
     })
   }
   return nextSeq

@@ -8,7 +8,7 @@ import {
   buildCheckpoint,
   type VerifiedCheckpoint,
 } from './checkpoint.js'
-import { isDamaged, isNoSpace } from './disk-errors.js'
+import { isDamaged, isNoSpace, WIDER_SEQ } from './disk-errors.js'
 import type { Draft } from './draft.js'
 import type { WriterState } from './entity-reader.js'
 import { type GcReport, planGc, runGc } from './gc.js'
@@ -128,7 +128,7 @@ export class Upkeep {
       level: 'error',
       code: 'seq_running_out',
       message: `sequence numbers are running out: the next is ${appender.nextSeq}, the last is ${limits.seqMax}`,
-      hint: 'plan the move to a new store directory now; after the last number nothing can be appended',
+      hint: `after the last number nothing can be appended; before that, ${WIDER_SEQ}`,
     })
   }
 

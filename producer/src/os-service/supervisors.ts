@@ -114,6 +114,12 @@ export function probeSystemd(run: Runner, home: string): SystemdFeatures {
   }
 }
 
+/** Whether the services of a user keep running after logout; undefined if loginctl does not answer. */
+export function lingers(run: Runner, user: string): boolean | undefined {
+  const { output } = run(['loginctl', 'show-user', user, '--property=Linger'])
+  return /^Linger=(?:yes|no)$/m.test(output) ? output.includes('Linger=yes') : undefined
+}
+
 /** Whether a path, or the value of a flag, is where a unit with `PrivateTmp` sees other files. */
 export function isInTmp(word: string): boolean {
   return /^(--[\w-]+=)?\/(var\/)?tmp(\/|$)/.test(word)

@@ -1,11 +1,5 @@
 import { shellWord } from '@kim/cli-kit'
-import {
-  type AccountAlertKind,
-  alertFacts,
-  isAccountAlertKind,
-  isJsonObject,
-  type JsonObject,
-} from '@kim/manifest'
+import { type AccountAlertKind, isAccountAlertKind, isJsonObject, type JsonObject } from '@kim/manifest'
 import { accountEnd, accountReason, namesIn } from '../core/alerts.js'
 import type { Draft } from '../journal/draft.js'
 import { type FailedServer, remedyOf } from '../source/remedy.js'
@@ -42,7 +36,7 @@ export class AlertLines {
     if (payload['status'] === 'cleared') return [{ level: 'info', code: 'alert_ended', ...about }]
     // An open one that goes on is no news.
     if (event !== 'alert') return []
-    const hint = alertFacts(payload).is_outage ? remedyOf(message, this.#asked) : undefined
+    const hint = remedyOf(message, this.#asked)
     return [{ level: 'warn', code: 'alert', ...about, ...(hint === undefined ? {} : { hint }) }]
   }
 

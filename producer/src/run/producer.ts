@@ -290,7 +290,7 @@ class ControlSocket {
     this.#log({
       level: 'warn',
       code: 'control_missing',
-      message: `no control socket, so status, poke and shutdown do not work: ${error instanceof Error ? error.message : error}`,
+      message: `no control socket, so poke, shutdown, journal checkpoint and journal gc cannot reach this producer: ${error instanceof Error ? error.message : error}; mail is recorded as usual, and it tries again every ${HEALTH_MS / 1000} s. To stop it: kill ${process.pid}`,
       ...(error instanceof KimError ? { hint: error.hint } : {}),
     })
   }

@@ -53,6 +53,7 @@ export class ActivityReport {
         level: 'error',
         code: 'activity_off',
         message: `the report of --activity-file stopped: ${why}`,
+        hint: 'mail and sinks are not affected; the report begins again at the next start of the producer',
       })
     })
   }
@@ -128,7 +129,9 @@ export class ActivityReport {
     } catch (error) {
       this.#isDirty = true
       const why = error instanceof Error ? error.message : String(error)
-      if (!this.#isFailing) log({ level: 'warn', code: 'activity_unwritten', message: why })
+      const message = `--activity-file: ${why}`
+      const hint = 'mail and sinks are not affected; the producer retries every second'
+      if (!this.#isFailing) log({ level: 'warn', code: 'activity_unwritten', message, hint })
       this.#isFailing = true
     }
   }

@@ -310,6 +310,13 @@ export class SinkRunner {
 /** What a sink can do again when a lasting problem ends. */
 const WORKS = { reader: 'read the journal', watermark: 'save its watermark' } as const
 
+/** What such a problem means until then. */
+const MEANINGS = {
+  reader: 'the sink waits and retries every second; its watermark is kept, so it catches up in order',
+  watermark:
+    'events are still delivered, and the sink retries; if the producer ends before this is corrected, the sink repeats events',
+} as const
+
 /** Lasting problems of a sink apart from its lanes: one log line when one begins and one when it ends (KS-66). */
 class SinkErrors {
   readonly #sink: string
@@ -330,7 +337,8 @@ class SinkErrors {
     if (this.#whys.has(what)) return
     this.#whys.set(what, why)
     const sink = this.#sink
-    this.#log({ level: 'error', code: 'sink_trouble', message: `${sink}: ${why}`, fields: { sink } })
+    const message = `${sink}: ${why}`
+    this.#log({ level: 'error', code: 'sink_trouble', message, hint: MEANINGS[what], fields: { sink } })
   }
 
   end(what: keyof typeof WORKS): void {

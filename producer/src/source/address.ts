@@ -121,7 +121,8 @@ export interface BaseUrl {
   readonly isLocalDaemon: boolean
 }
 
-const HOSTED = 'https://api.kijito.ai'
+/** The Kijito of everybody who runs none. */
+export const HOSTED = 'https://api.kijito.ai'
 const LOCAL = new Set(['http://localhost:7474', 'http://127.0.0.1:7474', 'http://[::1]:7474'])
 
 function unusable(url: string, why: string): KimError {

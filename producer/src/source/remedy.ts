@@ -1,35 +1,40 @@
+import { HOSTED } from './address.js'
 import type { Source } from './source.js'
 
 /** What a failure is about: which server, and whose token it was shown. */
 export type FailedServer = Pick<Source, 'base' | 'tokenFrom'>
 
-const REMEDIES: readonly (readonly [RegExp, (asked: FailedServer) => string])[] = [
-  [/^http 401/, tokenRemedy],
-  [
-    /^http 403/,
-    ({ base }) => `${base} refuses this client: check --url, and --auth-header if the server needs one`,
-  ],
-  [/^http 404/, ({ base }) => `there is no Kijito server at ${base}: check --url`],
-  [/^redirect/, ({ base }) => `${base} redirects: set --url to the address that it redirects to`],
-  [
-    /^unreachable: (the producer cancelled|no complete answer|the server sent no data)/,
-    ({ base }) => `${base} takes too long: read the log of the server, or check --url`,
-  ],
-  [
-    /^unreachable: .*(EPROTO|_SSL_|_TLS_|not HTTP)/,
-    ({ base }) =>
-      `the server at ${base} does not use ${base.split(':')[0]}: check http or https and the port in --url`,
-  ],
-  [
-    /^unreachable: (name not resolved|no route to)/,
-    ({ base }) => `this machine cannot reach ${base}: check its network, or --url`,
-  ],
-  [/^unreachable/, ({ base }) => `start Kijito at ${base}, or check --url`],
-]
+/** By the pattern of a reason; the first one that fits counts. */
+const REMEDIES: Readonly<Record<string, (asked: FailedServer) => string>> = {
+  '^http 401': tokenRemedy,
+  '^http 403': ({ base }) =>
+    `${base} refuses this client: check --url, and --auth-header if the server needs one`,
+  '^http 404': ({ base }) => `there is no Kijito server at ${base}: check --url`,
+  '^redirect': ({ base }) => `${base} redirects: set --url to the address that it redirects to`,
+  '^unreachable: (the producer cancelled|no complete answer|the server sent no data)': ({ base }) =>
+    `${base} takes too long: read the log of the server, or check --url`,
+  '^unreachable: .*, a loopback address': () => 'if you trust this address, add --allow-loopback',
+  '^unreachable: .*, a private address': () => 'if you trust this address, add --allow-private',
+  '^unreachable: .*, an address no server can have': () => 'use another URL: --url URL',
+  '^unreachable: .*\\((?!ERR_SSL).*(CERT|CRL_|LEAF_SIGNATURE|HOSTNAME_MISMATCH)': ({ base }) =>
+    `the certificate of ${base} is not valid for this machine: check --url, the clock and the certificate`,
+  '^unreachable: .*(EPROTO|_SSL_|_TLS_|not HTTP)': ({ base }) =>
+    `the server at ${base} does not use ${base.split(':')[0]}: check http or https and the port in --url`,
+  '^unreachable: (name not resolved|no route to)': ({ base }) =>
+    `this machine cannot reach ${base}: check its network, or --url`,
+  '^unreachable': ({ base }) =>
+    base === HOSTED
+      ? 'check the network of this machine, and --url'
+      : `start Kijito at ${base}, or check --url`,
+  '^(shape-invalid|parse-fail)(?!: (more than|too many))': ({ base }) =>
+    `${base} answers, but not like Kijito: check --url and --dialect; if they are right, read the log of the server`,
+  '^id-regressed': () =>
+    'was the server reset or restored, or does --url lead to another one? Correct --url; for a reset server start a new store: --store DIR',
+}
 
 /** What a person can do about a failure, by its reason (KS-17); undefined where that is the server's own matter. */
 export function remedyOf(reason: string, asked: FailedServer): string | undefined {
-  return REMEDIES.find(([pattern]) => pattern.test(reason))?.[1](asked)
+  return Object.entries(REMEDIES).find(([pattern]) => new RegExp(pattern).test(reason))?.[1](asked)
 }
 
 /** The token itself is never said, only where it came from. */

@@ -285,7 +285,7 @@ t.test('id - a lower one beside the highest is an alarm too, as it never comes i
   t.same(desk.pass(1000).story(), ['alert id-regressed'])
   t.match(desk.payload('alert', 'argus/id-regressed'), {
     reason:
-      'id-regressed: the server shows 2 messages up to 102 that the journal does not have, although it has mail up to 9000',
+      'id-regressed: the server shows 2 messages up to 102 that the journal does not have, although it has mail up to 9000: new mail up to message 9000 is not recorded or announced',
     current_max: 9000,
     cursor_at: 9000,
   })

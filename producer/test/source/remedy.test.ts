@@ -2,12 +2,34 @@ import { remedyOf, transportFailure } from '@kim/producer/internal'
 import t from 'tap'
 
 const HOSTED = { base: 'https://api.kijito.ai', tokenFrom: undefined }
+const LOCAL = { base: 'http://localhost:7474', tokenFrom: undefined }
 
 t.test('remedy - KS-17 a way that this machine does not find is no server to start', t => {
   for (const code of ['ENOTFOUND', 'EAI_AGAIN', 'ENODATA', 'ENETUNREACH', 'EHOSTUNREACH']) {
     const remedy = remedyOf(transportFailure({ code }).reason, HOSTED)
     t.equal(remedy, 'this machine cannot reach https://api.kijito.ai: check its network, or --url', code)
   }
-  t.match(remedyOf(transportFailure({ code: 'ECONNREFUSED' }).reason, HOSTED), /^start Kijito at /)
+  const refused = transportFailure({ code: 'ECONNREFUSED' }).reason
+  t.equal(remedyOf(refused, HOSTED), 'check the network of this machine, and --url')
+  t.match(remedyOf(refused, LOCAL), /^start Kijito at http:/)
+  t.end()
+})
+
+t.test('remedy - KS-17 a certificate, a refused address and another program are named', t => {
+  for (const code of ['CERT_HAS_EXPIRED', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'ERR_TLS_CERT_ALTNAME_INVALID']) {
+    t.match(
+      remedyOf(transportFailure({ code }).reason, HOSTED),
+      /^the certificate of https:.* the clock/,
+      code,
+    )
+  }
+  t.match(remedyOf(transportFailure({ code: 'ERR_SSL_WRONG_VERSION_NUMBER' }).reason, HOSTED), /does not use/)
+  const leads = (what: string): string => `unreachable: https://x leads to 10.1.2.3, ${what}`
+  t.match(remedyOf(leads('a private address'), HOSTED), /add --allow-private$/)
+  t.match(remedyOf(leads('a loopback address'), HOSTED), /add --allow-loopback$/)
+  t.match(remedyOf(leads('an address no server can have'), HOSTED), /^use another URL/)
+  t.match(remedyOf('parse-fail: not JSON', LOCAL), /answers, but not like Kijito: check --url and --dialect/)
+  t.match(remedyOf('shape-invalid: result is not an array after 2', LOCAL), /not like Kijito/)
+  t.equal(remedyOf('parse-fail: more than 33554432 bytes', LOCAL), undefined)
   t.end()
 })

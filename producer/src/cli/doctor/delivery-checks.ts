@@ -1,10 +1,11 @@
 import { lstatSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { formatCount, shellWord } from '@kim/cli-kit'
-import { alertFacts, isCount, isJsonObject, type JsonObject, KimError } from '@kim/manifest'
+import { alertFacts, isCount, isJsonObject, type JsonObject } from '@kim/manifest'
 import type { Observer } from '@kim/observer-sdk'
 import { consumersOf } from '@kim/observer-sdk/consumers'
 import { ownerRemedy } from '../../journal/disk-errors.js'
+import { remedyOf } from '../../source/remedy.js'
 import type { Source } from '../../source/source.js'
 import { fixedPart, type SinkOptions } from '../run/check-flags.js'
 import { hiddenUnread } from '../status/backlog.js'
@@ -34,11 +35,13 @@ const inboxesCheck: Check = {
     const down = open.find(payload => alertFacts(payload).is_outage)
     const first = down ?? open[0]
     if (first === undefined) return fine('no alert is open')
+    const asked = { base: context.options.server.url, tokenFrom: undefined }
     return warning(
       `${String(first['persona'])}: ${String(first['reason'])}${andMore(open.length)}`,
       down !== undefined
         ? `correct what it names, then poll now: ${context.command('kim-producer poke')}; otherwise the producer retries later by itself`
-        : `see the alerts: ${context.command('kim-tail status')}`,
+        : (remedyOf(String(first['reason']), asked) ??
+            `see the alerts: ${context.command('kim-tail status')}`),
     )
   },
 }
@@ -52,25 +55,20 @@ const backlogCheck: Check = {
   look: async context => {
     const observer = await context.observer()
     if (observer === undefined) return unseen('there is no store')
-    try {
-      const source = await context.source()
-      const answer = await source.counts({ waitSeconds: 0 }, context.signal)
-      if (!answer.ok) return unseen(`the server returned no counts: ${answer.failure.reason}`)
-      const known = [...observer.state.values('persona')].map(({ itemId }) => itemId)
-      const unreadOf = (name: string): number => answer.value.byPersona.get(name)?.unread ?? 0
-      const short = known.flatMap(name => {
-        const here = observer.persona(name).unread
-        return unreadOf(name) > here + hiddenUnread(observer, name)
-          ? [`${name}: ${unreadOf(name)} unread on the server, ${here} in the journal`]
-          : []
-      })
-      if (short[0] !== undefined) return behind(`${short[0]}${andMore(short.length)}`, context)
-      const unread = known.filter(name => unreadOf(name) > 0)
-      return await compareMessages(unread, observer, source, context)
-    } catch (error) {
-      if (error instanceof KimError) return unseen('the server could not be reached')
-      throw error
-    }
+    const source = await context.source()
+    const answer = await source.counts({ waitSeconds: 0 }, context.signal)
+    if (!answer.ok) return unseen(`the server returned no counts: ${answer.failure.reason}`)
+    const known = [...observer.state.values('persona')].map(({ itemId }) => itemId)
+    const unreadOf = (name: string): number => answer.value.byPersona.get(name)?.unread ?? 0
+    const short = known.flatMap(name => {
+      const here = observer.persona(name).unread
+      return unreadOf(name) > here + hiddenUnread(observer, name)
+        ? [`${name}: ${unreadOf(name)} unread on the server, ${here} in the journal`]
+        : []
+    })
+    if (short[0] !== undefined) return behind(`${short[0]}${andMore(short.length)}`, context)
+    const unread = known.filter(name => unreadOf(name) > 0)
+    return await compareMessages(unread, observer, source, context)
   },
 }
 
@@ -151,7 +149,7 @@ const sinksCheck: Check = {
     if (troubled.length > 0)
       return failing(
         `${troubled[0]}${andMore(troubled.length)}`,
-        'correct what it names before you start the producer again: without its watermark a sink repeats events, and a new watermark skips events',
+        'correct what it names while the producer runs. If it restarts first, the sink repeats events since its saved watermark. Do not delete the watermark: the sink would skip what it has not delivered',
       )
     const held = all.flatMap(({ identity, lanes }) =>
       lanes.flatMap(({ lane, why }) =>
@@ -257,9 +255,12 @@ const consumersCheck: Check = {
     const lines = late.map(({ consumer, behind: count }) =>
       count === null ? `${consumer}: its file is damaged` : `${consumer} is ${count} records behind`,
     )
+    const forget = `kim-tail cursors rm ${shellWord(first.consumer)}`
     return warning(
       lines.join('; '),
-      `start it again; or forget it: kim-tail cursors rm ${shellWord(first.consumer)} (its next run then begins with new mail)`,
+      first.behind === null
+        ? `it cannot start until its cursor is deleted: ${forget} (its next run then begins with new mail; with all mail: --start earliest)`
+        : `start it again; or forget it: ${forget} (its next run then begins with new mail)`,
     )
   },
 }

@@ -1,4 +1,5 @@
 import { type Input, type Io, safeText, usageError } from '@kim/cli-kit'
+import { KimError } from '@kim/manifest'
 import { report } from '../store-flags.js'
 import { type Check, type CheckResult, Context } from './check.js'
 import { deliveryChecks } from './delivery-checks.js'
@@ -58,8 +59,9 @@ async function look({ id, look: find }: Check, context: Context, fix: boolean): 
     if (isFixed) found.fix?.()
     return { ...found, id, isFixed }
   } catch (error) {
+    const what = error instanceof KimError ? 'not checked' : 'the check failed'
     const evidence = error instanceof Error ? error.message : String(error)
-    return { id, status: 'unknown', evidence: `the check failed: ${evidence}`, isFixed: false }
+    return { id, status: 'unknown', evidence: `${what}: ${evidence}`, isFixed: false }
   }
 }
 

@@ -90,19 +90,14 @@ const personasCheck: Check = {
   look: async context => {
     const { personas: selected } = context.options.core
     if (selected === undefined) return fine('every persona that the server lists is selected')
-    try {
-      const answer = await context.directory()
-      if (!answer.ok) return unseen('the server did not return its list of personas')
-      const known = answer.value.entries.map(({ persona }) => persona)
-      const missing = selected.filter(name => !known.includes(name)).map(name => unlistedName(name, known))
-      const [first] = missing
-      if (first === undefined)
-        return fine(`${selected.length} of the ${known.length} personas that the server lists`)
-      return warning(missing.map(({ message }) => message).join('; '), first.hint)
-    } catch (error) {
-      if (error instanceof KimError) return unseen('the server did not return its list of personas')
-      throw error
-    }
+    const answer = await context.directory()
+    if (!answer.ok) return unseen(`the server did not return its list of personas: ${answer.failure.reason}`)
+    const known = answer.value.entries.map(({ persona }) => persona)
+    const missing = selected.filter(name => !known.includes(name)).map(name => unlistedName(name, known))
+    const [first] = missing
+    if (first === undefined)
+      return fine(`${selected.length} of the ${known.length} personas that the server lists`)
+    return warning(missing.map(({ message }) => message).join('; '), first.hint)
   },
 }
 

@@ -7,7 +7,7 @@ import {
   serviceHealthOf,
   servicesOn,
 } from '../../os-service/installed-services.js'
-import { type ServicePlace, systemRunner } from '../../os-service/supervisors.js'
+import { lingers, type ServicePlace, systemRunner } from '../../os-service/supervisors.js'
 import { type Check, type CheckResult, type Context, failing, fine, unseen, warning } from './check.js'
 
 const REINSTALL = 'run kim-producer install-service again with the same flags'
@@ -124,9 +124,9 @@ const lingerCheck: Check = {
     if (service === undefined || installedServices(service, env, home).length === 0)
       return unseen('no service is installed')
     const { username } = userInfo()
-    const { status, output } = systemRunner(['loginctl', 'show-user', username, '--property=Linger'])
-    if (status !== 0) return unseen(`loginctl failed: ${output}`)
-    if (output.includes('Linger=yes')) return fine('linger is on')
+    const isOn = lingers(systemRunner, username)
+    if (isOn === undefined) return unseen('loginctl does not say whether linger is on')
+    if (isOn) return fine('linger is on')
     return warning('linger is off: the producer ends when you log out', `loginctl enable-linger ${username}`)
   },
 }

@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path'
 import { formatBytes, shellWord } from '@kim/cli-kit'
 import { limits, parseSegmentName, type StorePaths, seqRoom } from '@kim/manifest'
 import { isRepairable, verifyJournal } from '@kim/observer-sdk/verify'
-import { ownerRemedy } from '../../journal/disk-errors.js'
+import { ownerRemedy, WIDER_SEQ } from '../../journal/disk-errors.js'
 import { andMore, type Check, type CheckResult, failing, fine, unseen, warning } from './check.js'
 import { accessError, nearestExisting } from './path-access.js'
 
@@ -132,7 +132,8 @@ function inspect(path: string, uid: number, flaws: Flaw[], seen: { count: number
     flaws.push({ path, why: `${modeOf(stat)}: its owner cannot list it`, mode: 0o700 })
     return false
   } else if ((stat.mode & OTHERS) !== 0) {
-    flaws.push({ path, why: modeOf(stat), mode: isDirectory ? 0o700 : 0o600 })
+    const mode = isDirectory ? 0o700 : 0o600
+    flaws.push({ path, why: `other users can access it (${modeOf(stat)})`, mode })
   }
   return isDirectory && stat.uid === uid
 }
@@ -189,8 +190,8 @@ function notWritable(path: string, code: string): CheckResult {
     )
   if (uid !== undefined && stat.uid !== uid) return failing(evidence, ownerRemedy(path, stat.uid, uid, true))
   const word = shellWord(path)
-  if ((stat.mode & OWNER_ALL) === OWNER_ALL)
-    return failing(evidence, `compare its owner with your user: ls -ld ${word}; id`)
+  const other = `its owner and mode are right; look for an ACL, a security policy or a read-only mount: getfacl ${word}; findmnt -T ${word}`
+  if ((stat.mode & OWNER_ALL) === OWNER_ALL) return failing(evidence, other)
   return failing(`${evidence} (${modeOf(stat)})`, `chmod 700 ${word}`, () => chmodSync(path, OWNER_ALL))
 }
 
@@ -207,7 +208,7 @@ const ancestorsCheck: Check = {
       const mode = stat?.mode ?? 0
       if ((mode & WRITABLE_BY_OTHERS) !== 0 && (mode & STICKY) === 0)
         return warning(`${path} is writable by other users`, `chmod go-w ${shellWord(path)}`)
-      if (path === dirname(path)) return fine('no other user can write to them')
+      if (path === dirname(path)) return fine('no other user can write to the directories above the store')
     }
   },
 }
@@ -259,10 +260,7 @@ const seqRoomCheck: Check = {
     if (head === undefined) return unseen('there is no store')
     const evidence = `${head} of ${limits.seqMax} are used`
     if (seqRoom(head) === 'plenty') return fine(evidence)
-    return warning(
-      evidence,
-      'plan to move to a new store; spec/compatibility.md, "Widening the seq", has the steps',
-    )
+    return warning(evidence, `the last seq is ${limits.seqMax}; before that, ${WIDER_SEQ}`)
   },
 }
 

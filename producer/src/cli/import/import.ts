@@ -167,15 +167,23 @@ const WORDS: Readonly<Record<ImportResult, string>> = {
   no_cursor: 'the older monitor never polled it; it starts as a new inbox',
 }
 
-function fileFacts({ path, followers, isOpenToOthers }: OlderEventFile): object {
+function fileFacts({ path, followers = [], isOpenToOthers }: OlderEventFile): object {
   const processes = followers.map(({ pid, command }) => ({ pid, command: command.join(' ') }))
   return { path, followers: processes, open_to_others: isOpenToOthers }
 }
 
+/** What is known about the processes that follow a file, if none of them can be named. */
+function noFollower({ path, followers }: OlderEventFile): string {
+  if (followers !== undefined)
+    return 'no process has it open now (a process of another user, or one that opens it only for each read, cannot be seen)'
+  return `this system does not show who has it open; find its readers yourself (lsof ${shellWord(path)}), and make sure that the older monitor is stopped`
+}
+
 /** The processes that follow a file, and the command that replaces them. */
-function fileLines({ path, flag, followers, isOpenToOthers }: OlderEventFile, next: string): string[] {
+function fileLines(file: OlderEventFile, next: string): string[] {
+  const { path, flag, followers = [], isOpenToOthers } = file
   return [
-    `  ${path}${followers.length === 0 ? ': no process has it open now (a process that opens it only for each read cannot be seen)' : ''}`,
+    `  ${path}${followers.length === 0 ? `: ${noFollower(file)}` : ''}`,
     ...(isOpenToOthers
       ? ['  warning: other users can read it; the producer sets its mode to 0600, and then they cannot']
       : []),

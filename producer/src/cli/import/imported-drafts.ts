@@ -8,6 +8,9 @@ import type { OlderState } from './state-file.js'
 /** The result for a state file. */
 export type ImportResult = 'taken_over' | 'stands_already' | 'no_cursor'
 
+const DOWN = 'this inbox did not answer; the first good poll ends this'
+const HIDDEN = 'the server counted mail that it did not show; this ends when the persona reads it there'
+
 /**
  * The records of a state file. Its cursor does not become the watermark, because the journal has no message below it.
  * Like a seed it silences: messages below it that the server still shows are recorded and not announced. The first poll
@@ -28,15 +31,16 @@ export function importedDrafts({
     state: isDown ? 'down' : 'up',
   } as const
   const summary = `${persona} is imported from the older monitor, which announced mail up to message ${cursor}`
-  const alert = (kind: AlertKind, members: JsonObject): Draft => {
-    const reason = `${kind}: an older monitor announced it`
+  const alert = (kind: AlertKind, what: string, members: JsonObject): Draft => {
+    const reason = `${kind}: the older monitor's state says that ${what}`
     return alertDraft({ name: persona, alerts: new Map() }, kind, { status: 'open', reason, members })
   }
+  const outage = { consecutive_failures: consecutiveFailures, seconds: 0 }
   const hidden = { unread_not_shown: 1, window_floor: null, cursor_at: cursor, above_watermark: null }
   return [
     personaDraft(persona, image, { isNew: true, summary }),
-    ...(isDown ? [alert('unreachable', { consecutive_failures: consecutiveFailures, seconds: 0 })] : []),
-    ...(isUnreadHidden ? [alert('unread-not-shown', hidden)] : []),
+    ...(isDown ? [alert('unreachable', DOWN, outage)] : []),
+    ...(isUnreadHidden ? [alert('unread-not-shown', HIDDEN, hidden)] : []),
   ]
 }
 

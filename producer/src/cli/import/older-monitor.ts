@@ -16,7 +16,8 @@ export interface OlderEventFile {
   readonly path: string
   /** The flag with which `run` continues the file, quoted. */
   readonly flag: string
-  readonly followers: readonly Process[]
+  /** Undefined on systems that do not show it. */
+  readonly followers: readonly Process[] | undefined
   /** Other users can read it, until the producer appends to it. */
   readonly isOpenToOthers: boolean
 }
@@ -61,8 +62,9 @@ interface Process {
   readonly command: readonly string[]
 }
 
-/** The processes that have a file open; empty on systems that do not show it. */
-function whoHasOpen(path: string): Process[] {
+/** The processes that have a file open; undefined on systems that do not show it. */
+function whoHasOpen(path: string): Process[] | undefined {
+  if (!existsSync('/proc/self/fd')) return undefined
   return numbersIn('/proc').flatMap(pid => {
     if (pid === process.pid || !fdsOf(pid).includes(path)) return []
     return [{ pid, command: commandOf(pid) }]

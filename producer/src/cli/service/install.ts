@@ -13,6 +13,7 @@ import {
 import { installedServices, servicesOn } from '../../os-service/installed-services.js'
 import {
   isBusless,
+  lingers,
   NO_BUS_HINT,
   type ServicePlace,
   type SystemdFeatures,
@@ -68,7 +69,7 @@ export async function installService(input: Input, io: Io): Promise<number> {
     isDry
       ? 'nothing was changed'
       : `${place.name} is installed; check it with: ${storeCommand('kim-producer status', spec.storeDir, io.env)}`,
-    ...(target === 'systemd-user' && !choices.linger
+    ...(target === 'systemd-user' && !choices.linger && lingers(systemRunner, context.user) === false
       ? ['the service ends when you log out; to keep it running, add --linger']
       : []),
   ])

@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { formatCount, formatDuration, type Input, type Io, shellWord } from '@kim/cli-kit'
 import { isCount, isJsonObject, type JsonObject, KimError, type StorePaths, storePaths } from '@kim/manifest'
-import { memoryCursors, openObserver } from '@kim/observer-sdk'
+import { memoryCursors, type Observer, openObserver } from '@kim/observer-sdk'
 import { type Consumer, consumersOf } from '@kim/observer-sdk/consumers'
 import { askedSign, type LastSign } from '../running-producer.js'
-import { report, storeOf } from '../store-flags.js'
+import { report, storeCommand, storeOf } from '../store-flags.js'
 import { type Backlog, backlogOf, hiddenUnread, type UnreadHere } from './backlog.js'
 import { type SinkLine, sinksOf } from './sinks.js'
 
@@ -29,18 +29,24 @@ export async function run(input: Input, io: Io): Promise<number> {
     age_ms: ageMs ?? null,
     ...statusReport,
   }
-  report(input, io, facts, standingLines(sign, paths, statusReport, Date.now()))
+  const next = storeCommand('kim-producer doctor --only inboxes', paths.root, io.env)
+  report(input, io, facts, standingLines(sign, paths, statusReport, next, Date.now()))
   return 0
 }
 
 /** The inboxes, with both counts of unread mail: the server's and the journal's. */
-function inboxes(health: JsonObject, unreadHere: (persona: string) => UnreadHere): JsonObject[] {
+function inboxes(health: JsonObject, observer: Observer): JsonObject[] {
   const told = Array.isArray(health['personas']) ? health['personas'].filter(isJsonObject) : []
-  return told.map(inbox => ({
-    ...inbox,
-    ...(isCount(inbox['unread']) ? { unread_server: inbox['unread'] } : {}),
-    unread_journal: unreadHere(String(inbox['persona'])).here,
-  }))
+  return told.map(inbox => {
+    const name = String(inbox['persona'])
+    const alert = observer.state.get('alert', `${name}/id-regressed`)?.payload as JsonObject | undefined
+    return {
+      ...inbox,
+      ...(isCount(inbox['unread']) ? { unread_server: inbox['unread'] } : {}),
+      unread_journal: observer.persona(name).unread,
+      ...(alert?.['status'] === 'open' ? { alert: alert['reason'] } : {}),
+    }
+  })
 }
 
 /** The status apart from the producer: what the journal and the files of its consumers say. */
@@ -61,7 +67,7 @@ async function statusReportOf(paths: StorePaths, { state, health }: LastSign, io
       head_seq: journal.headSeq,
       project_id: journal.projectId,
       backlog: backlogOf(health, unreadHere),
-      personas: inboxes(health, unreadHere),
+      personas: inboxes(health, observer),
       sinks: sinksOf(io.env, homedir(), journal, running),
       consumers: consumersOf({ env: io.env, ...journal }),
     }
@@ -96,6 +102,7 @@ function standingLines(
   sign: LastSign,
   paths: StorePaths,
   { head_seq, backlog, personas, sinks, consumers }: StatusReport,
+  next: string,
   nowMs: number,
 ): string[] {
   const { health } = sign
@@ -110,7 +117,8 @@ function standingLines(
     ...sinks.map(sink => `sink      ${sinkText(sink)}${forgetText(sink, sign)}`),
     ...consumers.map(consumer => `consumer  ${consumerText(consumer)}`),
     ...personas.map(
-      persona => `inbox     ${String(persona['persona']).padEnd(width)}  ${personaText(persona, nowMs)}`,
+      persona =>
+        `inbox     ${String(persona['persona']).padEnd(width)}  ${personaText(persona, next, nowMs)}`,
     ),
   ]
 }
@@ -180,7 +188,7 @@ function consumerText({ consumer, behind, in_use: isUsed }: Consumer): string {
   return `${consumer}: ${lag}${isUsed ? ', in use' : ''}`
 }
 
-function personaText(persona: JsonObject, nowMs: number): string {
+function personaText(persona: JsonObject, next: string, nowMs: number): string {
   const polled = typeof persona['last_poll'] === 'string' ? Date.parse(persona['last_poll']) : Number.NaN
   const parts = [
     `${String(persona['state']).padEnd(4)}  ${persona['armed'] === true ? `recorded up to ${persona['watermark']}` : 'not armed'}`,
@@ -189,6 +197,7 @@ function personaText(persona: JsonObject, nowMs: number): string {
   parts.push(unreadText(persona))
   if (persona['pinned'] === true) parts.push('a gap is being filled')
   if (persona['state'] === 'down' && typeof persona['reason'] === 'string') parts.push(persona['reason'])
+  if (typeof persona['alert'] === 'string') parts.push(`${persona['alert']}; see: ${next}`)
   return parts.join(', ')
 }
 
