@@ -165,7 +165,7 @@ export async function journalRepair(input: Input, io: Io): Promise<number> {
       ({ segment, from, to }) =>
         `not a record: ${segment}, bytes ${from}–${to}; copied to quarantine/ and noted`,
     ),
-    ...found.runs.map(id => `records of an unfinished commit (${id}); noted`),
+    ...found.runs.map(id => `records that belong together and were not all written (${id}); noted`),
     ...found.holes.map(({ from, to }) =>
       from === to ? `record missing: ${from}; noted` : `records missing: ${from} to ${to}; noted`,
     ),

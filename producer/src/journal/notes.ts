@@ -59,7 +59,7 @@ export function abandonedNote(segment: string, { began, ...run }: AbandonedRun):
   return journalNote(
     'tx_abandoned',
     { ...run, segment },
-    `${run.records} of ${run.n} records${began ? '' : ', the first of which are lost,'} of an unfinished commit have no effect`,
+    `${run.records} of ${run.n} records that belong together were written${began ? '' : ', and the first of them are lost'}; they have no effect`,
   )
 }
 
