@@ -156,7 +156,12 @@ function eraseCopy(store: Store, file: SegmentFile, entities: readonly RedactedE
     bytes = readSegmentFile(store, file)
   } catch (error) {
     if (!isDamaged(error)) throw error
-    store.log({ level: 'warn', code: 'archive_broken', message: `removed ${file.path}: it was damaged` })
+    store.log({
+      level: 'warn',
+      code: 'archive_broken',
+      message: `removed ${file.path}: it was a damaged second copy of a segment, and no record is lost`,
+      hint: 'do not restore it from a backup: that copy may hold the content to erase',
+    })
     store.disk.removeNow(file.path)
     return
   }

@@ -60,6 +60,8 @@ export interface RepairReport {
   readonly opening?: readonly RehearsedChange[]
 }
 
+const NOTHING_CHANGED = 'nothing was changed; '
+
 /**
  * Moves damage to quarantine and notes in the journal what it found. It changes no byte of a segment: a line that is no
  * record is copied and named in a note, a missing range is named, and only files that are no segments are moved. It
@@ -68,28 +70,29 @@ export interface RepairReport {
 export function repairStore(options: RepairOptions): RepairReport {
   if (options.dryRun === true) {
     const { changes, options: dry } = rehearse(options)
-    return unchanged(() => repair(dry, changes))
+    return withNextStep(() => repair(dry, changes), NOTHING_CHANGED)
   }
   // Only what is moved out of the way can leave a store behind in which the rest then fails.
   const before = makeStore(options)
   if (findIrregular(before).length > 0 || findAstray(before) !== undefined) {
     const { changes, options: dry } = rehearse({ ...options, log: undefined })
-    unchanged(() => repair(dry, changes))
+    withNextStep(() => repair(dry, changes), NOTHING_CHANGED)
   }
-  return repair(options)
+  return withNextStep(() => repair(options))
 }
 
-/** Says of a failure that it was one of the rehearsal only. */
-function unchanged<T>(run: () => T): T {
+/** A failure of a repair does not send its reader to the repair; one of a rehearsal changed nothing. */
+function withNextStep<T>(run: () => T, kept = ''): T {
   try {
     return run()
   } catch (error) {
     if (!(error instanceof KimError) || error.code === 'store_held') throw error
-    const hint = error.hint.replace(/^nothing was changed; /, '')
-    const next = hint.includes('journal repair')
+    const isBeyond = error.hint.includes('journal repair')
+    if (kept === '' && !isBeyond) throw error
+    const next = isBeyond
       ? 'journal repair cannot repair this. Restore the store from a copy, or restore the file that the message names'
-      : hint
-    throw failure(error.code, error.message, `nothing was changed; ${next}`, error)
+      : error.hint.replace(NOTHING_CHANGED, '')
+    throw failure(error.code, error.message, `${kept}${next}`, error)
   }
 }
 

@@ -78,7 +78,7 @@ function began(kind: AccountAlertKind, names: readonly string[]): RunEntry {
     message: accountReason(kind, names),
     hint:
       kind === 'stranded-mail'
-        ? 'the name may be mistyped: tell the author; kim-tail -p NAME shows who wrote'
+        ? 'kim-tail -p NAME shows who wrote; if it knows no NAME, the name is mistyped and its mail is only at Kijito: tell the author'
         : 'wake its agent; kim-tail -p NAME shows the mail',
     fields: { kind, names: names.length },
   }

@@ -9,7 +9,8 @@ const REMEDIES: Readonly<Record<string, (asked: FailedServer) => string>> = {
   '^http 401': tokenRemedy,
   '^http 403': ({ base }) =>
     `${base} refuses this client: check --url, and --auth-header if the server needs one`,
-  '^http 404': ({ base }) => `there is no Kijito server at ${base}: check --url`,
+  '^http 404': ({ base }) =>
+    `${base} answers 404, not found: check the name of the persona; if every inbox fails, check --url`,
   '^redirect': ({ base }) => `${base} redirects: set --url to the address that it redirects to`,
   '^unreachable: (the producer cancelled|no complete answer|the server sent no data)': ({ base }) =>
     `${base} takes too long: read the log of the server, or check --url`,

@@ -230,6 +230,29 @@ t.test('export - streams the records of a slice, archive included, without a loc
   t.ok((await lines()).length < every.length)
 })
 
+t.test('repair - what it cannot repair does not send its reader to it again', t => {
+  const store = new TestStore(t)
+  store.with(
+    journal => {
+      for (let n = 1; n <= 4; n++) {
+        journal.append([message(n)])
+        journal.checkpoint()
+      }
+    },
+    { gzip: true },
+  )
+  const [packed = ''] = readdirSync(store.paths.archive).filter(name => name.endsWith('.gz'))
+  const path = join(store.paths.archive, packed)
+  writeFileSync(path, readFileSync(path).subarray(0, 40))
+  const hint = /^journal repair cannot repair this\. Restore/
+  t.throws(() => repairStore(store.options()), { code: 'store_damaged', hint })
+  t.throws(() => repairStore({ ...store.options(), dryRun: true }), {
+    code: 'store_damaged',
+    hint: /^nothing was changed; journal repair/,
+  })
+  t.end()
+})
+
 t.test('export - reads as an observer does: changes nothing and goes on behind what is damaged', async t => {
   const store = new TestStore(t)
   store.with(
