@@ -12,11 +12,7 @@ export const errorCodes = {
   usage: { retry: 'never', exitCode: 2, hint: 'run the command with --help to see its flags' },
   config_invalid: { retry: 'operator', exitCode: 2, hint: 'correct the configuration, then start again' },
   token_invalid: { retry: 'operator', exitCode: 2, hint: 'correct or replace the token file' },
-  source_mismatch: {
-    retry: 'operator',
-    exitCode: 2,
-    hint: 'give each source a store of its own: --store DIR',
-  },
+  source_mismatch: { retry: 'operator', exitCode: 2, hint: 'give each source its own store: --store DIR' },
   store_held: {
     retry: 'later',
     exitCode: 75,
@@ -48,7 +44,11 @@ export const errorCodes = {
     exitCode: 5,
     hint: 'records are missing; to continue past the gap, leave out --on-gap fail',
   },
-  record_corrupt: { retry: 'operator', exitCode: 6, hint: 'find the damage: kim-replay verify' },
+  record_corrupt: {
+    retry: 'operator',
+    exitCode: 6,
+    hint: 'find the damage: kim-replay verify (with the same --events or --store)',
+  },
   exec_failed: {
     retry: 'later',
     exitCode: 1,

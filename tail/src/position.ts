@@ -30,6 +30,10 @@ export type StartFrom =
 /** Entries that are printed if no position is given. */
 const DEFAULT_LINES = 10
 
+/** What a run without its cursor file does. */
+export const REMOVE_CURSOR_FILE =
+  'remove the file: the next run then begins with new mail (older mail: --after-seq N in place of --cursor-file)'
+
 /** Flags that each name a place. Two of them exclude each other. */
 const PLACES = [
   'since',
@@ -179,13 +183,13 @@ export function beginningOf(
         past,
         facts,
         `the consumer "${position.name}"`,
-        `start over: kim-tail cursors rm ${position.name}`,
+        `move it to this one: kim-tail cursors set ${position.name} --seq N (the last record that was handled), with the same --store; or kim-tail cursors rm ${position.name}: the next run then begins with new mail`,
       )
       return after(stored.projectId, stored.seq, stored.writer)
     case 'cursor-file':
       // As with journalctl, a missing file means the usual start.
       if (stored === undefined) return AT_HEAD
-      requireProject(stored.projectId, past, facts, 'the cursor file', 'remove the file to start over')
+      requireProject(stored.projectId, past, facts, 'the cursor file', REMOVE_CURSOR_FILE)
       return after(stored.projectId, stored.seq, stored.writer)
     default:
       return position satisfies never

@@ -89,7 +89,7 @@ export const tailProgram: Program = {
     },
     {
       name: 'cursors set',
-      about: "Move a consumer's cursor, forwards or backwards.",
+      about: "Move a consumer's cursor, forwards or backwards, or create a consumer.",
       requires: '(--seq N or --head)',
       positionals: [{ name: 'name', about: 'the consumer' }],
       flags: [

@@ -8,7 +8,7 @@ import { ReadCursor } from '../dist/flow/cursor.js'
 import { inboxCursor } from '../dist/flow/heartbeat.js'
 import type { Plan } from '../dist/plan.js'
 import { beginningOf } from '../dist/position.js'
-import { countBacklog, pastEntries, SeenPersonas } from '../dist/read/past-entries.js'
+import { countUnhandled, pastEntries, SeenPersonas } from '../dist/read/past-entries.js'
 
 const line = (seq: number): string => {
   const of = message(seq, { item_id: `river/${seq}` })
@@ -96,7 +96,7 @@ t.test('progress - a batch that gave nothing never moves back what was told', t 
   t.end()
 })
 
-t.test('backlog - CL-21 all existing records are counted and printed without being held', async t => {
+t.test('unhandled - CL-21 all existing records are counted and printed without being held', async t => {
   const { append, eventsDir } = journal(t.testdir())
   for (let seq = 3; seq <= 50; seq++) append(seq)
   const plan = {
@@ -112,7 +112,7 @@ t.test('backlog - CL-21 all existing records are counted and printed without bei
   const { signal } = new AbortController()
   const entries = await pastEntries(past, plan, selects, new SeenPersonas([]), signal, 40)
   t.equal(looked, 0, 'nothing is read before it is gone through')
-  t.equal((await countBacklog(entries, Date.now())).backlog, 40)
+  t.equal((await countUnhandled(entries, Date.now())).unhandled, 40)
   looked = 0
   for await (const { record } of entries) {
     t.equal(record.seq, 1, 'from the beginning again')

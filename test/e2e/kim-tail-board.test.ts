@@ -118,6 +118,16 @@ t.test('kim-tail status - four facts, kept apart; --check is about the producer 
   })
   t.match(status('-p', 'rivr'), { code: 4, stderr: /did you mean river\?/ })
   t.match(status().stdout, /^journal .*\nproducer {2}unknown .*\npersona {3}argus: 1 unread in the journal,/)
+  t.match(
+    status().stdout,
+    /\nconsumer {2}session: at seq \d+; \d+ records of all personas follow, not in use\n/,
+  )
+  tail(root, ['cursors', 'set', 'session', '--head', '--store', store])
+  const other = write(join(root, 'other'), { 'events/seg-00000001.jsonl': line(1) })
+  t.match(
+    tail(root, ['status', '--consumer', 'session', '--store', other]).stdout,
+    /\nconsumer {2}session: at seq \d+ of another journal, not in use\n/,
+  )
   t.equal(status('--check').code, 8, 'it cannot be told')
   const health = join(store, 'run/health.json')
   mkdirSync(join(store, 'run'), { recursive: true })

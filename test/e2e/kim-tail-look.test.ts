@@ -145,7 +145,7 @@ t.test('kim-tail - agent mode begins with ready, ends with end, and lists existi
   const { code, stdout } = tail(root, ['--store', store, '-p', 'river', '-n', '2'], { KIM_AGENT: '1' })
   t.equal(code, 0)
   const [ready, first, second, end, ...rest] = stdout.split('\n')
-  t.match(ready, /^kim ready seq=12 backlog=2 oldest=\d+d producer=unknown$/)
+  t.match(ready, /^kim ready seq=12 unhandled=2 oldest=\d+d producer=unknown$/)
   t.match(first, /^seq=9 id=river:new:9 from=argus type=message\.new urgent=0 age=\d+d \| text 9$/)
   t.match(second, /^seq=10 /)
   t.equal(end, 'kim end reason=done resume="--after-seq 12"')

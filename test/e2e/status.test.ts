@@ -401,7 +401,7 @@ row(
     const text = await words(t, scene)
     t.match(
       text,
-      /\nconsumer {2}broken: its file is damaged\nconsumer {2}near: 1 record behind\nconsumer {2}session: 2 records behind, in use\n/,
+      /\nconsumer {2}broken: its file is damaged\nconsumer {2}near: at seq \d+; 1 record of all personas follows\nconsumer {2}session: at seq \d+; 2 records of all personas follow, in use\n/,
     )
   },
 )

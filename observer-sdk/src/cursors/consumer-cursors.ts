@@ -75,8 +75,9 @@ export function readConsumer(path: string): ConsumerCursor | undefined {
   }
   const cursor = parseConsumerCursor(text)
   if (cursor === undefined) {
+    const name = basename(path, SUFFIX)
     throw new KimError('cursor_invalid', `${path} does not hold a valid cursor`, {
-      hint: `the file was left as it is; to start over: kim-tail cursors rm ${basename(path, SUFFIX)}`,
+      hint: `the file was left as it is; to miss nothing: kim-tail cursors set ${name} --seq N (the last record that was handled); or kim-tail cursors rm ${name}: the next run then begins with new mail`,
     })
   }
   return cursor

@@ -211,10 +211,15 @@ export const noJournal: JournalVerdict = { exit: 4, findings: {}, verified_from:
 
 const meaning = { 0: 'clean', 4: 'no journal there', 5: 'records are missing', 6: 'corrupt' } as const
 
+const RESTORE_NEWEST =
+  'next: if this is no copy, restore the newest segment before you start the producer; if you cannot, start it: it polls again what Kijito still shows'
+
 /** A verdict for a person: what it is, how much was read, and each finding with where it is. No text in it begins a line. */
 export function verdictText(verdict: JournalVerdict, eventsDir: string): string {
   const { exit, findings, hint, verified_from, records, segments, bytes, head_seq } = verdict
-  const lines = [`${meaning[exit]}: ${eventsDir}`]
+  const isShort = exit === 0 && findings.meta_ahead !== undefined
+  const headline = isShort ? 'no damage in what is there, but the newest records are missing' : meaning[exit]
+  const lines = [`${headline}: ${eventsDir}`]
   if (hint !== undefined) lines.push(`  ${hint}`)
   if (exit !== 4) {
     const size = bytes.toLocaleString('en-US')
@@ -226,6 +231,7 @@ export function verdictText(verdict: JournalVerdict, eventsDir: string): string 
   const marks = { 0: 'note  ', 5: 'HOLE  ', 6: 'ERROR ' } as const
   for (const [kind, finding] of found.sort(([, a], [, b]) => b.weight - a.weight))
     lines.push(...findingLines(kind, finding, marks[finding.weight]))
+  if (isShort) lines.push(RESTORE_NEWEST)
   if (exit === 5 || exit === 6) lines.push(nextStep(found, eventsDir))
   return lines.map(line => safeText(line)).join('\n')
 }

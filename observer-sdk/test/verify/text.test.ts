@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { statsJournal, statsText, verdictText, verifyJournal } from '@kim/observer-sdk/verify'
 import t from 'tap'
-import { JournalMaker } from './journal-maker.js'
+import { JournalMaker, projectId } from './journal-maker.js'
 
 t.test('text - what a record calls itself begins no line and moves no cursor', async t => {
   const journal = new JournalMaker()
@@ -17,6 +17,19 @@ t.test('text - what a record calls itself begins no line and moves no cursor', a
     t.notMatch(text, /[\u001b\u202e]/)
     t.match(text, 'a\\nclean: everything\\x1b[2J\\u202e')
   }
+})
+
+t.test('text - whose newest records are missing is not called clean', async t => {
+  const journal = new JournalMaker()
+  journal.add()
+  const meta = { active_segment: 'seg-00000001.jsonl', entity_revs: {}, next_seq: 9, project_id: projectId }
+  journal.files.set('meta.json', Buffer.from(JSON.stringify(meta)))
+  const verdict = await verifyJournal({ eventsDir: journal.write(join(t.testdir(), 'events')) })
+  t.equal(verdict.exit, 0)
+  const text = verdictText(verdict, '/somewhere')
+  t.match(text, /^no damage in what is there, but the newest records are missing: \/somewhere\n/)
+  t.match(text, /\nnext: if this is no copy, restore the newest segment .*; if you cannot, start it: .*$/)
+  t.match(verdictText({ ...verdict, findings: {} }, '/somewhere'), /^clean: \/somewhere\n/)
 })
 
 t.test('text - says what was found, the heaviest first', async t => {

@@ -60,9 +60,9 @@ function textOf({
 }
 
 function stepText({ kind, seq, ts, clock, since, note }: LifeStep): string {
-  const when = ts ?? 'at an unknown time'
-  const isRead = kind === 'read_upstream'
-  const whose = clock === 'server' ? " by the server's clock" : isRead ? ', marked read at the server' : ''
+  const isRead = kind === 'read_upstream' && ts !== null
+  const when = isRead ? `by ${ts}, when the producer saw that it was read` : (ts ?? 'at an unknown time')
+  const whose = clock === 'server' ? " by the server's clock" : ''
   const by = seq === null ? '' : `, seq ${seq}`
   const after = since === null ? '' : sinceText(since)
   return `  ${kind.replace('_upstream', '').padEnd(8)}  ${when}${whose}${by}${after}${note === null ? '' : ` (${note})`}`

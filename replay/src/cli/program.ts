@@ -196,7 +196,12 @@ export const replayProgram: Program = {
       requires: '--from A --to B',
       flags: [
         ...replaySourceFlags,
-        { name: 'from', kind: 'string', value: 'A', about: 'begin at a seq, a time or an event id' },
+        {
+          name: 'from',
+          kind: 'string',
+          value: 'A',
+          about: 'begin at a seq, an event id, or a time such as 2h (before the newest record)',
+        },
         { name: 'to', kind: 'string', value: 'B', about: 'end at a seq, a time, an event id, or "end"' },
         personaFlag,
         outputFlag('text', 'json', 'json-patch'),
@@ -207,7 +212,7 @@ export const replayProgram: Program = {
         ['kim-replay diff --events ./events --from 18000 --to end', 'print what changed since seq 18000'],
         [
           'kim-replay diff --events ./events --from 2h --to 1h -o json-patch',
-          'print the changes from two hours to one hour ago, for a program',
+          'print what changed from two hours to one hour before the newest record, for a program',
         ],
       ],
       load: () => import('./diff.js'),

@@ -112,7 +112,7 @@ export const MARK_WORDS: Readonly<Record<MarkKind, string>> = {
   new: 'new messages',
   silent: 'messages not announced',
   backfill: 'backfilled messages',
-  read: 'read at the server',
+  read: 'seen as read',
   removed: 'archived or removed',
   alert: 'alert records',
   event: 'other events',

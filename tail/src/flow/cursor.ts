@@ -4,6 +4,7 @@ import { type Io, type StoreLocation, usageError } from '@kim/cli-kit'
 import { type ConsumerCursor, formatCursorToken, KimError, parseCursorToken } from '@kim/manifest'
 import { refuseInside } from '../journal.js'
 import type { Plan } from '../plan.js'
+import { REMOVE_CURSOR_FILE } from '../position.js'
 import type { Printer } from './printer.js'
 
 /** A record's seq, and the run of the producer that wrote it. */
@@ -166,7 +167,6 @@ function readCursorFile(path: string): ConsumerCursor | undefined {
   }
   if (text === '') return undefined
   const token = parseCursorToken(text)
-  if (token === undefined)
-    throw usageError(`${path} does not hold a valid cursor`, 'to start over, remove the file')
+  if (token === undefined) throw usageError(`${path} does not hold a valid cursor`, REMOVE_CURSOR_FILE)
   return { ...token, checkpointSeq: 0 }
 }

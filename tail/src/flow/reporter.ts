@@ -26,7 +26,7 @@ export function gapText({ from, reason, to }: Gap): string {
 /** The first line of an agent. */
 export interface Readiness {
   readonly seq: number
-  readonly backlog: number
+  readonly unhandled: number
   readonly oldest: string | undefined
   readonly producer: string
 }

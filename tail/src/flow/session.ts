@@ -8,7 +8,7 @@ import { requireHistory } from '../journal.js'
 import type { Plan } from '../plan.js'
 import { type Beginning, beginningOf } from '../position.js'
 import {
-  countBacklog,
+  countUnhandled,
   type Entries,
   entriesBehind,
   lookForPersonas,
@@ -188,8 +188,8 @@ class Session {
         ? await pastEntries(past, plan, printer.selects, seen, this.#looking, toSeq)
         : undefined
     if (isAgent) {
-      const backlog = beginning.isNew ? [] : (entries ?? this.#behind(this.#cursor.seq, head.seq))
-      const counted = await countBacklog(backlog, Date.now())
+      const unhandled = beginning.isNew ? [] : (entries ?? this.#behind(this.#cursor.seq, head.seq))
+      const counted = await countUnhandled(unhandled, Date.now())
       if (tail === undefined) await this.#requirePersonas(seen)
       const producer = this.#timetable?.producer?.state ?? producerState(location).state
       report.ready({ seq: head.seq, ...counted, producer })
@@ -199,7 +199,7 @@ class Session {
     else if (tail !== undefined) await this.#lookForPersonas(seen)
     if (beginning.isNew) {
       // The deadline does not end this count: a short one would keep the consumer from ever beginning.
-      const { backlog: passed } = await countBacklog(this.#behind(0, undefined, io.signal), Date.now())
+      const { unhandled: passed } = await countUnhandled(this.#behind(0, undefined, io.signal), Date.now())
       if (io.signal.aborted) {
         // It never began: what it skips must be reported first.
         this.#cursor.close()
@@ -324,8 +324,8 @@ class Session {
 
   #sayMissing(before: string, after: string): void {
     const { location, printer } = this.#parts
-    const text = `${before} ${location.eventsDir}${after}; waiting for it`
-    printer.report.say('waiting', text, { reason: 'no_store' })
+    const text = `${before} ${location.eventsDir}${after}`
+    printer.report.say('waiting', `${text}; waiting for it`, { reason: 'no_store', text })
   }
 
   async #take({ cursor, gap, lines }: Change): Promise<void> {

@@ -112,17 +112,17 @@ export async function unknownPersonas(
 }
 
 /** How many entries there are, and how old the first is. */
-export async function countBacklog(
+export async function countUnhandled(
   entries: Entries,
   nowMs: number,
-): Promise<{ readonly backlog: number; readonly oldest: string | undefined }> {
-  let backlog = 0
+): Promise<{ readonly unhandled: number; readonly oldest: string | undefined }> {
+  let unhandled = 0
   let oldest: number | undefined
   for await (const { record } of entries) {
-    if (backlog === 0) oldest = recordTimeMs(record.ts)
-    backlog += 1
+    if (unhandled === 0) oldest = recordTimeMs(record.ts)
+    unhandled += 1
   }
-  return { backlog, oldest: oldest === undefined ? undefined : age(oldest, nowMs) }
+  return { unhandled, oldest: oldest === undefined ? undefined : age(oldest, nowMs) }
 }
 
 /** The newest entries that are wanted, in file order. Reads from the end, and no more than it needs. */

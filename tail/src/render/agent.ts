@@ -79,7 +79,7 @@ function suffix(omitted: number, seq: number, flag: string): string {
 const VALUE_CHARACTERS = 160
 
 /**
- * A line about the stream itself, for an agent that sees nothing but stdout: `kim ready seq=4711 backlog=3`.
+ * A line about the stream itself, for an agent that sees nothing but stdout: `kim ready seq=4711 unhandled=3`.
  * Record lines begin with `seq=`, so neither can be taken for the other. Undefined members are left out.
  */
 export function controlLine(

@@ -44,7 +44,7 @@ function readCursorOf(io: Io, name: string): ConsumerCursor | undefined {
   }
 }
 
-/** `kim-tail cursors set`: moves a cursor, also backwards. */
+/** `kim-tail cursors set`: moves a cursor, also backwards, or creates a consumer. */
 export async function setCursor(input: Input, io: Io): Promise<number> {
   const name = input.positional('name') ?? ''
   const seq = input.number('seq')
@@ -60,13 +60,13 @@ export async function setCursor(input: Input, io: Io): Promise<number> {
   const past = requireHistory(location)
   const cursor = cursorAt(past, seq ?? past.newest()?.record)
   const dry = input.bool('dry-run')
+  const known = listConsumers(io.env)
   if (!dry) await withConsumer(path, io, () => writeConsumer(path, cursor))
   const said = { consumer: name, dry_run: dry, ok: true, seq: cursor.seq }
-  io.stdout.write(
-    input.bool('json')
-      ? `${JSON.stringify(said)}\n`
-      : `${name}: cursor ${dry ? 'would move' : 'moved'} to seq ${cursor.seq}\n`,
-  )
+  const text = known.includes(name)
+    ? `cursor ${dry ? 'would move' : 'moved'} to seq ${cursor.seq}`
+    : `${dry ? 'would be a ' : ''}new consumer, cursor at seq ${cursor.seq}${didYouMean(name, known)}`
+  io.stdout.write(input.bool('json') ? `${JSON.stringify(said)}\n` : `${name}: ${text}\n`)
   return 0
 }
 

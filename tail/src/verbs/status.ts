@@ -16,7 +16,7 @@ import { describePersona, type PersonaRow, personaRows } from './personas.js'
 /** What `--check` exits with. */
 const CHECK: Readonly<Record<ProducerState['state'], number>> = { up: 0, stale: 7, down: 7, unknown: 8 }
 
-/** `kim-tail status`: backlog here, backlog elsewhere, the producer and the consumers, kept apart. */
+/** `kim-tail status`: unread mail here, unread mail elsewhere, the producer and the consumers, kept apart. */
 export async function run(input: Input, io: Io): Promise<number> {
   const location = locateStore(input, io.env)
   const producer = producerState(location)
@@ -92,7 +92,9 @@ function consumerText({ behind, consumer, in_use: isUsed, seq }: Consumer): stri
   const place =
     seq === null
       ? 'no cursor: it never began, or its file is damaged'
-      : `at seq ${seq}, ${behind ?? '?'} behind`
+      : behind === null
+        ? `at seq ${seq} of another journal`
+        : `at seq ${seq}; ${formatCount(behind, 'record')} of all personas follow${behind === 1 ? 's' : ''}`
   return `${consumer}: ${place}, ${isUsed ? 'in use' : 'not in use'}`
 }
 

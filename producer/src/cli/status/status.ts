@@ -182,10 +182,10 @@ function forgetText({ state, file }: SinkLine, sign: LastSign): string {
     : ''
 }
 
-function consumerText({ consumer, behind, in_use: isUsed }: Consumer): string {
+function consumerText({ consumer, seq, behind, in_use: isUsed }: Consumer): string {
   if (behind === null) return `${consumer}: its file is damaged`
-  const lag = behind === 0 ? 'at the head' : `${formatCount(behind, 'record')} behind`
-  return `${consumer}: ${lag}${isUsed ? ', in use' : ''}`
+  const ahead = `${formatCount(behind, 'record')} of all personas follow${behind === 1 ? 's' : ''}`
+  return `${consumer}: ${behind === 0 ? 'at the head' : `at seq ${seq}; ${ahead}`}${isUsed ? ', in use' : ''}`
 }
 
 function personaText(persona: JsonObject, next: string, nowMs: number): string {
