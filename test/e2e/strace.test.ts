@@ -43,7 +43,10 @@ async function trace(t: Test, command: (store: string) => readonly string[]): Pr
   const folder = mkdtempSync(join(tmpdir(), 'kim-strace-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const store = join(folder, 'store')
-  const log = join(folder, 'strace.log')
+  // Not beside the store: until that is made, its reader hears of all that is written there.
+  const logs = mkdtempSync(join(tmpdir(), 'kim-strace-log-'))
+  t.teardown(() => rmSync(logs, { recursive: true, force: true }))
+  const log = join(logs, 'strace.log')
   mkdirSync(join(folder, 'home'))
   const flags = ['-f', '-y', '-ttt', '-s', '400', '-o', log, process.execPath]
   const child = spawn('strace', [...flags, ...command(store)], {

@@ -101,16 +101,18 @@ export class SharedWatch {
 
 /**
  * The system's own watch, one call and one handle: on Linux it reports every append to every file of the directory,
- * without a detour.
+ * without a detour. With `only`, it reports just what is made, moved or removed there.
  */
-export function openPlainWatch(directory: string, listener: WatchListener): SystemWatch {
+export function openPlainWatch(directory: string, listener: WatchListener, only?: 'rename'): SystemWatch {
   let closed = false
   const report = (what: keyof WatchListener): void => {
     if (!closed) listener[what]()
   }
   try {
     const watcher = watch(directory)
-    watcher.on('change', () => report('heard'))
+    watcher.on('change', type => {
+      if (only === undefined || type === only) report('heard')
+    })
     // Stays on after the close: an error without a listener would end the host.
     watcher.on('error', () => report('broken'))
     report('armed')

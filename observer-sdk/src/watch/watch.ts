@@ -127,7 +127,7 @@ export function openWatch(
     const above = identity === undefined ? nearestAbove(directory) : undefined
     if (above !== awaited?.path) {
       awaited?.close()
-      awaited = above === undefined ? undefined : { path: above, ...openPlainWatch(above, onMade) }
+      awaited = above === undefined ? undefined : { path: above, ...openPlainWatch(above, onMade, 'rename') }
       // What was made before the watch was there reported nothing.
       lookNext()
     }

@@ -1,4 +1,4 @@
-import { appendFileSync, mkdirSync, rmSync, statSync } from 'node:fs'
+import { appendFileSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
@@ -64,7 +64,15 @@ t.test(
     const { seen } = watching(t, directory)
     await sleep(50)
     t.ok(seen.length <= 3, 'nothing is looked at again and again')
+    writeFileSync(join(root, 'log'), '')
+    await sleep(50)
     const before = seen.length
+    for (let n = 0; n < 20; n++) {
+      appendFileSync(join(root, 'log'), 'x')
+      await sleep(1)
+    }
+    await sleep(50)
+    t.equal(seen.length, before, 'nor when a file beside it grows')
     mkdirSync(join(root, 'stores'))
     await until(() => seen.length > before)
     mkdirSync(directory, { recursive: true })
