@@ -130,7 +130,7 @@ function afterId(text: string, personas: readonly string[]): StartFrom {
     if (personas.length !== 1) {
       throw usageError(
         '--after-id takes a number only with one --persona',
-        'add -p NAME: message numbers count per inbox; or give an event id such as river:new:246',
+        'add -p NAME: the place after a message is looked for in one inbox; or give an event id such as river:new:246',
       )
     }
     return { kind: 'after-message', id: Number(text) }

@@ -285,11 +285,11 @@ row(
       await words(t, scene),
       /\ninbox .*id-regressed: .*; see: kim-producer doctor --only inboxes --store \S+\n/,
     )
-    t.match(producer.stderr, /was the server reset or restored.*start a new store/)
+    t.match(producer.stderr, /reset or restored.*start with a new store/)
     await producer.stop()
     const doctor = scene.run(['doctor', '--only', 'inboxes', '--store', scene.store])
     await scene.endOf(doctor)
-    t.match(doctor.stdout, /id-regressed: .*\n.*was the server reset or restored/)
+    t.match(doctor.stdout, /id-regressed: .*\n.*reset or restored/)
   },
 )
 

@@ -214,11 +214,23 @@ const meaning = { 0: 'clean', 4: 'no journal there', 5: 'records are missing', 6
 const RESTORE_NEWEST =
   'next: if this is no copy, restore the newest segment before you start the producer; if you cannot, start it: it polls again what Kijito still shows'
 
+const READ_ALLOWED =
+  'next: run this as the user that owns the store, or correct the permissions, and repeat it; what could be read is not damaged'
+
+/** Whether a finding has no weight, or only says that this user may not read something. */
+function isDeniedRead([kind, { examples, weight }]: [FindingKind, Finding]): boolean {
+  if (weight === 0) return true
+  return kind === 'unreadable' && examples.every(({ detail }) => /\bE(ACCES|PERM)\b/.test(detail))
+}
+
 /** A verdict for a person: what it is, how much was read, and each finding with where it is. No text in it begins a line. */
 export function verdictText(verdict: JournalVerdict, eventsDir: string): string {
   const { exit, findings, hint, verified_from, records, segments, bytes, head_seq } = verdict
   const isShort = exit === 0 && findings.meta_ahead !== undefined
-  const headline = isShort ? 'no damage in what is there, but the newest records are missing' : meaning[exit]
+  const found = Object.entries(findings) as [FindingKind, Finding][]
+  const isDenied = exit === 6 && found.every(isDeniedRead)
+  let headline: string = isDenied ? 'cannot be read' : meaning[exit]
+  if (isShort) headline = 'no damage in what is there, but the newest records are missing'
   const lines = [`${headline}: ${eventsDir}`]
   if (hint !== undefined) lines.push(`  ${hint}`)
   if (exit !== 4) {
@@ -227,18 +239,18 @@ export function verdictText(verdict: JournalVerdict, eventsDir: string): string 
       `  ${formatCount(records, 'record')} in ${formatCount(segments, 'segment')} (${size} bytes), seq ${verified_from} to ${head_seq}`,
     )
   }
-  const found = Object.entries(findings) as [FindingKind, Finding][]
   const marks = { 0: 'note  ', 5: 'HOLE  ', 6: 'ERROR ' } as const
   for (const [kind, finding] of found.sort(([, a], [, b]) => b.weight - a.weight))
     lines.push(...findingLines(kind, finding, marks[finding.weight]))
   if (isShort) lines.push(RESTORE_NEWEST)
-  if (exit === 5 || exit === 6) lines.push(nextStep(found, eventsDir))
+  if (isDenied) lines.push(READ_ALLOWED)
+  else if (exit === 5 || exit === 6) lines.push(nextStep(found, eventsDir))
   return lines.map(line => safeText(line)).join('\n')
 }
 
 function nextStep(found: readonly [FindingKind, Finding][], eventsDir: string): string {
   if (!found.some(([kind, { weight }]) => weight > 0 && isRepairable(kind)))
-    return 'next: stop the producer and restore the named files from a copy; no repair can undo this'
+    return 'next: stop the producer, restore the named files from a backup, and start it again; without a backup it can continue, and verify keeps reporting this'
   const store = dirname(eventsDir)
   const isStore = storePaths(store).events === eventsDir
   return `next: kim-producer journal repair --dry-run --store ${isStore ? shellWord(store) : 'DIR'}`

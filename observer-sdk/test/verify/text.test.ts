@@ -32,6 +32,21 @@ t.test('text - whose newest records are missing is not called clean', async t =>
   t.match(verdictText({ ...verdict, findings: {} }, '/somewhere'), /^clean: \/somewhere\n/)
 })
 
+t.test('text - what this user may not read is not called corrupt', async t => {
+  const journal = new JournalMaker()
+  const verdict = await verifyJournal({ eventsDir: journal.write(join(t.testdir(), 'events')) })
+  const example = (detail: string): { detail: string } => ({ detail })
+  const text = (...details: string[]): string => {
+    const unreadable = { count: 1, weight: 6, examples: details.map(example) } as const
+    return verdictText({ ...verdict, exit: 6, findings: { unreadable } }, '/somewhere')
+  }
+  t.match(
+    text('/somewhere: EACCES'),
+    /^cannot be read: \/somewhere\n.*\nnext: run this as the user that owns/s,
+  )
+  t.match(text('/somewhere: EACCES', '/somewhere/a: EIO'), /^corrupt: \/somewhere\n/)
+})
+
 t.test('text - says what was found, the heaviest first', async t => {
   const journal = new JournalMaker()
   journal.add({ entity_rev: 7 })
@@ -55,7 +70,7 @@ t.test('text - says what was found, the heaviest first', async t => {
   const skipped = await verifyJournal({ eventsDir: blank.write(join(t.testdir(), 'events')) })
   t.match(
     verdictText(skipped, '/a b/events'),
-    /\nnext: stop the producer and restore the named files from a copy/,
+    /\nnext: stop the producer, restore the named files from a backup, and start it again/,
   )
   skipped.findings.seq_hole = { count: 1, weight: 5, examples: [] }
   t.match(

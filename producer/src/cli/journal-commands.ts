@@ -79,7 +79,7 @@ export async function journalCheckpoint(input: Input, io: Io): Promise<number> {
   report(input, io, facts, [
     made
       ? `${verb} a checkpoint at seq ${facts.checkpoint_seq} of ${facts.entities} live entities (the one before: seq ${facts.previous_checkpoint_seq})`
-      : 'no checkpoint was written: records before the first segment are missing, so it would be wrong',
+      : 'no checkpoint was written, and no record is lost: a warning above says why, or records before the first segment are missing',
     ...openingLines(facts.opening),
   ])
   return made ? 0 : 1

@@ -93,7 +93,7 @@ function* park(store: Store, source: SegmentFile, gzip: boolean): Slices<boolean
       level: 'warn',
       code: 'archive_differs',
       message: `${path} differs from ${source.path}; both are kept`,
-      hint: 'find the damaged one: kim-producer journal verify (with the same --store) checks the one in events/; if it is clean, the copy in archive/ is damaged',
+      hint: 'find the damaged one: kim-producer journal verify (with the same --store) checks the one in events/; if it is clean, move the copy in archive/ away; if not, stop the producer and restore it from that copy',
     })
     return false
   }

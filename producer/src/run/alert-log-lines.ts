@@ -66,7 +66,7 @@ function capped({ agent: persona, summary: message }: Draft, { dropped }: JsonOb
     code: 'replay_capped',
     persona,
     message,
-    hint: `more messages were waiting than --max-replay allows, so none was announced; print them: kim-tail -p ${shellWord(persona.replaceAll(',', '\\,'))} --since 1d (with the --store of this producer); to announce more, raise --max-replay`,
+    hint: `more messages were waiting than --max-replay allows, so they stay unannounced; print them: kim-tail -p ${shellWord(persona.replaceAll(',', '\\,'))} --since 1d (with the --store of this producer); to announce more the next time, raise --max-replay`,
     ...(typeof dropped === 'number' ? { fields: { dropped } } : {}),
   }
 }
@@ -78,8 +78,8 @@ function began(kind: AccountAlertKind, names: readonly string[]): RunEntry {
     message: accountReason(kind, names),
     hint:
       kind === 'stranded-mail'
-        ? 'kim-tail -p NAME shows who wrote; if it knows no NAME, the name is mistyped and its mail is only at Kijito: tell the author'
-        : 'wake its agent; kim-tail -p NAME shows the mail',
+        ? 'start an agent that reads NAME; kim-tail -p NAME (with the --store of this producer) shows who wrote; if it knows no NAME, the name is mistyped: tell the author'
+        : 'wake its agent; kim-tail -p NAME (with the --store of this producer) shows the mail',
     fields: { kind, names: names.length },
   }
 }

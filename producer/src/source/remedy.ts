@@ -30,7 +30,7 @@ const REMEDIES: Readonly<Record<string, (asked: FailedServer) => string>> = {
   '^(shape-invalid|parse-fail)(?!: (more than|too many))': ({ base }) =>
     `${base} answers, but not like Kijito: check --url and --dialect; if they are right, read the log of the server`,
   '^id-regressed': () =>
-    'was the server reset or restored, or does --url lead to another one? Correct --url; for a reset server start a new store: --store DIR',
+    'correct --url if it leads to another server. If this one was reset or restored, its mail up to that number never comes in here: start with a new store, --store DIR; there, mail that waits is recorded but not announced',
 }
 
 /** What a person can do about a failure, by its reason (KS-17); undefined where that is the server's own matter. */
@@ -43,5 +43,5 @@ function tokenRemedy({ tokenFrom }: FailedServer): string {
   if (tokenFrom === undefined) return 'the server needs a token: add --token-file F, or set KIM_TOKEN'
   return tokenFrom.startsWith('$')
     ? `set ${tokenFrom} to a token that the server accepts, and start again`
-    : `write a token that the server accepts into ${tokenFrom}`
+    : `write a token that the server accepts into ${tokenFrom}; if the producer has ended, start it again`
 }

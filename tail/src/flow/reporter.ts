@@ -14,9 +14,11 @@ export interface Suppressed {
 }
 
 /** A gap in words, by its reason. */
-export function gapText({ from, reason, to }: Gap): string {
-  if (reason === 'rewound')
-    return `the journal was replaced or restored to an earlier state; continuing at record ${from}, so some records may come again`
+export function gapText({ from, reason, to }: Gap, isEnd = false): string {
+  if (reason === 'rewound') {
+    const goesOn = isEnd ? '' : `; continuing at record ${from}, so some records may come again`
+    return `the journal was replaced or restored to an earlier state${goesOn}`
+  }
   const range = `records ${from} to ${to}`
   return reason === 'missing'
     ? `${range} are missing from the journal`

@@ -349,7 +349,7 @@ class Session {
     if (plan.onGap === 'report') printer.report.gap(gap)
     if (plan.onGap !== 'fail') return
     await this.#flush()
-    throw new KimError('gap_found', gapText(gap))
+    throw new KimError('gap_found', gapText(gap, true))
   }
 
   async #handle(entry: JournalLine): Promise<void> {

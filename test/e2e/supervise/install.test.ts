@@ -258,7 +258,7 @@ t.test('install-service - CL-57 a second service for one store is refused', { sk
   for (const store of [user.store, link, 'store/']) {
     const { code, err } = user.install('--name', 'two', '--store', store)
     t.equal(code, 2, store)
-    t.match(err, /kim-producer\.service already runs a producer on .*\n.*kim-producer uninstall-service\)/)
+    t.match(err, /kim-producer\.service is already installed for .*\n.*kim-producer uninstall-service\)/)
     t.same(readdirSync(user.units), ['kim-producer.service'])
   }
   t.equal(user.install('--name', 'two', '--store', `${user.store}-2`).code, 0, 'another store')

@@ -64,7 +64,7 @@ const fileSystemCheck: Check = {
     if (name === undefined) return fine('a local file system')
     return warning(
       `${path} is on ${name}: locks and syncs may be unreliable, and readers get no notifications`,
-      'put the store on a local disk: --store DIR; until then readers poll once a second',
+      'stop the producer, move the store to a local disk, and start with --store DIR; until then readers poll once a second',
     )
   },
 }
@@ -116,10 +116,10 @@ export const clockCheck: Check = {
     if (ahead === Number.NEGATIVE_INFINITY) return unseen('no message has a creation time')
     if (ahead <= SKEW_MS_MAX) return fine('no message was received before it was created')
     return warning(
-      `this machine's clock is at least ${Math.round(ahead / 1000)} s behind the server's: a message arrived before it was created`,
+      `this machine's clock is, or was, at least ${Math.round(ahead / 1000)} s behind the server's: a message arrived before it was created`,
       process.platform === 'linux'
-        ? 'synchronize the clock: timedatectl set-ntp true'
-        : 'synchronize the clock of this machine',
+        ? 'if timedatectl says that it is not synchronized: timedatectl set-ntp true'
+        : 'synchronize the clock of this machine, if it is not',
     )
   },
 }

@@ -204,7 +204,10 @@ const ancestorsCheck: Check = {
     for (let path = dirname(paths.root); ; path = dirname(path)) {
       const stat = statSync(path, { throwIfNoEntry: false })
       if (stat !== undefined && stat.uid !== uid && stat.uid !== 0)
-        return warning(`${path} belongs to user ${stat.uid}`, 'choose another store: --store DIR')
+        return warning(
+          `${path} belongs to user ${stat.uid}, who can replace the store`,
+          'if you do not trust that user: stop the producer, move the store, and start with --store DIR',
+        )
       const mode = stat?.mode ?? 0
       if ((mode & WRITABLE_BY_OTHERS) !== 0 && (mode & STICKY) === 0)
         return warning(`${path} is writable by other users`, `chmod go-w ${shellWord(path)}`)

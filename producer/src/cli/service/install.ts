@@ -101,7 +101,7 @@ function refuseSecond(place: ServicePlace, storeDir: string, io: Io): void {
   const others = installedServices(place, io.env, homedir()).filter(({ file }) => file !== place.file)
   const [other] = servicesOn(storeDir, others)
   if (other === undefined) return
-  throw new KimError('config_invalid', `${other.name} already runs a producer on ${storeDir}`, {
+  throw new KimError('config_invalid', `${other.name} is already installed for ${storeDir}`, {
     hint: `nothing was installed; remove that service first (${other.removal}), or give this one a store of its own: --store DIR`,
   })
 }
