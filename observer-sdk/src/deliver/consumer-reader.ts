@@ -2,7 +2,7 @@
 import { type Cursor, isNews, KimError, nextTurn, parseCursor, type ReadRecord } from '@kim/manifest'
 import type { CursorStore } from '../cursors/cursor-stores.js'
 import { type Impact, ImpactSet } from '../project/impact.js'
-import type { Batch, BytePosition, JournalLine, JournalReader } from '../tail/journal-reader.js'
+import type { Batch, BytePosition, JournalLine, JournalReader, ReadLine } from '../tail/journal-reader.js'
 import { type Gap, missingBetween, type Start } from '../tail/locate.js'
 import { inSlices, type JournalFollower, Slice } from './journal-follower.js'
 
@@ -249,7 +249,7 @@ export class ConsumerReader {
     return { ...impact.toImpact(), records, lines, news, gap, cursor: this.#reached }
   }
 
-  #handedOver({ entries }: Batch): JournalLine[] {
+  #handedOver({ entries }: Batch): ReadLine[] {
     const { position, since } = this.#start as Start
     return entries.filter(
       ({ record, segment, offset }) =>
@@ -261,7 +261,7 @@ export class ConsumerReader {
    * A segment that vanished while it was being read took with it what was between the cursor and what is left, which may only
    * come later. One that vanished before is missing by its number.
    */
-  #gapBefore(first: JournalLine | undefined, batch: Batch): Gap | undefined {
+  #gapBefore(first: ReadLine | undefined, batch: Batch): Gap | undefined {
     const { seq } = this.#reached
     if (batch.skipped) this.#skippedFrom ??= seq + 1
     if (first === undefined) return undefined

@@ -264,7 +264,8 @@ export class StateFollower extends JournalFollower {
     }
     let idle = 0
     const impact = new ImpactSet()
-    batch.entries.forEach(({ line, record }, at) => {
+    batch.entries.forEach((line, at) => {
+      const { record } = line
       const { fold } = this.#state
       for (; (batch.idle[idle]?.before ?? Infinity) <= at; idle++) fold.see((batch.idle[idle] as Idle).seq)
       const effect = effectOf(record)

@@ -52,6 +52,8 @@ export class ImpactSet {
   readonly #sections = new Set<string>()
   readonly #personas = new Set<string>()
   #attentionChanged = false
+  /** The newest record: those of a burst are mostly about one inbox, and add nothing to it. */
+  #last: { readonly of: ReadRecord; readonly effect: Effect; readonly owner: string | undefined } | undefined
 
   /** True if nothing was gathered. */
   get isEmpty(): boolean {
@@ -64,10 +66,14 @@ export class ImpactSet {
     const effect = effectOf(record)
     if (isRegistryGenesis(record)) this.#attentionChanged = true
     if (effect === 'meta') return
+    const owner = ownerOf(record, effect)
+    const last = this.#last
+    const isAlike = last?.effect === effect && last.owner === owner
+    if (isAlike && last.of.agent === record.agent && last.of.item_type === record.item_type) return
+    this.#last = { of: record, effect, owner }
     if (effect !== 'activity') this.#touch(record.item_type)
     for (const section of sectionsOf(record)) this.#sections.add(section)
     if (record.agent !== undefined) this.#personas.add(record.agent)
-    const owner = ownerOf(record, effect)
     if (owner !== undefined) this.#personas.add(owner)
   }
 

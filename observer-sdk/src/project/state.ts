@@ -14,7 +14,7 @@ import {
 } from '@kim/manifest'
 import type { BlobMismatch } from '../store/blobs.js'
 import type { ReadResult } from '../store/read-only-fs.js'
-import { entityOf, type Flaw, type Image, LineText, payloadInLine, StoredLine } from '../tail/stored-image.js'
+import { entityOf, type Flaw, type Image, payloadInLine, StoredLine } from '../tail/stored-image.js'
 
 /** The live entities, to be read. */
 export interface StateView {
@@ -84,8 +84,8 @@ export class State implements StateView {
   }
 
   /** Gives the record of a line its effect. */
-  apply(record: ReadRecord, effect: Effect, line: Uint8Array): void {
-    this.#fold.apply(record, effect, () => new LineText(line))
+  apply(record: ReadRecord, effect: Effect, line: { readonly image: Image }): void {
+    this.#fold.apply(record, effect, () => line.image)
     if (effect !== 'remove') return
     this.#removed += 1
     if (this.#removed <= REMOVED_MAX) return

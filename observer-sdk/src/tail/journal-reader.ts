@@ -11,6 +11,7 @@ import {
 } from '@kim/manifest'
 import { type FileContent, openSegment } from '../store/file-content.js'
 import type { JournalDirectory, Tip } from './directory.js'
+import { LineText } from './stored-image.js'
 
 /** Most bytes read at a time. */
 const CHUNK_BYTES = 256 * 1024
@@ -55,11 +56,12 @@ export interface JournalLine {
 }
 
 /** A line that was just read. Its bytes are cut out when they are asked for: most consumers never do. */
-class ReadLine implements JournalLine {
+export class ReadLine implements JournalLine {
   readonly record: ReadRecord
   readonly segment: number
   readonly offset: number
   readonly #line: SegmentLine
+  #image: LineText | undefined
 
   constructor(line: SegmentLine, segment: number) {
     this.record = line.record
@@ -71,6 +73,12 @@ class ReadLine implements JournalLine {
   get line(): Uint8Array {
     return this.#line.bytes
   }
+
+  /** What the states of all observers of this process keep of it. */
+  get image(): LineText {
+    this.#image ??= new LineText(this.#line.bytes)
+    return this.#image
+  }
 }
 
 /** Records that follow one another, and the places they are between. */
@@ -78,7 +86,7 @@ export interface Batch {
   readonly from: BytePosition
   readonly to: BytePosition
   /** The records that apply, in order; those of one transaction are never in two batches. */
-  readonly entries: readonly JournalLine[]
+  readonly entries: readonly ReadLine[]
   /** What else was found, by anomaly kind. */
   readonly counts: ReadonlyMap<AnomalyKind, number>
   /** The highest of all valid records read, those without effect included; the later one wins. */
@@ -95,7 +103,7 @@ export interface Batch {
 
 /** What one call of `read` gathers. */
 class Gathering {
-  readonly entries: JournalLine[] = []
+  readonly entries: ReadLine[] = []
   readonly counts = new Map<AnomalyKind, number>()
   readonly idle: { seq: number; before: number }[] = []
   #highest: ReadRecord | undefined
