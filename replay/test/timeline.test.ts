@@ -84,8 +84,8 @@ t.test('CL-49 timeline - shows messages, outages, runs, gaps and waits', async t
   t.match(timeline.spans.find(({ kind }) => kind === 'gap')?.label, /seq 11 to 12 missing/)
   const later = { ...everything, fromMs: Date.parse('2100-01-01'), mode: 'bodies', title: 'x' } as const
   t.match(await collectTimeline(copy, later), { records: 0, from_ms: null })
-  const nobody = { ...everything, personas: ['rivr'], mode: 'bodies', title: 'x' } as const
-  await t.rejects(collectTimeline(copy, nobody), {
+  const unknown = { ...everything, personas: ['rivr'], mode: 'bodies', title: 'x' } as const
+  await t.rejects(collectTimeline(copy, unknown), {
     code: 'gap_found',
     hint: /^did you mean river\? Known personas: river; seq_hole: seq 11…12 missing/,
   })

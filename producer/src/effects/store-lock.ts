@@ -117,8 +117,8 @@ export const kernelLock: StoreLock = {
         if (!native.tryLock(fd)) {
           const found = readHolder(fd)
           fs.closeSync(fd)
-          // Between taking the lock and writing its name, the file names no holder, or the one before it, which has ended. At the deadline whoever is named
-          // there is the best there is: a holder in another container has a pid that means nothing here.
+          // A process that just took the lock has not written its name yet: the file is empty, or names the holder before,
+          // which has ended. The pid of a holder in another container means nothing here, so at the deadline the name counts.
           if ((found !== undefined && isProcessAlive(found.pid)) || performance.now() > deadline) {
             return { held: false, holder: found }
           }

@@ -230,7 +230,8 @@ t.test('export - streams the records of a slice, archive included, without a loc
   t.ok((await lines()).length < every.length)
 })
 
-t.test('repair - what it cannot repair does not send its reader to it again', t => {
+/** A store with an archived segment that cannot be unpacked, and the name of that file. */
+function brokenArchive(t: Test): { readonly store: TestStore; readonly packed: string } {
   const store = new TestStore(t)
   store.with(
     journal => {
@@ -244,6 +245,11 @@ t.test('repair - what it cannot repair does not send its reader to it again', t 
   const [packed = ''] = readdirSync(store.paths.archive).filter(name => name.endsWith('.gz'))
   const path = join(store.paths.archive, packed)
   writeFileSync(path, readFileSync(path).subarray(0, 40))
+  return { store, packed }
+}
+
+t.test('repair - what it cannot repair does not send its reader to it again', t => {
+  const { store } = brokenArchive(t)
   const hint = /^journal repair cannot repair this\. Restore/
   t.throws(() => repairStore(store.options()), { code: 'store_damaged', hint })
   t.throws(() => repairStore({ ...store.options(), dryRun: true }), {
@@ -254,19 +260,7 @@ t.test('repair - what it cannot repair does not send its reader to it again', t 
 })
 
 t.test('export - reads as an observer does: changes nothing and goes on behind what is damaged', async t => {
-  const store = new TestStore(t)
-  store.with(
-    journal => {
-      for (let n = 1; n <= 4; n++) {
-        journal.append([message(n)])
-        journal.checkpoint()
-      }
-    },
-    { gzip: true },
-  )
-  const [packed = ''] = readdirSync(store.paths.archive).filter(name => name.endsWith('.gz'))
-  const path = join(store.paths.archive, packed)
-  writeFileSync(path, readFileSync(path).subarray(0, 40))
+  const { store, packed } = brokenArchive(t)
   execFileSync('mkfifo', [join(store.paths.events, 'seg-00000999.jsonl')])
   chmodSync(store.segment(store.segments()[0]), 0o444)
   const told: string[] = []

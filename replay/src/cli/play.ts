@@ -43,7 +43,7 @@ interface DueLine {
   readonly afterMs: number
 }
 
-/** What is played, and to whom. */
+/** Which records are played, and what ends it. */
 interface PlayOptions {
   readonly signal: AbortSignal
   readonly fromSeq: number

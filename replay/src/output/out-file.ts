@@ -73,7 +73,7 @@ export interface OutPlace {
   readonly mode: number | undefined
 }
 
-/** Judges the name of an output. What is no file is refused: it could only be replaced, and nobody means that. */
+/** Judges the name of an output. What exists and is no file is refused: replacing it would destroy it. */
 export function outPlace(name: string): OutPlace {
   if (name === '') throw refusal('is empty')
   if (name === '-')

@@ -150,8 +150,8 @@ export class SpanStore {
   }
 
   /**
-   * The wall clock was set between two records: what goes on ends with the first and begins anew with the second, for
-   * a span over both would be longer or shorter than what lasted, and may end before it begins.
+   * The wall clock was set between two records. Each open span ends with the first and a new one begins with the
+   * second: a span over both would be too long or too short, and could end before it begins.
    */
   cut(before: SpanEnd, after: SpanEnd): void {
     for (const [key, open] of this.#open) {
@@ -160,7 +160,7 @@ export class SpanStore {
     }
   }
 
-  /** Takes one if it lies in the window, if only in part: what nobody asked for takes no room. */
+  /** Keeps a span if at least a part of it is in the window; the others take no room. */
   add(span: TimelineSpan): void {
     if (span.from > this.#toMs || (span.to !== null && span.to < this.#fromMs)) return
     if (this.#spans.length < SPANS_MAX) this.#spans.push(span)
