@@ -115,7 +115,7 @@ row(
     )
     const command = `test "$KIJITOMON_EVENT" != new || env | grep ^KIJITOMON_ | sort >> ${out}`
     scene.start([...NF, ...exec(command)])
-    await scene.until('it ran', () => noted(out).length >= 9)
+    await scene.until('it ran', () => noted(out).length >= 10)
     t.same(
       noted(out).map(line => line.replace(/(TS|NONCE)=.*/, '$1')),
       [
@@ -142,8 +142,8 @@ row(
     const out = join(scene.home, 'out')
     scene.newest(complete(4))
     const env = { KIM_TOKEN: 'a-secret', KIJITOMON_TOKEN: 'a-secret', KIJITOMON_ID: '999' }
-    scene.start([...NF, ...exec(`env >> ${out}`)], env)
-    await scene.until('it ran', () => noted(out).length > 0)
+    scene.start([...NF, ...exec(`env >> ${out}; echo whole >> ${out}`)], env)
+    await notes(scene, out, 'whole')
     t.match(noted(out).join('\n'), /^KIJITOMON_EVENT=armed$/m)
     t.notMatch(noted(out).join('\n'), /a-secret|=999$/m)
   },
@@ -294,10 +294,10 @@ row(
     const producer = scene.start([...NF, '--exec', command, '--max-attempts', '2'])
     await notes(scene, out, 'new 6')
     t.same(noted(out), ['armed 4', 'new 5', 'new 5', 'new 6'])
+    t.equal(await producer.stop(), 0)
     t.match(said(producer.stderr, 'sink_skipped'), [
       { level: 'error', event_id: 'argus:new:5', persona: 'argus', tries: 2, skipped: 1 },
     ])
-    t.equal(await producer.stop(), 0)
     const metrics = readFileSync(join(scene.store, 'run', 'metrics.prom'), 'utf8')
     t.match(metrics, /^kim_sink_skipped_total\{sink="exec-per-event",wake_class="mail"\} 1/m)
   },
@@ -314,6 +314,7 @@ row(
     const producer = scene.start([...NF, ...exec(command)])
     await notes(scene, out, 'new 6')
     t.same(noted(out), ['armed 4', 'new 5', 'new 6'])
+    await scene.until('its output is logged', () => said(producer.stderr, 'exec_output').length >= 3)
     t.equal(await producer.stop(), 0)
     t.equal(producer.stdout, '')
     t.match(said(producer.stderr, 'exec_output'), [{ event_id: /armed/, bytes: 5_000_000 }, {}, {}])
@@ -350,6 +351,7 @@ row(
     const producer = scene.start([...NF, ...exec(`${NOTE} >> ${out}`)])
     await notes(scene, out, 'new 6')
     t.same(noted(out), ['armed 4', 'new 5', 'new 6'])
+    t.equal(await producer.stop(), 0)
     t.same(said(producer.stderr, 'sink_failing'), [])
   },
 )

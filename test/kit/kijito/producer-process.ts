@@ -1,6 +1,7 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
+import { setImmediate as turn } from 'node:timers/promises'
 import { plantFlags, producerRoot } from './plant.js'
 import type { Preload } from './preloads.js'
 
@@ -13,6 +14,16 @@ function environment(home: string, more: Readonly<Record<string, string>>): Node
     ([name]) => !/^(KIM|KIJITO|XDG|NO_COLOR|FORCE_COLOR|NODE_OPTIONS|https?_proxy|TAP)/i.test(name),
   )
   return { ...Object.fromEntries(kept), HOME: home, XDG_STATE_HOME: join(home, 'state'), TZ: 'UTC', ...more }
+}
+
+/**
+ * Resolves once everything is read that producers had printed when it was called. A test that sees a record or a file
+ * may have the line of log that came before it still in a pipe.
+ */
+export async function readPipes(): Promise<void> {
+  // The loop looks at the pipes between two turns. The look before the first one may be older than the call.
+  await turn()
+  await turn()
 }
 
 /** A producer as a process of its own. */

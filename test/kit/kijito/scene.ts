@@ -17,7 +17,7 @@ import {
 } from '@kim/example-kijito-sim'
 import type { ReadRecord } from '@kim/manifest'
 import type { Preload } from './preloads.js'
-import { ProducerProcess } from './producer-process.js'
+import { ProducerProcess, readPipes } from './producer-process.js'
 import { readRecords, silentOf, storyOf } from './records.js'
 import { type Standing, stand } from './standing.js'
 
@@ -165,12 +165,15 @@ export class Scene {
     return code
   }
 
-  /** Waits until something holds; a producer that ended meanwhile, or no patience left, is an error. */
+  /**
+   * Waits until something holds; a producer that ended meanwhile, or no patience left, is an error. What producers had
+   * printed by then is read.
+   */
   async until(what: string, holds: () => boolean): Promise<void> {
     const deadline = performance.now() + PATIENCE_MS
     const running = this.producers.filter(({ code }) => code === undefined)
     for (;;) {
-      if (holds()) return
+      if (holds()) return await readPipes()
       const gone = running.find(({ code }) => code !== undefined)
       if (gone !== undefined) throw new Error(`${what}: the producer ended with ${gone.code}: ${gone.stderr}`)
       if (performance.now() > deadline) throw new Error(`${what}: waited in vain\n${this.#describe()}`)

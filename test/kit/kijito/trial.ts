@@ -8,7 +8,7 @@ import { homeOf } from './home.js'
 import { JournalFollower } from './journal-follower.js'
 import { type Inboxes, objectionsTo } from './judge.js'
 import type { Preload } from './preloads.js'
-import { ProducerProcess } from './producer-process.js'
+import { ProducerProcess, readPipes } from './producer-process.js'
 import { readRecords } from './records.js'
 import { SimulatorProcess } from './simulator-process.js'
 
@@ -156,6 +156,7 @@ export class Trial {
       }
       await sleep(LOOK_MS)
     }
+    await readPipes()
   }
 
   /** Waits until every persona was met: what comes from then on must not be missed. */
