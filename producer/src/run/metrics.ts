@@ -19,12 +19,7 @@ interface Family {
   readonly samples: readonly Sample[]
 }
 
-/** A family with one value, or with none where that is not known. */
-function one(value: number | undefined): readonly Sample[] {
-  return value === undefined ? [] : [{ labels: {}, value }]
-}
-
-/** A family with one value per value of a label. */
+/** Samples with one value per value of a label. */
 function by(label: string, values: Readonly<Record<string, number>>): readonly Sample[] {
   return Object.entries(values).map(([name, value]) => ({ labels: { [label]: name }, value }))
 }
@@ -90,18 +85,10 @@ function processFamilies(
     gauge('kim_build_info', 'Version of the producer and project of its journal; always 1.', [
       { labels: { version, project_id }, value: 1 },
     ]),
-    gauge(
-      'kim_up',
-      '1 while the producer runs; 0 in the file of one that stopped.',
-      one(Number(state === 'running')),
-    ),
-    gauge(
-      'process_start_time_seconds',
-      'Start time, in seconds since 1970.',
-      one(Date.parse(started) / 1000),
-    ),
-    gauge('process_resident_memory_bytes', 'Resident memory in bytes.', one(measured.residentBytes)),
-    counter('process_cpu_seconds_total', 'User and system CPU time in seconds.', one(measured.cpuSeconds)),
+    gauge('kim_up', '1 while the producer runs; 0 in the file of one that stopped.', state === 'running'),
+    gauge('process_start_time_seconds', 'Start time, in seconds since 1970.', Date.parse(started) / 1000),
+    gauge('process_resident_memory_bytes', 'Resident memory in bytes.', measured.residentBytes),
+    counter('process_cpu_seconds_total', 'User and system CPU time in seconds.', measured.cpuSeconds),
   ]
 }
 
@@ -110,172 +97,117 @@ function serverFamilies(status: ProducerStatus, meters: Meters): Family[] {
   const up = personas.filter(({ state }) => state === 'up').length
   const healthy = personas.flatMap(({ last_healthy }) => (last_healthy === undefined ? [] : [last_healthy]))
   const newest = healthy.sort().at(-1)
+  const pages = by('outcome', { ok: polls - failures, failed: failures })
   return [
     // Before the first answer it is unknown.
-    gauge(
-      'kim_upstream_up',
-      '1 if at least one inbox answers.',
-      one(polls === 0 ? undefined : Number(up > 0)),
-    ),
+    gauge('kim_upstream_up', '1 if at least one inbox answers.', polls === 0 ? undefined : up > 0),
     gauge(
       'kim_personas',
       'Inboxes by state: up answers, down does not.',
       by('state', { up, down: personas.length - up }),
     ),
-    counter(
-      'kim_polls_total',
-      'Polls of inboxes, by outcome.',
-      by('outcome', { ok: polls - failures, failed: failures }),
-    ),
-    histogram(
-      'kim_poll_duration_seconds',
-      'Duration of requests for a page of an inbox.',
-      meters.polls.samples(),
-    ),
+    counter('kim_polls_total', 'Polls of inboxes, by outcome.', pages),
+    histogram('kim_poll_duration_seconds', 'Duration of requests for a page of an inbox.', meters.polls),
     gauge(
       'kim_last_successful_poll_timestamp_seconds',
       'Time of the newest successful poll of any inbox, in seconds since 1970.',
-      one(newest === undefined ? undefined : Date.parse(newest) / 1000),
+      newest === undefined ? undefined : Date.parse(newest) / 1000,
     ),
     counter('kim_requests_total', 'Requests to the server, by kind.', by('kind', requests)),
-    gauge(
-      'kim_counts_live',
-      '1 if the server returns counts of unread mail.',
-      one(Number(counts === 'live')),
-    ),
+    gauge('kim_counts_live', '1 if the server returns counts of unread mail.', counts === 'live'),
   ]
 }
 
 function journalFamilies(status: ProducerStatus, { meters, room }: Measured): Family[] {
   const { head_seq, disk, updated } = status
   const age = room?.checkpointMs === undefined ? undefined : (Date.parse(updated) - room.checkpointMs) / 1000
+  const wakes = 'Time from the complete answer of the server to the durable record, for announced records.'
   return [
-    gauge('kim_journal_head_seq', 'Seq of the newest record.', one(head_seq)),
+    gauge('kim_journal_head_seq', 'Seq of the newest record.', head_seq),
     counter('kim_journal_records_total', 'Records made durable, by item type.', by('type', meters.records)),
-    counter('kim_journal_commits_total', 'Commits synced to disk.', one(meters.commits)),
-    gauge('kim_journal_bytes', 'Bytes in segments that are not archived.', one(room?.bytes)),
-    gauge('kim_journal_segments', 'Segments that are not archived.', one(room?.segments)),
-    gauge('kim_checkpoint_age_seconds', 'Seconds since the newest checkpoint.', one(age && Math.max(0, age))),
-    gauge(
-      'kim_journal_disk_full',
-      '1 if the disk is full and nothing can be appended.',
-      one(Number(disk === 'full')),
-    ),
+    counter('kim_journal_commits_total', 'Commits synced to disk.', meters.commits),
+    gauge('kim_journal_bytes', 'Bytes in segments that are not archived.', room?.bytes),
+    gauge('kim_journal_segments', 'Segments that are not archived.', room?.segments),
+    gauge('kim_checkpoint_age_seconds', 'Seconds since the newest checkpoint.', age && Math.max(0, age)),
+    gauge('kim_journal_disk_full', '1 if the disk is full and nothing can be appended.', disk === 'full'),
     histogram(
       'kim_journal_append_duration_seconds',
       'Duration of commits, from encoding to durable.',
-      meters.appends.samples(),
+      meters.appends,
     ),
-    histogram('kim_journal_fsync_duration_seconds', 'Duration of syncs to disk.', meters.syncs.samples()),
-    histogram(
-      'kim_wake_latency_seconds',
-      'Time from the complete answer of the server to the durable record, for announced records.',
-      meters.wakes.samples(),
-    ),
+    histogram('kim_journal_fsync_duration_seconds', 'Duration of syncs to disk.', meters.syncs),
+    histogram('kim_wake_latency_seconds', wakes, meters.wakes),
   ]
 }
 
 function sinkFamilies({ sinks }: ProducerStatus): Family[] {
-  const each = (of: (sink: (typeof sinks)[number]) => number | null): Sample[] =>
-    sinks.flatMap(sink => {
-      const value = of(sink)
-      return value === null ? [] : [{ labels: { sink: sink.sink }, value }]
-    })
+  const each = (name: string, help: string, of: (sink: (typeof sinks)[number]) => Value): Family =>
+    gauge(
+      name,
+      help,
+      sinks.flatMap(sink => samplesOf(of(sink), { sink: sink.sink })),
+    )
   const gaps: Record<string, number> = {}
   for (const sink of sinks) {
     for (const [reason, count] of Object.entries(sink.gaps)) gaps[reason] = (gaps[reason] ?? 0) + count
   }
+  const skips = sinks.flatMap(({ sink, skipped }) =>
+    Object.entries(skipped).map(([wake_class, value]) => ({ labels: { sink, wake_class }, value })),
+  )
+  const lost = 'Ranges of records that were missing before a sink could deliver them, by reason.'
+  const held = 'Inboxes whose events a sink holds back because of a failed event.'
+  const waited = 'How long the oldest undelivered event of a sink has waited.'
   return [
-    gauge(
-      'kim_delivery_lag_seconds',
-      'How long the oldest undelivered event of a sink has waited.',
-      each(({ lag_ms }) => lag_ms / 1000),
-    ),
-    gauge(
-      'kim_sink_behind_records',
-      'Records that a sink has not processed yet.',
-      each(({ behind }) => behind),
-    ),
-    gauge(
-      'kim_sink_held_lanes',
-      'Inboxes whose events a sink holds back because of a failed event.',
-      each(({ held }) => held),
-    ),
-    gauge(
-      'kim_sink_up',
-      '1 if the sink delivers its events.',
-      each(({ state }) => Number(state === 'working')),
-    ),
-    counter(
-      'kim_sink_skipped_total',
-      'Events that a sink skipped after their tries.',
-      sinks.flatMap(({ sink, skipped }) =>
-        Object.entries(skipped).map(([wake_class, value]) => ({ labels: { sink, wake_class }, value })),
-      ),
-    ),
-    counter(
-      'kim_gap_total',
-      'Ranges of records that were missing before a sink could deliver them, by reason.',
-      by('reason', gaps),
-    ),
+    each('kim_delivery_lag_seconds', waited, ({ lag_ms }) => lag_ms / 1000),
+    each('kim_sink_behind_records', 'Records that a sink has not processed yet.', ({ behind }) => behind),
+    each('kim_sink_held_lanes', held, sink => sink.held),
+    each('kim_sink_up', '1 if the sink delivers its events.', ({ state }) => state === 'working'),
+    counter('kim_sink_skipped_total', 'Events that a sink skipped after their tries.', skips),
+    counter('kim_gap_total', lost, by('reason', gaps)),
   ]
 }
 
 /** Series per persona are written while these are few: each of them costs the collector memory. */
 function personaFamilies(personas: readonly PersonaLine[]): Family[] {
   if (personas.length > limits.metricsPersonasMax) return []
-  const each = (of: (persona: PersonaLine) => number | boolean | undefined): Sample[] =>
-    personas.flatMap(persona => {
-      const value = of(persona)
-      return value === undefined ? [] : [{ labels: { persona: persona.persona }, value: Number(value) }]
-    })
+  const each = (name: string, help: string, of: (persona: PersonaLine) => Value): Family =>
+    gauge(
+      name,
+      help,
+      personas.flatMap(persona => samplesOf(of(persona), { persona: persona.persona })),
+    )
+  const urgent = 'Unread urgent messages, as counted by the server.'
   return [
-    gauge(
-      'kim_unread',
-      'Unread messages, as counted by the server.',
-      each(({ unread }) => unread),
-    ),
-    gauge(
-      'kim_unread_urgent',
-      'Unread urgent messages, as counted by the server.',
-      each(({ unread_urgent }) => unread_urgent),
-    ),
-    gauge(
-      'kim_persona_up',
-      '1 if the inbox answers.',
-      each(({ state }) => state === 'up'),
-    ),
-    gauge(
-      'kim_persona_armed',
-      '1 if new mail of the inbox is announced.',
-      each(({ armed }) => armed),
-    ),
-    gauge(
-      'kim_persona_pinned',
-      '1 while the producer fills a gap in the inbox.',
-      each(({ pinned }) => pinned),
-    ),
-    gauge(
-      'kim_persona_watermark',
-      'All messages up to this id are in the journal.',
-      each(({ watermark }) => watermark),
-    ),
-    gauge(
-      'kim_persona_failures',
-      'Failed polls in a row.',
-      each(p => p.consecutive_failures),
-    ),
+    each('kim_unread', 'Unread messages, as counted by the server.', ({ unread }) => unread),
+    each('kim_unread_urgent', urgent, ({ unread_urgent }) => unread_urgent),
+    each('kim_persona_up', '1 if the inbox answers.', ({ state }) => state === 'up'),
+    each('kim_persona_armed', '1 if new mail of the inbox is announced.', ({ armed }) => armed),
+    each('kim_persona_pinned', '1 while the producer fills a gap in the inbox.', ({ pinned }) => pinned),
+    each('kim_persona_watermark', 'All messages up to this id are in the journal.', p => p.watermark),
+    each('kim_persona_failures', 'Failed polls in a row.', p => p.consecutive_failures),
   ]
 }
 
-function gauge(name: string, help: string, samples: readonly Sample[]): Family {
-  return { name, type: 'gauge', help, samples }
+/** What is not known (`undefined` or `null`) has no sample. */
+type Value = number | boolean | null | undefined
+
+function samplesOf(value: Value, labels: Sample['labels']): Sample[] {
+  return value === undefined || value === null ? [] : [{ labels, value: Number(value) }]
 }
 
-function counter(name: string, help: string, samples: readonly Sample[]): Family {
-  return { name, type: 'counter', help, samples }
+function gauge(name: string, help: string, samples: Value | readonly Sample[]): Family {
+  return { name, type: 'gauge', help, samples: listed(samples) }
 }
 
-function histogram(name: string, help: string, samples: readonly Sample[]): Family {
-  return { name, type: 'histogram', help, samples }
+function counter(name: string, help: string, samples: Value | readonly Sample[]): Family {
+  return { name, type: 'counter', help, samples: listed(samples) }
+}
+
+/** A family without labels has one value, or none. */
+function listed(samples: Value | readonly Sample[]): readonly Sample[] {
+  return typeof samples === 'object' && samples !== null ? samples : samplesOf(samples, {})
+}
+
+function histogram(name: string, help: string, buckets: { samples(): readonly Sample[] }): Family {
+  return { name, type: 'histogram', help, samples: buckets.samples() }
 }
