@@ -18,7 +18,7 @@ const VERSION = '0.1.0'
 /** Small enough that an afternoon fills several segments: there is a checkpoint to start from, and an archive. */
 const SEGMENT_BYTES = 48 * 1024
 
-/** The defaults of `kim-producer run`, but for more frequent looks at what was read. */
+/** The defaults of `kim-producer run`, but for more frequent looks at what was read, and alerts without a grace. */
 const CHOICES: CoreOptions = {
   dialect: 'hosted',
   personas: undefined,
@@ -34,6 +34,7 @@ const CHOICES: CoreOptions = {
   fastPath: true,
   strandedAlerts: true,
   urgentAlerts: true,
+  urgentAfterMs: 0,
 }
 
 /** One life of the real producer: its loop, its decisions and its journal, on a host whose time is made up. */

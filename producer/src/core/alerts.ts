@@ -135,6 +135,9 @@ function tierOf(entry: DirectoryEntry | undefined): 'stranded' | 'dormant' | 'fi
 /** An alert waits at most so long for polls that may bring the answer it misses. */
 const HOLD_MS_MAX = 1000
 
+/** An open alert about urgent mail is announced again for other names once in this time at most (KS-95). */
+const URGENT_QUIET_MS = 3_600_000
+
 /** What the account-wide alerts are decided from, once all of it is known. */
 interface AccountFacts {
   readonly directory: ReadonlyMap<string, DirectoryEntry>
@@ -150,6 +153,12 @@ export class AccountAlerts {
   #dormant: ReadonlySet<string> = new Set()
   /** Since when an alert waits. */
   #heldMs: number | undefined
+  /** Since when each persona has not answered urgent mail; undefined until the first look at that. */
+  #silentSinceMs: ReadonlyMap<string, number> | undefined
+  /** When the next of them comes into the alert. */
+  #overdueMs = Number.POSITIVE_INFINITY
+  /** When this process last announced urgent mail in each inbox. */
+  readonly #urgentSaidMs = new Map<string, number>()
 
   constructor(core: CoreState, firstSeenMs: ReadonlyMap<string, number>) {
     this.#core = core
@@ -158,7 +167,17 @@ export class AccountAlerts {
 
   /** When an alert that waits is decided, whatever comes in until then. */
   get wakeAtMs(): number {
+    return Math.min(this.#heldUntilMs, this.#overdueMs)
+  }
+
+  get #heldUntilMs(): number {
     return this.#heldMs === undefined ? Number.POSITIVE_INFINITY : this.#heldMs + HOLD_MS_MAX
+  }
+
+  /** These records are durable: what they announced is announced. */
+  committed(drafts: readonly Draft[], nowMs: number): void {
+    for (const { agent, event, item_id } of drafts)
+      if (event === 'alert' && item_id.endsWith('/urgent-unanswered')) this.#urgentSaidMs.set(agent, nowMs)
   }
 
   /** What is to be recorded now; nothing while anything it takes is not known. */
@@ -168,20 +187,20 @@ export class AccountAlerts {
     if (directory?.entries === undefined || table === undefined || !personas.isSeen) return
     const watched = [...inboxes.values()].map(({ persona }) => persona)
     const facts: AccountFacts = { directory: directory.entries, table, watched }
-    if (options.strandedAlerts && this.#isConfirmed(facts, nowMs)) yield* this.#stranded(facts)
+    if (options.strandedAlerts && this.#isConfirmed(facts, nowMs)) yield* this.#stranded(facts, nowMs)
     if (options.urgentAlerts) {
-      const { urgent, writeOnly } = this.#urgentUnanswered(facts)
+      const { urgent, writeOnly } = this.#urgentUnanswered(facts, nowMs)
       if (urgent.length > 0 && this.#mayBeAnswered(watched, nowMs)) return
       this.#heldMs = undefined
       const names = this.#lists.settle('urgent-unanswered', urgent)
       const also = writeOnly.length > 0 ? { urgent_unanswered_write_only: writeOnly } : {}
-      yield* this.#drafts('urgent-unanswered', names, { urgent_unanswered: names, ...also }, facts)
+      yield* this.#drafts('urgent-unanswered', names, { urgent_unanswered: names, ...also }, facts, nowMs)
     }
     this.#core.areAlertsDirty = false
   }
 
   /** Inboxes with unread mail that none of their owners reads, by tier, in the order of their names. */
-  *#stranded(facts: AccountFacts): Generator<Draft> {
+  *#stranded(facts: AccountFacts, nowMs: number): Generator<Draft> {
     const { directory, table } = facts
     const unread = [...table].flatMap(([name, count]) => (count.unread > 0 ? [name] : [])).sort()
     const names = this.#lists.settle(
@@ -191,23 +210,38 @@ export class AccountAlerts {
     const dormant = unread.filter(name => tierOf(directory.get(name)) === 'dormant')
     this.#sayDormant(dormant)
     const also = dormant.length > 0 ? { dormant_inboxes: dormant } : {}
-    yield* this.#drafts('stranded-mail', names, { stranded_inboxes: names, ...also }, facts)
+    yield* this.#drafts('stranded-mail', names, { stranded_inboxes: names, ...also }, facts, nowMs)
   }
 
-  /** Personas with urgent mail that are known to have written nothing since it can have come (KS-64). */
-  #urgentUnanswered({ directory, table, watched }: AccountFacts): {
-    readonly urgent: string[]
-    readonly writeOnly: string[]
-  } {
+  /** Personas with urgent mail that are known to have written nothing since it can have come (KS-64), for long enough. */
+  #urgentUnanswered(
+    { directory, table, watched }: AccountFacts,
+    nowMs: number,
+  ): { readonly urgent: string[]; readonly writeOnly: string[] } {
     const silent = watched.filter(({ messages, name }) => {
       if (!directory.has(name) || (table.get(name)?.unreadUrgent ?? 0) === 0) return false
       // The urgent mail is among what is unread, so it came with the oldest of that at the earliest.
       const since = messages.lowestUnread
       return since !== undefined && this.#isKnownSilent(name, since, watched)
     })
-    const names = silent.map(({ name }) => name).sort()
+    const names = this.#overdue(silent, watched, nowMs).sort()
     const isWriteOnly = (name: string): boolean => directory.get(name)?.isWriteOnly === true
     return { urgent: names.filter(name => !isWriteOnly(name)), writeOnly: names.filter(isWriteOnly) }
+  }
+
+  /** KS-95: those that have been silent for the grace period, or that an earlier process put into the alert. */
+  #overdue(silent: readonly Persona[], watched: readonly Persona[], nowMs: number): string[] {
+    const before = this.#silentSinceMs ?? sinceEver(watched)
+    const sinceMs = new Map(silent.map(({ name }) => [name, before.get(name) ?? nowMs]))
+    this.#silentSinceMs = sinceMs
+    this.#overdueMs = Number.POSITIVE_INFINITY
+    const overdue: string[] = []
+    for (const [name, ms] of sinceMs) {
+      const dueMs = ms + this.#core.options.urgentAfterMs
+      if (dueMs <= nowMs) overdue.push(name)
+      else this.#overdueMs = Math.min(this.#overdueMs, dueMs)
+    }
+    return overdue
   }
 
   /** True if an author certainly wrote nothing above an id, as far as these inboxes were observed (KS-71). */
@@ -234,7 +268,7 @@ export class AccountAlerts {
     )
     if (isSettled) return false
     this.#heldMs ??= nowMs
-    return nowMs < this.wakeAtMs
+    return nowMs < this.#heldUntilMs
   }
 
   /** A name is judged by a directory that was fetched after it was first seen in the counts. */
@@ -271,12 +305,13 @@ export class AccountAlerts {
     return consuming.length > 0 ? consuming : members
   }
 
-  /** Opens an alert once, announces it again only if another name has come in, clears it when no name is left. */
+  /** Opens an alert once, updates it when a name comes or goes, clears it when no name is left. */
   *#drafts(
     kind: AccountAlertKind,
     names: readonly string[],
     members: JsonObject,
     facts: AccountFacts,
+    nowMs: number,
   ): Generator<Draft> {
     if (names.length === 0) {
       for (const persona of facts.watched) yield* clearedAlert(persona, kind)
@@ -289,10 +324,22 @@ export class AccountAlerts {
       const listed = new Set(known)
       const isNews = before === undefined || names.some(one => !listed.has(one))
       if (!isNews && known.length === names.length) continue
-      const event = isNews ? 'alert' : undefined
+      const isQuiet = before !== undefined && kind === 'urgent-unanswered' && this.#isJustSaid(persona, nowMs)
+      const event = isNews && !isQuiet ? 'alert' : undefined
       yield alertDraft(persona, kind, { status: 'open', reason: accountReason(kind, names), members, event })
     }
   }
+
+  #isJustSaid({ name }: Persona, nowMs: number): boolean {
+    return nowMs - (this.#urgentSaidMs.get(name) ?? Number.NEGATIVE_INFINITY) < URGENT_QUIET_MS
+  }
+}
+
+/** The names of open alerts about urgent mail. */
+function sinceEver(watched: readonly Persona[]): Map<string, number> {
+  const open = watched.map(persona => persona.openAlert('urgent-unanswered') ?? {})
+  const names = open.flatMap(payload => namesIn(payload, 'urgent-unanswered').map(String))
+  return new Map(names.map(name => [name, Number.NEGATIVE_INFINITY]))
 }
 
 /**

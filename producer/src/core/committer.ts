@@ -70,7 +70,7 @@ export class Committer {
       else if (isDone) this.#settle(name)
       else settled.push(name)
     }
-    if (core.areAlertsDirty) take(this.#account.plan(nowMs))
+    if (core.areAlertsDirty || this.#account.wakeAtMs <= nowMs) take(this.#account.plan(nowMs))
     take(this.#genesis())
     return drafts.length === 0 ? undefined : { drafts, finished, settled }
   }
@@ -118,6 +118,7 @@ export class Committer {
     this.#core.areAlertsDirty = true
     // If it was refused, the next commit is derived from what the journal has of it all the same.
     if (outcome !== 'durable' || handed === undefined) return false
+    this.#account.committed(handed.drafts, nowMs)
     for (const inbox of handed.finished) this.#polls.finish(inbox, nowMs)
     for (const name of handed.settled) this.#settle(name)
     return handed.drafts.some(({ item_type, action }) => item_type === 'message' && action === 'create')

@@ -75,6 +75,7 @@ export interface CoreOptions {
   readonly fastPath: boolean
   readonly strandedAlerts: boolean
   readonly urgentAlerts: boolean
+  readonly urgentAfterMs: number
 }
 
 /** One persona for `status`, health and metrics. */

@@ -94,6 +94,7 @@ const defaults: CoreOptions = {
   fastPath: false,
   strandedAlerts: true,
   urgentAlerts: true,
+  urgentAfterMs: 0,
 }
 
 /** A core at work on a real journal, a scripted server and a clock that a test moves. */

@@ -219,6 +219,57 @@ t.test(
   },
 )
 
+t.test('urgent unanswered - A5: an alert waits for --urgent-after, counted from when mail is seen (KS-95)', t => {
+  // Counts come in once an hour: only its own alarm clock can end the grace.
+  const desk = urgent(t, { urgentAfterMs: 300_000, pollSeconds: 3600 })
+  t.same(alertsOf(desk, 'urgent-unanswered'), [])
+  t.same(alertsOf(desk.pass(297_900), 'urgent-unanswered'), [], 'a tenth of a second is left')
+  t.same(alertsOf(desk.pass(100), 'urgent-unanswered'), ['a', 'loom'])
+  const answered = urgent(t, { urgentAfterMs: 300_000 })
+  answered.script.counts = () => ({ loom: [1, 0] as const })
+  answered.pass(100_000)
+  answered.script.counts = () => ({ loom: [1, 1] as const })
+  t.same(alertsOf(answered.pass(299_000), 'urgent-unanswered'), [], 'other mail has a grace of its own')
+  t.same(alertsOf(answered.pass(3000), 'urgent-unanswered'), ['a', 'loom'])
+  t.end()
+})
+
+t.test('urgent unanswered - A5: an open alert has no second grace after a restart (KS-95)', t => {
+  const desk = urgent(t, { urgentAfterMs: 300_000 }).pass(300_000)
+  desk.story()
+  t.same(desk.restart().pass(10_000).story(), ['a: armed 9', 'loom: armed 10'])
+  t.match(desk.payload('alert', 'a/urgent-unanswered'), { status: 'open' })
+  t.end()
+})
+
+t.test('urgent unanswered - A5: other names are announced once an hour at most (KS-95)', t => {
+  const names = ['a', 'b', 'c', 'd', 'loom']
+  const page: CoreHarness['script']['page'] = ({ persona }) =>
+    persona === 'loom' ? whole(names.map((from, n) => ({ id: n + 1, from }))) : whole([10])
+  const counts = (some: readonly string[]) => () =>
+    Object.fromEntries(names.map(name => [name, [1, some.includes(name) ? 1 : 0] as const]))
+  const desk = all(t, { pollSeconds: 60 }, { directory: () => names, counts: counts(['a']), page })
+  const said = (): string[] => desk.story().filter(line => line.startsWith('loom: ') && /urgent/.test(line))
+  desk.pass(61_000)
+  t.same(said(), ['loom: alert urgent-unanswered'])
+  desk.script.counts = counts(['a', 'b'])
+  desk.pass(3_500_000)
+  t.same(said(), ['loom: update urgent-unanswered'])
+  t.match(desk.payload('alert', 'loom/urgent-unanswered'), { urgent_unanswered: ['a', 'b'] })
+  desk.script.counts = counts(['a', 'b', 'c'])
+  desk.pass(130_000)
+  t.same(said(), ['loom: alert urgent-unanswered'], 'an hour after the last announcement')
+  desk.script.counts = counts(['a', 'b', 'c', 'd'])
+  desk.restart().pass(61_000)
+  t.same(said(), ['loom: alert urgent-unanswered'], 'that of an earlier process does not count')
+  desk.script.counts = counts([])
+  desk.pass(61_000)
+  desk.script.counts = counts(['d'])
+  desk.pass(61_000)
+  t.same(said(), ['loom: cleared urgent-unanswered', 'loom: alert urgent-unanswered'], 'each opening is announced')
+  t.end()
+})
+
 t.test('urgent unanswered - is over once it is known to have written (KS-64, KS-71; K12)', t => {
   const desk = urgent(t)
   desk.script.page = ({ persona }) =>

@@ -14,6 +14,8 @@ import { tail } from '../kim-tail-process.js'
 
 const stranded = 'alert stranded-mail'
 const urgent = 'alert urgent-unanswered'
+/** All personas, and an alert about urgent mail without the grace that its reader has. */
+const AT_ONCE = [...ALL, '--urgent-after', '0']
 const alarms = (scene: Scene, persona: string): string[] =>
   scene.story(persona).filter(line => /stranded|urgent/.test(line))
 
@@ -165,7 +167,7 @@ async function unanswered(scene: Scene): Promise<void> {
 
 row('K8', 'one flag silences that alarm alone (KS-65)', {}, async (t, scene) => {
   await unanswered(scene)
-  scene.start([...ALL, '--no-stranded-alerts'])
+  scene.start([...AT_ONCE, '--no-stranded-alerts'])
   await genesis(scene)
   scene.send('nobody', 'a')
   scene.send('loom', 'a', { urgent: true })
@@ -189,7 +191,7 @@ row(
   {},
   async (t, scene) => {
     await unanswered(scene)
-    scene.start(ALL)
+    scene.start(AT_ONCE)
     await genesis(scene)
     scene.send('loom', 'a', { urgent: true })
     for (const persona of ['a', 'loom']) {
@@ -207,7 +209,7 @@ row(
   {},
   async (_t, scene) => {
     await unanswered(scene)
-    scene.start(ALL)
+    scene.start(AT_ONCE)
     await genesis(scene)
     scene.send('loom', 'a', { urgent: true })
     await scene.tells(urgent, 1, 'a')
@@ -222,7 +224,7 @@ row(
 
 row('K12', 'it is gone when the reader has written (KS-64, KS-71)', {}, async (t, scene) => {
   await unanswered(scene)
-  scene.start(ALL)
+  scene.start(AT_ONCE)
   await genesis(scene)
   scene.send('loom', 'a', { urgent: true })
   await scene.tells(urgent, 1, 'a')
@@ -233,7 +235,7 @@ row('K12', 'it is gone when the reader has written (KS-64, KS-71)', {}, async (t
 
 row('K13', 'the other flag silences the other alarm alone (KS-65)', {}, async (t, scene) => {
   await unanswered(scene)
-  scene.start([...ALL, '--no-urgent-alerts'])
+  scene.start([...AT_ONCE, '--no-urgent-alerts'])
   await genesis(scene)
   scene.send('loom', 'a', { urgent: true })
   scene.send('nobody', 'a')

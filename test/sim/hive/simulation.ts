@@ -110,6 +110,8 @@ export class HiveSimulation {
       fastPath: random.chance(0.8),
       strandedAlerts: random.chance(0.8),
       urgentAlerts: random.chance(0.8),
+      // Not a choice of the generator: the seeds that were found keep their meaning.
+      urgentAfterMs: this.#seed % 3 === 0 ? 2000 : 0,
     }
   }
 

@@ -81,6 +81,7 @@ export class LatenessSimulation {
       fastPath: true,
       strandedAlerts: true,
       urgentAlerts: true,
+      urgentAfterMs: 0,
     }
   }
 

@@ -83,6 +83,7 @@ export function runOptions(input: Input, io: Io): RunOptions {
       fastPath: !input.bool('no-fast-path'),
       strandedAlerts: !input.bool('no-stranded-alerts'),
       urgentAlerts: !input.bool('no-urgent-alerts'),
+      urgentAfterMs: count(input, 'urgent-after'),
     },
     journal: {
       segmentBytes: count(input, 'segment-bytes'),

@@ -90,6 +90,9 @@ export const runFlags: readonly Flag[] = [
     commas: false,
   }),
   { name: 'no-stranded-alerts', kind: 'boolean', about: 'do not alert on mail in an inbox without a reader' },
+  flag('duration', 'urgent-after', 'DUR', 'alert on urgent mail if its reader writes nothing for DUR', {
+    default: '5m',
+  }),
   { name: 'no-urgent-alerts', kind: 'boolean', about: 'do not alert on urgent mail without an answer' },
   // Where events go besides the journal.
   {
