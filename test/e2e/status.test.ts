@@ -272,6 +272,36 @@ row(
 )
 
 row(
+  'CL-54 redacted',
+  'A3: mail that was redacted while it was unread is no backlog',
+  { standing: { cursor: 4 } },
+  async (t, scene) => {
+    scene.newest(complete(4))
+    scene.pending(counts({ argus: 1 }, 1))
+    const producer = scene.start(FP)
+    await scene.tells('armed(4)')
+    await scene.polls(2)
+    await producer.stop()
+    const redact = ['journal', 'redact', '--entity', 'message', 'argus/4', '--reason', 'a test']
+    const redacted = scene.run([...redact, '--store', scene.store])
+    t.equal(await scene.endOf(redacted), 0, redacted.stderr)
+    t.match((await status(t, scene)).backlog, { state: 'even', personas: [] })
+    const flags = ['--store', scene.store, '--url', scene.url, '--allow-loopback', '--dialect', 'hosted']
+    const doctor = scene.run(['doctor', '--only', 'backlog', ...flags], { KIM_TOKEN: 'tok' })
+    t.equal(await scene.endOf(doctor), 0, doctor.stderr)
+    t.match(doctor.stdout, /^ok +backlog /)
+    scene.pending(counts({ argus: 2 }, 2))
+    const next = scene.start(FP)
+    await scene.polls(2)
+    t.match((await status(t, scene)).backlog, {
+      state: 'behind',
+      personas: [{ persona: 'argus', there: 2, here: 0, redacted: 1 }],
+    })
+    await next.stop()
+  },
+)
+
+row(
   'CL-54 inboxes',
   'ids that came back lower are in the line of the inbox, with the next command',
   { standing: { cursor: 100 } },

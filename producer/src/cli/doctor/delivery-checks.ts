@@ -8,7 +8,7 @@ import { ownerRemedy } from '../../journal/disk-errors.js'
 import { remedyOf } from '../../source/remedy.js'
 import type { Source } from '../../source/source.js'
 import { fixedPart, type SinkOptions } from '../run/check-flags.js'
-import { hiddenUnread } from '../status/backlog.js'
+import { isBehind, unreadMail } from '../status/backlog.js'
 import { type SinkLine, sinksOf } from '../status/sinks.js'
 import {
   andMore,
@@ -61,10 +61,8 @@ const backlogCheck: Check = {
     const known = [...observer.state.values('persona')].map(({ itemId }) => itemId)
     const unreadOf = (name: string): number => answer.value.byPersona.get(name)?.unread ?? 0
     const short = known.flatMap(name => {
-      const here = observer.persona(name).unread
-      return unreadOf(name) > here + hiddenUnread(observer, name)
-        ? [`${name}: ${unreadOf(name)} unread on the server, ${here} in the journal`]
-        : []
+      const mail = unreadMail(observer, name, unreadOf(name))
+      return isBehind(mail) ? [`${name}: ${mail.there} unread on the server, ${mail.here} in the journal`] : []
     })
     if (short[0] !== undefined) return behind(`${short[0]}${andMore(short.length)}`, context)
     const unread = known.filter(name => unreadOf(name) > 0)

@@ -1,18 +1,21 @@
 import { isCount, isJsonObject, type JsonObject } from '@kim/manifest'
 import type { Observer } from '@kim/observer-sdk'
+import { parseMessageId } from '../../journal/message-index.js'
 
-/** The unread messages of an inbox. */
-export interface UnreadHere {
+/** The unread messages of an inbox, by the server and by the journal. */
+interface UnreadMail {
+  /** Unread by the count of the server. */
+  readonly there: number
   /** Unread in the journal. */
   readonly here: number
   /** The server counts them, does not show them, and the journal never had them. */
   readonly hidden: number
+  /** Redacted messages that may be among the rest: the journal no longer has whether they were read. */
+  readonly redacted: number
 }
 
-interface InboxBacklog extends UnreadHere {
+interface InboxBacklog extends UnreadMail {
   readonly persona: string
-  /** Unread by the count of the server. */
-  readonly there: number
 }
 
 /** Unread mail that the server has and the journal lacks. */
@@ -33,14 +36,14 @@ export interface Backlog {
 }
 
 /** Compares the last counts of the server with the journal. `health` is what a producer last said. */
-export function backlogOf(health: JsonObject, unreadHere: (persona: string) => UnreadHere): Backlog {
+export function backlogOf(health: JsonObject, observer: Observer): Backlog {
   const inboxes = Array.isArray(health['personas']) ? health['personas'].filter(isJsonObject) : []
   const known = inboxes.flatMap(({ persona, unread }) =>
     typeof persona === 'string' && isCount(unread)
-      ? [{ persona, there: unread, ...unreadHere(persona) }]
+      ? [{ persona, ...unreadMail(observer, persona, unread) }]
       : [],
   )
-  const personas = known.filter(({ there, here, hidden }) => there > here + hidden)
+  const personas = known.filter(isBehind)
   const unreadThere = inboxes.filter(({ unread }) => isCount(unread) && unread > 0)
   const state = stateOf(known.length, personas.length, unreadThere.length)
   const asOf = typeof health['updated'] === 'string' ? health['updated'] : null
@@ -56,6 +59,25 @@ function stateOf(known: number, behind: number, unreadThere: number): Backlog['s
   return unreadThere > 0 ? 'even' : 'none'
 }
 
+/** Counts the unread mail of an inbox in the journal, beside the count of the server. */
+export function unreadMail(observer: Observer, persona: string, there: number): UnreadMail {
+  const here = observer.persona(persona).unread
+  const hidden = hiddenUnread(observer, persona)
+  const rest = Math.max(0, there - here - hidden)
+  return { there, here, hidden, redacted: rest === 0 ? 0 : Math.min(rest, redactedMail(observer, persona)) }
+}
+
+/** True if the server has unread mail that the journal lacks. */
+export function isBehind({ there, here, hidden, redacted }: UnreadMail): boolean {
+  return there > here + hidden + redacted
+}
+
+function redactedMail({ state }: Observer, persona: string): number {
+  const isRedacted = (payload: object | undefined): boolean => payload !== undefined && 'redacted' in payload
+  const own = [...state.values('message')].filter(({ itemId }) => parseMessageId(itemId)?.persona === persona)
+  return own.filter(({ payload }) => isRedacted(payload)).length
+}
+
 /** The earliest of their last healthy polls; null if one was never polled. */
 function earliestPoll(inboxes: readonly JsonObject[]): string | null {
   const times = inboxes.map(({ last_healthy }) => (typeof last_healthy === 'string' ? last_healthy : ''))
@@ -67,7 +89,7 @@ function earliestPoll(inboxes: readonly JsonObject[]): string | null {
  * The unread messages of an inbox that the server counts but does not show, and that the journal never had (KS-62).
  * Unread messages of the journal below the window of the alert were shown before, so they do not count.
  */
-export function hiddenUnread({ state }: Observer, persona: string): number {
+function hiddenUnread({ state }: Observer, persona: string): number {
   const alert = state.get('alert', `${persona}/unread-not-shown`)?.payload as JsonObject | undefined
   const { status, unread_not_shown: hidden, window_floor: floor } = alert ?? {}
   if (status !== 'open' || !isCount(hidden)) return 0

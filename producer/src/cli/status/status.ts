@@ -6,7 +6,7 @@ import { memoryCursors, type Observer, openObserver } from '@kim/observer-sdk'
 import { type Consumer, consumersOf } from '@kim/observer-sdk/consumers'
 import { askedSign, type LastSign } from '../running-producer.js'
 import { report, storeCommand, storeOf } from '../store-flags.js'
-import { type Backlog, backlogOf, hiddenUnread, type UnreadHere } from './backlog.js'
+import { type Backlog, backlogOf } from './backlog.js'
 import { type SinkLine, sinksOf } from './sinks.js'
 
 /** Reports four separate facts: the backlog, the producer, the sinks and the consumers (CL-54). */
@@ -59,14 +59,10 @@ async function statusReportOf(paths: StorePaths, { state, health }: LastSign, io
   try {
     const journal = { projectId: observer.projectId, headSeq: observer.head.seq }
     const running: JsonObject = state === 'running' || state === 'hung' ? health : {}
-    const unreadHere = (persona: string): UnreadHere => ({
-      here: observer.persona(persona).unread,
-      hidden: hiddenUnread(observer, persona),
-    })
     return {
       head_seq: journal.headSeq,
       project_id: journal.projectId,
-      backlog: backlogOf(health, unreadHere),
+      backlog: backlogOf(health, observer),
       personas: inboxes(health, observer),
       sinks: sinksOf(io.env, homedir(), journal, running),
       consumers: consumersOf({ env: io.env, ...journal }),
