@@ -103,7 +103,7 @@ export function accountEnd(kind: AccountAlertKind, names: readonly string[]): st
 }
 
 /** `a`, `a and b`, `a, b, c, d, e and 3 more`. */
-function listOf(names: readonly string[]): string {
+export function listOf(names: readonly string[]): string {
   const shown = names.slice(0, NAMES_MAX).map(shortened)
   const more = names.length - shown.length
   const last = more > 0 ? `${more} more` : shown.pop()

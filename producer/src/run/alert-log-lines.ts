@@ -1,16 +1,27 @@
 import { shellWord } from '@kim/cli-kit'
 import { type AccountAlertKind, isAccountAlertKind, isJsonObject, type JsonObject } from '@kim/manifest'
-import { accountEnd, accountReason, namesIn } from '../core/alerts.js'
+import { accountEnd, accountReason, listOf, namesIn } from '../core/alerts.js'
 import type { Draft } from '../journal/draft.js'
 import { type FailedServer, remedyOf } from '../source/remedy.js'
 import type { RunEntry } from './run-log.js'
 
+/** A line about inboxes that went down or came up waits this long for others (KS-96). */
+const GATHER_MS_MIN = 5000
+const GATHER_MS_MAX = 60_000
+
 /**
  * The log lines about alerts that a commit opened or cleared, and about mail that is not announced. The journal has an
- * account-wide alert once for each inbox that gets it; the log has it once (KS-91).
+ * account-wide alert, and an outage, once for each inbox that it concerns; the log has it once (KS-91, KS-96).
  */
 export class AlertLines {
   readonly #asked: FailedServer
+  /** Inboxes that went down in the life of this process, and since when one is. */
+  readonly #down = new Set<string>()
+  #downSinceMs = 0
+  /** Inboxes that went down, by the reason, or came up again (`undefined`), and that no line names yet. */
+  #gathered = new Map<string | undefined, string[]>()
+  /** When the gathered ones are due. */
+  dueMs: number = Number.POSITIVE_INFINITY
   /** The names of each account-wide alert as the log has them; undefined for one that this process did not log yet. */
   readonly #said = new Map<AccountAlertKind, ReadonlySet<string>>()
 
@@ -19,25 +30,59 @@ export class AlertLines {
   }
 
   /** What these drafts have to say, in their order. */
-  of(drafts: readonly Draft[]): RunEntry[] {
+  of(drafts: readonly Draft[], nowMs: number): RunEntry[] {
     return drafts.flatMap(draft => {
       const payload = isJsonObject(draft.payload) ? draft.payload : {}
       if (draft.event === 'replay_capped') return [capped(draft, payload)]
       if (draft.item_type !== 'alert') return []
       const { kind } = payload
-      return isAccountAlertKind(kind) ? this.#ofAccount(draft, payload, kind) : this.#ofInbox(draft, payload)
+      if (isAccountAlertKind(kind)) return this.#ofAccount(draft, payload, kind)
+      const isOver = payload['status'] === 'cleared'
+      // An open one that goes on is no news.
+      if (!isOver && draft.event !== 'alert') return []
+      if (kind === 'unreachable') return this.#gather(draft.agent, isOver ? undefined : draft.summary, nowMs)
+      const { agent, summary } = draft
+      return [this.#line([agent], `${agent}: ${summary}`, String(kind), isOver ? undefined : summary)]
     })
   }
 
-  #ofInbox({ agent: persona, summary: message, event }: Draft, payload: JsonObject): RunEntry[] {
-    // The text of one that does not answer is what came instead, and names no kind.
-    const { kind } = payload
-    const about = { persona, message, ...(typeof kind === 'string' ? { fields: { kind } } : {}) }
-    if (payload['status'] === 'cleared') return [{ level: 'info', code: 'alert_ended', ...about }]
-    // An open one that goes on is no news.
-    if (event !== 'alert') return []
-    const hint = remedyOf(message, this.#asked)
-    return [{ level: 'warn', code: 'alert', ...about, ...(hint === undefined ? {} : { hint }) }]
+  /** The lines about inboxes that went down or came up, if they are due. */
+  due(nowMs: number): RunEntry[] {
+    if (nowMs < this.dueMs) return []
+    const gathered = [...this.#gathered]
+    this.#gathered = new Map()
+    this.dueMs = Number.POSITIVE_INFINITY
+    return gathered.map(([reason, names]) => {
+      const are = names.length === 1 ? `${listOf(names)} is` : `${names.length} inboxes are`
+      const which = names.length === 1 ? '' : `: ${listOf(names)}`
+      const text = reason === undefined ? `${are} up again${which}` : `${are} down (${reason})${which}`
+      return this.#line(names, text, 'unreachable', reason)
+    })
+  }
+
+  #gather(name: string, reason: string | undefined, nowMs: number): RunEntry[] {
+    // One that came up and is down again: its lines keep their order.
+    const earlier = reason !== undefined && this.#gathered.get(undefined)?.includes(name) === true
+    const lines = earlier ? this.due(Number.POSITIVE_INFINITY) : []
+    if (this.#down.size === 0) this.#downSinceMs = nowMs
+    if (reason === undefined) this.#down.delete(name)
+    else this.#down.add(name)
+    const lastedMs = nowMs - this.#downSinceMs
+    if (this.#gathered.size === 0)
+      this.dueMs = nowMs + Math.min(Math.max(GATHER_MS_MIN, lastedMs), GATHER_MS_MAX)
+    this.#gathered.set(reason, [...(this.#gathered.get(reason) ?? []), name])
+    return lines
+  }
+
+  /** Without a reason it is the end of an alert. */
+  #line(names: readonly string[], message: string, kind: string, reason: string | undefined): RunEntry {
+    const about =
+      names.length === 1
+        ? { persona: names[0], message, fields: { kind } }
+        : { message, fields: { kind, inboxes: names.length } }
+    if (reason === undefined) return { level: 'info', code: 'alert_ended', ...about }
+    const hint = remedyOf(reason, this.#asked)
+    return { level: 'warn', code: 'alert', ...about, ...(hint === undefined ? {} : { hint }) }
   }
 
   #ofAccount({ event }: Draft, payload: JsonObject, kind: AccountAlertKind): RunEntry[] {

@@ -121,12 +121,13 @@ export class Driver {
   }
 
   #turn(): void {
-    const { core, journal, timers } = this.#parts
+    const { core, journal, log, timers } = this.#parts
     if (journal.failure !== undefined) throw journal.failure
     this.#stopTimer()
     const isQuiet = this.#handIn() === 0
     const goesOn = this.#commit(COMMIT_SLICE_MS)
     this.#say()
+    for (const entry of this.#alerts.due(this.#now().monoMs)) log(entry)
     const { verdict } = core
     if (verdict !== undefined) {
       this.#close(verdict.code)
@@ -146,6 +147,7 @@ export class Driver {
     const nextMs = Math.min(
       wakeAtMs ?? Number.POSITIVE_INFINITY,
       this.#space.retryAtMs ?? Number.POSITIVE_INFINITY,
+      this.#alerts.dueMs,
     )
     if (nextMs === Number.POSITIVE_INFINITY) return
     this.#stopTimer = timers.after(nextMs - this.#now().monoMs, () => this.#schedule())
@@ -218,7 +220,7 @@ export class Driver {
       this.#meters.appended(commit.drafts, seconds())
       this.#space.taken(now.monoMs)
       core.committed('durable', this.#now())
-      for (const entry of this.#alerts.of(commit.drafts)) log(entry)
+      for (const entry of this.#alerts.of(commit.drafts, this.#now().monoMs)) log(entry)
       if (this.#now().monoMs >= untilMs) return true
     }
   }
@@ -289,6 +291,7 @@ export class Driver {
     this.#isEnded = true
     this.#stopTimer()
     this.#abort()
+    for (const entry of this.#alerts.due(Number.POSITIVE_INFINITY)) this.#parts.log(entry)
     this.#done(ending)
   }
 

@@ -260,19 +260,56 @@ t.test(
       [message(1), alert('cleared', 'recovered')],
     ]
     await bench.start()
+    await bench.loop.advance(5000)
     t.match(bench.logged, [
       {
         level: 'warn',
         code: 'alert',
         persona: 'river',
-        message: 'unreachable: refused',
+        message: 'river is down (unreachable: refused)',
         fields: { kind: 'unreachable' },
       },
-      { level: 'info', code: 'alert_ended', persona: 'river', message: 'unreachable: ended' },
+      { level: 'info', code: 'alert_ended', persona: 'river', message: 'river is up again' },
     ])
     t.equal(bench.logged.length, 2)
   },
 )
+
+/** An alert of one inbox; without a reason its end. */
+const inboxAlert = (agent: string, reason?: string, kind = 'unreachable'): Draft => ({
+  agent,
+  action: 'update',
+  item_type: 'alert',
+  item_id: `${agent}/${kind}`,
+  summary: reason ?? `${kind}: ended`,
+  ...(reason === undefined ? {} : { event: 'alert' }),
+  payload: { schema_version: 1, persona: agent, kind, status: reason === undefined ? 'cleared' : 'open' },
+})
+
+t.test('KS-96 log - D9: an outage of twenty inboxes is a line with their number and names', async t => {
+  const bench = new Bench(t)
+  const names = Array.from({ length: 20 }, (_, n) => `p${n}`)
+  const lines = (): string[] => bench.logged.splice(0).map(({ message }) => message)
+  bench.core.commits = names.map(name => [inboxAlert(name, 'http 502')])
+  await bench.start()
+  t.same(lines(), [], 'it waits for others')
+  await bench.loop.advance(5000)
+  t.match(bench.logged, [{ level: 'warn', code: 'alert', fields: { kind: 'unreachable', inboxes: 20 } }])
+  t.same(lines(), ['20 inboxes are down (http 502): p0, p1, p2, p3, p4 and 15 more'])
+  await bench.loop.advance(25_000)
+  bench.core.commits = [[inboxAlert('late', 'http 404'), inboxAlert('p0'), inboxAlert('p1')]]
+  bench.driver.wake()
+  await bench.loop.run()
+  await bench.loop.advance(29_999)
+  t.same(lines(), [], 'as long as the outage has lasted')
+  await bench.loop.advance(1)
+  t.same(lines(), ['late is down (http 404)', '2 inboxes are up again: p0 and p1'])
+  bench.core.commits = [[inboxAlert('p2')], [inboxAlert('p2', 'http 502')], [inboxAlert('a', 'why', 'id-regressed')]]
+  bench.driver.wake()
+  await bench.loop.run()
+  bench.driver.stop('SIGTERM')
+  t.same(lines(), ['p2 is up again', 'a: why', 'p2 is down (http 502)'], 'in their order, and before the end')
+})
 
 t.test('driver - what stops is committed before it stops', async t => {
   const bench = new Bench(t)
