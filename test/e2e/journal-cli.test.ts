@@ -164,6 +164,26 @@ t.test(
   },
 )
 
+t.test('CL-19 checkpoint - D4: it says what it moves to archive/, in a dry run too', async t => {
+  const store = makeStore(t)
+  const before = snapshot(store)
+  const dry = json(run('checkpoint', '--store', store, '--dry-run', '--json'))
+  t.same(snapshot(store), before)
+  const moved = dry['moved'] as string[]
+  t.ok(moved.length > 0, 'there is something to move')
+  t.match(
+    run('checkpoint', '--store', store, '--dry-run').out,
+    /\nwould move \d+ segments? and \d+ checkpoints? to archive\/\n/,
+  )
+  const real = run('checkpoint', '--store', store)
+  t.match(real.out, /\nmoved \d+ segments? and \d+ checkpoints? to archive\/\n/)
+  t.same(
+    real.out.match(/^ {2}\S+$/gm)?.map(line => line.trim()),
+    moved,
+  )
+  for (const name of moved) t.ok(existsSync(join(store, 'events', 'archive', name)), name)
+})
+
 t.test('CL-19 redact - erases one entity everywhere, and only that', async t => {
   const store = makeStore(t)
   const before = snapshot(store)

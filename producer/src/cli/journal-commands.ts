@@ -63,6 +63,8 @@ interface CheckpointFacts {
   readonly previous_checkpoint_seq: number
   readonly checkpoint_seq: number
   readonly entities: number
+  /** What gc, which follows, moves to `archive/`. */
+  readonly moved: readonly string[]
   readonly opening?: readonly RehearsedChange[]
 }
 
@@ -80,6 +82,7 @@ export async function journalCheckpoint(input: Input, io: Io): Promise<number> {
     made
       ? `${verb} a checkpoint at seq ${facts.checkpoint_seq} of ${facts.entities} live entities (the one before: seq ${facts.previous_checkpoint_seq})`
       : 'no checkpoint was written, and no record is lost: a warning above says why, or records before the first segment are missing',
+    ...(facts.moved.length === 0 ? [] : movedLines(facts.moved, dryRun)),
     ...openingLines(facts.opening),
   ])
   return made ? 0 : 1
@@ -89,13 +92,14 @@ export async function journalCheckpoint(input: Input, io: Io): Promise<number> {
 async function checkpointByProducer(storeDir: string, io: Io): Promise<CheckpointFacts | undefined> {
   const done = await doneByProducer(storePaths(storeDir), 'checkpoint', io)
   if (done === undefined) return undefined
-  const { head_seq: checkpointSeq, previous_head_seq: previous, entities } = done.result
+  const { head_seq: checkpointSeq, previous_head_seq: previous, entities, moved } = done.result
   return {
     dry_run: false,
     head_seq: done.seq,
     previous_checkpoint_seq: Number(previous ?? 0),
     checkpoint_seq: Number(checkpointSeq),
     entities: Number(entities ?? 0),
+    moved: namesOf(moved),
   }
 }
 
@@ -108,12 +112,14 @@ function writeCheckpoint(journal: OpenJournal, opening?: readonly RehearsedChang
   else journal.checkpoint()
   // The first record of the new segment is the first one that the checkpoint does not cover.
   const planned = journal.history.isWhole ? journal.head.seq - 1 : previous
+  const plan = isDry && planned > previous ? journal.gcPlan(1) : { segments: [], checkpoints: [] }
   return {
     dry_run: isDry,
     head_seq: headSeq,
     previous_checkpoint_seq: previous,
     checkpoint_seq: isDry ? planned : journal.checkpointSeq,
     entities: journal.state.size,
+    moved: isDry ? [...plan.segments, ...plan.checkpoints] : journal.archived,
     ...(isDry ? { opening } : {}),
   }
 }
@@ -128,28 +134,42 @@ export async function journalGc(input: Input, io: Io): Promise<number> {
       ? withRehearsal(options, (journal, opening) => ({ ...journal.gcPlan(), opening }))
       : withJournal(options, journal => journal.gc()))
   const { checkpoints, segments, opening } = done
-  const verb = dryRun ? 'would move' : 'moved'
-  const nothing = segments.length + checkpoints.length === 0
+  const moved = [...segments, ...checkpoints]
   report(input, io, { dry_run: dryRun, ...done }, [
-    nothing
-      ? 'no segment to move: the second-newest verified checkpoint covers none completely'
-      : `${verb} ${formatCount(segments.length, 'segment')} and ${formatCount(checkpoints.length, 'checkpoint')} to archive/`,
-    ...[...segments, ...checkpoints].map(name => `  ${name}`),
+    ...(moved.length === 0
+      ? ['no segment to move: the second-newest verified checkpoint covers none completely']
+      : movedLines(moved, dryRun)),
     ...openingLines(opening),
   ])
   return 0
+}
+
+/** The names of moved files, with a headline. */
+function movedLines(names: readonly string[], dryRun: boolean): string[] {
+  const verb = dryRun ? 'would move' : 'moved'
+  const checkpoints = names.filter(isCheckpoint).length
+  const segments = formatCount(names.length - checkpoints, 'segment')
+  return [
+    `${verb} ${segments} and ${formatCount(checkpoints, 'checkpoint')} to archive/`,
+    ...names.map(name => `  ${name}`),
+  ]
+}
+
+function isCheckpoint(name: string): boolean {
+  return parseCheckpointName(name) !== undefined
+}
+
+/** The names in an answer of a running producer; an older one leaves them out. */
+function namesOf(moved: unknown): string[] {
+  return Array.isArray(moved) ? moved.map(String) : []
 }
 
 /** A running producer holds the store, so it does the work. It cannot compress segments. */
 async function gcByProducer(storeDir: string, dryRun: boolean, io: Io): Promise<GcReport | undefined> {
   const done = await doneByProducer(storePaths(storeDir), 'gc', io, { dry_run: dryRun })
   if (done === undefined) return undefined
-  const { moved } = done.result
-  const names = Array.isArray(moved) ? moved.map(String) : []
-  return {
-    segments: names.filter(name => parseCheckpointName(name) === undefined),
-    checkpoints: names.filter(name => parseCheckpointName(name) !== undefined),
-  }
+  const names = namesOf(done.result['moved'])
+  return { segments: names.filter(name => !isCheckpoint(name)), checkpoints: names.filter(isCheckpoint) }
 }
 
 /** `journal repair`: sets damaged bytes aside, notes them, and reports what is left. Exits 1 if damage is left. */

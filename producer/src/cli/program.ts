@@ -173,7 +173,8 @@ export const producerProgram: Program = {
     },
     {
       name: 'journal checkpoint',
-      about: 'Seal the active segment and write a checkpoint of all sealed segments.',
+      about:
+        'Seal the active segment, write a checkpoint of all sealed segments, then do what journal gc does.',
       flags: writeFlags,
       load: () =>
         import('./journal-commands.js').then(({ journalCheckpoint }) => ({ run: journalCheckpoint })),

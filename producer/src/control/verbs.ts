@@ -183,6 +183,7 @@ export function journalCare(
     headSeq: () => journal.head.seq,
     checkpoint: async () => {
       const before = journal.checkpointSeq
+      const archived = journal.archived.length
       journal.roll()
       while (journal.upkeep()) await pause()
       const { checkpointSeq } = journal
@@ -192,6 +193,7 @@ export function journalCare(
         head_seq: checkpointSeq,
         previous_head_seq: before,
         entities: journal.state.size,
+        moved: journal.archived.slice(archived),
       }
     },
     gc: async (dryRun): Promise<JsonObject> => {

@@ -33,20 +33,25 @@ const PACK_BYTES = 256 * 1024
 
 /**
  * What lies wholly below the second-newest verified checkpoint. `known` names checkpoints that this process
- * verified itself; any other is read before anything is built on it.
+ * verified itself; any other is read before anything is built on it. `coming`: checkpoints that are verified by then.
  */
-export function* planGc(store: Store, projectId: string, known: ReadonlySet<number>): Slices<GcPlan> {
+export function* planGc(
+  store: Store,
+  projectId: string,
+  known: ReadonlySet<number>,
+  coming = 0,
+): Slices<GcPlan> {
   const segments = listSegments(store)
   const candidates = listCheckpoints(store).filter(({ isArchived }) => !isArchived)
   const verifier = candidateVerifier(store, segments, projectId)
   const verified: CheckpointCandidate[] = []
   for (const candidate of candidates) {
-    if (verified.length === 2) break
+    if (verified.length === 2 - coming) break
     if (known.has(candidate.headSeq) || (yield* verifier.verify(candidate)) !== undefined)
       verified.push(candidate)
     yield
   }
-  const floor = verified[1]?.headSeq
+  const floor = verified[1 - coming]?.headSeq
   if (floor === undefined) return { segments: [], checkpoints: [] }
   const below = segments.filter((source, at) => {
     const next = segments[at + 1]

@@ -195,9 +195,14 @@ export class OpenJournal {
     return this.#appender.guard(() => this.#upkeep.collect())
   }
 
-  /** What `gc` would move now. */
-  gcPlan(): GcReport {
-    return this.#upkeep.plan()
+  /** What `gc` would move now, or after `coming` more checkpoints. */
+  gcPlan(coming = 0): GcReport {
+    return this.#upkeep.plan(coming)
+  }
+
+  /** The names of what was moved to `archive/` since the journal was opened. */
+  get archived(): readonly string[] {
+    return this.#upkeep.archived
   }
 
   /** The seq up to which the newest verified checkpoint goes, 0 if there is none. */

@@ -182,13 +182,7 @@ function notesOf(entity: RedactedEntity, reason: string, files: readonly Redacte
   const parts = Math.ceil(files.length / FILES_PER_NOTE)
   return Array.from({ length: parts }, (_, at) => {
     const own = files.slice(at * FILES_PER_NOTE, (at + 1) * FILES_PER_NOTE)
-    const fields: JsonObject = {
-      ...entity,
-      reason,
-      files: own,
-      part: at + 1,
-      parts,
-    }
+    const fields: JsonObject = { ...entity, reason, files: own, part: at + 1, parts }
     return journalNote(
       'redaction',
       fields,

@@ -47,6 +47,8 @@ export class Upkeep {
   readonly #known: Set<number> = new Set()
   /** The newest verified checkpoint. */
   base: VerifiedCheckpoint | undefined
+  /** What gc moved to `archive/` since the journal was opened. */
+  readonly archived: string[] = []
   #boundary: Boundary | undefined
   #work: Slices<unknown> | undefined
   #gcDue = false
@@ -244,7 +246,10 @@ export class Upkeep {
 
   *#collect(): Slices<GcReport> {
     const { store, projectId, options } = this.#start
-    return yield* runGc(store, yield* planGc(store, projectId, this.#known), options.gzip === true)
+    const plan = yield* planGc(store, projectId, this.#known)
+    const report = yield* runGc(store, plan, options.gzip === true)
+    this.archived.push(...report.segments, ...report.checkpoints)
+    return report
   }
 
   /** Collects now, also while gc is held. */
@@ -254,10 +259,10 @@ export class Upkeep {
     return runAtOnce(this.#collect())
   }
 
-  /** What a gc would park now. */
-  plan(): GcReport {
+  /** What a gc would park now, or after so many checkpoints. */
+  plan(coming: number): GcReport {
     const { store, projectId } = this.#start
-    const { segments, checkpoints } = runAtOnce(planGc(store, projectId, this.#known))
+    const { segments, checkpoints } = runAtOnce(planGc(store, projectId, this.#known, coming))
     const name = ({ path }: { readonly path: string }): string => basename(path)
     return { segments: segments.map(name), checkpoints: checkpoints.map(name) }
   }

@@ -43,10 +43,12 @@ t.test('care - gc says what it moved, and what it would move (JF-70)', async t =
   const care = journalCare(opened, loopTurn)
   const wouldMove = async (): Promise<JsonObject> => care.gc(true)
   t.same(await wouldMove(), { moved: [] })
+  const moved: unknown[] = []
   for (let n = 0; n < 3; n++) {
     opened.append([draft(n)])
-    await care.checkpoint()
+    moved.push((await care.checkpoint())['moved'])
   }
+  t.match(moved, [[], [/^seg-/], [/^seg-/, /^ckpt-/]], 'D4: a checkpoint says what the gc after it moved')
   // Each checkpoint was followed by gc, so there is nothing left.
   t.same(await wouldMove(), { moved: [] })
   t.same(await care.gc(false), { moved: [] })

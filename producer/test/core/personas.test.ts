@@ -219,20 +219,23 @@ t.test(
   },
 )
 
-t.test('urgent unanswered - A5: an alert waits for --urgent-after, counted from when mail is seen (KS-95)', t => {
-  // Counts come in once an hour: only its own alarm clock can end the grace.
-  const desk = urgent(t, { urgentAfterMs: 300_000, pollSeconds: 3600 })
-  t.same(alertsOf(desk, 'urgent-unanswered'), [])
-  t.same(alertsOf(desk.pass(297_900), 'urgent-unanswered'), [], 'a tenth of a second is left')
-  t.same(alertsOf(desk.pass(100), 'urgent-unanswered'), ['a', 'loom'])
-  const answered = urgent(t, { urgentAfterMs: 300_000 })
-  answered.script.counts = () => ({ loom: [1, 0] as const })
-  answered.pass(100_000)
-  answered.script.counts = () => ({ loom: [1, 1] as const })
-  t.same(alertsOf(answered.pass(299_000), 'urgent-unanswered'), [], 'other mail has a grace of its own')
-  t.same(alertsOf(answered.pass(3000), 'urgent-unanswered'), ['a', 'loom'])
-  t.end()
-})
+t.test(
+  'urgent unanswered - A5: an alert waits for --urgent-after, counted from when mail is seen (KS-95)',
+  t => {
+    // Counts come in once an hour: only its own alarm clock can end the grace.
+    const desk = urgent(t, { urgentAfterMs: 300_000, pollSeconds: 3600 })
+    t.same(alertsOf(desk, 'urgent-unanswered'), [])
+    t.same(alertsOf(desk.pass(297_900), 'urgent-unanswered'), [], 'a tenth of a second is left')
+    t.same(alertsOf(desk.pass(100), 'urgent-unanswered'), ['a', 'loom'])
+    const answered = urgent(t, { urgentAfterMs: 300_000 })
+    answered.script.counts = () => ({ loom: [1, 0] as const })
+    answered.pass(100_000)
+    answered.script.counts = () => ({ loom: [1, 1] as const })
+    t.same(alertsOf(answered.pass(299_000), 'urgent-unanswered'), [], 'other mail has a grace of its own')
+    t.same(alertsOf(answered.pass(3000), 'urgent-unanswered'), ['a', 'loom'])
+    t.end()
+  },
+)
 
 t.test('urgent unanswered - A5: an open alert has no second grace after a restart (KS-95)', t => {
   const desk = urgent(t, { urgentAfterMs: 300_000 }).pass(300_000)
@@ -266,7 +269,11 @@ t.test('urgent unanswered - A5: other names are announced once an hour at most (
   desk.pass(61_000)
   desk.script.counts = counts(['d'])
   desk.pass(61_000)
-  t.same(said(), ['loom: cleared urgent-unanswered', 'loom: alert urgent-unanswered'], 'each opening is announced')
+  t.same(
+    said(),
+    ['loom: cleared urgent-unanswered', 'loom: alert urgent-unanswered'],
+    'each opening is announced',
+  )
   t.end()
 })
 

@@ -304,7 +304,11 @@ t.test('KS-96 log - D9: an outage of twenty inboxes is a line with their number 
   t.same(lines(), [], 'as long as the outage has lasted')
   await bench.loop.advance(1)
   t.same(lines(), ['late is down (http 404)', '2 inboxes are up again: p0 and p1'])
-  bench.core.commits = [[inboxAlert('p2')], [inboxAlert('p2', 'http 502')], [inboxAlert('a', 'why', 'id-regressed')]]
+  bench.core.commits = [
+    [inboxAlert('p2')],
+    [inboxAlert('p2', 'http 502')],
+    [inboxAlert('a', 'why', 'id-regressed')],
+  ]
   bench.driver.wake()
   await bench.loop.run()
   bench.driver.stop('SIGTERM')

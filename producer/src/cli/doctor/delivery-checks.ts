@@ -62,7 +62,9 @@ const backlogCheck: Check = {
     const unreadOf = (name: string): number => answer.value.byPersona.get(name)?.unread ?? 0
     const short = known.flatMap(name => {
       const mail = unreadMail(observer, name, unreadOf(name))
-      return isBehind(mail) ? [`${name}: ${mail.there} unread on the server, ${mail.here} in the journal`] : []
+      return isBehind(mail)
+        ? [`${name}: ${mail.there} unread on the server, ${mail.here} in the journal`]
+        : []
     })
     if (short[0] !== undefined) return behind(`${short[0]}${andMore(short.length)}`, context)
     const unread = known.filter(name => unreadOf(name) > 0)
