@@ -17,6 +17,7 @@ interface Status {
   readonly state: string
   readonly pid: number | null
   readonly head_seq: number
+  readonly level: string
   readonly backlog: unknown
   readonly sinks: readonly Readonly<Record<string, unknown>>[]
   readonly consumers: unknown
@@ -298,6 +299,44 @@ row(
       personas: [{ persona: 'argus', there: 2, here: 0, redacted: 1 }],
     })
     await next.stop()
+  },
+)
+
+/** What `status --check` exits with, and the last line that it prints. */
+async function check(scene: Scene): Promise<readonly [code: number | string, level: string | undefined]> {
+  const asked = scene.run(['status', '--check', '--store', scene.store])
+  const code = await scene.endOf(asked)
+  return [code, asked.stdout.trimEnd().split('\n').at(-1)]
+}
+
+row(
+  'CL-73 check',
+  'D10: a full disk and an inbox that is down are degraded, and one command shows the alerts',
+  { standing: { cursor: 4 } },
+  async (t, scene) => {
+    t.same(await check(scene), [8, 'level     unknown'])
+    scene.newest(complete(4))
+    const producer = scene.start([...NF, '--alert-after', '1'])
+    await scene.tells('armed(4)')
+    t.same(await check(scene), [0, 'level     ok'])
+    scene.rule({ on: { endpoint: 'inbox' }, effect: { status: 502 } })
+    await scene.tells('alert unreachable')
+    t.same(await check(scene), [9, 'level     degraded: argus: unreachable'])
+    const alert = { persona: 'argus', kind: 'unreachable', reason: 'http 502' }
+    t.match(await status(t, scene), {
+      level: 'degraded',
+      alerts: [alert],
+      attention: ['argus: unreachable'],
+    })
+    t.match(await words(t, scene), /\nalert {5}argus: http 502\nlevel /)
+    producer.signal('SIGSTOP')
+    const { health } = storePaths(scene.store)
+    const said = JSON.parse(readFileSync(health, 'utf8')) as object
+    writeFileSync(health, JSON.stringify({ ...said, disk: 'full' }), { mode: 0o600 })
+    t.same(await check(scene), [9, 'level     degraded: the disk is full; argus: unreachable'])
+    producer.signal('SIGKILL')
+    await producer.ended
+    t.same(await check(scene), [7, 'level     down'])
   },
 )
 

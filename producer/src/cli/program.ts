@@ -40,8 +40,13 @@ export const producerProgram: Program = {
     },
     {
       name: 'status',
-      about: 'Show producer, backlog, sinks, consumers and inboxes. Works without a running producer.',
-      flags: [storeFlag, jsonFlag],
+      about:
+        'Show producer, backlog, sinks, consumers, inboxes and alerts. Works without a running producer.',
+      flags: [
+        storeFlag,
+        { name: 'check', kind: 'boolean', about: 'exit 0 ok, 7 down, 8 unknown, 9 degraded (see level)' },
+        jsonFlag,
+      ],
       load: () => import('./status/status.js'),
     },
     {
@@ -236,6 +241,9 @@ export const producerProgram: Program = {
     [4, 'no such journal, store or persona'],
     [5, 'records are missing'],
     [6, 'corrupt'],
+    [7, 'status --check: the producer is down'],
+    [8, 'status --check: unknown'],
+    [9, 'status --check: degraded'],
     [75, 'another process holds the store'],
     [77, 'not permitted'],
   ],

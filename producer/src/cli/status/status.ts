@@ -1,7 +1,15 @@
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { formatCount, formatDuration, type Input, type Io, shellWord } from '@kim/cli-kit'
-import { isCount, isJsonObject, type JsonObject, KimError, type StorePaths, storePaths } from '@kim/manifest'
+import {
+  isAccountAlertKind,
+  isCount,
+  isJsonObject,
+  type JsonObject,
+  KimError,
+  type StorePaths,
+  storePaths,
+} from '@kim/manifest'
 import { memoryCursors, type Observer, openObserver } from '@kim/observer-sdk'
 import { type Consumer, consumersOf } from '@kim/observer-sdk/consumers'
 import { askedSign, type LastSign } from '../running-producer.js'
@@ -9,7 +17,7 @@ import { report, storeCommand, storeOf } from '../store-flags.js'
 import { type Backlog, backlogOf } from './backlog.js'
 import { type SinkLine, sinksOf } from './sinks.js'
 
-/** Reports four separate facts: the backlog, the producer, the sinks and the consumers (CL-54). */
+/** Reports the backlog, the producer, the sinks, the consumers and the alerts, each by itself (CL-54). */
 export async function run(input: Input, io: Io): Promise<number> {
   const paths = storePaths(storeOf(input, io))
   if (!existsSync(paths.events)) {
@@ -20,9 +28,12 @@ export async function run(input: Input, io: Io): Promise<number> {
   const sign = await askedSign(paths, io)
   const statusReport = await statusReportOf(paths, sign, io)
   const { state, pid, started, ageMs, health } = sign
+  const { level, attention } = levelOf(sign, statusReport)
   const facts = {
     ...health,
     state,
+    level,
+    attention,
     store: paths.root,
     pid: pid ?? null,
     started: started ?? null,
@@ -30,8 +41,45 @@ export async function run(input: Input, io: Io): Promise<number> {
     ...statusReport,
   }
   const next = storeCommand('kim-producer doctor --only inboxes', paths.root, io.env)
-  report(input, io, facts, standingLines(sign, paths, statusReport, next, Date.now()))
-  return 0
+  const summary = [level, attention.slice(0, SHOWN_MAX).join('; ') + more(attention.length)].filter(Boolean)
+  report(input, io, facts, [
+    ...standingLines(sign, paths, statusReport, next, Date.now()),
+    `level     ${summary.join(': ')}`,
+  ])
+  return input.bool('check') ? LEVELS[level] : 0
+}
+
+/** What `--check` exits with (CL-73). */
+const LEVELS = { ok: 0, down: 7, unknown: 8, degraded: 9 } as const
+
+/** How well the producer works, and what of a running one needs a person. */
+function levelOf(
+  { state, health }: LastSign,
+  { alerts, sinks }: StatusReport,
+): { readonly level: keyof typeof LEVELS; readonly attention: readonly string[] } {
+  if (state === 'never' || state === 'unknown') return { level: 'unknown', attention: [] }
+  if (state !== 'running') return { level: 'down', attention: [] }
+  const stuck = sinks.filter(sink => sink.state === 'held' || sink.state === 'off')
+  const attention = [
+    ...(health['disk'] === 'full' ? ['the disk is full'] : []),
+    ...alerts.map(({ persona, kind }) => (persona === null ? kind : `${persona}: ${kind}`)),
+    ...stuck.map(sink => `${sink.identity}: ${sink.state}`),
+  ]
+  return { level: attention.length === 0 ? 'ok' : 'degraded', attention }
+}
+
+/** The open alerts of watched inboxes. One about the account has no persona, and is listed once. */
+function openAlerts({ state }: Observer) {
+  const found = new Map<string, { persona: string | null; kind: string; reason: string }>()
+  for (const { itemId, payload } of state.values('alert')) {
+    const { status, persona: owner, kind, reason } = (payload ?? {}) as Record<string, unknown>
+    const record = state.get('persona', String(owner))?.payload as JsonObject | undefined
+    if (status !== 'open' || record?.['watched'] === false) continue
+    const isAccount = isAccountAlertKind(kind)
+    const persona = isAccount ? null : String(owner)
+    found.set(isAccount ? String(reason) : itemId, { persona, kind: String(kind), reason: String(reason) })
+  }
+  return [...found.values()]
 }
 
 /** The inboxes, with both counts of unread mail: the server's and the journal's. */
@@ -64,6 +112,7 @@ async function statusReportOf(paths: StorePaths, { state, health }: LastSign, io
       project_id: journal.projectId,
       backlog: backlogOf(health, observer),
       personas: inboxes(health, observer),
+      alerts: openAlerts(observer),
       sinks: sinksOf(io.env, homedir(), journal, running),
       consumers: consumersOf({ env: io.env, ...journal }),
     }
@@ -97,7 +146,7 @@ const SHOWN_MAX = 20
 function standingLines(
   sign: LastSign,
   paths: StorePaths,
-  { head_seq, backlog, personas, sinks, consumers }: StatusReport,
+  { alerts, head_seq, backlog, personas, sinks, consumers }: StatusReport,
   next: string,
   nowMs: number,
 ): string[] {
@@ -116,6 +165,9 @@ function standingLines(
       persona =>
         `inbox     ${String(persona['persona']).padEnd(width)}  ${personaText(persona, next, nowMs)}`,
     ),
+    ...alerts.slice(0, SHOWN_MAX).map(({ persona, reason }) => {
+      return `alert     ${persona === null ? '' : `${persona}: `}${reason}`
+    }),
   ]
 }
 
