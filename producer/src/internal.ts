@@ -54,7 +54,7 @@ export {
 } from './journal/store.js'
 export { Driver, type DriverParts, type Ending } from './run/main-loop.js'
 export { Producer, type ProducerParts, startedNote, stoppedNote } from './run/producer.js'
-export { LogStream, pinoLog, type RunEntry, type RunLog, withoutEchoes } from './run/run-log.js'
+export { LogStream, pinoLog, type RunEntry, type RunLog, terminalLog, withoutEchoes } from './run/run-log.js'
 export { type ProducerStatus, StatusFile } from './run/status.js'
 export { EventFile, type EventFileParts } from './sinks/event-file.js'
 export { ExecSink, progressByInbox } from './sinks/exec-sink.js'

@@ -58,6 +58,7 @@ t.test('CL-13 CL-16 start - one line of log says what runs; stdout stays empty',
     store,
     source: 'http://127.0.0.1:1',
     pid: producer.child.pid,
+    msg: /^kim .* from http:\/\/127\.0\.0\.1:1; it watches argus$/,
   })
   const { started: since } = health(store)
   t.match(health(store), { state: 'running', pid: producer.child.pid, interval_ms: 10_000, store })

@@ -2,6 +2,7 @@
 import { didYouMean } from '@kim/cli-kit'
 import { limits } from '@kim/manifest'
 import type { Answer, DirectoryEntry, PersonaDirectory } from '../source/source.js'
+import { listOf } from './alerts.js'
 import type { CoreNote } from './core.js'
 import type { CoreState } from './core-state.js'
 
@@ -71,11 +72,18 @@ export class DirectoryWatch {
     this.#dueMs = nowMs + this.#everyMs
     this.#failures = 0
     for (const name of refused) core.refuse(name)
+    const added: string[] = []
     for (const { persona } of entries) {
       if (core.inboxes.has(persona)) continue
-      if (core.inboxes.size < limits.personasMax) core.watch(persona, nowMs, isFirst)
-      else this.#sayFull()
+      if (core.inboxes.size >= limits.personasMax) this.#sayFull()
+      else {
+        core.watch(persona, nowMs, isFirst)
+        added.push(persona)
+      }
     }
+    const message = `watches ${listOf(added)}, by the server's list of personas`
+    if (added.length > 0)
+      core.note({ level: 'info', code: 'watching', message, fields: { added: added.length } })
     core.areAlertsDirty = true
     core.isGenesisDirty = true
   }

@@ -2,6 +2,7 @@
 import { KimError, storePaths } from '@kim/manifest'
 import type { ControlServer } from '../control/server.js'
 import { type ControlVerbs, journalCare } from '../control/verbs.js'
+import { listOf } from '../core/alerts.js'
 import type { Core } from '../core/core.js'
 import { type Clock, loopTimers, loopTurn, systemClock, type Timers, type Turn } from '../effects/clock.js'
 import { currentHost, type Host } from '../effects/host.js'
@@ -223,10 +224,11 @@ export class Producer {
 
   #say(): void {
     const { version, pid, store, source, dialect, head_seq, personas } = this.status()
+    const names = personas.map(({ persona }) => persona)
     this.#parts.log({
       level: 'info',
       code: 'started',
-      message: `kim ${version} writes ${store} from ${source}`,
+      message: `kim ${version} writes ${store} from ${source}; it watches ${listOf(names) || 'no inbox yet'}`,
       fields: { version, pid, store, source, dialect, head_seq, personas: personas.length },
     })
   }

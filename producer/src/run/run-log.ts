@@ -55,6 +55,18 @@ export function pinoLog(destination: DestinationStream = stderrStream()): RunLog
   }
 }
 
+/** The same as text, for a person at a terminal. */
+export function terminalLog(destination: DestinationStream = stderrStream()): RunLog {
+  return ({ level, message, hint, persona, fields = {} }) => {
+    const word = level === 'info' ? '' : `${level}: `
+    const whose = persona === undefined || message.includes(persona) ? '' : `${persona}: `
+    const values = Object.entries(level === 'info' ? {} : fields).map(([name, value]) => `${name}=${value}`)
+    const more = values.length === 0 ? '' : ` (${values.join(', ')})`
+    const line = `${new Date().toTimeString().slice(0, 8)} ${word}${whose}${message}${more}`
+    destination.write(`${safeText(line)}\n${hint === undefined ? '' : `  ${safeText(hint)}\n`}`)
+  }
+}
+
 function safeFields(fields: RunEntry['fields'] = {}): Record<string, string | number | boolean> {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [

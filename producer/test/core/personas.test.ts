@@ -95,7 +95,13 @@ t.test('added - a new persona comes in with an announcement, and its mail is new
   desk.script.directory = () => failure(500)
   desk.pass(3000)
   t.same(names(desk), ['argus', 'river'])
-  const codes = desk.core.notes().map(({ code }) => code)
+  const notes = desk.core.notes()
+  t.same(
+    notes.filter(({ code }) => code === 'watching').map(({ message }) => message),
+    ['argus', 'river'].map(name => `watches ${name}, by the server's list of personas`),
+    'D2: the log names what is watched',
+  )
+  const codes = notes.map(({ code }) => code)
   t.equal(codes.filter(code => code === 'directory_unavailable').length, 1)
   t.end()
 })

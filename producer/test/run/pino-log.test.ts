@@ -1,5 +1,26 @@
-import { pinoLog } from '@kim/producer/internal'
+import { pinoLog, terminalLog } from '@kim/producer/internal'
 import t from 'tap'
+
+t.test('CL-16 log - D2: at a terminal it is text, with the hint on a line of its own', t => {
+  const lines: string[] = []
+  const log = terminalLog({ write: line => void lines.push(line) })
+  log({ level: 'info', code: 'started', message: 'kim writes a store', fields: { pid: 7 } })
+  log({
+    level: 'warn',
+    code: 'x',
+    message: 'it\u001b[2J is full',
+    hint: 'look\n',
+    persona: 'river',
+    fields: { n: 1 },
+  })
+  log({ level: 'error', code: 'y', message: 'river is gone', persona: 'river' })
+  const text = lines.join('').replaceAll(/^\d\d:\d\d:\d\d /gm, 'T ')
+  t.equal(
+    text,
+    'T kim writes a store\nT warn: river: it\\x1b[2J is full (n=1)\n  look\\n\nT error: river is gone\n',
+  )
+  t.end()
+})
 
 t.test('CL-16 log - is one JSON object a line, with its code', t => {
   const lines: string[] = []

@@ -11,7 +11,7 @@ import { type OpenJournal, openJournalWith } from '../../journal/journal.js'
 import type { Ending } from '../../run/main-loop.js'
 import { Meters } from '../../run/meters.js'
 import { Producer } from '../../run/producer.js'
-import { pinoLog, type RunLog, withoutEchoes } from '../../run/run-log.js'
+import { pinoLog, type RunLog, terminalLog, withoutEchoes } from '../../run/run-log.js'
 import { systemdSupervisor } from '../../run/systemd-notify.js'
 import type { SinkStatus } from '../../sinks/sink.js'
 import type { Watched } from '../../sinks/sinks.js'
@@ -40,7 +40,7 @@ function endSoon(code: number, last: () => void = () => undefined): void {
 /** The service. It checks all it can before it opens the store (CL-12). */
 export async function run(input: Input, io: Io): Promise<number> {
   keepHeapSmall()
-  const log = withoutEchoes(pinoLog())
+  const log = withoutEchoes(io.stderr.isTTY === true ? terminalLog() : pinoLog())
   io.signal.addEventListener('abort', () => endSoon(0))
   const { options, source } = await judgeFlags(input, io, { log, env: io.env, eventsFile: 'make' })
   try {
