@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import { loadReleases, type VectorOnDisk } from '../conformance/vectors.js'
 import { homeOf, type ProducerProcess, portInstead, readRecords, Scene } from '../kit/kijito/index.js'
 import { tail } from './kim-tail-process.js'
-import { linesIn, parsed } from './sinks/lines.js'
+import { linesIn, parsed, wholeLines, wholeLinesIn } from './sinks/lines.js'
 
 /** What the generator ran its producers with. */
 const PORT = 47_474
@@ -61,6 +61,11 @@ function told(
 ): { readonly old: string[]; readonly fresh: string[] } {
   const known = new Set(release.announced.map(([, , id]) => id))
   return { old: ids.filter(id => known.has(id)), fresh: ids.filter(id => !known.has(id)) }
+}
+
+const hasAll = (ids: readonly string[], wanted: readonly string[]): boolean => {
+  const known = new Set(ids)
+  return wanted.every(id => known.has(id))
 }
 
 /** The ids of event lines; diagnostics carry one too. */
@@ -131,8 +136,18 @@ for (const release of releases) {
     const id = scene.send('river')
     const fresh = `river:new:${id}`
     const isIn = (ids: readonly string[]): boolean => ids.includes(fresh)
-    await scene.until('stdout', () => producer.stdout.endsWith('\n') && isIn(idsOf(parsed(producer.stdout))))
-    await scene.until('the file', () => isIn(idsOf(wholeLinesIn(fileOf(ledger, 'river')))))
+    /** What the file of a persona is to get of the release's own events. */
+    const owed = (persona: string): string[] => {
+      const { held, passed } = ledger
+      const seq = held.find(([lane]) => lane === persona)?.[1] ?? passed[0]
+      return idsAfter(release, seq, persona)
+    }
+    const since = (persona: string): string[] =>
+      idsOf(wholeLinesIn(fileOf(ledger, persona)).slice(before.get(persona)?.length ?? 0))
+    await scene.until('stdout', () => isIn(idsOf(wholeLines(producer.stdout))))
+    await scene.until('the file', () => isIn(since('river')))
+    for (const persona of personasOf(release))
+      await scene.until(`the file of ${persona}`, () => hasAll(since(persona), owed(persona)))
     t.equal(await producer.stop(), 0, producer.stderr)
 
     const stdout = told(release, idsOf(parsed(producer.stdout)))
@@ -143,11 +158,9 @@ for (const release of releases) {
       const stood = before.get(persona) ?? []
       const lines = linesIn(fileOf(ledger, persona))
       t.same(lines.slice(0, stood.length), stood, `${persona}: what was written stays`)
-      const since = told(release, idsOf(lines.slice(stood.length)))
-      const { held, passed } = ledger
-      const seq = held.find(([lane]) => lane === persona)?.[1] ?? passed[0]
-      t.same(since.old, idsAfter(release, seq, persona), `${persona}: no repeat and no loss`)
-      t.equal(new Set(since.fresh).size, since.fresh.length)
+      const { old, fresh } = told(release, idsOf(lines.slice(stood.length)))
+      t.same(old, owed(persona), `${persona}: no repeat and no loss`)
+      t.equal(new Set(fresh).size, fresh.length)
     }
     t.ok(ledger.held.length > 0, 'a lane was held')
 
@@ -177,15 +190,19 @@ for (const release of releases) {
     const command = `echo "$KIJITOMON_EVENT_ID" >> ${out}`
     const producer = run(scene, ['--emit', 'exec-per-event', '--exec', command, '--events-file', file])
     const fresh = `loom:new:${scene.send('loom')}`
+    const [lane, seq] = ledgerOf(release, 'exec-per-event').held[0] ?? []
+    const owed = (persona: string): string[] => idsAfter(release, seq ?? 0, persona)
     await scene.until('the command', () => ids().includes(fresh))
+    // Each inbox has a lane of its own, and the one with the newest message need not be the last.
+    for (const persona of personasOf(release))
+      await scene.until(`the command for ${persona}`, () => hasAll(ids(), owed(persona)))
     await scene.until('the file', () => idsOf(wholeLinesIn(file)).includes(fresh))
     t.equal(await producer.stop(), 0, producer.stderr)
 
-    const [lane, seq] = ledgerOf(release, 'exec-per-event').held[0] ?? []
     t.equal(lane, '', 'the release had one lane for all inboxes')
     const since = told(release, ids())
     for (const persona of personasOf(release)) {
-      const expected = idsAfter(release, seq ?? 0, persona)
+      const expected = owed(persona)
       t.ok(expected.length > 5)
       t.same(
         since.old.filter(id => id.startsWith(`${persona}:`)),
@@ -266,10 +283,4 @@ function fileOf({ directory, names }: MovedLedger, persona: string): string {
   const name = names.find(([whose]) => whose === persona)?.[1]
   if (name === undefined) throw new Error(`no file name for ${persona}`)
   return join(directory, `${name}.jsonl`)
-}
-
-/** The lines of a file that is being written. */
-function wholeLinesIn(path: string): ReturnType<typeof linesIn> {
-  const text = existsSync(path) ? readFileSync(path, 'utf8') : ''
-  return parsed(text.slice(0, text.lastIndexOf('\n') + 1))
 }

@@ -11,7 +11,7 @@ import {
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { ALL, complete, counts, directory, NF, page, row, type Scene } from '../../kit/kijito/index.js'
-import { linesIn, mail, said, told } from './lines.js'
+import { linesIn, mail, said, told, wholeLinesIn } from './lines.js'
 
 /** A state file as the older monitor leaves it, for a persona of the scene's server. */
 function stateOf(
@@ -365,7 +365,7 @@ row(
     t.same(scene.story(), [])
     scene.clear()
     scene.newest(page([4, 5], { unread_not_shown: 0 }))
-    await scene.tells('new 5')
+    await scene.tells('cleared unread-not-shown')
     t.same(scene.story(), ['recovered', 'armed(4)', 'new 5', 'cleared unread-not-shown'])
   },
 )
@@ -436,8 +436,8 @@ row('switch-over', 'a machine moves over: nothing is lost, no reader wakes twice
   scene.newest(complete(103, 104, 105, 106))
   scene.rule({ on: { endpoint: 'inbox', persona: 'river' }, effect: [complete(88, 90, 91)] })
   scene.pending(counts({ argus: 4, river: 1 }, 'c2'))
-  await scene.until('106 is heard', () => heard.includes('"id": 106'))
-  await scene.until('river has its event', () => mail(linesIn(old('river'))).includes(91))
+  await scene.until('106 is heard', () => /"id": 106,.*\n$/.test(heard))
+  await scene.until('river has its event', () => mail(wholeLinesIn(old('river'))).includes(91))
   t.same(
     heard
       .split('\n')

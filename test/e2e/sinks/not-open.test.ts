@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { closedDirectory, complete, NF, row } from '../../kit/kijito/index.js'
-import { linesIn, mail, said } from './lines.js'
+import { mail, said, wholeLinesIn } from './lines.js'
 
 row(
   'CL-12 later',
@@ -28,9 +28,9 @@ row(
       ])
       t.notOk(existsSync(path))
       rmSync(flag)
-      await scene.until('it is announced', () => mail(linesIn(path)).includes(last))
-      t.equal(said(producer.stderr, 'sink_working').length, 1)
+      await scene.until('it is announced', () => mail(wholeLinesIn(path)).includes(last))
       t.equal(await producer.stop(), 0)
+      t.equal(said(producer.stderr, 'sink_working').length, 1)
     }
   },
 )

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { complete, NF, row } from '../../kit/kijito/index.js'
-import { mail, parsed, said, told } from './lines.js'
+import { mail, parsed, said, told, wholeLines } from './lines.js'
 
 const STDOUT = ['--emit', 'stdout-jsonl']
 
@@ -63,14 +63,15 @@ row('A11', 'a command beside stdout gets the events too (KS-72)', {}, async (t, 
   const producer = scene.start([...NF, ...STDOUT, '--exec', `touch ${file}`])
   await scene.until('stdout', () => producer.stdout.includes('"armed"'))
   await scene.until('the command', () => existsSync(file))
-  t.same(said(producer.stderr, 'flag_ignored'), [])
   t.equal(await producer.stop(), 0, producer.stderr)
+  t.same(said(producer.stderr, 'flag_ignored'), [])
 })
 
 row('CL-12 idle', 'a limit of tries without a command is a warning', {}, async (t, scene) => {
   scene.newest(complete(5))
   const producer = scene.start([...NF, '--max-attempts', '3'])
   await scene.tells('armed(5)')
+  t.equal(await producer.stop(), 0, producer.stderr)
   t.match(said(producer.stderr, 'flag_ignored'), [{ msg: /--max-attempts has no effect without --exec/ }])
 })
 
@@ -87,8 +88,8 @@ row(
     scene.newest(complete(4, 5, 6))
     const second = scene.start([...NF, ...STDOUT])
     await scene.until('6 is announced', () => second.stdout.includes('"id": 6'))
-    t.match(said(second.stderr, 'sink_started'), [{ passed_over: 3 }], 'armed, armed and 5')
     await second.stop()
+    t.match(said(second.stderr, 'sink_started'), [{ passed_over: 3 }], 'armed, armed and 5')
     t.same(told(parsed(second.stdout)), ['armed(5)', 'new 6'])
     scene.clear()
     scene.newest(complete(4, 5, 6, 7))
@@ -124,7 +125,7 @@ row(
     first.signal('SIGTERM')
     t.equal(await first.ended, 0)
     const second = scene.start([...NF, ...STDOUT])
-    await scene.until('the rest is announced', () => second.stdout.includes('"id": 6'))
+    await scene.until('the rest is announced', () => mail(wholeLines(second.stdout)).includes(6))
     t.same(mail(parsed(second.stdout)), [5, 6], 'in order, from where it broke')
   },
 )
@@ -146,8 +147,8 @@ row(
     producer.child.on('exit', () => producer.child.stdout.resume())
     t.equal(await producer.ended, 0, 'it ends all the same')
     const second = scene.start([...NF, ...STDOUT])
-    await scene.until('the rest is announced', () => second.stdout.includes('"id": 49'))
-    const ids = new Set([...mail(whole(producer.stdout)), ...mail(parsed(second.stdout))])
+    await scene.until('the rest is announced', () => mail(wholeLines(second.stdout)).includes(49))
+    const ids = new Set([...mail(wholeLines(producer.stdout)), ...mail(parsed(second.stdout))])
     t.same(
       [...ids],
       Array.from({ length: 40 }, (_, n) => 10 + n),
@@ -171,9 +172,9 @@ row(
     await scene.tells('new 6')
     await producer.stop()
     const second = scene.start([...NF, ...STDOUT])
-    await scene.until('it is armed', () => second.stdout.includes('"armed"'))
-    const ids = [...mail(whole(producer.stdout)), ...mail(parsed(second.stdout))]
-    t.same([...new Set(ids)], [5, 6], 'what it did not take is there for the next one')
+    const ids = (): number[] => [...mail(wholeLines(producer.stdout)), ...mail(wholeLines(second.stdout))]
+    await scene.until('it is armed', () => second.stdout.includes('"armed"') && ids().includes(6))
+    t.same([...new Set(ids())], [5, 6], 'what it did not take is there for the next one')
   },
 )
 
@@ -188,9 +189,9 @@ row(
     first.signal('SIGKILL')
     await first.ended
     const second = scene.start([...NF, ...STDOUT])
-    await scene.until('it is armed', () => second.stdout.includes('"armed"'))
-    const ids = [...mail(whole(first.stdout)), ...mail(parsed(second.stdout))]
-    t.same([...new Set(ids)], [5, 6, 7])
+    const ids = (): number[] => [...mail(wholeLines(first.stdout)), ...mail(wholeLines(second.stdout))]
+    await scene.until('it is armed', () => second.stdout.includes('"armed"') && ids().includes(7))
+    t.same([...new Set(ids())], [5, 6, 7])
   },
 )
 
@@ -202,10 +203,12 @@ row(
     scene.newest(complete(4))
     const producer = scene.start([...NF, ...STDOUT, '--heartbeat', '1'])
     const beats = (): ReturnType<typeof parsed> =>
-      whole(producer.stdout).filter(({ event }) => event === 'heartbeat')
-    await scene.until('it beats twice', () => beats().length >= 2)
-    t.match(beats()[0], {
-      cursor: 4,
+      wholeLines(producer.stdout).filter(({ event }) => event === 'heartbeat')
+    await scene.tells('armed(4)')
+    // A heartbeat before the first poll has no cursor yet.
+    await scene.until('it beats twice', () => beats().length >= 2 && beats().at(-1)?.['cursor'] === 4)
+    const [first] = beats()
+    t.match(first, {
       persona: 'argus',
       wake_class: 'liveness',
       event_id: /^argus:heartbeat:[0-9a-f]{16}-1$/,
@@ -214,8 +217,3 @@ row(
     t.same(scene.story(), ['armed(4)'], 'the journal knows nothing of them')
   },
 )
-
-/** The whole lines of a text that may end inside one. */
-function whole(text: string): ReturnType<typeof parsed> {
-  return parsed(text.slice(0, text.lastIndexOf('\n') + 1))
-}
