@@ -364,7 +364,7 @@ t.test('kim-tail - what stands at the end without effect is passed, not waited f
   t.same(ids(run('--after-seq', '1').stdout.split('\n')), [2])
   t.match(run('--after-seq', '2'), { code: 0, stdout: '' })
   t.match(run('--consumer', 'c', '--start', 'earliest', '-o', 'cat'), { code: 0, stdout: 'text 1\ntext 2\n' })
-  t.match(run('--consumer', 'c', '-f', '--caught-up', '--deadline', '2s'), {
+  t.match(run('--consumer', 'c', '-f', '--caught-up', '--deadline', '10s'), {
     code: 3,
     stderr: /caught up at seq 4/,
   })
@@ -438,7 +438,7 @@ t.test('kim-tail - a flood costs so many lines and one that counts the rest', as
     '--after-seq',
     '0',
     '--max-rate',
-    '3/1s',
+    '3/5s',
   ])
   await following.until(({ lines: said }) => said.some(text => text.startsWith('kim suppressed')))
   const said = following.lines.filter(text => !text.startsWith('kim ready'))

@@ -51,7 +51,11 @@ export class ProducerProcess {
   constructor(t: Test, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
     const own = { PATH: process.env['PATH'] ?? '', HOME: '/nonexistent', ...env }
     this.child = spawn(process.execPath, [bin, ...args], { stdio: ['ignore', 'pipe', 'pipe'], env: own })
-    t.teardown(() => this.child.kill('SIGKILL'))
+    t.teardown(async () => {
+      this.child.kill('SIGKILL')
+      // Its store is removed next.
+      await this.ended
+    })
     this.child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       this.out += text
     })
@@ -62,10 +66,11 @@ export class ProducerProcess {
     this.ended = new Promise(resolve => this.child.on('close', (code, signal) => resolve(signal ?? code)))
   }
 
-  /** The log so far. */
+  /** The log so far, without a line of which only a part was read. */
   get log(): Record<string, unknown>[] {
     return this.err
       .split('\n')
+      .slice(0, -1)
       .filter(line => line.startsWith('{'))
       .map(line => JSON.parse(line) as Record<string, unknown>)
   }

@@ -40,6 +40,14 @@ async function words(t: Test, scene: Scene): Promise<string> {
   return asked.stdout
 }
 
+/** Waits until counts that are asked for from now on are in. */
+async function counted(scene: Scene): Promise<void> {
+  const requests = (): number => scene.asked({ endpoint: 'pending' }).length
+  const before = requests()
+  // The request after it is made only when the answer has been dealt with.
+  await scene.until('counts are in', () => requests() > before + 1)
+}
+
 row('CL-54 status', 'a journal on which nothing ever ran', { standing: { cursor: 4 } }, async (t, scene) => {
   t.match(await status(t, scene), {
     state: 'never',
@@ -197,6 +205,7 @@ row(
     scene.pending(counts({ argus: 3 }, 1))
     const producer = scene.start(FP)
     await scene.tells('armed(4)')
+    await counted(scene)
     await scene.polls(2)
     const behind = { state: 'behind', personas: [{ persona: 'argus', there: 3, here: Number }] }
     t.match((await status(t, scene)).backlog, behind)
@@ -207,6 +216,7 @@ row(
     const next = scene.start(FP)
     scene.newest(complete(4))
     scene.pending(counts({ argus: 0 }, 2))
+    await counted(scene)
     await scene.polls(2)
     t.match((await status(t, scene)).backlog, { state: 'none', as_of: String, polled_since: null })
     t.match(await words(t, scene), /\nbacklog {3}none: the server counts no unread mail/)
@@ -249,6 +259,7 @@ row(
     const producer = scene.start(FP)
     await scene.tells('armed(13)')
     await scene.until('it is announced', () => scene.story().includes('alert unread-not-shown'))
+    await counted(scene)
     await scene.polls(2)
     t.match((await status(t, scene)).backlog, { state: 'even', personas: [], hidden: 10 })
     t.match(await words(t, scene), /\nbacklog {3}even: .*, except 10 that the server does not show; /)
@@ -264,6 +275,7 @@ row(
     await producer.stop()
     scene.pending(counts({ argus: 14 }, 2))
     const next = scene.start(FP)
+    await counted(scene)
     await scene.polls(2)
     t.match((await status(t, scene)).backlog, {
       personas: [{ persona: 'argus', there: 14, here: 3, hidden: 10 }],
@@ -440,6 +452,7 @@ row(
     scene.pending(counts({ argus: 3 }, 1))
     const producer = scene.start(FP)
     await scene.tells('armed(4)')
+    await counted(scene)
     await scene.polls(2)
     const both = { personas: [{ persona: 'argus', unread: 3, unread_server: 3, unread_journal: 1 }] }
     t.match(await status(t, scene), both)

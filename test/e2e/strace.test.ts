@@ -19,7 +19,7 @@ const IDLE_CALLS_PER_MINUTE = 30
  * Before nothing happens: a directory that has just changed is listed once more at the next look, ten seconds
  * later, and the engine gives back the memory of the busy time within half a minute.
  */
-const SETTLED_MS = isSoak() ? 45_000 : 13_500
+const SETTLED_MS = isSoak() ? 45_000 : 20_000
 
 /** Why nothing can be traced here, if so. */
 const cannot = ((): string | false => {

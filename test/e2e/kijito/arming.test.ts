@@ -3,6 +3,9 @@ import { complete, counts, cut, FP, NF, row } from '../../kit/kijito/index.js'
 const range = (from: number, to: number): number[] =>
   Array.from({ length: to - from + 1 }, (_, at) => from + at)
 
+/** A page that comes long after the counts that are asked for at the same time. */
+const afterCounts = { ...complete(5, 9), delay_ms: 3000 }
+
 row('B1', 'first contact is silent and says what it passed over (KS-30, KS-31)', {}, async (t, scene) => {
   scene.newest(complete(5, 9))
   scene.start(NF)
@@ -18,7 +21,7 @@ row('B1', 'first contact is silent and says what it passed over (KS-30, KS-31)',
 })
 
 row('B2', 'the unread count is announced where counts are in (KS-31)', {}, async (t, scene) => {
-  scene.newest({ ...complete(5, 9), delay_ms: 1000 })
+  scene.newest(afterCounts)
   scene.pending(counts({ argus: 3 }))
   scene.start(FP)
   await scene.tells('armed(9)')
@@ -27,7 +30,7 @@ row('B2', 'the unread count is announced where counts are in (KS-31)', {}, async
 })
 
 row('B3', 'nothing unread is passed over silently (KS-31)', {}, async (t, scene) => {
-  scene.newest({ ...complete(5, 9), delay_ms: 1000 })
+  scene.newest(afterCounts)
   scene.pending(counts({ argus: 0 }))
   scene.start(FP)
   await scene.tells('armed(9)')
@@ -35,7 +38,7 @@ row('B3', 'nothing unread is passed over silently (KS-31)', {}, async (t, scene)
 })
 
 row('B4', 'a persona without a row of counts has nothing unread (KS-31)', {}, async (t, scene) => {
-  scene.newest({ ...complete(5, 9), delay_ms: 1000 })
+  scene.newest(afterCounts)
   scene.pending(counts({}))
   scene.start(FP)
   await scene.tells('armed(9)')
@@ -149,15 +152,15 @@ row(
     scene.newest(complete(3, 5, 7))
     const first = scene.start([...NF, '--seed-at', '5'])
     await scene.tells('new 7')
-    t.notMatch(first.stderr, /flag_ignored/)
     await first.stop()
+    t.notMatch(first.stderr, /flag_ignored/)
     scene.clear()
     scene.newest(complete(3, 5, 7, 9))
     const second = scene.start([...NF, '--seed-at', '5'])
     await scene.tells('new 9')
-    t.match(second.stderr, /flag_ignored.*--seed-at 5 has no effect any more/)
     t.same(scene.story(), ['armed(5)', 'new 7', 'armed(7)', 'new 9'])
     await second.stop()
+    t.match(second.stderr, /flag_ignored.*--seed-at 5 has no effect any more/)
     t.equal(await scene.endOf(scene.start([...NF, '--seed-at', '6'])), 2, 'another one is refused')
   },
 )
@@ -172,6 +175,7 @@ row(
     await scene.tells('new 9')
     t.same(scene.story(), ['armed(8)', 'new 9'])
     t.same(scene.silent(), [6, 8])
+    t.equal(await producer.stop(), 0)
     t.notMatch(producer.stderr, /flag_ignored/)
   },
 )

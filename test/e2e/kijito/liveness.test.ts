@@ -57,8 +57,9 @@ row(
   { standing: { cursor: 5 } },
   async (t, scene) => {
     scene.newest(broken)
-    const first = scene.start([...NF, '--alert-after', '4'])
-    await scene.polls(2)
+    // More failures than the threshold of the next life.
+    const first = scene.start([...NF, '--alert-after', '100'])
+    await scene.polls(4)
     await first.stop()
     t.same(scene.story(), [])
     scene.start([...NF, '--alert-after', '4'])

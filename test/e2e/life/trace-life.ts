@@ -13,11 +13,12 @@ const ROOT = realpathSync(fileURLToPath(new URL('../../../../', import.meta.url)
 /** Longer than the longest interval at which an idle process looks around. */
 const IDLE_MS = 12_000
 const MESSAGES = 3
-const LINE_MAX_MS = 5000
-/** Messages that a tail that starts may miss. */
-const TRIES = 5
+const LINE_MAX_MS = 60_000
+/** A tail that starts may miss a message, and gets another one after this time. */
+const FIRST_LINE_MAX_MS = 5000
+const TRIES = 12
 /** What a message sets off goes on for a moment after its line. */
-const SETTLE_MS = 1000
+const SETTLE_MS = 2000
 
 /** The functions of our files that ran in one window, as `file function offset`. */
 type Window = ReadonlySet<string>
@@ -86,10 +87,10 @@ export async function traceLife(): Promise<Life> {
     ;(tail.child.stdout as Readable).setEncoding('utf8').on('data', (text: string) => {
       lines += text.split('\n').length - 1
     })
-    const send = async (): Promise<void> => {
+    const send = async (maxMs = LINE_MAX_MS): Promise<void> => {
       const before = lines
       await server.tell({ do: 'send', to: ['river'] })
-      for (const until = Date.now() + LINE_MAX_MS; lines === before; await sleep(20))
+      for (const until = Date.now() + maxMs; lines === before; await sleep(20))
         if (Date.now() > until) throw new Error('a message was not printed')
       await sleep(SETTLE_MS)
     }
@@ -97,7 +98,7 @@ export async function traceLife(): Promise<Life> {
     const take = (): Promise<Window[]> => Promise.all(counted.map(each => each.window()))
     // The first message settles what is made once; a tail that still starts prints nothing of it.
     for (let tries = 1; lines === 0; tries++)
-      await send().catch((error: unknown) => {
+      await send(FIRST_LINE_MAX_MS).catch((error: unknown) => {
         if (tries === TRIES) throw error
       })
     await take()
