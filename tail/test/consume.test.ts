@@ -102,6 +102,8 @@ t.test('consumer lock - one holder, free again when let go', async t => {
   let waits = 0
   const abort = new AbortController()
   const waiting = lockConsumer(path, { ...options, onWait: () => waits++, signal: abort.signal })
+  while (waits === 0) await new Promise(resolve => setTimeout(resolve, 10))
+  // Long enough for more tries.
   await new Promise(resolve => setTimeout(resolve, 450))
   await first.release()
   const second = await waiting

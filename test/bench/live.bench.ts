@@ -48,7 +48,7 @@ async function observers(count: number, eventsDir: string): Promise<Followed> {
   return {
     async arrivals(head) {
       const isThere = (): boolean => arrivals.every(each => (each.at(-1)?.[0] ?? 0) >= head)
-      for (const end = nowMs() + 10_000; !isThere() && nowMs() < end; ) await sleep(5)
+      for (const end = nowMs() + 60_000; !isThere() && nowMs() < end; ) await sleep(5)
       await Promise.all(opened.map(observer => observer.close()))
       await Promise.all(consumed)
       return arrivals

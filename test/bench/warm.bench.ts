@@ -152,7 +152,7 @@ class Seen {
       child.stdin?.write('go\n')
       this.bytesAppended += await child.bytes
       const came = (): number => followed.heard.reduce((sum, { lines }) => sum + lines.length, 0)
-      for (const end = now() + 10_000; came() < records * load.count && now() < end; ) await sleep(5)
+      for (const end = now() + 60_000; came() < records * load.count && now() < end; ) await sleep(5)
       const { user, system } = process.cpuUsage(cpu)
       this.cpuUs += user + system
       this.bytesRead += fileCalls.bytes - read

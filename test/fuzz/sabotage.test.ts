@@ -16,7 +16,7 @@ import { fastTmpdir, isSoak, Prng, seedsToRun } from '../kit/index.js'
 const seeds = seedsToRun(isSoak() ? 30 : 1)
 const ROUNDS = 20
 const STEPS = 6
-const PATIENCE_MS = 20_000
+const PATIENCE_MS = 60_000
 const NAPS = 0.1
 const NAP_MS = 1500
 const source = 'http://localhost:7474'

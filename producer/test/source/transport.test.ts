@@ -280,6 +280,7 @@ t.test(
         await new Promise(resolve => socket.write(drip[n] ?? '', resolve))
         // The byte is on its way through the kernel; the client has it a few turns of the loop later.
         await new Promise(resolve => setTimeout(resolve, 10))
+        for (let turns = 0; turns < 3; turns++) await new Promise(resolve => setImmediate(resolve))
         time.pass(2000)
       }
       const reason = start.includes('500') ? 'http 500' : 'unreachable: no complete answer within 30 s'
