@@ -4,7 +4,7 @@ import { formatCount, type Io, type LineOutput, safeText } from '@kim/cli-kit'
 import type { KimError } from '@kim/manifest'
 import type { Gap, ReadFailure } from '@kim/observer-sdk'
 import type { Mode } from '../plan.js'
-import { controlLine } from '../render/agent.js'
+import { controlLine, withoutTags } from '../render/agent.js'
 
 /** Records that a rate suppressed. */
 export interface Suppressed {
@@ -111,7 +111,8 @@ export class Reporter {
 
   /** Something that must not be missed: on stderr in any case. */
   warn(text: string): void {
-    this.#stderr.write(`kim-tail: ${safeText(text)}\n`)
+    const shown = safeText(text)
+    this.#stderr.write(`kim-tail: ${this.#agent ? withoutTags(shown) : shown}\n`)
     if (this.#agent) this.#control('warning', { text })
   }
 

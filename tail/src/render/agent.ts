@@ -92,12 +92,17 @@ export function controlLine(
   return ['kim', name, ...words].join(' ')
 }
 
+/** Text that cannot pass for a tag of the program that runs the agent, such as `<system-reminder>`. */
+export function withoutTags(text: string): string {
+  return text.replaceAll('<', '\\x3c').replaceAll('>', '\\x3e')
+}
+
 /** Escaped text of at most `width` characters, and how many code points of the original did not fit. */
 export function fitSafe(text: string, width: number): { readonly shown: string; readonly omitted: number } {
   let shown = ''
   let at = 0
   for (const character of text) {
-    const escaped = safeText(character)
+    const escaped = withoutTags(safeText(character))
     if (shown.length + escaped.length > width) return { shown, omitted: countCodePoints(text.slice(at)) }
     shown += escaped
     at += character.length

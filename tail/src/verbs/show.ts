@@ -4,6 +4,7 @@ import { idOf, type JournalFacts } from '@kim/monitor'
 import type { JournalLine } from '@kim/observer-sdk'
 import { factsOf, requireHistory } from '../journal.js'
 import { findRecord, parseEventRef } from '../read/find-record.js'
+import { withoutTags } from '../render/agent.js'
 import { isoTime, recordTimeMs } from '../render/clock.js'
 import { plain } from '../render/fields.js'
 import { bodyOf, typeOf } from '../selection.js'
@@ -34,7 +35,9 @@ export function run(input: Input, io: Io): number {
   }
   const { entry } = found
   const payload = facts.payloadOf(entry.record)
-  io.stdout.write(input.bool('json') ? jsonText(entry, facts) : text(entry, facts, input.bool('utc')))
+  const shown = input.bool('json') ? jsonText(entry, facts) : text(entry, facts, input.bool('utc'))
+  // A line for an agent ends with the command that prints the rest of it.
+  io.stdout.write(input.bool('json') || io.stdout.isTTY === true ? shown : withoutTags(shown))
   if (found.others > 0)
     io.stderr.write(
       `kim-tail: ${formatCount(found.others, 'earlier record has', 'earlier records have')} the same seq\n`,

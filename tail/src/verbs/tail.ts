@@ -5,6 +5,7 @@ import { Reporter } from '../flow/reporter.js'
 import { printRecords } from '../flow/session.js'
 import { endOf } from '../flow/stop.js'
 import { modeOf, planOf } from '../plan.js'
+import { withoutTags } from '../render/agent.js'
 
 /** `kim-tail` itself. */
 export async function run(input: Input, io: Io): Promise<number> {
@@ -15,9 +16,13 @@ export async function run(input: Input, io: Io): Promise<number> {
   } catch (error) {
     if (!isAgent) throw error
     const isEnded = io.signal.aborted && !(error instanceof KimError)
-    await tellAgent(isEnded ? endOf(io.signal.reason) : 'error', isEnded ? undefined : asKimError(error), io)
+    const known = asKimError(error)
+    await tellAgent(isEnded ? endOf(io.signal.reason) : 'error', isEnded ? undefined : known, io)
     if (isEnded) return 0
-    throw error
+    throw new KimError(known.code, withoutTags(known.message), {
+      cause: error,
+      hint: withoutTags(known.hint),
+    })
   }
 }
 
