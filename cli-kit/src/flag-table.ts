@@ -47,8 +47,6 @@ interface Positional {
   readonly optional?: true
   readonly many?: true
   readonly kind?: 'path'
-  /** The help of a flag that it belongs to describes it, and the command's help leaves it out. */
-  readonly hidden?: true
   /** What completion offers. */
   readonly choices?: readonly string[]
 }

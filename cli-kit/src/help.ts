@@ -15,7 +15,7 @@ export async function helpText(
     for (const { name, about } of program.commands) parser.command(name || '$0', about)
     return `${await parser.epilogue(exitCodes).wrap(columns).getHelp()}\n`
   }
-  const shown = (command.positionals ?? []).filter(word => word.hidden !== true)
+  const shown = command.positionals ?? []
   const words = shown.map(word => {
     const name = word.many === true ? `${word.name}...` : word.name
     return word.optional === true ? `[${name}]` : `<${name}>`

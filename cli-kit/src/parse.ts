@@ -23,11 +23,15 @@ export function chooseCommand(
   }
   if (argv[0]?.startsWith('-') === true) refuseLate(program, argv)
   const first = argv.find(arg => !arg.startsWith('-'))
-  const names = program.commands.map(command => command.name)
+  if (first !== undefined) refuseGroup(program, argv.slice(argv.indexOf(first)))
+  throw noCommand(program, first)
+}
+
+function noCommand(program: Program, word: string | undefined): KimError {
+  const names = program.commands.flatMap(({ name }) => (name === '' ? [] : name))
   const known = `the commands are: ${names.join(', ')}`
-  if (first === undefined) throw usageError(`${program.name} needs a command`, known)
-  refuseGroup(program, argv.slice(argv.indexOf(first)))
-  throw usageError(`${program.name} has no command "${first}"${didYouMean(first, names)}`, known)
+  if (word === undefined) return usageError(`${program.name} needs a command`, known)
+  return usageError(`${program.name} has no command "${word}"${didYouMean(word, names)}`, known)
 }
 
 /** Parses the flags and words of one command. Each error names the word that caused it. */
@@ -73,6 +77,8 @@ export function parseInput(
     }
     texts.set(flag.name, [...(texts.get(flag.name) ?? []), token.value])
   }
+  const isRoot = command.name === '' && program.commands.length > 1
+  if (isRoot && loose.length > 0 && command.positionals === undefined) throw noCommand(program, loose[0])
   const values = new Map<string, Value>()
   for (const flag of flags) {
     const given = texts.get(flag.name)

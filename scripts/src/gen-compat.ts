@@ -178,7 +178,7 @@ async function embed(): Promise<void> {
 
 /** Positions as the commands leave them: consumers, tokens and a cursor file. */
 async function makePlaces(): Promise<unknown> {
-  const seqs = tail('--no-tail', '--all-records', '-o', 'json')
+  const seqs = tail('-n', 'all', '--all-records', '-o', 'json')
     .stdout.trimEnd()
     .split('\n')
     .map(line => (JSON.parse(line) as Line).seq)
@@ -186,7 +186,8 @@ async function makePlaces(): Promise<unknown> {
   const counts = [1, Math.floor(head / 3), Math.floor(head / 2), head - 7, head]
   const tokens = counts.map(count => {
     const { stdout, stderr } = tail(
-      '--no-tail',
+      '-n',
+      'all',
       '--all-records',
       '-o',
       'json',
@@ -224,7 +225,7 @@ async function makePlaces(): Promise<unknown> {
 
 /** What was announced, as the event lines of the release say it, each with the seq of its record. */
 function announced(): readonly unknown[] {
-  const rows = tail('--no-tail', '-o', 'json', '--fields', 'seq,persona,id,event', '--utc').stdout
+  const rows = tail('-n', 'all', '-o', 'json', '--fields', 'seq,persona,id,event', '--utc').stdout
   return rows
     .trimEnd()
     .split('\n')

@@ -76,7 +76,6 @@ const POSITION: readonly Flag[] = [
     value: 'N|all',
     about: 'print the last N entries (10 if no position is given); an entry is an event or a message',
   },
-  { name: 'no-tail', kind: 'boolean', about: 'print everything; same as -n all' },
   flag('string', 'since', 'T', 'begin at this time: 15m, today, 2026-06-10 14:30', { short: 'S' }),
   { name: 'until', short: 'U', kind: 'string', value: 'T', about: 'end at this time' },
   { name: 'after-seq', kind: 'integer', min: 0, value: 'N', about: 'begin after the record with seq N' },
@@ -209,7 +208,6 @@ const OUTPUT: readonly Flag[] = [
   { name: 'color', kind: 'string', choices: ['auto', 'always', 'never'], value: 'WHEN', about: 'use colour' },
   { name: 'no-color', kind: 'boolean', about: 'same as --color never' },
   { name: 'quiet', short: 'q', kind: 'boolean', about: 'print only errors on stderr' },
-  { name: 'no-pager', kind: 'boolean', about: 'ignored; kim-tail never pages' },
 ]
 
 const ACT: readonly Flag[] = [
@@ -226,15 +224,7 @@ const ACT: readonly Flag[] = [
     min: 1,
     value: 'N',
     about:
-      'skip an event after N failed tries of CMD at most (mail has no other limit; diagnostics: at most 5; armed, heartbeat and recovered: 1)',
-  },
-  {
-    name: 'on-poison',
-    kind: 'string',
-    default: 'hold',
-    value: 'POLICY',
-    about:
-      'choose what to do with an event that fails again and again: hold (try mail until CMD exits with 0; the limits for other events stay), or "skip-after N" (same as --max-attempts N)',
+      'skip an event after N failed tries of CMD, with an error and a count (without it, mail is held until CMD exits with 0; other events are skipped after 5 tries, armed, heartbeat and recovered after 1)',
   },
 ]
 
@@ -248,18 +238,4 @@ export const TAIL_FLAGS: readonly Flag[] = [
   ...STOP,
   ...OUTPUT,
   ...ACT,
-]
-
-/** The words that choose a command, for the error that suggests one. A test compares them with the program. */
-export const VERB_NAMES: readonly string[] = [
-  'show',
-  'status',
-  'ack',
-  'cursors ls',
-  'cursors set',
-  'cursors rm',
-  'personas',
-  'schema',
-  'completion',
-  'activity',
 ]

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path'
 import { didYouMean, type Input, parseDuration, shellWord, usageError } from '@kim/cli-kit'
 import { limits } from '@kim/manifest'
-import { FIELD_HINT, FIELD_NAMES, VERB_NAMES } from './flags.js'
+import { FIELD_HINT, FIELD_NAMES } from './flags.js'
 import { parseTimeFlag, positionOf, type StartFrom } from './position.js'
 import { bounded, compilePattern, type Pattern, type Selection } from './selection.js'
 
@@ -67,7 +67,6 @@ export interface ProcessContext {
 
 /** Reads a plan from the flags; a command line that can never work is refused here. */
 export function planOf(input: Input, around: ProcessContext): Plan {
-  const maxAttempts = maxAttemptsOf(input)
   const mode = modeOf(input, around)
   const follow = input.bool('follow') || input.bool('retry') || input.bool('wait')
   const personas = input.bool('all-personas') ? [] : [...new Set(input.list('persona'))]
@@ -83,6 +82,12 @@ export function planOf(input: Input, around: ProcessContext): Plan {
     throw usageError(
       '--exec needs --consumer NAME',
       'add --consumer NAME; its cursor stores what was acknowledged',
+    )
+  }
+  if (exec === undefined && input.given('max-attempts')) {
+    throw usageError(
+      '--max-attempts needs --exec',
+      'add --exec CMD: the flag limits how often CMD is tried for an event',
     )
   }
   for (const flag of ['commit', 'start']) {
@@ -128,45 +133,13 @@ export function planOf(input: Input, around: ProcessContext): Plan {
     prefix: input.bool('prefix'),
     utc: input.bool('utc'),
     color: input.bool('no-color') ? 'never' : input.text('color'),
-    exec: exec === undefined ? undefined : { command: exec, maxAttempts },
+    exec: exec === undefined ? undefined : { command: exec, maxAttempts: input.number('max-attempts') },
   }
 }
 
 function journalFlagOf(input: Input): string {
   const name = ['store', 'events'].find(flag => input.given(flag))
   return name === undefined ? '' : ` --${name} ${shellWord(resolve(input.text(name) ?? ''))}`
-}
-
-/** How often an event is tried at most: `--max-attempts`, or the N of `--on-poison skip-after N`. */
-function maxAttemptsOf(input: Input): number | undefined {
-  const policy = input.text('on-poison') ?? 'hold'
-  const tries = input.positional('tries')
-  if (tries !== undefined && policy !== 'skip-after') {
-    throw usageError(
-      `kim-tail has no command "${tries}"${didYouMean(tries, VERB_NAMES)}`,
-      `the commands are: ${VERB_NAMES.join(', ')}`,
-    )
-  }
-  const skipAfter = skipAfterOf(tries === undefined ? policy : `skip-after ${tries}`)
-  if (!input.given('max-attempts')) return skipAfter
-  if (input.given('on-poison')) {
-    throw usageError('--max-attempts and --on-poison exclude each other', 'give one of them')
-  }
-  if (!input.given('exec')) {
-    throw usageError(
-      '--max-attempts needs --exec',
-      'add --exec CMD: the flag limits how often CMD is tried for an event',
-    )
-  }
-  return input.number('max-attempts')
-}
-
-/** Reads `hold`, `skip-after N`, `skip-after=N` or `skip-after:N`. */
-function skipAfterOf(policy: string): number | undefined {
-  if (policy === 'hold') return undefined
-  const after = Number(/^skip-after[ =:](\d{1,6})$/.exec(policy)?.[1])
-  if (after >= 1) return after
-  throw usageError(`--on-poison cannot be "${policy}"`, 'hold, or skip-after N with N of at least 1')
 }
 
 /** The mode that was asked for, or the one that goes without saying. */

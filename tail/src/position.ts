@@ -85,10 +85,6 @@ export function parseTimeFlag(input: Input, flag: 'since' | 'until', nowMs: numb
 
 function linesOf(input: Input): number | undefined {
   const text = input.text('lines')
-  if (input.bool('no-tail')) {
-    if (text !== undefined) throw usageError('--lines and --no-tail exclude each other', 'give one of them')
-    return Number.POSITIVE_INFINITY
-  }
   if (text === undefined) return undefined
   if (text === 'all') return Number.POSITIVE_INFINITY
   if (!/^\d{1,9}$/.test(text))

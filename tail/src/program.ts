@@ -28,9 +28,6 @@ export const tailProgram: Program = {
     {
       name: '',
       about: 'Print records of the journal; with -f, wait for new ones.',
-      positionals: [
-        { name: 'tries', about: 'the N of "--on-poison skip-after N"', optional: true, hidden: true },
-      ],
       flags: TAIL_FLAGS,
       examples: [
         ['kim-tail -p river', 'print the last ten entries of one persona'],

@@ -166,7 +166,7 @@ for (const release of releases) {
 
     const verdict = await verifyJournal({ eventsDir: join(store, 'events') })
     t.equal(verdict.exit, 0, JSON.stringify(verdict.findings))
-    const grown = seqsIn(tail(home, ['--store', store, '--no-tail', '--all-records', '-o', 'json']).stdout)
+    const grown = seqsIn(tail(home, ['--store', store, '-n', 'all', '--all-records', '-o', 'json']).stdout)
     t.same(grown, seqsUpTo(1, grown.length))
     t.ok(grown.length > head)
     for (const place of [

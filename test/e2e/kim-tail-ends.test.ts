@@ -32,7 +32,7 @@ t.test(
     const out = join(root, 'out')
     const whole = (): string[] => readFileSync(out, 'utf8').split('\n').slice(0, -1)
 
-    const once = intoFull(root, out, ['--events', events, '--no-tail'])
+    const once = intoFull(root, out, ['--events', events, '-n', 'all'])
     t.equal(once.code, 1, 'one write, of which the beginning was taken')
     t.match(once.stderr, 'the output is incomplete')
     t.ok(whole().length < 150)
@@ -165,7 +165,7 @@ t.test('kim-tail - CL-66 what cannot be read is reported, and is no silence', as
   const root = t.testdir()
   const events = write(join(root, 'events'), { 'seg-00000001.jsonl': lines(1, 3) })
   mkdirSync(join(events, 'seg-00000004.jsonl'))
-  for (const more of [[], ['-f', '--deadline', '10s'], ['--after-seq', '0'], ['--no-tail', '-q']]) {
+  for (const more of [[], ['-f', '--deadline', '10s'], ['--after-seq', '0'], ['-n', 'all', '-q']]) {
     const { stderr, stdout } = tail(root, ['--events', events, '-o', 'agent', ...more])
     t.equal(
       stdout.match(/^kim warning text="cannot read seg-00000004.jsonl .*"$/gm)?.length,

@@ -133,7 +133,7 @@ t.test('kim-tail - CL-9 names reach stderr and cursors ls escaped', t => {
     tail(root, ['--store', store, '--start', 'earliest', '--exec', 'false', ...args]).stderr
   const all = [
     run('--consumer', 'a'),
-    run('--consumer', 'b', '--on-poison', 'skip-after=1'),
+    run('--consumer', 'b', '--max-attempts', '1'),
     tail(root, ['cursors', 'ls']).stdout,
   ]
   for (const said of all) {
@@ -195,7 +195,7 @@ t.test('kim-tail - CL-20 a persona with a comma in its name can be selected', t 
     'events/seg-00000001.jsonl': line(1, { agent: 'river,loom' }) + line(2) + line(3, { agent: 'loom' }),
   })
   const run = (...args: string[]): string => tail(root, ['--store', store, '-o', 'cat', ...args]).stdout
-  t.equal(run('-p', 'river\\,loom', '--no-tail'), 'text 1\n')
-  t.match(run('-p', 'river,loom', '--no-tail'), /text 2\n.*text 3\n/, 'two without')
+  t.equal(run('-p', 'river\\,loom', '-n', 'all'), 'text 1\n')
+  t.match(run('-p', 'river,loom', '-n', 'all'), /text 2\n.*text 3\n/, 'two without')
   t.end()
 })

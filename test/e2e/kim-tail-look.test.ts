@@ -95,7 +95,7 @@ t.test('kim-tail - selects and positions', t => {
   t.same(of('-S', '2026-06-11'), [])
   t.same(of('-t', 'message.update', '--all-records'), [12])
   t.same(of('-c', '2', '-n', 'all'), [1, 2])
-  t.same(of('--until-match', 'text 3', '--no-tail'), [1, 2, 3])
+  t.same(of('--until-match', 'text 3', '-n', 'all'), [1, 2, 3])
   t.equal(tail(root, ['--store', store, '--until-match', 'nothing']).code, 3)
   t.end()
 })

@@ -30,7 +30,11 @@ t.test('kim-tail - CL-38 resume loses nothing that was not printed', t => {
   const root = t.testdir()
   const store = write(join(root, 'store'), { 'events/seg-00000001.jsonl': GENESIS + lines(2, 5) })
   const run = (...args: string[]): string => tail(root, ['--store', store, '-o', 'agent', ...args]).stdout
-  for (const first of [['--no-tail'], ['--no-tail', '-f'], ['--after-seq', '0']]) {
+  for (const first of [
+    ['-n', 'all'],
+    ['-n', 'all', '-f'],
+    ['--after-seq', '0'],
+  ]) {
     let next = first
     const printed: number[] = []
     for (let turn = 0; turn < 4; turn++) {
@@ -42,7 +46,7 @@ t.test('kim-tail - CL-38 resume loses nothing that was not printed', t => {
   }
   t.same(resumeOf(run('--to-seq', '3')), ['--after-seq', '3'])
   t.same(resumeOf(run('--to-seq', '3', '--after-seq', '0')), ['--after-seq', '3'])
-  t.same(resumeOf(run('-c', '0', '--no-tail')), ['--after-seq', '1'], 'nothing was printed')
+  t.same(resumeOf(run('-c', '0', '-n', 'all')), ['--after-seq', '1'], 'nothing was printed')
   t.end()
 })
 
@@ -55,7 +59,7 @@ t.test('kim-tail - CL-23 --show-cursor names the last record that was printed', 
   }
   const next = (token: string): string =>
     tail(root, ['--store', store, '-o', 'cat', '--after-cursor', token]).stdout
-  t.equal(next(cursor('--no-tail', '-c', '1')), 'text 3\ntext 4\ntext 5\n')
+  t.equal(next(cursor('-n', 'all', '-c', '1')), 'text 3\ntext 4\ntext 5\n')
   t.equal(next(cursor('--to-seq', '4')), 'text 5\n')
   t.equal(next(cursor('-n', '1')), '')
   t.end()
@@ -164,7 +168,7 @@ t.test('kim-tail - JF-46 a line that is repeated is printed once, from either en
   const store = write(join(root, 'store'), { 'events/seg-00000001.jsonl': GENESIS + line(2) + repeated })
   const run = (...args: string[]): string => tail(root, ['--store', store, '-o', 'cat', ...args]).stdout
   t.equal(run('-n', '3'), 'text 2\ntext 3\n')
-  t.equal(run('--no-tail'), 'text 2\ntext 3\n')
+  t.equal(run('-n', 'all'), 'text 2\ntext 3\n')
   t.end()
 })
 
@@ -242,11 +246,11 @@ t.test('kim-tail - OB-27 a close that answers EIO ends nothing and hides nothing
   const env = { NODE_OPTIONS: brokenCloses(store) }
   const run = (...args: string[]): ReturnType<typeof tail> => tail(root, [...args, '--store', store], env)
   const all = 'text 2\ntext 3\ntext 4\ntext 5\ntext 6\n'
-  t.match(run('-o', 'cat', '--no-tail'), { code: 0, stderr: '', stdout: all })
+  t.match(run('-o', 'cat', '-n', 'all'), { code: 0, stderr: '', stdout: all })
   t.match(run('-o', 'cat', '--consumer', 'c', '--start', 'earliest').stdout, all)
   t.match(run('show', '2'), { code: 0 })
   t.match(run('personas'), { code: 0 })
-  const following = new Following(root, ['-f', '-o', 'cat', '--no-tail', '--store', store], env)
+  const following = new Following(root, ['-f', '-o', 'cat', '-n', 'all', '--store', store], env)
   await following.have(5)
   appendFileSync(join(store, 'events/seg-00000004.jsonl'), line(7))
   write(store, { 'events/seg-00000008.jsonl': line(8) })

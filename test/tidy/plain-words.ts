@@ -12,8 +12,8 @@ const USUAL = `
 
 /** Words that people who use a terminal, or write programs, know from elsewhere. */
 const OF_THE_FIELD = `
-  ack auth bisect completion config commit diff doctor dry emit emitted entry exec export fenced file gc grep gzip header host
-  json linger log logs loopback ls memento ms options output pager permitted poke ref retry rm run schema service stats template test token
+  ack auth completion config commit diff doctor dry emit emitted entry exec export fenced file gc grep gzip header host
+  json linger log logs loopback ls memento ms options output permitted poke ref retry rm run schema service stats template test token
   url utc caught held
 `
 

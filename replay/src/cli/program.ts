@@ -1,4 +1,4 @@
-import { type Command, completionCommand, type Flag, flag, type Program, VERSION } from '@kim/cli-kit'
+import { completionCommand, type Flag, flag, type Program, VERSION } from '@kim/cli-kit'
 import { REDACT_MODES } from '../redactor.js'
 
 const replayEventsFlag: Flag = {
@@ -62,39 +62,6 @@ const redact: Flag = {
   default: 'bodies',
   about:
     "remove message texts (bodies); also replace names by p1, p2 … (all; message numbers, times and the journal's id stay); or keep everything (none)",
-}
-
-/** What `find` takes, under both of its names. */
-const finding: Pick<Command, 'flags' | 'notes' | 'examples' | 'load' | 'requires'> = {
-  flags: [
-    ...replaySourceFlags,
-    flag('string', 'until', 'EXPR', 'find where this condition becomes true; see the paths below'),
-    { name: 'all', kind: 'boolean', about: 'print every time it becomes true, and until when' },
-    outputFlag('text', 'json'),
-    replayJsonFlag,
-  ],
-  requires: '--until EXPR',
-  notes: [
-    'Paths:',
-    '  seq  ts  entities  attention_required  registry_authoritative  damage',
-    '    (attention_required: entities that wait for a person; registry_authoritative: the journal covers every',
-    '    persona that the producer watches; damage: damaged places so far)',
-    '  count.TYPE (live entities of the type)',
-    '  persona.NAME.{known,unread,messages,newest,alerts,attention,unread_urgent,state}',
-    '    (newest: the number of its newest message)',
-    '  alert.NAME.KIND.{open,status,reason}',
-    '  entity.TYPE.ID.{exists,seq,ts,agent,entity_rev,payload.…}',
-    'compared by = != < <= > >= with numbers, "texts", true, false, null; combined by and, or, not, ( ).',
-    'Put names with characters other than letters, digits, _ and - in double quotes: entity.message."river/246".exists',
-  ],
-  examples: [
-    [
-      'kim-replay find --events ./events --until "persona.river.unread > 10"',
-      'find when unread mail began to pile up',
-    ],
-    ["kim-replay find --events ./events --all --until 'alert.river.unreachable.open'", 'list every outage'],
-  ],
-  load: () => import('./find.js'),
 }
 
 /** `kim-replay`: what a copied journal says, from its files alone. */
@@ -230,9 +197,39 @@ export const replayProgram: Program = {
     {
       name: 'find',
       about: 'Find the first record after which a condition over the state is true.',
-      ...finding,
+      flags: [
+        ...replaySourceFlags,
+        flag('string', 'until', 'EXPR', 'find where this condition becomes true; see the paths below'),
+        { name: 'all', kind: 'boolean', about: 'print every time it becomes true, and until when' },
+        outputFlag('text', 'json'),
+        replayJsonFlag,
+      ],
+      requires: '--until EXPR',
+      notes: [
+        'Paths:',
+        '  seq  ts  entities  attention_required  registry_authoritative  damage',
+        '    (attention_required: entities that wait for a person; registry_authoritative: the journal covers every',
+        '    persona that the producer watches; damage: damaged places so far)',
+        '  count.TYPE (live entities of the type)',
+        '  persona.NAME.{known,unread,messages,newest,alerts,attention,unread_urgent,state}',
+        '    (newest: the number of its newest message)',
+        '  alert.NAME.KIND.{open,status,reason}',
+        '  entity.TYPE.ID.{exists,seq,ts,agent,entity_rev,payload.…}',
+        'compared by = != < <= > >= with numbers, "texts", true, false, null; combined by and, or, not, ( ).',
+        'Put names with characters other than letters, digits, _ and - in double quotes: entity.message."river/246".exists',
+      ],
+      examples: [
+        [
+          'kim-replay find --events ./events --until "persona.river.unread > 10"',
+          'find when unread mail began to pile up',
+        ],
+        [
+          "kim-replay find --events ./events --all --until 'alert.river.unreachable.open'",
+          'list every outage',
+        ],
+      ],
+      load: () => import('./find.js'),
     },
-    { name: 'bisect', about: 'Do the same as find.', ...finding },
     {
       name: 'play',
       about: 'Print the stored lines again at their original pace, to test a consumer.',
