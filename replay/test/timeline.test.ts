@@ -282,6 +282,19 @@ t.test('CL-51 timeline - what people wrote is nowhere in it, unless it is asked 
   t.end()
 })
 
+t.test('D8 CL-51 timeline - with --redact none it hides nothing that people wrote', async t => {
+  const maker = new JournalMaker()
+  const payload = { schema_version: 1, persona: 'river', id: 1, from: 'argus', content: SECRET, read: false }
+  const summary = 'message 1 from argus'
+  maker.add({ agent: 'river', action: 'create', item_type: 'message', item_id: 'river/1', summary, payload })
+  const copy = openCopy(maker.write(t.testdir()))
+  for (const mode of ['none', 'bodies'] as const) {
+    const timeline = await collectTimeline(copy, { ...everything, mode, title: 'x' })
+    for (const shown of [timelineHtml(timeline), timelineCsv(timeline), [JSON.stringify(timeline)]])
+      t.equal([...shown].join('').includes(`${summary}: ${SECRET}`), mode === 'none', mode)
+  }
+})
+
 t.test('CL-49 bins - too many marks are counted, and the page says so', async t => {
   const copy = journal(t.testdir(), 300)
   const request = { ...everything, mode: 'bodies', title: 'x', marksMax: 100 } as const

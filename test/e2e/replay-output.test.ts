@@ -192,6 +192,17 @@ t.test(
   },
 )
 
+t.test('D8 CL-48 verify - another tar archive is not called corrupt', async t => {
+  writeFileSync(out('bundle.tar'), tar)
+  t.equal(spawnSync('tar', ['-czf', out('events.tgz'), '-C', join(scratch, 'store'), 'events']).status, 0)
+  for (const name of ['bundle.tar', 'events.tgz'])
+    t.match(
+      replay(['verify', out(name)]),
+      { code: 4, err: /is not a bundle, .*\n {2}unpack it, then: / },
+      name,
+    )
+})
+
 t.test('CL-48 verify - a manifest that says of its records what is not so', async t => {
   for (const [i, change] of [
     { records: 5 },

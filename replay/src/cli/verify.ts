@@ -46,6 +46,10 @@ async function judgeBundle(path: string, input: Input, io: Io): Promise<number> 
             : `name a .tgz file, or a directory with ${bundleFile}`,
       })
     try {
+      if (await isOtherTar(path))
+        throw new KimError('no_store', `${safeText(path)} is not a bundle, but another tar archive`, {
+          hint: 'unpack it, then: kim-replay verify DIR for a bundle, or --events DIR',
+        })
       return await verifyPacked(opened.value, control)
     } finally {
       opened.value.close()
@@ -53,6 +57,21 @@ async function judgeBundle(path: string, input: Input, io: Io): Promise<number> 
   })
   printReport(io, input.bool('json'), verdict, textOf(verdict, path))
   return verdict.exit
+}
+
+/** Whether it is an archive that `kim-replay bundle` did not write: a plain one, or one without a manifest in front. */
+async function isOtherTar(path: string): Promise<boolean> {
+  for (const gzip of [false, true]) {
+    const opened = openFile(path, gzip)
+    if (!opened.ok) return false
+    const stream = opened.value.stream()
+    const { value: start } = await stream.next()
+    await stream.return(undefined)
+    opened.value.close()
+    if (start?.toString('latin1', 257, 262) === 'ustar')
+      return !gzip || !start.toString('latin1', 0, 100).startsWith(`${bundleFile}\0`)
+  }
+  return false
 }
 
 const WRONG_SHOWN = 20

@@ -1,6 +1,7 @@
 /** Lays a journal out in time, in one pass. */
 import { formatDuration } from '@kim/cli-kit'
 import { alertKinds, type Effect, type ReadRecord, type SeqRange } from '@kim/manifest'
+import { firstCodePoints } from '@kim/monitor'
 import type { JournalCopy, PassControl } from '@kim/observer-sdk/verify'
 import { hostEvents, liesWithin, ProducerRuns } from '../host-clocks.js'
 import { unknownPersona } from '../not-found.js'
@@ -293,11 +294,13 @@ class Collector {
     return lane
   }
 
-  #labelOf({ item_type, item_id, action, event, summary }: ReadRecord): string {
+  #labelOf({ item_type, item_id, action, event, payload, summary }: ReadRecord): string {
     const id = item_id === undefined ? '' : this.#redactor.id(item_type, item_id)
     const what = event === undefined ? action : event
-    const text = this.#request.mode === 'none' && summary !== undefined ? `: ${summary.slice(0, 200)}` : ''
-    return `${this.#redactor.word(what)} ${this.#redactor.word(item_type)} ${id}`.slice(0, 200) + text
+    const head = `${this.#redactor.word(what)} ${this.#redactor.word(item_type)} ${id}`.slice(0, 200)
+    if (this.#request.mode !== 'none') return head
+    const written = [summary, payload?.['content']].filter(text => typeof text === 'string')
+    return [head, ...written.map(text => firstCodePoints(text, 200))].join(': ')
   }
 }
 
