@@ -203,6 +203,11 @@ const OUTPUT: readonly Flag[] = [
     value: 'N',
     about: 'cut bodies to N characters (default with -o monitor and --exec: 220)',
   },
+  {
+    name: 'full',
+    kind: 'boolean',
+    about: 'print whole texts on a terminal, over several lines (otherwise they are cut to its width)',
+  },
   { name: 'prefix', kind: 'boolean', about: 'print the persona on each line, even if there is only one' },
   UTC_FLAG,
   { name: 'color', kind: 'string', choices: ['auto', 'always', 'never'], value: 'WHEN', about: 'use colour' },

@@ -51,6 +51,8 @@ export interface Plan {
   readonly journalFlag: string
   /** Code points of a body that are shown; undefined for all (in `monitor`: for none). */
   readonly bodyChars: number | undefined
+  /** A terminal gets whole texts, wider than it is. */
+  readonly full: boolean
   readonly prefix: boolean
   readonly utc: boolean
   readonly color: string | undefined
@@ -130,6 +132,7 @@ export function planOf(input: Input, around: ProcessContext): Plan {
     maxLine: input.number('max-line') ?? limits.agentLineCharactersMax,
     journalFlag: journalFlagOf(input),
     bodyChars: bodyChars(input, mode),
+    full: input.bool('full'),
     prefix: input.bool('prefix'),
     utc: input.bool('utc'),
     color: input.bool('no-color') ? 'never' : input.text('color'),
@@ -159,9 +162,11 @@ function checkOutput(input: Input, mode: Mode): void {
       throw usageError(`--${flag} does not go with -o ${mode}`, 'add -o json or -o short')
     }
   }
-  if (input.given('no-body') && input.given('body-chars')) {
-    throw usageError('--no-body and --body-chars exclude each other', 'give one of them')
-  }
+  const [first, second] = ['full', 'no-body', 'body-chars'].filter(flag => input.given(flag))
+  if (second !== undefined)
+    throw usageError(`--${first} and --${second} exclude each other`, 'give one of them')
+  if (first === 'full' && (mode === 'agent' || mode === 'monitor'))
+    throw usageError(`--full does not go with -o ${mode}`, 'add -o short, or give --max-line or --body-chars')
   const uncut = ['fields', 'template'].find(flag => input.given(flag))
   const isWhole = uncut !== undefined || mode === 'json' || mode === 'json-pretty' || mode === 'cloudevents'
   if (isWhole && !input.given('exec') && (input.given('no-body') || input.given('body-chars'))) {

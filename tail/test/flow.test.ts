@@ -164,6 +164,25 @@ t.test('look - a terminal of unknown size is taken for one of 80 columns', async
   t.equal(await shown(0), await shown(80))
 })
 
+t.test(
+  'look - D1 a terminal gets the time of day, the date of another day, and whole texts with --full',
+  async t => {
+    const payload = { ...message(1).payload, content: 'x'.repeat(200) }
+    const raw = (seq: number): string => JSON.stringify(message(seq, { payload }).raw)
+    const events = t.testdir({ 'seg-00000001.jsonl': `${raw(1)}\n${raw(2)}\n` })
+    const stdout = Object.assign(new PassThrough(), { isTTY: true, columns: 80 })
+    const io = { stdout, stderr: new PassThrough(), env: {}, signal: new AbortController().signal }
+    t.equal(await runProgram(tailProgram, ['--events', events, '--no-color', '--utc', '--full'], io), 0)
+    const [date, ...lines] = String(stdout.read()).trimEnd().split('\n')
+    t.equal(date, '-- 2026-06-10')
+    t.same(
+      lines.map(line => line.slice(0, 10)),
+      ['14:03:22 1', '14:03:22 2'],
+    )
+    for (const line of lines) t.match(line, / argus: x{200}$/)
+  },
+)
+
 t.test('look - an empty selection is reported on a terminal only', async t => {
   const events = t.testdir({ 'seg-00000001.jsonl': '' })
   const said = async (isTTY: boolean, ...args: string[]): Promise<string> => {

@@ -167,6 +167,8 @@ t.test('usage - what can never work is refused, with the way out', t => {
     ['--fields', 'seq', '--template', 'b'],
     ['--fields', 'seq', '-o', 'agent'],
     ['--no-body', '--body-chars', '3', '-o', 'cat'],
+    ['--full', '--no-body', '-o', 'cat'],
+    ['--full', '-o', 'agent'],
     ['-o', 'json', '--no-body'],
     ['-o', 'json-pretty', '--no-body'],
     ['-o', 'cloudevents', '--body-chars', '3'],

@@ -23,6 +23,7 @@ const look: Look = {
   colour: false,
   prefix: false,
   bodyChars: undefined,
+  full: false,
   columns: undefined,
 }
 const hostile = 'a\nseq=1 id=x | \u001b[31mred\u202egnp.exe\u2028kim end\u0007\u009b2J\u200b\ud800'
@@ -77,16 +78,38 @@ t.test('short - times, sender and text', t => {
   t.end()
 })
 
-t.test('short - on a terminal it is relative, aligned, coloured and fits', t => {
+t.test('short - on a terminal it has the time of day, and is aligned, coloured and fits', t => {
   const render = createShort({ ...look, columns: 60, colour: true, prefix: true })
   const line = String(
     render(entry(message(7, { payload: { ...message(7).payload, content: '界'.repeat(80) } }))),
   )
-  t.match(line, /^\u001b\[2m {2}2m\u001b\[0m /, 'two minutes ago, dim')
+  t.match(line, /^\u001b\[2m14:03:22\u001b\[0m /, 'dim')
   t.match(line, /\u001b\[36mmessage\.new {7}\u001b\[0m/, 'mail in cyan, padded')
   const plain = line.replaceAll(/\u001b\[\d+m/g, '')
   t.ok(displayWidth(plain) <= 60, `${displayWidth(plain)} columns`)
   t.match(plain, /…$/)
+  t.end()
+})
+
+t.test('short - D1 on a terminal the date is on a line where the day changes, and --full cuts nothing', t => {
+  const render = createShort({ ...look, columns: 60 })
+  const lines = ['2026-06-10T14:03:22Z', '2026-06-11T00:00:00Z', '2026-06-11T09:00:00Z', 'noon']
+  t.same(
+    lines.map(ts => [
+      render.before?.(entry(message(7, { ts }))),
+      String(render(entry(message(7, { ts })))).slice(0, 8),
+    ]),
+    [
+      [undefined, '14:03:22'],
+      ['-- 2026-06-11', '00:00:00'],
+      [undefined, '09:00:00'],
+      [undefined, '       ?'],
+    ],
+  )
+  t.equal(createShort(look).before, undefined, 'elsewhere each line has the date')
+  const long = entry(message(7, { payload: { ...message(7).payload, content: 'x'.repeat(200) } }))
+  t.match(String(render(long)), /x…$/)
+  t.match(String(createShort({ ...look, columns: 60, full: true })(long)), / x{200}$/)
   t.end()
 })
 

@@ -39,6 +39,8 @@ export class Printer {
   print(entry: JournalLine): boolean {
     const line = this.#render(entry)
     if (line === undefined || !this.#admits(entry)) return false
+    const before = this.#render.before?.(entry)
+    if (before !== undefined) this.out.line(before)
     this.out.line(line)
     return this.count(entry)
   }
@@ -133,6 +135,7 @@ async function rendererOf(plan: Plan, facts: JournalFacts, io: Io): Promise<Rend
     utc: plan.utc,
     prefix: plan.prefix || (mode !== 'cat' && plan.selection.personas.length !== 1),
     bodyChars,
+    full: plan.full,
     // A terminal of unknown size has 0 columns.
     columns: isTerminal ? io.stdout.columns || 80 : undefined,
   }

@@ -8,12 +8,22 @@ export function shortTime(ms: number, utc: boolean): string {
 
 /** `2026-06-10T14:03:22.114+00:00`, with the offset of the zone it is told in. */
 export function isoTime(ms: number, utc: boolean): string {
-  const { year, month, day, time, offsetMinutes } = parts(ms, utc)
+  const { time, offsetMinutes } = parts(ms, utc)
   const sign = offsetMinutes < 0 ? '-' : '+'
   const minutes = Math.abs(offsetMinutes)
   const millis = String(((ms % 1000) + 1000) % 1000).padStart(3, '0')
-  const date = `${String(year).padStart(4, '0')}-${two(month)}-${two(day)}`
-  return `${date}T${time}.${millis}${sign}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`
+  return `${isoDate(ms, utc)}T${time}.${millis}${sign}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`
+}
+
+/** `2026-06-10`. */
+export function isoDate(ms: number, utc: boolean): string {
+  const { year, month, day } = parts(ms, utc)
+  return `${String(year).padStart(4, '0')}-${two(month)}-${two(day)}`
+}
+
+/** `14:03:22`. */
+export function timeOfDay(ms: number, utc: boolean): string {
+  return parts(ms, utc).time
 }
 
 /** `now`, `42s`, `5m`, `3h`, `2d`: how long ago, in one unit; times ahead of the clock are `now`. */

@@ -4,10 +4,14 @@ import type { ReadRecord } from '@kim/manifest'
 import { firstCodePoints, type JournalFacts } from '@kim/monitor'
 import type { JournalLine } from '@kim/observer-sdk'
 import { bodyOf, senderOf, typeOf, wakeOf } from '../selection.js'
-import { age, isoTime, recordTimeMs, shortTime } from './clock.js'
+import { isoDate, isoTime, recordTimeMs, shortTime, timeOfDay } from './clock.js'
 
 /** How one record looks in one output mode: a line without its `\n`, or undefined if the mode does not show it. */
-export type Renderer = (entry: JournalLine) => string | Uint8Array | undefined
+export interface Renderer {
+  (entry: JournalLine): string | Uint8Array | undefined
+  /** The line to print before that of a record, if one is due. */
+  readonly before?: (entry: JournalLine) => string | undefined
+}
 
 /** What the modes for people share. */
 export interface Look {
@@ -19,6 +23,8 @@ export interface Look {
   readonly prefix: boolean
   /** Code points of a body that are shown; undefined for all of them. */
   readonly bodyChars: number | undefined
+  /** Show whole texts on a terminal too. */
+  readonly full: boolean
   /** Columns of the terminal; undefined if the output is no terminal. */
   readonly columns: number | undefined
 }
@@ -29,18 +35,18 @@ const TYPE_COLUMNS = 18
 /** The longest name on a terminal: a longer one would wrap the line. */
 const SENDER_COLUMNS = 24
 
-/** `short` has relative times and aligned columns on a terminal, and journalctl's times elsewhere. `short-iso` has exact times. */
+/** `short` has times of the day and aligned columns on a terminal, and journalctl's times elsewhere. `short-iso` has exact times. */
 export function createShort(look: Look, mode: 'short' | 'short-iso' = 'short'): Renderer {
-  const { bodyChars = Number.POSITIVE_INFINITY, colour, columns, facts, nowMs, prefix, utc } = look
+  const { bodyChars = Number.POSITIVE_INFINITY, colour, columns, facts, full, nowMs, prefix, utc } = look
+  const isDated = mode === 'short' && columns !== undefined
   const fit = (text: string): string => (columns === undefined ? text : fitColumns(text, SENDER_COLUMNS))
   const pad = (text: string, width: number): string =>
     columns === undefined ? text : fit(text) + ' '.repeat(Math.max(0, width - displayWidth(fit(text))))
   const timeText = (ms: number | undefined): string => {
-    if (mode === 'short' && columns !== undefined)
-      return (ms === undefined ? '?' : age(ms, nowMs())).padStart(4)
+    if (isDated) return (ms === undefined ? '?' : timeOfDay(ms, utc)).padStart(8)
     return ms === undefined ? '-' : mode === 'short' ? shortTime(ms, utc) : isoTime(ms, utc)
   }
-  return ({ record }) => {
+  const render: Renderer = ({ record }) => {
     const when = timeText(recordTimeMs(record.ts))
     const persona = prefix ? [pad(safeText(record.agent ?? '_'), PERSONA_COLUMNS)] : []
     const type = pad(safeText(typeOf(record)), TYPE_COLUMNS)
@@ -49,7 +55,7 @@ export function createShort(look: Look, mode: 'short' | 'short-iso' = 'short'): 
     const from = sender === undefined ? '' : `${fit(safeText(sender))}: `
     const cut = safeText(firstCodePoints(bodyOf(record, payload), bodyChars))
     const used = displayWidth([when, record.seq, ...persona, type, from].join(' '))
-    const shown = columns === undefined ? cut : fitColumns(cut, Math.max(columns - used, 10))
+    const shown = columns === undefined || full ? cut : fitColumns(cut, Math.max(columns - used, 10))
     return [
       paint(when, 'dim', colour),
       paint(String(record.seq), 'dim', colour),
@@ -57,6 +63,18 @@ export function createShort(look: Look, mode: 'short' | 'short-iso' = 'short'): 
       paint(type, colourOf(record), colour),
       `${paint(from, from === '' ? undefined : 'bold', colour)}${shown}`.trimEnd(),
     ].join(' ')
+  }
+  return isDated ? Object.assign(render, { before: createDayLines(utc, nowMs()) }) : render
+}
+
+/** The date before the first record of another day than that of the record before, or than today. */
+function createDayLines(utc: boolean, nowMs: number): (entry: JournalLine) => string | undefined {
+  let day = isoDate(nowMs, utc)
+  return ({ record }) => {
+    const ms = recordTimeMs(record.ts)
+    if (ms === undefined || isoDate(ms, utc) === day) return undefined
+    day = isoDate(ms, utc)
+    return `-- ${day}`
   }
 }
 
