@@ -61,6 +61,24 @@ t.test('CL-1 help - of a group lists its commands alone', async t => {
   )
 })
 
+t.test('D6 CL-1 help - a comma separates personas in every command', async t => {
+  for (const [name, ...words] of [
+    ['kim-producer', 'run'],
+    ['kim-producer', 'doctor'],
+    ['kim-producer', 'poke'],
+    ['kim-producer', 'journal', 'export'],
+    ['kim-tail'],
+    ['kim-tail', 'status'],
+    ['kim-replay', 'at'],
+    ['kim-replay', 'play'],
+  ] as const)
+    t.match(
+      run(name, ...words, '--help').text,
+      /--persona\b(?:(?! --)[\s\S])*\[repeat or comma\]/,
+      words.join(' '),
+    )
+})
+
 for (const name of Object.keys(BINS) as Name[]) {
   t.test(`CL-1 help - of every command of ${name}, and completion for each shell`, async t => {
     const commands = listed(name)

@@ -140,6 +140,10 @@ t.test('CP-9 poke, status, shutdown - ask the producer that runs, and say where 
   const mistyped = await ran(t, 'poke', '--store', store, '-p', 'arguz')
   t.equal(mistyped.code, 4)
   t.match(mistyped.err, /no inbox "arguz" is watched; did you mean argus\?\n {2}watched: argus\n$/)
+  const two = await ran(t, 'poke', '--store', store, '-p', 'argus,arguz')
+  t.match(two, { code: 4, err: /no inbox "arguz" is watched/ }, 'D6 a comma separates two names')
+  const seeded = await ran(t, 'run', '--store', newStore(t), '-p', 'argus,loom', '--seed-at', '5')
+  t.match(seeded, { code: 2, err: /--seed-at needs exactly one --persona/ }, 'D6 in run too')
   const status = await ran(t, 'status', '--store', store, '--json')
   t.match(JSON.parse(status.out), {
     state: 'running',

@@ -51,8 +51,12 @@ export const producerProgram: Program = {
     },
     {
       name: 'poke',
-      about: 'Make a running producer poll now: every inbox, or one.',
-      flags: [storeFlag, flag('string', 'persona', 'P', 'poll only this inbox', { short: 'p' }), jsonFlag],
+      about: 'Make a running producer poll now: every inbox, or those of -p.',
+      flags: [
+        storeFlag,
+        flag('string', 'persona', 'P', 'poll only this inbox', { short: 'p', many: true }),
+        jsonFlag,
+      ],
       load: () => import('./running-producer.js').then(({ poke }) => ({ run: poke })),
     },
     {

@@ -143,10 +143,14 @@ const NAMES_MAX = 12
 
 /** `poke`: makes a running producer poll now. */
 export async function poke(input: Input, io: Io): Promise<number> {
-  const persona = input.text('persona')
+  const personas = input.list('persona')
   const paths = storePaths(storeOf(input, io))
-  const { due } = await ask(paths, 'poke', io, persona === undefined ? undefined : { persona })
-  if (persona !== undefined && due === 0) throw await notWatched(persona, paths, io)
+  let due = 0
+  for (const persona of personas.length === 0 ? [undefined] : personas) {
+    const answer = await ask(paths, 'poke', io, persona === undefined ? undefined : { persona })
+    if (persona !== undefined && answer['due'] === 0) throw await notWatched(persona, paths, io)
+    due += Number(answer['due'])
+  }
   report(input, io, { due }, [`${due} ${due === 1 ? 'inbox is' : 'inboxes are'} polled now`])
   return 0
 }

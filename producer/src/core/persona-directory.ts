@@ -172,7 +172,7 @@ export function unlistedName(
   if (parts.length > 1 && parts.every(part => known.has(part))) {
     return {
       message: `the server lists no persona "${name}", but it lists ${parts.join(' and ')}`,
-      hint: `a comma is part of a name here; for several inboxes: ${parts.map(part => `--persona ${part}`).join(' ')}`,
+      hint: `\\, is a comma within a name; for several inboxes: ${parts.map(part => `--persona ${part}`).join(' ')}`,
     }
   }
   return {

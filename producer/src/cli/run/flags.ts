@@ -30,12 +30,11 @@ export const runFlags: readonly Flag[] = [
   },
   { name: 'allow-private', kind: 'boolean', about: 'allow a server on a private or link-local address' },
   // The inboxes.
-  flag('string', 'persona', 'P', 'follow this inbox (exact name, a comma is part of it); repeat for more', {
+  flag('string', 'persona', 'P', 'follow this inbox (exact case; write a comma in a name as \\,)', {
     short: 'p',
     many: true,
-    commas: false,
   }),
-  flag('string', 'personas', 'A,B', 'follow these inboxes; write a comma in a name as \\,', { many: true }),
+  flag('string', 'personas', 'A,B', 'same as --persona', { many: true }),
   { name: 'all-personas', kind: 'boolean', about: 'follow every inbox of the server (the default)' },
   // When to poll.
   flag(
