@@ -9,8 +9,13 @@ import type { HealthyPoll } from './poll-pages.js'
 import { alertDraft, clearedAlert } from './record-payloads.js'
 
 /** Alerts that the newest page of an inbox opens (step 9 of KS-46). */
-export function* windowAlertsOpened(core: CoreState, persona: Persona, poll: HealthyPoll): Generator<Draft> {
-  yield* unreadNotShown(core, persona, poll)
+export function* windowAlertsOpened(
+  core: CoreState,
+  persona: Persona,
+  poll: HealthyPoll,
+  knownTo: number,
+): Generator<Draft> {
+  yield* unreadNotShown(core, persona, poll.window, knownTo)
   yield* idRegressed(persona, poll)
 }
 
@@ -18,20 +23,20 @@ export function* windowAlertsOpened(core: CoreState, persona: Persona, poll: Hea
 function* unreadNotShown(
   core: CoreState,
   persona: Persona,
-  { watermark, window }: HealthyPoll,
+  { rows, unreadNotShown: hidden }: Page,
+  knownTo: number,
 ): Generator<Draft> {
-  const { unreadNotShown: hidden } = window
   if (hidden === undefined || hidden === 0) return
   if (persona.openAlert('unread-not-shown') !== undefined || core.isUnlisted(persona.name)) return
-  const floor = window.rows[0]?.id
+  const floor = rows[0]?.id
   yield alertDraft(persona, 'unread-not-shown', {
     status: 'open',
     reason: `unread-not-shown: the server counts ${hidden} unread ${hidden === 1 ? 'message' : 'messages'} that it does not show, so the producer cannot record them; new mail is recorded. This ends when the persona reads its mail at the server`,
     members: {
       unread_not_shown: hidden,
       window_floor: floor ?? null,
-      cursor_at: watermark,
-      above_watermark: floor === undefined ? null : floor > watermark,
+      cursor_at: knownTo,
+      above_watermark: floor === undefined ? null : floor > knownTo,
     },
     event: 'alert',
   })

@@ -33,7 +33,7 @@ export function* pollPlan(core: CoreState, inbox: Inbox, poll: HealthyPoll, nowM
   yield* plan.openPin()
   yield* plan.messages(plan.news, true)
   yield* rowChanges(core, persona, poll.rows)
-  yield* windowAlertsOpened(core, persona, poll)
+  yield* windowAlertsOpened(core, persona, poll, plan.knownTo)
   yield* plan.followPin()
   yield* windowAlertsCleared(persona, poll)
 }
@@ -58,6 +58,8 @@ class Plan {
   readonly silenced: readonly TakenRow[]
   /** Messages that are announced unless their author is suppressed. */
   readonly news: readonly TakenRow[]
+  /** Mail up to this id was announced before, or never will be: what `recovered` says (KS-49). */
+  readonly knownTo: number
   /** The record of the persona as it is after the drafts made so far. */
   #record: PersonaRecord | undefined
   /** The pin as it is after the drafts made so far. */
@@ -81,6 +83,9 @@ class Plan {
       poll.arrival === 'damaged' ? 0 : this.#isFirstContact ? Number.POSITIVE_INFINITY : silentTo
     this.silenced = this.#fresh.filter(({ row }) => row.id <= silencedTo)
     this.news = this.#fresh.filter(({ row }) => row.id > silencedTo)
+    const takenTo = this.#isFirstContact ? poll.rows.at(-1)?.row.id : undefined
+    const seeded = this.#silence?.seeded ?? this.#record?.seeded
+    this.knownTo = Math.max(poll.watermark, takenTo ?? 0, seeded ?? 0)
   }
 
   /**
@@ -147,7 +152,7 @@ class Plan {
       yield alertDraft(this.#persona, 'unreachable', {
         status: 'cleared',
         reason: typeof payload['reason'] === 'string' ? payload['reason'] : 'unreachable',
-        members: { cursor: this.#watermark },
+        members: { cursor: this.knownTo },
         event: 'recovered',
       })
     }

@@ -63,6 +63,20 @@ t.test('liveness - an inbox that never answered is announced too, and then comes
   t.same(hive.pass(1000).story(), [
     ...['recovered unreachable', 'backfill 5', 'persona', 'baseline_skipped', 'armed 5'],
   ])
+  t.match(hive.payload('alert', 'argus/unreachable'), { cursor: 5 }, 'E4: what it took over')
+  t.end()
+})
+
+t.test('liveness - E4: recovered has the true cursor, also before the first message is in (KS-49)', t => {
+  const seeded = new CoreHarness(t, { alertAfter: 1, seedAt: 8 }, { page: () => failure(502) }).settle()
+  seeded.script.page = () => whole([7, 9])
+  t.ok(seeded.pass(1000).story().includes('recovered unreachable'))
+  t.match(seeded.payload('alert', 'argus/unreachable'), { status: 'cleared', cursor: 8 })
+  const usual = desk(t)
+  polls(usual, '---')
+  usual.script.page = () => whole([5, 6])
+  usual.pass(1000)
+  t.match(usual.payload('alert', 'argus/unreachable'), { status: 'cleared', cursor: 5 }, 'before the news')
   t.end()
 })
 

@@ -20,6 +20,8 @@ t.test('unread not shown - says where the window stood to the watermark (KS-62; 
   t.match(alert(h2), { above_watermark: true })
   const h3 = at100(t, whole([], { unreadNotShown: 2 })).pass(1000)
   t.match(alert(h3), { window_floor: null, above_watermark: null })
+  const first = new CoreHarness(t, {}, { page: () => cut([90, 100], { unreadNotShown: 3 }) }).settle()
+  t.match(alert(first), { window_floor: 90, cursor_at: 100, above_watermark: false }, 'E4: at first contact')
   t.end()
 })
 
