@@ -4,8 +4,12 @@ import { storeFlag } from '../store-flags.js'
 
 const DAY_SECONDS = 86_400
 
-/** A flag with a number of seconds. */
 const SECONDS = { min: 1, max: DAY_SECONDS }
+
+/** A flag with a number of seconds. */
+function seconds(name: string, about: string, usual: number): Flag {
+  return flag('integer', name, 'N', about, { ...SECONDS, default: usual })
+}
 
 /** If more messages than this wait in an inbox at the first poll, none is announced (KS-34). */
 export const MAX_REPLAY_DEFAULT = 50
@@ -42,31 +46,16 @@ export const runFlags: readonly Flag[] = [
     'wait',
     'N',
     'let a hosted server hold a request for unread counts up to N seconds; 0: ask every --poll-seconds',
-    {
-      min: 0,
-      max: DAY_SECONDS,
-      default: 50,
-    },
+    { min: 0, max: DAY_SECONDS, default: 50 },
   ),
-  flag(
-    'integer',
+  seconds(
     'poll-seconds',
-    'N',
     "poll an inbox every N seconds if the server's unread counts cannot show its new mail",
-    {
-      ...SECONDS,
-      default: 60,
-    },
+    60,
   ),
   flag('integer', 'alert-after', 'N', 'report an inbox as down after N failed polls', { min: 1, default: 3 }),
-  flag('integer', 'resync-every', 'N', 'poll each inbox at least every (N + 1) x --poll-seconds seconds', {
-    ...SECONDS,
-    default: 10,
-  }),
-  flag('integer', 'rediscover-every', 'N', 'look for new inboxes every N seconds', {
-    ...SECONDS,
-    default: 600,
-  }),
+  seconds('resync-every', 'poll each inbox at least every (N + 1) x --poll-seconds seconds', 10),
+  seconds('rediscover-every', 'look for new inboxes every N seconds', 600),
   {
     name: 'no-fast-path',
     kind: 'boolean',
@@ -135,10 +124,7 @@ export const runFlags: readonly Flag[] = [
     'retain-read',
     'N',
     'keep the newest N read messages per persona in the state; older ones stay in the journal only',
-    {
-      min: 1,
-      default: limits.readMessagesRetainedMax,
-    },
+    { min: 1, default: limits.readMessagesRetainedMax },
   ),
   flag('bytes', 'segment-bytes', 'N', 'start a new segment at this size', {
     min: 4096,
