@@ -131,10 +131,8 @@ export class Fold<Image> implements SegmentListener {
   readonly #options: FoldOptions
   #duplicates: RepeatJudge | undefined
   readonly #actions = new ActionEffects()
-  readonly #counts = Object.fromEntries(Object.keys(anomalies).map(kind => [kind, 0])) as Record<
-    AnomalyKind,
-    number
-  >
+  /** How many of each anomaly; those that were not met are not in it. */
+  readonly #counts = new Map<AnomalyKind, number>()
   #continuity: Continuity
   #head: Head
   #registryAuthoritative: boolean
@@ -170,7 +168,11 @@ export class Fold<Image> implements SegmentListener {
 
   /** How many of each anomaly so far. */
   get anomalies(): AnomalyCounts {
-    return { ...this.#counts, seq_hole: this.#counts.seq_hole + this.openHoles.length }
+    const holes = this.openHoles.length
+    const timesOf = (kind: AnomalyKind): number =>
+      (this.#counts.get(kind) ?? 0) + (kind === 'seq_hole' ? holes : 0)
+    const kinds = Object.keys(anomalies) as AnomalyKind[]
+    return Object.fromEntries(kinds.map(kind => [kind, timesOf(kind)])) as AnomalyCounts
   }
 
   /** The state of an entity as a checkpoint says it is. */
@@ -187,7 +189,7 @@ export class Fold<Image> implements SegmentListener {
 
   /** Counts what only the caller can see. */
   count(kind: AnomalyKind, times = 1): void {
-    this.#counts[kind] += times
+    this.#counts.set(kind, (this.#counts.get(kind) ?? 0) + times)
   }
 
   /** A record on an unparsed line. Returns its effect; undefined if the line had to be parsed and is no record. */
@@ -210,28 +212,28 @@ export class Fold<Image> implements SegmentListener {
 
   released(line: SegmentLine): void {
     const { record, effect, defects } = line
-    for (const kind of defects) this.#counts[kind]++
+    for (const kind of defects) this.count(kind)
     this.apply(record, effect, before => this.#images.of(line, before))
   }
 
   dropped(lines: readonly SegmentLine[]): void {
     for (const { record, defects } of lines) {
-      this.#counts.tx_incomplete++
-      for (const kind of defects) this.#counts[kind]++
+      this.count('tx_incomplete')
+      for (const kind of defects) this.count(kind)
       this.pass(record)
     }
   }
 
   repeated(): void {
-    this.#counts.duplicate_line++
+    this.count('duplicate_line')
   }
 
   malformed(): void {
-    this.#counts.malformed++
+    this.count('malformed')
   }
 
   future(seq: number | undefined): void {
-    this.#counts.future++
+    this.count('future')
     if (seq !== undefined) this.see(seq)
   }
 
@@ -256,9 +258,9 @@ export class Fold<Image> implements SegmentListener {
     image: (before: Image | undefined) => Image,
   ): Image | undefined {
     const duplicate = this.#duplicates?.see(record, effect)
-    if (duplicate !== undefined) this.#counts[duplicate]++
+    if (duplicate !== undefined) this.count(duplicate)
     else if (record.seq <= this.#continuity.highest && this.#duplicates !== undefined)
-      this.#counts.seq_regressed++
+      this.count('seq_regressed')
     this.pass(record)
     const before = this.#change(record, effect, image)
     const repaired = repairedBy(record)
@@ -275,15 +277,16 @@ export class Fold<Image> implements SegmentListener {
 
   /** What was counted since the last call, holes apart. */
   takeCounts(): [AnomalyKind, number][] {
-    const counts = (Object.entries(this.#counts) as [AnomalyKind, number][]).filter(([, times]) => times > 0)
-    for (const [kind] of counts) this.#counts[kind] = 0
+    if (this.#counts.size === 0) return []
+    const counts = [...this.#counts]
+    this.#counts.clear()
     return counts
   }
 
   /** What was read so far is known by its highest number alone: only what follows is counted. */
   beginLive(): void {
     this.#continuity = new Continuity(this.#continuity.highest)
-    for (const kind of Object.keys(this.#counts) as AnomalyKind[]) this.#counts[kind] = 0
+    this.#counts.clear()
   }
 
   /** A framed line that changes no image, parsed; one that is no record is malformed. */
@@ -308,7 +311,7 @@ export class Fold<Image> implements SegmentListener {
     const slot = entities.take(item_type, item_id)
     const known = entities.revisionAt(slot)
     if (entity_rev !== undefined && known !== undefined && entity_rev > known + 1)
-      this.#counts.entity_rev_jump++
+      this.count('entity_rev_jump')
     const before = entities.imageAt(slot)
     if (effect === 'upsert') entities.put(slot, image(before), entity_rev)
     else this.#remove(slot, entity_rev)

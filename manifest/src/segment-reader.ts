@@ -48,6 +48,11 @@ export class SegmentLine implements LineLocation {
     return this.#buffer.subarray(this.#from, this.#from + this.length)
   }
 
+  /** The bytes as a string of one byte a character. */
+  get latin1(): string {
+    return this.#buffer.toString('latin1', this.#from, this.#from + this.length)
+  }
+
   /** The mark by which a repeated line is recognised. */
   get mark(): number {
     this.#mark ??= lineMark(this.bytes)
@@ -107,6 +112,8 @@ export interface SegmentListener {
   windowEnd?(window: Buffer): void
 }
 
+const NO_BYTES = Buffer.alloc(0)
+
 /** How a segment is read. */
 export interface ReadingMode {
   /** Where the first chunk begins in the file; a line must begin there. 0 by default. */
@@ -139,7 +146,7 @@ export class SegmentReader {
   /** Offset after the last terminated line. */
   #end: number
   /** The complete lines that are being read, and what is known of them. */
-  #window: Buffer = Buffer.alloc(0)
+  #window: Buffer = NO_BYTES
   #windowEnd = 0
   #at = 0
   #isText = false
@@ -147,7 +154,7 @@ export class SegmentReader {
   #ascii: string | undefined
   #textFrom = 0
   /** What follows the window in the chunk, and the start of a line that earlier chunks did not complete. */
-  #rest: Buffer = Buffer.alloc(0)
+  #rest: Buffer = NO_BYTES
   #begun: Buffer[] = []
   #begunBytes = 0
   #isUnordered = false
@@ -215,8 +222,8 @@ export class SegmentReader {
   /** Lets a reading that the listener ended go on: give it the bytes from `end` on. */
   resume(): void {
     this.#isStopped = false
-    this.#open(Buffer.alloc(0), 0, 0)
-    this.#rest = Buffer.alloc(0)
+    this.#open(NO_BYTES, 0, 0)
+    this.#rest = NO_BYTES
     this.#begun = []
     this.#begunBytes = 0
   }
@@ -237,7 +244,7 @@ export class SegmentReader {
     }
     const feed = bytes.indexOf(LINE_FEED)
     if (feed === -1) {
-      this.#open(Buffer.alloc(0), 0, 0)
+      this.#open(NO_BYTES, 0, 0)
       this.#rest = bytes
       return
     }
@@ -281,7 +288,7 @@ export class SegmentReader {
       return
     }
     this.#open(bytes, from, end)
-    this.#rest = bytes.subarray(end)
+    this.#rest = end === bytes.length ? NO_BYTES : bytes.subarray(end)
   }
 
   #open(window: Buffer, from: number, end: number): void {
@@ -290,7 +297,7 @@ export class SegmentReader {
     this.#windowEnd = end
     this.#textFrom = from
     this.#ascii = undefined
-    const lines = window.subarray(from, end)
+    const lines = from === 0 && end === window.length ? window : window.subarray(from, end)
     // A line of more than the limit is looked at by itself.
     if (this.#frame !== undefined) this.#isText = isUtf8(lines)
     else if (lines.length > limits.lineReadBytesMax) this.#isText = false
@@ -303,7 +310,7 @@ export class SegmentReader {
   /** Goes on with what follows the window; false if that is no complete line. */
   #nextWindow(): boolean {
     const rest = this.#rest
-    this.#rest = Buffer.alloc(0)
+    this.#rest = NO_BYTES
     if (rest.length === 0) return false
     if (this.#begunBytes === 0 && rest.includes(LINE_FEED)) {
       this.#split(rest, 0)

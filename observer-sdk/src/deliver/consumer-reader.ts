@@ -1,7 +1,7 @@
 /** What a consumer is handed: it pulls the changes at its own pace, from the place of its cursor. */
 import { type Cursor, isNews, KimError, nextTurn, parseCursor, type ReadRecord } from '@kim/manifest'
 import type { CursorStore } from '../cursors/cursor-stores.js'
-import { type Impact, ImpactSet } from '../project/impact.js'
+import { type Impact, ImpactSet, impactOf } from '../project/impact.js'
 import type { Batch, BytePosition, JournalLine, JournalReader, ReadLine } from '../tail/journal-reader.js'
 import { type Gap, missingBetween, type Start } from '../tail/locate.js'
 import { inSlices, type JournalFollower, Slice } from './journal-follower.js'
@@ -77,7 +77,8 @@ export class ConsumerReader {
   #mark: Mark | undefined
   /** The first seq of what is missing unread, until something is read behind it. */
   #skippedFrom: number | undefined
-  #stale = new ImpactSet()
+  /** What changed without a record, and was not handed over yet. */
+  #stale: ImpactSet | undefined
   #isStored = false
   #isTaken = false
   /** A consumer and a storage that never wait would keep everything else waiting while they catch up. */
@@ -103,6 +104,7 @@ export class ConsumerReader {
 
   /** State changed without a record: that comes with the next change. */
   stale(impact: Impact): void {
+    this.#stale ??= new ImpactSet()
     this.#stale.addAll(impact)
     this.#follower.news.raise()
   }
@@ -239,22 +241,28 @@ export class ConsumerReader {
     const isMore = this.#gap?.reason !== 'rewound' && (before?.to ?? 0) > (this.#gap?.to ?? 0)
     const gap = isMore ? before : this.#gap
     if (batch !== undefined) this.#reach(batch)
-    const isNothing = records.length === 0 && gap === undefined && this.#stale.isEmpty
+    const isNothing = records.length === 0 && gap === undefined && this.#stale?.isEmpty !== false
     if (isNothing || (records.length === 0 && batch?.more === true)) return undefined
     this.#gap = undefined
-    const impact = this.#stale
-    this.#stale = new ImpactSet()
-    for (const record of records) impact.addRecord(record)
+    const { itemTypes, sections, personas, attentionChanged } = this.#impactWith(lines)
     const news = records.filter(isNews)
-    return { ...impact.toImpact(), records, lines, news, gap, cursor: this.#reached }
+    const cursor = this.#reached
+    return { itemTypes, sections, personas, attentionChanged, records, lines, news, gap, cursor }
   }
 
-  #handedOver({ entries }: Batch): ReadLine[] {
+  #impactWith(lines: readonly ReadLine[]): Impact {
+    const stale = this.#stale
+    if (stale === undefined) return impactOf(lines)
+    this.#stale = undefined
+    stale.addAll(impactOf(lines))
+    return stale.toImpact()
+  }
+
+  #handedOver({ entries }: Batch): readonly ReadLine[] {
     const { position, since } = this.#start as Start
-    return entries.filter(
-      ({ record, segment, offset }) =>
-        (segment !== position.segment || offset >= since) && record.seq > this.#beyond,
-    )
+    const isDue = ({ record, segment, offset }: ReadLine): boolean =>
+      (segment !== position.segment || offset >= since) && record.seq > this.#beyond
+    return entries.every(isDue) ? entries : entries.filter(isDue)
   }
 
   /**

@@ -12,7 +12,7 @@ import {
   runAtOnce,
 } from '@kim/manifest'
 import { BoardMaker, type BoardSeed } from '../project/board.js'
-import { type Impact, ImpactSet } from '../project/impact.js'
+import { type Impact, ImpactSet, impactOf } from '../project/impact.js'
 import { Roster } from '../project/persona.js'
 import { RecentRecords, State } from '../project/state.js'
 import { failedCloses } from '../store/read-only-fs.js'
@@ -226,7 +226,8 @@ export class StateFollower extends JournalFollower {
 
   /** Where the state ends too, the newest record is the newest of all. */
   #withHead(batch: Batch): Batch {
-    return isSamePlace(batch.to, this.#reader.position) ? { ...batch, passed: this.#head } : batch
+    const isKnown = batch.passed === this.#head || !isSamePlace(batch.to, this.#reader.position)
+    return isKnown ? batch : { ...batch, passed: this.#head }
   }
 
   /** Has the state show all that was read, before it is looked at. */
@@ -263,14 +264,12 @@ export class StateFollower extends JournalFollower {
       if (kind === 'malformed') this.#malformed += times
     }
     let idle = 0
-    const impact = new ImpactSet()
     batch.entries.forEach((line, at) => {
       const { record } = line
       const { fold } = this.#state
       for (; (batch.idle[idle]?.before ?? Infinity) <= at; idle++) fold.see((batch.idle[idle] as Idle).seq)
       const effect = effectOf(record)
       this.#state.apply(record, effect, line)
-      impact.addRecord(record)
       if (effect === 'meta') this.#note(record)
       else this.#roster.see(record)
       if (!entersActivity(record)) return
@@ -279,7 +278,7 @@ export class StateFollower extends JournalFollower {
     })
     for (const { seq } of batch.idle.slice(idle)) this.#state.fold.see(seq)
     for (const [kind, times] of this.#state.fold.takeCounts()) this.#tally(kind, times)
-    const changed = impact.toImpact()
+    const changed = impactOf(batch.entries)
     this.#board.touch(changed.itemTypes)
     this.onChange(changed, 'records')
   }

@@ -7,6 +7,7 @@ import {
   type ReadRecord,
   sectionsOf,
 } from '@kim/manifest'
+import type { JournalLine } from '../tail/journal-reader.js'
 
 /** What a change made stale: nothing more, and nothing less. Each list is sorted. */
 export interface Impact {
@@ -16,6 +17,9 @@ export interface Impact {
   /** The number of things that wait for a person may have changed, whatever the sections are. */
   readonly attentionChanged: boolean
 }
+
+const NOTHING: Impact = { itemTypes: [], sections: [], personas: [], attentionChanged: false }
+const REGISTERED: Impact = { ...NOTHING, attentionChanged: true }
 
 /** The types of the entities that what waits for a person depends on; an alias stands for one of them. */
 export const ATTENTION_TYPES: ReadonlySet<string> = new Set(
@@ -46,35 +50,65 @@ export function isPersonal(itemType: string): boolean {
   return itemType === 'message' || itemType === 'alert' || itemType === 'persona'
 }
 
+/** What the newest record was about: those of a burst are mostly about one inbox, and make the same stale. */
+let newest:
+  | (Pick<ReadRecord, 'agent' | 'item_type'> & {
+      readonly effect: Effect
+      readonly owner: string | undefined
+      readonly impact: Impact
+    })
+  | undefined
+
+/** What a record makes stale that applied. Notes of the journal about itself make nothing stale. */
+function impactOfOne(record: ReadRecord): Impact {
+  const effect = effectOf(record)
+  if (effect === 'meta') return isRegistryGenesis(record) ? REGISTERED : NOTHING
+  const { agent, item_type } = record
+  const owner = ownerOf(record, effect)
+  const last = newest
+  if (last?.item_type === item_type && last.effect === effect && last.agent === agent && last.owner === owner)
+    return last.impact
+  const isChange = effect !== 'activity'
+  const impact: Impact = {
+    itemTypes: sorted(isChange ? [item_type] : []),
+    sections: sorted(sectionsOf(record)),
+    personas: sorted(new Set([agent, owner])),
+    attentionChanged: isChange && ATTENTION_TYPES.has(canonicalType(item_type)),
+  }
+  newest = { agent, item_type, effect, owner, impact }
+  return impact
+}
+
+/** What the records of these lines make stale. */
+export function impactOf(lines: readonly JournalLine[]): Impact {
+  let first: Impact | undefined
+  let all: ImpactSet | undefined
+  for (const { record } of lines) {
+    const impact = impactOfOne(record)
+    if (impact === first) continue
+    if (first !== undefined) {
+      all ??= new ImpactSet(first)
+      all.addAll(impact)
+    }
+    first ??= impact
+  }
+  return all?.toImpact() ?? first ?? NOTHING
+}
+
 /** Gathers impacts until somebody takes them. */
 export class ImpactSet {
   readonly #itemTypes = new Set<string>()
   readonly #sections = new Set<string>()
   readonly #personas = new Set<string>()
   #attentionChanged = false
-  /** The newest record: those of a burst are mostly about one inbox, and add nothing to it. */
-  #last: { readonly of: ReadRecord; readonly effect: Effect; readonly owner: string | undefined } | undefined
+
+  constructor(begins: Impact = NOTHING) {
+    this.addAll(begins)
+  }
 
   /** True if nothing was gathered. */
   get isEmpty(): boolean {
-    const { itemTypes, sections, personas, attentionChanged } = this.toImpact()
-    return !attentionChanged && itemTypes.length + sections.length + personas.length === 0
-  }
-
-  /** A record that applied. Notes of the journal about itself make nothing stale. */
-  addRecord(record: ReadRecord): void {
-    const effect = effectOf(record)
-    if (isRegistryGenesis(record)) this.#attentionChanged = true
-    if (effect === 'meta') return
-    const owner = ownerOf(record, effect)
-    const last = this.#last
-    const isAlike = last?.effect === effect && last.owner === owner
-    if (isAlike && last.of.agent === record.agent && last.of.item_type === record.item_type) return
-    this.#last = { of: record, effect, owner }
-    if (effect !== 'activity') this.#touch(record.item_type)
-    for (const section of sectionsOf(record)) this.#sections.add(section)
-    if (record.agent !== undefined) this.#personas.add(record.agent)
-    if (owner !== undefined) this.#personas.add(owner)
+    return !this.#attentionChanged && this.#itemTypes.size + this.#sections.size + this.#personas.size === 0
   }
 
   /** Entities of a type whose images changed without a record: they were derived anew. */
@@ -107,6 +141,6 @@ export class ImpactSet {
   }
 }
 
-function sorted(names: Iterable<string>): string[] {
-  return Array.from(names).sort()
+function sorted(names: Iterable<string | undefined>): readonly string[] {
+  return Object.freeze([...names].filter(name => name !== undefined).sort())
 }

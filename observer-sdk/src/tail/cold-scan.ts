@@ -41,7 +41,7 @@ export class ColdScan implements SegmentListener {
     this.#base = base
     this.fold = new Fold<Image>(
       {
-        of: ({ bytes }) => new LineText(bytes),
+        of: ({ latin1 }) => new LineText(latin1),
         framed: (frame, offset, before) =>
           (before instanceof StoredLine && !before.isOfCheckpoint ? before : new StoredLine()).useFrame(
             this.#segment,

@@ -76,7 +76,7 @@ export class ReadLine implements JournalLine {
 
   /** What the states of all observers of this process keep of it. */
   get image(): LineText {
-    this.#image ??= new LineText(this.#line.bytes)
+    this.#image ??= new LineText(this.#line.latin1)
     return this.#image
   }
 }
@@ -127,7 +127,9 @@ class Gathering {
   }
 
   toBatch(from: BytePosition, to: BytePosition): Batch {
-    const { counts, entries, idle, lost, more, skipped } = this
+    const { counts, idle, lost, more, skipped } = this
+    // Consumers are handed this very list.
+    const entries = Object.freeze(this.entries)
     const passed = this.#highest && { seq: this.#highest.seq, writer: this.#highest.writer ?? null }
     return { from, to, entries, counts, idle, passed, more, skipped, lost }
   }
@@ -414,10 +416,13 @@ const shared = new Map<number, Shared>()
  * Keeps a batch for the other observers of this process: twenty panels of one editor see the same lines, and reading
  * and parsing them once is enough. Records are frozen, so no observer notices.
  */
-function shareBatch(batch: Batch, facts: Omit<Shared, 'batch' | 'from'>): void {
+function shareBatch(
+  batch: Batch,
+  { directory, file, readTo, bytesMax }: Omit<Shared, 'batch' | 'from'>,
+): void {
   const { from } = batch
   shared.delete(from.offset)
-  shared.set(from.offset, { ...facts, from, batch: new WeakRef(batch) })
+  shared.set(from.offset, { directory, from, file, readTo, bytesMax, batch: new WeakRef(batch) })
   if (shared.size > KEPT) for (const oldest of shared.keys()) return void shared.delete(oldest)
 }
 

@@ -22,14 +22,14 @@ export type Image = StoredLine | LineText
 export class LineText {
   readonly #text: string
 
-  constructor(line: Uint8Array) {
-    // Only the first line of a segment may begin with a byte order mark, and elsewhere than there it is none.
-    const mark = line[0] === 0xef ? 3 : 0
-    this.#text = Buffer.from(line.buffer, line.byteOffset + mark, line.length - mark).toString('latin1')
+  constructor(text: string) {
+    this.#text = text
   }
 
   get bytes(): Buffer {
-    return Buffer.from(this.#text, 'latin1')
+    const bytes = Buffer.from(this.#text, 'latin1')
+    // Only the first line of a segment may begin with a byte order mark, and elsewhere than there it is none.
+    return bytes[0] === 0xef ? bytes.subarray(3) : bytes
   }
 }
 
