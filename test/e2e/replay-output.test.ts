@@ -122,10 +122,11 @@ t.test('CL-62 --out - a terminal that closes leaves no half file', async t => {
     '--events',
     many,
   ])
+  const exited = once(child, 'exit')
   while (left(scratch).length === 0 && child.exitCode === null)
     await new Promise(resolve => setTimeout(resolve, 5))
   child.kill('SIGHUP')
-  t.same(await once(child, 'exit'), [129, null])
+  t.same(await exited, [129, null])
   t.same(left(scratch), [])
   t.notOk(readdirSync(scratch).includes('hung.tgz'))
 })

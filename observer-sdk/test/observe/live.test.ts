@@ -68,10 +68,11 @@ t.test('following - one observer that reads and one that only waits for a seq', 
   const eventsDir = join(t.testdir({}), 'events')
   const child = await startWriter(eventsDir, 300, 5)
   const observer = await openObserver({ eventsDir, cursors: memoryCursors() })
+  const exited = once(child, 'exit')
   child.stdin?.end('go\n')
   await observer.waitFor(300)
   t.equal(observer.head.seq, 300)
   t.ok(observer.state.size > 0)
   await observer.close()
-  await once(child, 'exit')
+  await exited
 })
