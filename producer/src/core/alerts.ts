@@ -92,10 +92,14 @@ function isJustifiedZero({ unreadNotShown: hidden, continuation, omitted, isCont
 const NAMES_MAX = 5
 const NAME_UNITS_MAX = 80
 
-/** What an account-wide alert says, with the names that it is about (KS-91). */
-export function accountReason(kind: AccountAlertKind, names: readonly string[]): string {
+/** What an account-wide alert says, with the names that it is about (KS-91), each with what `say` makes of it. */
+export function accountReason(
+  kind: AccountAlertKind,
+  names: readonly string[],
+  say: (name: string) => string = shortened,
+): string {
   const isOne = names.length === 1
-  const whose = listOf(names)
+  const whose = listOf(names, say)
   if (kind === 'urgent-unanswered') {
     return `${kind}: ${whose} ${isOne ? 'has' : 'have'} unread urgent mail and ${isOne ? 'has' : 'have'} written no message since it came`
   }
@@ -108,8 +112,8 @@ export function accountEnd(kind: AccountAlertKind, names: readonly string[]): st
 }
 
 /** `a`, `a and b`, `a, b, c, d, e and 3 more`. */
-export function listOf(names: readonly string[]): string {
-  const shown = names.slice(0, NAMES_MAX).map(shortened)
+export function listOf(names: readonly string[], say: (name: string) => string = shortened): string {
+  const shown = names.slice(0, NAMES_MAX).map(say)
   const more = names.length - shown.length
   const last = more > 0 ? `${more} more` : shown.pop()
   return [shown.join(', '), last].filter(Boolean).join(' and ')
@@ -135,6 +139,14 @@ function tierOf(entry: DirectoryEntry | undefined): 'stranded' | 'dormant' | 'fi
   if (readCount === undefined) return memoryCount === 0 ? 'stranded' : 'fine'
   if (readCount > 0) return 'fine'
   return isRetired ? 'stranded' : 'dormant'
+}
+
+/** Why an inbox is stranded, in words. */
+function whyStranded(name: string, directory: ReadonlyMap<string, DirectoryEntry>): string {
+  const entry = directory.get(name)
+  if (entry !== undefined) return entry.isRetired ? 'retired' : 'no sign of use'
+  const twin = [...directory.keys()].find(other => other.toLowerCase() === name.toLowerCase())
+  return `the server does not list it${twin === undefined ? '' : `, but ${shortened(twin)}`}`
 }
 
 /** An alert waits at most so long for polls that may bring the answer it misses. */
@@ -331,7 +343,12 @@ export class AccountAlerts {
       if (!isNews && known.length === names.length) continue
       const isQuiet = before !== undefined && kind === 'urgent-unanswered' && this.#isJustSaid(persona, nowMs)
       const event = isNews && !isQuiet ? 'alert' : undefined
-      yield alertDraft(persona, kind, { status: 'open', reason: accountReason(kind, names), members, event })
+      const { directory, table } = facts
+      const reason = accountReason(kind, names, name => {
+        if (kind !== 'stranded-mail') return shortened(name)
+        return `${shortened(name)} (${table.get(name)?.unread ?? 0} unread; ${whyStranded(name, directory)})`
+      })
+      yield alertDraft(persona, kind, { status: 'open', reason, members, event })
     }
   }
 

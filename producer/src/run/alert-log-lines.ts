@@ -100,7 +100,13 @@ export class AlertLines {
     if (before === undefined && event !== 'alert') return []
     const come = listed.filter(name => before?.has(name) !== true)
     const gone = [...(before ?? [])].filter(name => !holds.has(name))
-    return [...(come.length > 0 ? [began(kind, come)] : []), ...(gone.length > 0 ? [ended(kind, gone)] : [])]
+    // The reason of the alert says more of each name, but names them all.
+    const isWhole = kind === 'stranded-mail' && come.length === listed.length
+    const text = isWhole ? String(payload['reason']) : accountReason(kind, come)
+    return [
+      ...(come.length > 0 ? [began(kind, come, text)] : []),
+      ...(gone.length > 0 ? [ended(kind, gone)] : []),
+    ]
   }
 }
 
@@ -116,14 +122,14 @@ function capped({ agent: persona, summary: message }: Draft, { dropped }: JsonOb
   }
 }
 
-function began(kind: AccountAlertKind, names: readonly string[]): RunEntry {
+function began(kind: AccountAlertKind, names: readonly string[], message: string): RunEntry {
   return {
     level: 'warn',
     code: 'alert',
-    message: accountReason(kind, names),
+    message,
     hint:
       kind === 'stranded-mail'
-        ? 'start an agent that reads NAME; kim-tail -p NAME (with the --store of this producer) shows who wrote; if it knows no NAME, the name is mistyped: tell the author'
+        ? 'start an agent that reads NAME; kim-tail -p NAME (with the --store of this producer) shows who wrote. A name that the server does not list is mistyped: kim-tail does not know it, and the author sees it at the server'
         : 'wake its agent; kim-tail -p NAME (with the --store of this producer) shows the mail',
     fields: { kind, names: names.length },
   }

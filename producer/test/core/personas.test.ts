@@ -146,7 +146,15 @@ t.test(
   t => {
     const desk = all(t, {}, { directory: () => k6, counts: () => k6counts, page: () => whole([]) }).pass(3000)
     t.same(alertsOf(desk, 'stranded-mail'), ['a', 'unk'])
-    t.match(desk.payload('alert', 'a/stranded-mail'), { stranded_inboxes: ['A', 'all', 'ghostreg'] })
+    t.match(
+      desk.payload('alert', 'a/stranded-mail'),
+      {
+        stranded_inboxes: ['A', 'all', 'ghostreg'],
+        reason:
+          'stranded-mail: A (1 unread; the server does not list it, but a), all (2 unread; the server does not list it) and ghostreg (1 unread; no sign of use) have unread mail, but no agent seems to read it',
+      },
+      'E8: with counts, reasons and a name that differs in case',
+    )
     t.notOk(names(desk).includes('A'))
     desk.script.counts = () => ({ a: 1 })
     desk.pass(2000)
@@ -407,7 +415,7 @@ t.test('account alerts - their reason names the personas, in singular or plural 
   t.equal(reason(), 'urgent-unanswered: p1 has unread urgent mail and has written no message since it came')
   t.equal(
     desk.payload('alert', 'a/stranded-mail')?.['reason'],
-    'stranded-mail: zz has unread mail, but no agent seems to read it',
+    'stranded-mail: zz (1 unread; the server does not list it) has unread mail, but no agent seems to read it',
   )
   t.end()
 })
