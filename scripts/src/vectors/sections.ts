@@ -4,7 +4,7 @@ import { live, type Vector } from './vector.js'
 // One record of every item type, and what it makes stale; then the attention rule, part by part, each with
 // entities that meet it and entities that nearly do.
 
-/** Every item type of the manifest with its sections, stated again by hand. */
+/** Every item type of the manifest but `runtime_note` (below) with its sections, stated again by hand. */
 const sectionsByType: Readonly<Record<string, readonly string[]>> = {
   action: ['attention'],
   agent_run: ['agents', 'in-progress'],
@@ -85,6 +85,17 @@ export const sectionVectors: readonly Vector[] = [
       attention: 1,
       sections: sectionsByType,
     },
+  },
+  {
+    name: 'sections-of-a-runtime-note',
+    shows: 'a note of another writer about its run is activity, also while it is live',
+    cites: ['OB-32'],
+    files: {
+      'seg-00000001.jsonl':
+        foreign(1, 'create', 'runtime_note', { item_id: 'r', payload: plainPayload('r') }) +
+        foreign(2, 'delete', 'runtime_note', { item_id: 'r' }),
+    },
+    facts: { live: [], head: 2, writer: null, sections: { runtime_note: ['activity'] } },
   },
   {
     name: 'sections-of-a-tombstone',
