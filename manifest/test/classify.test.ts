@@ -112,6 +112,7 @@ t.test('sections - of every item type, OB-32', async t => {
     decision: ['system', 'traps'],
     trap: ['system', 'traps'],
     handoff: ['activity', 'system'],
+    runtime_note: ['activity'],
     sequence: ['sprints'],
     session: ['activity'],
     message: ['inbox', 'attention'],

@@ -60,10 +60,10 @@ export class Life {
     this.last = record
   }
 
-  #begin(record: ReadRecord): void {
+  #begin(record: ReadRecord, isRevived = false): void {
     const isMessage = record.item_type === 'message'
     const createdMs = isMessage ? this.#created(record) : Number.NaN
-    if (!isFirst(record)) {
+    if (!isRevived && !isFirst(record)) {
       this.#beginLate(record)
       return
     }
@@ -132,7 +132,7 @@ export class Life {
     const { seq, ts = null, action } = record
     if (before.action === 'delete' && action !== 'delete') {
       this.unknown.push(`delay of its second arrival (seq ${seq}): only the first arrival is explained`)
-      this.#begin(record)
+      this.#begin(record, true)
       return
     }
     const kind = this.#kindOf(record)

@@ -110,6 +110,20 @@ t.test(
   },
 )
 
+t.test('B11 CL-59 explain - an item that an update brought back has its steps again', async t => {
+  const maker = new JournalMaker()
+  maker.add({ item_type: 'plan', item_id: 'p', ...clocked({ at: 0 }) })
+  maker.add({ item_type: 'plan', item_id: 'p', action: 'delete', ...clocked({ at: 1000 }) })
+  maker.add({ item_type: 'plan', item_id: 'p', action: 'update', ...clocked({ at: 2000 }) })
+  const journal = openCopy(maker.write(t.testdir()))
+  const { steps, unknown } = await explain(journal, { kind: 'seq', seq: 4, text: '4' })
+  t.same(
+    steps.map(({ kind }) => kind),
+    ['polled', 'appended', 'removed', 'polled', 'appended'],
+  )
+  t.notMatch(unknown.join('\n'), /cannot be read/)
+})
+
 t.test('CL-68 explain - a message that waited for the journal was held up by that', async t => {
   const maker = new JournalMaker()
   maker.add({ ...message(1, 1000), ...clocked({ at: 2000, wait: 999 }) })

@@ -88,6 +88,15 @@ t.test('activity - without a finished first contact nothing is known', t => {
   t.end()
 })
 
+t.test('personas - B11 the agents of a journal without mail are listed, as -p knows them', t => {
+  const rows = personaRows([
+    { itemType: 'plan', itemId: 'pln_1', agent: 'codex', payload: {} },
+    { itemType: 'claim', itemId: 'clm_1', agent: 'claude', payload: {} },
+  ])
+  t.match(rows, [{ persona: 'claude', unread: 0, newest_id: null, state: 'unknown' }, { persona: 'codex' }])
+  t.end()
+})
+
 t.test('personas - unread, newest, state and alerts, by name', t => {
   const rows = personaRows([
     message('river', 7, 'argus'),

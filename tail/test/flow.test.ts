@@ -4,7 +4,7 @@ import { PassThrough } from 'node:stream'
 import { LineOutput, runProgram } from '@kim/cli-kit'
 import { type JsonObject, limits, Signal } from '@kim/manifest'
 import t from 'tap'
-import { message } from '../../monitor/dist-test/records.js'
+import { message, record } from '../../monitor/dist-test/records.js'
 import { judgeHealth, producerState } from '../dist/flow/health.js'
 import { RateGate } from '../dist/flow/printer.js'
 import { StopWatch } from '../dist/flow/stop.js'
@@ -188,10 +188,20 @@ t.test('look - an empty selection is reported on a terminal only', async t => {
   const said = async (isTTY: boolean, ...args: string[]): Promise<string> => {
     const stderr = Object.assign(new PassThrough(), { isTTY })
     const io = { stdout: new PassThrough(), stderr, env: {}, signal: new AbortController().signal }
-    t.equal(await runProgram(tailProgram, ['--events', events, ...args], io), 0)
+    t.equal(
+      await runProgram(tailProgram, args.includes('--events') ? args : ['--events', events, ...args], io),
+      0,
+    )
     return String(stderr.read() ?? '')
   }
   t.equal(await said(true), 'kim-tail: no existing record is selected\n')
+  const notes = t.testdir({ 'seg-00000001.jsonl': `${JSON.stringify(record(1).raw)}\n` })
+  t.match(
+    await said(true, '--events', notes),
+    /selected; to print changes and notes too: --all-records\n$/,
+    'B11',
+  )
+  t.equal(await said(true, '--events', notes, '--all-records'), '')
   t.equal(await said(true, '-q'), '')
   t.equal(await said(true, '-n', '0'), '')
   t.equal(await said(false), '')

@@ -284,6 +284,9 @@ export const actionClasses = {
     handoff: {
       sections: ['activity', 'system'],
     },
+    runtime_note: {
+      sections: ['activity'],
+    },
     sequence: {
       sections: ['sprints'],
     },

@@ -191,10 +191,10 @@ export class FramingCheck {
   /**
    * A note that a torn line was ended. It explains a line of that segment with that length and digest; where
    * the line stands may have changed since, because a redaction of other lines moves it. A line too long to be
-   * held has no digest here and is known by its place.
+   * held has no digest here and is known by its place. brainclaw calls the two offsets `byte_start` and `byte_end`.
    */
   adjudicated(note: JsonObject): void {
-    const { segment, from, to, sha256 } = note
+    const { segment, byte_start, byte_end, from = byte_start, to = byte_end, sha256 } = note
     if (typeof segment !== 'string' || typeof sha256 !== 'string' || !isCount(from) || !isCount(to)) return
     for (const mark of [sha256, from])
       if (this.#damaged.explain(lineKey(segment, to - from, mark), 'adjudicated')) return

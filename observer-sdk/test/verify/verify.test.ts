@@ -137,6 +137,20 @@ const cases: readonly Case[] = [
     },
   },
   {
+    title: 'B11 a torn line that a note of brainclaw names (OB-66)',
+    exit: 0,
+    finds: { foreign: 1, adjudicated: 1 },
+    begin: () => new JournalMaker({ native: false }),
+    make: journal => {
+      const torn = '{"v":2,"se'
+      journal.line(`${torn}\n`)
+      const place = { segment: segmentName(1), byte_start: 0, byte_end: torn.length, sha256: sha256Hex(torn) }
+      const payload = { kind: 'torn_tail_adjudicated', ...place }
+      const note = { v: 2, seq: 1, agent: 'system', action: 'journal_note', item_type: 'journal', payload }
+      journal.line(`${JSON.stringify(note)}\n`)
+    },
+  },
+  {
     title: 'a torn line that a note names wrongly',
     exit: 6,
     finds: { malformed_line: 1 },

@@ -71,9 +71,9 @@ export class Reporter {
     this.say('caught_up', `caught up at seq ${seq}`, { seq })
   }
 
-  /** No record was selected: a person who sees an empty screen asks whether it works. */
-  nothing(): void {
-    if (!this.#agent && this.#stderr.isTTY === true) this.#note('no existing record is selected')
+  /** No record was selected: a person who sees an empty screen asks whether it works. `more`: what would print some. */
+  nothing(more: string): void {
+    if (!this.#agent && this.#stderr.isTTY === true) this.#note(`no existing record is selected${more}`)
   }
 
   /** Where the missing records would be. */

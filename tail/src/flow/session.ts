@@ -443,7 +443,10 @@ class Session {
     else {
       report.unreadable(past?.failures ?? [])
       const asksForNone = stop.isDone || ('lines' in plan.position && plan.position.lines === 0)
-      if (!this.#hasEntries && !asksForNone && isWhole) report.nothing()
+      if (!this.#hasEntries && !asksForNone && isWhole) {
+        const hidesSome = plan.selection.records !== 'all' && past?.newest() !== undefined
+        report.nothing(hidesSome ? '; to print changes and notes too: --all-records' : '')
+      }
       if (plan.sayCaughtUp) report.caughtUp(this.#head.seq)
       this.#cursor.flushed()
     }

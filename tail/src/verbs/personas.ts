@@ -32,6 +32,7 @@ export function describePersona(row: PersonaRow): string {
 export interface BoardEntity {
   readonly itemType: string
   readonly itemId: string
+  readonly agent?: string | undefined
   readonly payload: JsonObject | undefined
 }
 
@@ -84,14 +85,17 @@ export function personaRows(entities: Iterable<BoardEntity>): PersonaRow[] {
     rows.set(persona, row)
     return row
   }
-  for (const { itemId, itemType, payload } of entities) {
+  for (const { agent, itemId, itemType, payload } of entities) {
     const slash = itemId.lastIndexOf('/')
     const persona =
       textMember(payload, 'persona') ??
       (slash > 0 && itemType !== 'persona' ? itemId.slice(0, slash) : itemId)
     if (itemType === 'message') addMessage(rowOf(persona), payload)
     else if (itemType === 'persona') addPersona(rowOf(persona), payload)
-    else if (itemType === 'alert' && payload?.['status'] === 'open')
+    else if (itemType !== 'alert') {
+      // Another writer's journal has agents without mail: -p selects their records.
+      if (agent !== undefined) rowOf(agent)
+    } else if (payload?.['status'] === 'open')
       rowOf(persona).open_alerts.push(textMember(payload, 'kind') ?? 'alert')
   }
   for (const { open_alerts: alerts } of rows.values()) alerts.sort()
