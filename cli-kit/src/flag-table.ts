@@ -27,6 +27,8 @@ export interface Flag {
   readonly default?: string | number
   readonly min?: number
   readonly max?: number
+  /** Begins a topic: the help lists this flag and those after it under this heading. */
+  readonly topic?: string
 }
 
 /** One line of a flag table, for a flag that takes a value. `value` is its placeholder in the help. */

@@ -62,7 +62,9 @@ const PLACEHOLDERS: Readonly<Record<Exclude<FlagKind, 'boolean'>, string>> = {
 }
 
 function addFlags(parser: Argv, flags: readonly Flag[]): void {
+  let topic: string | undefined
   for (const flag of flags) {
+    topic = flag.topic ?? topic
     const notes = [
       flag.env === undefined ? '' : `[$${flag.env}]`,
       flag.many === true ? (flag.commas === false ? '[repeat]' : '[repeat or comma]') : '',
@@ -70,6 +72,7 @@ function addFlags(parser: Argv, flags: readonly Flag[]): void {
     const value = flag.kind === 'boolean' ? '' : `${flag.value ?? PLACEHOLDERS[flag.kind]}:`
     parser.option(flag.name, {
       ...(flag.short === undefined ? {} : { alias: flag.short }),
+      ...(topic === undefined ? {} : { group: `${topic}:` }),
       describe: [value, flag.about, ...notes].filter(Boolean).join(' '),
       // No type for yargs to print: the placeholder says more than "string".
       ...(flag.kind === 'boolean' ? { boolean: true } : { requiresArg: true }),

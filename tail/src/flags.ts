@@ -30,13 +30,14 @@ export const PERSONA_FLAG: Flag = {
 }
 
 const SELECT: readonly Flag[] = [
-  PERSONA_FLAG,
+  { ...PERSONA_FLAG, topic: 'Journal and personas' },
   { name: 'all-personas', kind: 'boolean', about: 'select every persona; ignore $KIM_PERSONA' },
   ...STORE_FLAGS,
 ]
 
 const FILTER: readonly Flag[] = [
   {
+    topic: 'Which records',
     name: 'wake',
     kind: 'boolean',
     about: 'select events that wake an agent: new mail and diagnostics, not armed or heartbeat',
@@ -70,6 +71,7 @@ const FILTER: readonly Flag[] = [
 
 const POSITION: readonly Flag[] = [
   {
+    topic: 'Where to begin and to end',
     name: 'lines',
     short: 'n',
     kind: 'string',
@@ -98,7 +100,9 @@ const POSITION: readonly Flag[] = [
 ]
 
 const CONSUMER: readonly Flag[] = [
-  flag('string', 'consumer', 'NAME', 'save a cursor under this name, and continue there next time'),
+  flag('string', 'consumer', 'NAME', 'save a cursor under this name, and continue there next time', {
+    topic: 'Consumer',
+  }),
   {
     name: 'commit',
     kind: 'string',
@@ -126,7 +130,13 @@ const CONSUMER: readonly Flag[] = [
 ]
 
 const FOLLOW: readonly Flag[] = [
-  { name: 'follow', short: 'f', kind: 'boolean', about: 'wait for new records and print them' },
+  {
+    topic: 'Following',
+    name: 'follow',
+    short: 'f',
+    kind: 'boolean',
+    about: 'wait for new records and print them',
+  },
   { name: 'retry', short: 'F', kind: 'boolean', about: 'same as --follow, which retries by itself' },
   { name: 'caught-up', kind: 'boolean', about: 'report once when all existing records are printed' },
   flag(
@@ -144,7 +154,15 @@ const FOLLOW: readonly Flag[] = [
 ]
 
 const STOP: readonly Flag[] = [
-  { name: 'count', short: 'c', kind: 'integer', min: 0, value: 'N', about: 'end after N records' },
+  {
+    topic: 'When to end',
+    name: 'count',
+    short: 'c',
+    kind: 'integer',
+    min: 0,
+    value: 'N',
+    about: 'end after N records',
+  },
   { name: 'wait', kind: 'boolean', about: 'print the next record, then end; in a loop, with --consumer' },
   { name: 'until-match', kind: 'string', value: 'RE', about: 'end after a record that matches' },
   flag(
@@ -175,6 +193,7 @@ export const FIELD_HINT =
 
 const OUTPUT: readonly Flag[] = [
   {
+    topic: 'Output',
     name: 'output',
     short: 'o',
     kind: 'string',
@@ -217,6 +236,7 @@ const OUTPUT: readonly Flag[] = [
 
 const ACT: readonly Flag[] = [
   {
+    topic: 'Command for each event',
     name: 'exec',
     kind: 'string',
     value: 'CMD',

@@ -61,6 +61,20 @@ t.test('CL-1 help - of a group lists its commands alone', async t => {
   )
 })
 
+t.test('D12 CL-1 help - lists flags by topic', async t => {
+  const topics = (text: string): string[] =>
+    [...text.matchAll(/^([A-Z][a-z ]+):$/gm)].map(([, topic = '']) => topic)
+  const ofTail = topics(run('kim-tail', '--help').text)
+  t.same(ofTail.slice(0, 4), [
+    'Commands',
+    'Journal and personas',
+    'Which records',
+    'Where to begin and to end',
+  ])
+  const ofRun = topics(run('kim-producer', 'run', '--help').text)
+  t.same(ofRun.slice(0, 4), ['Store', 'Server', 'Inboxes', 'When to poll'])
+})
+
 t.test('D6 CL-1 help - a comma separates personas in every command', async t => {
   for (const [name, ...words] of [
     ['kim-producer', 'run'],
@@ -74,7 +88,7 @@ t.test('D6 CL-1 help - a comma separates personas in every command', async t => 
   ] as const)
     t.match(
       run(name, ...words, '--help').text,
-      /--persona\b(?:(?! --)[\s\S])*\[repeat or comma\]/,
+      /--persona\b(?:(?! --)[\s\S])*\[repeat or\s+comma\]/,
       words.join(' '),
     )
 })

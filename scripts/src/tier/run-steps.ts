@@ -1,13 +1,14 @@
 import { closingLine, type Result, sum } from './result.js'
 import type { TierStep } from './step.js'
 
-/** Runs steps in order, prints a line for each, shows the output of those that failed. Goes on after a failure. */
+/** Runs steps in order, prints a line when each begins and when it ends, shows the output of those that failed. Goes on after a failure. */
 export async function runSteps(
   tier: string,
   steps: readonly TierStep[],
 ): Promise<{ ok: boolean; results: Result[] }> {
   const results: Result[] = []
   for (const step of steps) {
+    console.log(`...  ${tier}/${step.name}`)
     const started = performance.now()
     const result = await attempt(step)
     const seconds = ((performance.now() - started) / 1000).toFixed(1)

@@ -53,7 +53,7 @@ export async function tapSuite(
   }
 }
 
-/** Comments that a test wrote on purpose, and the reasons of skips. */
+/** Comments that a test wrote on purpose, and the reasons of skips, each once: many tests of a suite print the same seed. */
 export function said(output: string): string[] {
   const lines = output.split('\n')
   const comments = lines.filter(
@@ -62,7 +62,7 @@ export function said(output: string): string[] {
   const skips = lines
     .filter(line => /^ {4,}ok \d+ .*# SKIP/.test(line))
     .map(line => line.replace(/^ *ok \d+ - /, 'skipped: '))
-  return [...comments.map(line => line.trim().slice(2)), ...skips]
+  return [...new Set([...comments.map(line => line.trim().slice(2)), ...skips])]
 }
 
 /** Each failed assertion with its diagnosis; the suites around it only by name. */

@@ -16,9 +16,11 @@ export const MAX_REPLAY_DEFAULT = 50
 
 /** Every flag of `kim-producer run`. */
 export const runFlags: readonly Flag[] = [
-  storeFlag,
-  // The server, and how to reach it.
-  flag('string', 'url', 'URL', 'poll the server with this base URL', { default: 'http://localhost:7474' }),
+  { ...storeFlag, topic: 'Store' },
+  flag('string', 'url', 'URL', 'poll the server with this base URL', {
+    topic: 'Server',
+    default: 'http://localhost:7474',
+  }),
   {
     name: 'dialect',
     kind: 'string',
@@ -33,20 +35,19 @@ export const runFlags: readonly Flag[] = [
     about: 'allow a URL on this machine other than the default one',
   },
   { name: 'allow-private', kind: 'boolean', about: 'allow a server on a private or link-local address' },
-  // The inboxes.
   flag('string', 'persona', 'P', 'follow this inbox (exact case; write a comma in a name as \\,)', {
+    topic: 'Inboxes',
     short: 'p',
     many: true,
   }),
   flag('string', 'personas', 'A,B', 'same as --persona', { many: true }),
   { name: 'all-personas', kind: 'boolean', about: 'follow every inbox of the server (the default)' },
-  // When to poll.
   flag(
     'integer',
     'wait',
     'N',
     'let a hosted server hold a request for unread counts up to N seconds; 0: ask every --poll-seconds',
-    { min: 0, max: DAY_SECONDS, default: 50 },
+    { topic: 'When to poll', min: 0, max: DAY_SECONDS, default: 50 },
   ),
   seconds(
     'poll-seconds',
@@ -61,8 +62,8 @@ export const runFlags: readonly Flag[] = [
     kind: 'boolean',
     about: 'poll every inbox instead of asking for counts of unread mail',
   },
-  // What to record, and what to announce.
   flag('integer', 'seed-at', 'ID', 'do not announce messages with id ≤ ID (needs exactly one --persona)', {
+    topic: 'What to record and to announce',
     min: 0,
   }),
   flag(
@@ -82,8 +83,8 @@ export const runFlags: readonly Flag[] = [
     default: '5m',
   }),
   { name: 'no-urgent-alerts', kind: 'boolean', about: 'do not alert on urgent mail without an answer' },
-  // Where events go besides the journal.
   {
+    topic: 'Where events go besides the journal',
     name: 'emit',
     kind: 'string',
     choices: ['stdout-jsonl', 'exec-per-event'],
@@ -118,13 +119,12 @@ export const runFlags: readonly Flag[] = [
   ),
   flag('integer', 'heartbeat', 'N', 'send a heartbeat event every N seconds (default: none)', SECONDS),
   flag('path', 'activity-file', 'F', 'keep F up to date with the newest message of each author, as JSON'),
-  // The care of the store.
   flag(
     'integer',
     'retain-read',
     'N',
     'keep the newest N read messages per persona in the state; older ones stay in the journal only',
-    { min: 1, default: limits.readMessagesRetainedMax },
+    { topic: 'Care of the store', min: 1, default: limits.readMessagesRetainedMax },
   ),
   flag('bytes', 'segment-bytes', 'N', 'start a new segment at this size', {
     min: 4096,
