@@ -29,6 +29,8 @@ export interface Flag {
   readonly max?: number
   /** Begins a topic: the help lists this flag and those after it under this heading. */
   readonly topic?: string
+  /** The hint for a value that is refused, instead of the help. */
+  readonly remedy?: string
 }
 
 /** One line of a flag table, for a flag that takes a value. `value` is its placeholder in the help. */
@@ -62,6 +64,8 @@ export interface Command {
   /** The flags that it cannot do without, as the usage line shows them. */
   readonly requires?: string
   readonly flags: readonly Flag[]
+  /** Flags of a program that this one replaces, and what to type instead. */
+  readonly replaced?: Readonly<Record<string, string>>
   /** If they differ from those of its program. */
   readonly exitCodes?: Program['exitCodes']
   /** Further lines of its help. */

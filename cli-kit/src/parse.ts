@@ -62,8 +62,10 @@ export function parseInput(
     const flag = byName.get(token.name)
     if (flag === undefined) {
       const known = [...byName.keys()]
-      const hint = token.rawName.startsWith('--') ? didYouMean(token.name, known, '--') : ''
-      throw usageError(`unknown flag ${token.rawName}${hint}`, help)
+      const [whole, ...others] = known.filter(name => name.startsWith(token.name))
+      const near = whole !== undefined && others.length === 0 ? whole : token.name
+      const hint = token.rawName.startsWith('--') ? didYouMean(near, known, '--') : ''
+      throw usageError(`unknown flag ${token.rawName}${hint}`, command.replaced?.[token.name] ?? help)
     }
     if (flag.kind === 'boolean') {
       if (token.value !== undefined) throw usageError(`${token.rawName} takes no value`, help)
@@ -73,7 +75,7 @@ export function parseInput(
     if (token.value === undefined)
       throw usageError(`${token.rawName} needs a value${placeholder(flag)}`, help)
     if (texts.has(flag.name) && flag.many === undefined) {
-      throw usageError(`${token.rawName} was given more than once`, help)
+      throw usageError(`${token.rawName} was given more than once`, 'leave out all but one of them')
     }
     texts.set(flag.name, [...(texts.get(flag.name) ?? []), token.value])
   }
@@ -133,7 +135,8 @@ function splitAtCommas(text: string): string[] {
   return text.split(/(?<!\\),/).map(part => part.replaceAll('\\,', ','))
 }
 
-function convert(flag: Flag, texts: readonly string[], source: string, help: string): Value {
+function convert(flag: Flag, texts: readonly string[], source: string, usage: string): Value {
+  const help = flag.remedy ?? usage
   if (flag.kind === 'boolean') return texts[0] !== '0' && texts[0] !== 'false'
   if (flag.many === true) {
     const parts = texts

@@ -2,6 +2,7 @@
 import { uptime } from 'node:os'
 import {
   eventIdOf,
+  isAccountAlertKind,
   isNews,
   type JsonObject,
   type JsonValue,
@@ -170,7 +171,8 @@ function members(
     case 'heartbeat':
       return { cursor: cursorIn(payload) ?? null, persona }
     default:
-      return { ...chosen(payload, event), persona }
+      // The older monitor wrote the persona first where an alert is about the account.
+      return { ...(isAccountAlertKind(payload['kind']) && { persona }), ...chosen(payload, event), persona }
   }
 }
 

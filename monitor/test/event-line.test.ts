@@ -106,6 +106,17 @@ t.test('monitor - KS-75 the members of each kind, in order', t => {
     'pinned',
     'persona',
   ])
+  const account = {
+    kind: 'stranded-mail',
+    status: 'open',
+    reason: 'stranded-mail: x',
+    stranded_inboxes: ['a'],
+  }
+  t.same(
+    Object.keys(own(lifecycle('alert', account, { item_type: 'alert' }))),
+    ['persona', 'reason', 'stranded_inboxes'],
+    'E7: as the older monitor ordered it',
+  )
   t.same(own(lifecycle('made_up', { reason: 'r', x: 1 })), { reason: 'r', persona: 'river' })
   t.end()
 })

@@ -48,6 +48,27 @@ t.test('CL-12 A8 A10 usage - what can never work is refused before a store is ma
   t.notOk(existsSync(store))
 })
 
+t.test('CL-74 flags - E7: those of the older monitor are refused with what to type', async t => {
+  const store = newStore(t)
+  const given: readonly (readonly [flags: readonly string[], said: RegExp])[] = [
+    [['--state-file', 'F'], /unknown flag --state-file\n {2}.*kim-producer import --state-file F/],
+    [['--self-test'], /unknown flag --self-test\n {2}.*kim-producer self-test/],
+    [['--check-activity', 'argus'], /unknown flag --check-activity\n {2}.*kim-tail activity NAME/],
+    [['--since-id', '5'], /unknown flag --since-id\n {2}.*kim-tail activity NAME --since-id ID/],
+    [['--waits', '2'], /unknown flag --waits.*\n {2}leave it out: kim-tail activity/],
+    [['--max-bytes', '-1'], /-1.*\n {2}.*--max-bytes 0/],
+    [['--seed-at=-3', '-p', 'argus'], /-3\n {2}.*--seed-at 0/],
+    [['--poll-sec', '5'], /unknown flag --poll-sec; did you mean --poll-seconds\?/],
+    [['--wait', '5', '--wait', '6'], /--wait was given more than once\n {2}leave out all but one/],
+  ]
+  const runs = await Promise.all(given.map(([flags]) => ran(t, 'run', '--store', store, ...flags)))
+  for (const [at, { code, err }] of runs.entries()) {
+    t.equal(code, 2, err)
+    t.match(err, given[at]?.[1])
+  }
+  t.notOk(existsSync(store))
+})
+
 t.test('CL-13 CL-16 start - one line of log says what runs; stdout stays empty', async t => {
   const store = newStore(t)
   const producer = await started(t, store)

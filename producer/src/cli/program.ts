@@ -1,6 +1,6 @@
 import { completionCommand, type Flag, flag, type Program, VERSION } from '@kim/cli-kit'
 import { SERVICE_TARGETS } from '../os-service/supervisors.js'
-import { runFlags } from './run/flags.js'
+import { olderFlags, runFlags } from './run/flags.js'
 import { dryRunFlag, eventsFlag, jsonFlag, storeFlag } from './store-flags.js'
 
 const serviceFlags: readonly Flag[] = [
@@ -29,6 +29,7 @@ export const producerProgram: Program = {
       name: 'run',
       about: 'Poll the inboxes of a Kijito server and append new mail to the journal, until stopped.',
       flags: runFlags,
+      replaced: olderFlags,
       examples: [
         ['kim-producer run', 'follow every inbox of the local Kijito server'],
         [

@@ -65,6 +65,7 @@ export const runFlags: readonly Flag[] = [
   flag('integer', 'seed-at', 'ID', 'do not announce messages with id ≤ ID (needs exactly one --persona)', {
     topic: 'What to record and to announce',
     min: 0,
+    remedy: 'ids begin at 1: --seed-at 0 announces all that --max-replay allows',
   }),
   flag(
     'integer',
@@ -108,6 +109,7 @@ export const runFlags: readonly Flag[] = [
   flag('bytes', 'max-bytes', 'N', 'rotate event files at this size; 0: never', {
     min: 0,
     default: 5_000_000,
+    remedy: 'to rotate at no size: --max-bytes 0',
   }),
   flag('integer', 'keep-logs', 'N', 'keep N rotated event files', { min: 1, max: 10_000, default: 5 }),
   flag(
@@ -133,3 +135,12 @@ export const runFlags: readonly Flag[] = [
   }),
   { name: 'no-gc', kind: 'boolean', about: 'do not move old segments to archive/' },
 ]
+
+/** Flags of the older monitor that are commands here. */
+export const olderFlags: Readonly<Record<string, string>> = {
+  'state-file': 'import it once: kim-producer import --state-file F; then run without this flag',
+  'self-test': 'it is a command: kim-producer self-test, with the flags of run',
+  'check-activity': 'it is a command of the reader: kim-tail activity NAME --since-id ID',
+  'since-id': 'it is a flag of the reader: kim-tail activity NAME --since-id ID',
+  waits: 'leave it out: kim-tail activity NAME --since-id ID answers from the journal',
+}
