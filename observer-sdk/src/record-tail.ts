@@ -1,7 +1,6 @@
 /** Follows a journal without deriving its state. */
 
 import { homedir } from 'node:os'
-import { dirname } from 'node:path'
 import { defaultStore, type JsonObject, KimError, type ReadRecord, storePaths } from '@kim/manifest'
 import type { CursorStore } from './cursors/cursor-stores.js'
 import { Callbacks } from './deliver/callbacks.js'
@@ -9,7 +8,7 @@ import { type Change, ConsumerReader, type StartAfter } from './deliver/consumer
 import { type FollowerHost, JournalFollower } from './deliver/journal-follower.js'
 import { noJournalAt } from './store/no-journal.js'
 import { listEntries } from './store/read-only-fs.js'
-import { isAtOrBelow, realPathOf } from './store/real-path.js'
+import { observedAround } from './store/real-path.js'
 import { RecordSource } from './tail/record-source.js'
 
 /** How a tail or an observer is doing. Reasons are sorted: `future`, `history`, `unreadable`. */
@@ -95,8 +94,10 @@ function checkedEvents({ cursors, eventsDir: stated, storeDir }: TailOptions): s
   if (typeof cursors?.load !== 'function' || typeof cursors.save !== 'function')
     throw misuse('cursors must be a cursor store', 'use memoryCursors(), fileCursors() or mementoCursors()')
   const { directory } = cursors
-  if (directory !== undefined && isAtOrBelow(dirname(realPathOf(eventsDir)), realPathOf(directory)))
-    throw misuse(`cursors cannot be in ${directory}: it is in the store`, 'use a directory outside the store')
+  const store = eventsDir !== named ? named : stated === undefined ? storeDir : undefined
+  const around = directory && observedAround({ eventsDir, storeDir: store }, directory)
+  if (around)
+    throw misuse(`cursors cannot be in ${directory}: it is in the store`, `use a directory outside ${around}`)
   return eventsDir
 }
 

@@ -77,7 +77,7 @@ export function readConsumer(path: string): ConsumerCursor | undefined {
   if (cursor === undefined) {
     const name = basename(path, SUFFIX)
     throw new KimError('cursor_invalid', `${path} does not hold a valid cursor`, {
-      hint: `the file was left as it is; to miss nothing: kim-tail cursors set ${name} --seq N (the last record that was handled); or kim-tail cursors rm ${name}: the next run then begins with new mail`,
+      hint: `the file was left as it is; to miss nothing: kim-tail cursors set ${name} --seq N, with the same --store or --events (N: the last record that was handled); or kim-tail cursors rm ${name}: the next run then begins with new mail`,
     })
   }
   return cursor
@@ -102,7 +102,7 @@ export function removeConsumer(path: string): boolean {
 /** What its files show about a named consumer of `kim-tail`. */
 export interface Consumer {
   readonly consumer: string
-  /** Null if its file is damaged, or it never began. */
+  /** Null if its file is damaged or cannot be read, or it never began. */
   readonly seq: number | null
   /** How far the head is ahead, in seqs; null if that is unknown. */
   readonly behind: number | null

@@ -3,7 +3,7 @@ import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'nod
 import { storePaths } from '@kim/manifest'
 
 /** The path with every link in the part of it that exists resolved. */
-export function realPathOf(path: string): string {
+function realPathOf(path: string): string {
   const absolute = resolve(path)
   try {
     return realpathSync(absolute)
@@ -14,7 +14,7 @@ export function realPathOf(path: string): string {
 }
 
 /** Whether a path is a directory's own, or one of what stands in it. */
-export function isAtOrBelow(directory: string, path: string): boolean {
+function isAtOrBelow(directory: string, path: string): boolean {
   const steps = relative(directory, path)
   return steps !== '..' && !steps.startsWith(`..${sep}`) && !isAbsolute(steps)
 }
@@ -30,9 +30,14 @@ export interface ObservedStore {
  * a reader must not disturb the store, whatever it is asked to do.
  */
 export function isInsideStore(observed: ObservedStore, path: string): boolean {
+  return observedAround(observed, path) !== undefined
+}
+
+/** The store or events directory that a write to a path would change; undefined if it would change neither. */
+export function observedAround(observed: ObservedStore, path: string): string | undefined {
   // Replacing a file replaces a link itself, wherever it points.
   const written = [realPathOf(path), join(realPathOf(dirname(resolve(path))), basename(resolve(path)))]
-  return directoriesOf(observed).some(directory => written.some(target => isAtOrBelow(directory, target)))
+  return directoriesOf(observed).find(directory => written.some(target => isAtOrBelow(directory, target)))
 }
 
 /** The real paths of what is observed: with an events directory also the store around it, if it is in one. */

@@ -1,6 +1,15 @@
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -490,11 +499,23 @@ t.test('options - what types would have refused is refused in words', async t =>
 t.test('cursors - inside the observed store they are refused: that would be a write into it', async t => {
   const journal = journalIn(t)
   const store = join(journal.eventsDir, '..')
+  mkdirSync(join(store, 'run'))
   for (const directory of [store, join(store, 'cursors'), join(journal.eventsDir, 'x', 'y')]) {
     const cursors: CursorStore = { directory, load: () => undefined, save: () => {} }
-    await t.rejects(openObserver({ eventsDir: journal.eventsDir, cursors }), { code: 'usage' })
+    const hint = `use a directory outside ${realpathSync(store)}`
+    await t.rejects(openObserver({ eventsDir: journal.eventsDir, cursors }), { code: 'usage', hint })
   }
   t.end()
+})
+
+t.test('cursors - beside an events directory that is in no store they are allowed', async t => {
+  const root = t.testdir({ events: {} })
+  const cursors: CursorStore = { directory: join(root, 'state'), load: () => undefined, save: () => {} }
+  await (await openObserver({ eventsDir: join(root, 'events'), cursors })).close()
+  const storeDir = join(root, 'not-yet')
+  const inside = { ...cursors, directory: join(storeDir, 'state') }
+  const hint = `use a directory outside ${join(realpathSync(root), 'not-yet')}`
+  await t.rejects(openObserver({ storeDir, cursors: inside }), { code: 'usage', hint })
 })
 
 t.test('signal - aborted, it closes the observer', async t => {
