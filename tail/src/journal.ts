@@ -58,6 +58,8 @@ export function statusText({ kind, reasons }: Pick<Observer['status'], 'kind' | 
 /** Refuses to write at or below the observed store: a reader must not disturb the store, whatever its flags are. */
 export function refuseInside(location: StoreLocation, path: string, flag: string): void {
   if (!isInsideStore(location, path)) return
+  // A directory without a journal is no store to leave: its name is the mistake.
+  if (!existsSync(location.eventsDir)) requireHistory(location)
   throw usageError(
     `${flag} would write inside the store, which kim-tail only reads: ${path}`,
     flag === '--cursor-file'

@@ -5,7 +5,7 @@ import type { JournalFacts } from '@kim/monitor'
 import type { StartAfter } from '@kim/observer-sdk'
 import type { JournalHistory } from '@kim/observer-sdk/history'
 import type { Plan } from './plan.js'
-import { type EventRef, findRecord, parseEventRef } from './read/find-record.js'
+import { type EventRef, findRecord, parseEventRef, whyAbsent } from './read/find-record.js'
 
 /** Where reading begins, by the command line. */
 export type StartFrom =
@@ -166,7 +166,12 @@ export function beginningOf(
       return after(position.projectId, position.seq, position.writer)
     case 'after-event': {
       const found = past === undefined ? undefined : findRecord(past, position.ref, facts)
-      if (found?.kind !== 'record') throw new KimError('no_record', '--after-id: no record has this id')
+      if (found?.kind !== 'record')
+        throw new KimError(
+          'no_record',
+          '--after-id: no record has this id',
+          past && found && whyAbsent(past, found),
+        )
       const { seq, writer } = found.entry.record
       return after(undefined, seq, writer ?? null)
     }

@@ -79,7 +79,7 @@ t.test('consumer file - what is no cursor is refused, never taken for none', t =
       {
         code: 'cursor_invalid',
         exitCode: 2,
-        hint: 'the file was left as it is; to miss nothing: kim-tail cursors set c --seq N (the last record that was handled); or kim-tail cursors rm c: the next run then begins with new mail',
+        hint: 'the file was left as it is; to miss nothing: kim-tail cursors set c --seq N, with the same --store or --events (N: the last record that was handled); or kim-tail cursors rm c: the next run then begins with new mail',
       },
       text,
     )

@@ -127,8 +127,14 @@ t.test('health - CL-30 up, stale, down, by what the file says', t => {
     judgeHealth(health, 1e12 - ageMs, 1e12, () => alive).state
   t.equal(judge({ pid: 5 }, 29_000), 'up')
   t.equal(judge({ pid: 5 }, 31_000), 'stale')
-  t.match(judgeHealth({ pid: 5 }, 0, 31_000, () => true).evidence, /is old: .*see: kim-producer status/)
+  t.match(
+    judgeHealth({ pid: 5 }, 0, 31_000, () => true).evidence,
+    /is old: .*see: kim-producer status \(with the same --store\)/,
+  )
   t.equal(judge({ pid: 5 }, 100, false), 'down')
+  const ended = (nowMs: number): string => judgeHealth({ pid: 5 }, 0, nowMs, () => false).evidence
+  t.match(ended(29_000), /no longer runs here, although run\/health\.json is fresh: .* another container or/)
+  t.match(ended(31_000), /^its process 5 no longer runs$/)
   t.equal(judge({ state: 'stopped' }, 100), 'down')
   t.equal(judge({ interval_ms: 1000 }, 2900), 'up')
   t.equal(judge({ interval_ms: 1000 }, 3100), 'stale')

@@ -239,6 +239,8 @@ t.test('store - CL-10 nothing is written at or below what is read, links include
     code: 'usage',
     hint: /XDG_STATE_HOME/,
   })
+  const noStore = { eventsDir: join(root, 'events'), storeDir: root }
+  t.throws(() => refuseInside(noStore, join(root, 'x'), '--consumer'), { code: 'no_store' })
   t.end()
 })
 

@@ -137,7 +137,8 @@ t.test('agent - CL-36 the way to the rest names the journal, if its path leaves 
     String(createAgent({ ...look, maxLine: 480, journalFlag })(entry(long)))
   t.match(line(' --store /data/kim'), / chars: kim-tail show 7 --store \/data\/kim\)$/)
   t.ok(line(' --store /data/kim').length <= 480)
-  t.match(line(` --store /${'d'.repeat(200)}`), / chars: kim-tail show 7\)$/)
+  t.match(line(` --store /${'d'.repeat(200)}`), / chars: kim-tail show 7, same --store\)$/)
+  t.equal(line(` --events /${'d'.repeat(200)}`).length, 480)
   t.end()
 })
 

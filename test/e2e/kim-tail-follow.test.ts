@@ -345,6 +345,13 @@ t.test('kim-tail - CL-26 a gap is said where it stands, refused, or passed over'
   t.match(run('-o', 'agent').stdout, /\nkim gap from=3 to=4 reason=archived\nseq=5 /)
   t.match(run('--on-gap', 'fail'), { code: 5, stdout: '' })
   t.match(run('--on-gap', 'ignore'), { code: 0, stderr: '' })
+  mkdirSync(join(store, 'events/seg-00000003.jsonl'))
+  t.match(run('--on-gap', 'fail'), {
+    code: 5,
+    stdout: '',
+    stderr:
+      /records 3 to 4 cannot be read: .*\/seg-00000003\.jsonl \(not_regular\)\n +make the file readable/,
+  })
   t.match(tail(root, ['--store', store, '--after-seq', '99']), {
     code: 0,
     stdout: /./,

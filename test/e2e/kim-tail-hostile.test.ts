@@ -143,6 +143,26 @@ t.test('kim-tail - CL-9 names reach stderr and cursors ls escaped', t => {
   t.end()
 })
 
+t.test('kim-tail cursors - a file that cannot be read is no damaged one, and no missing record', t => {
+  const root = t.testdir()
+  const home = join(root, 'state/kim/clients/kim-tail/cursors')
+  mkdirSync(join(home, 'shut.json'), { recursive: true })
+  writeFileSync(join(home, 'torn.json'), '{')
+  t.equal(tail(root, ['cursors', 'ls']).stdout, 'shut\tcannot be read (EISDIR)\ntorn\tdamaged\n')
+  const store = write(join(root, 'store'), {
+    'events/seg-00000001.jsonl': line(1) + line(2).replace('"action"', 'action'),
+  })
+  const set = (seq: number): string =>
+    tail(root, ['cursors', 'set', 'a', '--seq', `${seq}`, '--store', store]).stderr
+  t.match(set(2), /no readable record with seq 2\n +its line at byte \d+ of .*seg-00000001\.jsonl is /)
+  t.match(set(9), /no record with seq 9\n/)
+  mkdirSync(join(store, 'events/seg-00000009.jsonl'))
+  t.match(set(9), /no readable record with seq 9\n +it may be in .*seg-00000009\.jsonl, which cannot be read/)
+  const after = tail(root, ['--after-id', 'river:alert:0123456789abcdef-2', '--store', store]).stderr
+  t.match(after, /no record has this id\n +its line at byte /)
+  t.end()
+})
+
 t.test('kim-tail activity - CL-9 the name of what cannot be read forges no answer', t => {
   const root = t.testdir()
   const item_id = 'river/x\u001b[31m\u202e\nyes: argus since 3'

@@ -61,12 +61,16 @@ export function judgeHealth(
   if (said === 'stopped' || said === 'down')
     return { state: 'down', seenMs, evidence: 'run/health.json says that it stopped' }
   const pid = health['pid']
+  const isFresh = nowMs - seenMs <= interval * INTERVALS
   if (typeof pid === 'number' && Number.isSafeInteger(pid) && pid > 0 && !alive(pid)) {
-    return { state: 'down', seenMs, evidence: `its process ${pid} no longer runs` }
+    const orElsewhere = isFresh
+      ? ' here, although run/health.json is fresh: it ended just now, or runs in another container or on another host'
+      : ''
+    return { state: 'down', seenMs, evidence: `its process ${pid} no longer runs${orElsewhere}` }
   }
-  if (nowMs - seenMs <= interval * INTERVALS)
-    return { state: 'up', seenMs, evidence: 'run/health.json was written' }
-  const evidence = 'run/health.json is old: the producer hangs or was killed; see: kim-producer status'
+  if (isFresh) return { state: 'up', seenMs, evidence: 'run/health.json was written' }
+  const evidence =
+    'run/health.json is old: the producer hangs or was killed; see: kim-producer status (with the same --store)'
   return { state: 'stale', seenMs, evidence }
 }
 

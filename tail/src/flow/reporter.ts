@@ -1,8 +1,9 @@
 /** What kim-tail says besides records. */
 import { basename } from 'node:path'
 import { formatCount, type Io, type LineOutput, safeText } from '@kim/cli-kit'
-import type { KimError } from '@kim/manifest'
+import { KimError, parseSegmentName } from '@kim/manifest'
 import type { Gap, ReadFailure } from '@kim/observer-sdk'
+import type { JournalHistory } from '@kim/observer-sdk/history'
 import type { Mode } from '../plan.js'
 import { controlLine, withoutTags } from '../render/agent.js'
 
@@ -14,7 +15,7 @@ export interface Suppressed {
 }
 
 /** A gap in words, by its reason. */
-export function gapText({ from, reason, to }: Gap, isEnd = false): string {
+function gapText({ from, reason, to }: Gap, isEnd = false): string {
   if (reason === 'rewound') {
     const goesOn = isEnd ? '' : `; continuing at record ${from}, so some records may come again`
     return `the journal was replaced or restored to an earlier state${goesOn}`
@@ -23,6 +24,22 @@ export function gapText({ from, reason, to }: Gap, isEnd = false): string {
   return reason === 'missing'
     ? `${range} are missing from the journal`
     : `${range} are not available: the journal now begins at record ${to + 1}`
+}
+
+/** A gap as an error. Records of a file that cannot be read are not missing: the file has to be named. */
+export function gapError(gap: Gap, past: JournalHistory | undefined): KimError {
+  const { from, reason, to } = gap
+  const home = past?.segmentOf(from)?.number ?? 1
+  past?.read(home, () => undefined)
+  const failure = past?.failures.find(({ path }) => {
+    const number = parseSegmentName(basename(path)) ?? from
+    return number >= home && number <= to
+  })
+  if (failure === undefined || reason === 'rewound') return new KimError('gap_found', gapText(gap, true))
+  const { code, path } = failure
+  return new KimError('gap_found', `records ${from} to ${to} cannot be read: ${safeText(path)} (${code})`, {
+    hint: 'make the file readable, then repeat; leave out --on-gap fail only to skip these records',
+  })
 }
 
 /** The first line of an agent. */

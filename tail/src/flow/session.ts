@@ -21,7 +21,7 @@ import type { ExecDelivery } from './exec.js'
 import { producerState } from './health.js'
 import type { MonitorHeartbeat } from './heartbeat.js'
 import { Printer } from './printer.js'
-import { gapText } from './reporter.js'
+import { gapError } from './reporter.js'
 import { type End, endOf } from './stop.js'
 import { Timetable } from './timetable.js'
 
@@ -349,7 +349,7 @@ class Session {
     if (plan.onGap === 'report') printer.report.gap(gap)
     if (plan.onGap !== 'fail') return
     await this.#flush()
-    throw new KimError('gap_found', gapText(gap, true))
+    throw gapError(gap, openHistory(this.#parts.location.eventsDir))
   }
 
   async #handle(entry: JournalLine): Promise<void> {

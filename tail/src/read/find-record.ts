@@ -1,4 +1,5 @@
 /** How a person or an agent names one record, and the search for it. */
+import { safeText } from '@kim/cli-kit'
 import { type MalformedLine, readSegment } from '@kim/manifest'
 import { idOf, type JournalFacts } from '@kim/monitor'
 import type { JournalLine } from '@kim/observer-sdk'
@@ -35,6 +36,16 @@ export type RecordSearchResult =
   /** A damaged line that seems to hold the record. */
   | { readonly kind: 'corrupt'; readonly segment: string; readonly offset: number; readonly reason: string }
   | { readonly kind: 'absent' }
+
+/** Why a record was not found, as far as the journal tells: what an error says as its hint. */
+export function whyAbsent(past: JournalHistory, found: RecordSearchResult): { readonly hint?: string } {
+  if (found.kind === 'corrupt')
+    return { hint: `its line at byte ${found.offset} of ${safeText(found.segment)} is ${found.reason}` }
+  const [failure] = past.failures
+  return failure === undefined
+    ? {}
+    : { hint: `it may be in ${safeText(failure.path)}, which cannot be read (${failure.code})` }
+}
 
 /** Finds a record by seq or event id. Of several records with one seq, the last one counts. */
 export function findRecord(past: JournalHistory, ref: EventRef, facts: JournalFacts): RecordSearchResult {

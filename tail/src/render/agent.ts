@@ -29,7 +29,7 @@ export type AgentLook = Pick<Look, 'facts' | 'nowMs' | 'bodyChars'> & {
 export function createAgent(look: AgentLook): Renderer {
   const { bodyChars = Number.POSITIVE_INFINITY, facts, maxLine, journalFlag = '' } = look
   // A long path leaves room for the body.
-  const flag = journalFlag.length <= maxLine / 4 ? journalFlag : ''
+  const flag = journalFlag.length <= maxLine / 4 ? journalFlag : `, same ${journalFlag.trim().split(' ')[0]}`
   return ({ record }) => {
     const payload = facts.payloadOf(record)
     const body = bodyOf(record, payload)

@@ -11,7 +11,7 @@ import {
 } from '@kim/observer-sdk/consumers'
 import type { JournalHistory } from '@kim/observer-sdk/history'
 import { factsOf, refuseInside, requireHistory } from '../journal.js'
-import { findRecord } from '../read/find-record.js'
+import { findRecord, whyAbsent } from '../read/find-record.js'
 
 /** `kim-tail cursors ls`: the saved cursors of this user. */
 export function listCursors(input: Input, io: Io): number {
@@ -20,27 +20,25 @@ export function listCursors(input: Input, io: Io): number {
     if (input.bool('json')) io.stdout.write(`${safeJson(JSON.stringify(jsonOf(name, cursor)))}\n`)
     else
       io.stdout.write(
-        `${name}\t${cursor === undefined ? 'damaged' : `${cursor.seq}\t${safeText(cursor.projectId)}`}\n`,
+        `${name}\t${typeof cursor === 'string' ? cursor : `${cursor.seq}\t${safeText(cursor.projectId)}`}\n`,
       )
   }
   return 0
 }
 
-/** A cursor as JSON; `seq` is null if its file is damaged. */
-function jsonOf(name: string, cursor: ConsumerCursor | undefined): Record<string, string | number | null> {
-  return {
-    consumer: name,
-    project_id: cursor?.projectId ?? null,
-    seq: cursor?.seq ?? null,
-    writer: cursor?.writer ?? null,
-  }
+/** A cursor as JSON; `seq` is null if there is none. */
+function jsonOf(name: string, cursor: ConsumerCursor | string): Record<string, string | number | null> {
+  const { projectId = null, seq = null, writer = null } = typeof cursor === 'string' ? {} : cursor
+  return { consumer: name, project_id: projectId, seq, writer }
 }
 
-function readCursorOf(io: Io, name: string): ConsumerCursor | undefined {
+/** The cursor of a consumer, or why there is none. */
+function readCursorOf(io: Io, name: string): ConsumerCursor | string {
   try {
-    return readConsumer(consumerPath(io.env, name))
-  } catch {
-    return undefined
+    return readConsumer(consumerPath(io.env, name)) ?? 'deleted'
+  } catch (error) {
+    if (error instanceof KimError) return 'damaged'
+    return `cannot be read (${error instanceof Error && 'code' in error ? error.code : 'unknown'})`
   }
 }
 
@@ -98,8 +96,10 @@ export function cursorAt(past: JournalHistory, at: number | ReadRecord | undefin
 
 function recordAt(past: JournalHistory, seq: number): ReadRecord {
   const found = findRecord(past, { kind: 'seq', seq }, factsOf(past))
-  if (found.kind !== 'record') throw new KimError('no_record', `the journal has no record with seq ${seq}`)
-  return found.entry.record
+  if (found.kind === 'record') return found.entry.record
+  const why = whyAbsent(past, found)
+  const what = why.hint === undefined ? 'record' : 'readable record'
+  throw new KimError('no_record', `the journal has no ${what} with seq ${seq}`, why)
 }
 
 /** Changes a consumer's file while no other process uses the name. */

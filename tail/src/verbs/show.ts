@@ -3,7 +3,7 @@ import { KimError } from '@kim/manifest'
 import { idOf, type JournalFacts } from '@kim/monitor'
 import type { JournalLine } from '@kim/observer-sdk'
 import { factsOf, requireHistory } from '../journal.js'
-import { findRecord, parseEventRef } from '../read/find-record.js'
+import { findRecord, parseEventRef, whyAbsent } from '../read/find-record.js'
 import { withoutTags } from '../render/agent.js'
 import { isoTime, recordTimeMs } from '../render/clock.js'
 import { plain } from '../render/fields.js'
@@ -21,12 +21,8 @@ export function run(input: Input, io: Io): number {
   const past = requireHistory(locateStore(input, io.env))
   const facts = factsOf(past)
   const found = findRecord(past, ref, facts)
-  if (found.kind === 'absent') {
-    const [failure] = past.failures
-    throw new KimError('no_record', `the journal has no record ${safeText(name)}`, {
-      ...(failure && { hint: `it may be in ${failure.path}, which cannot be read (${failure.code})` }),
-    })
-  }
+  if (found.kind === 'absent')
+    throw new KimError('no_record', `the journal has no record ${safeText(name)}`, whyAbsent(past, found))
   if (found.kind === 'corrupt') {
     throw new KimError(
       'record_corrupt',

@@ -91,7 +91,7 @@ function text(report: Report, producer: ProducerState): string {
 function consumerText({ behind, consumer, in_use: isUsed, seq }: Consumer): string {
   const place =
     seq === null
-      ? 'no cursor: it never began, or its file is damaged'
+      ? 'no cursor: it never began, or its file is damaged or cannot be read (see: kim-tail cursors ls)'
       : behind === null
         ? `at seq ${seq} of another journal`
         : `at seq ${seq}; ${formatCount(behind, 'record')} of all personas follow${behind === 1 ? 's' : ''}`
