@@ -272,7 +272,7 @@ t.test('doctor - a remedy can be typed as it is printed, whatever the store is c
     '-p',
     'loom',
     '-p',
-    'a, b',
+    'a\\, b',
     '--personas',
     'x,c\\,d',
     '--max-replay',
@@ -280,7 +280,7 @@ t.test('doctor - a remedy can be typed as it is printed, whatever the store is c
   ]
   const more = ['--events-file', 'my rot.ndjson', '--no-gc', '--segment-bytes', '64k']
   const all = await machine.look(t, 'producer', ...url, ...flags, ...more)
-  const words = `--url http://127.0.0.1:9 --dialect hosted --allow-loopback --persona loom --persona 'a, b' --personas x --personas 'c\\,d' --max-replay 200 --events-file '${join(process.cwd(), 'my rot.ndjson')}' --segment-bytes 65536 --no-gc`
+  const words = `--url http://127.0.0.1:9 --dialect hosted --allow-loopback --persona loom --persona 'a\\, b' --personas x --personas 'c\\,d' --max-replay 200 --events-file '${join(process.cwd(), 'my rot.ndjson')}' --segment-bytes 65536 --no-gc`
   t.ok(all.remedy?.includes(` ${words}, or kim-producer install-service --store `), `CL-64 ${all.remedy}`)
   t.ok(all.remedy?.endsWith(words))
   const above = dirname(machine.store)

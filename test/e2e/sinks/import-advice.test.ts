@@ -94,7 +94,15 @@ row(
     const [command = ''] = advised(out)
     t.match(command, / --consumer inbox-[0-9a-f]{8} --start earliest$/)
     scene.rule({ on: { endpoint: 'inbox', persona: name }, effect: [complete(4, 6)] })
-    scene.start(['--no-fast-path', '--persona', name, '--poll-seconds', '1', '--wait', '0'])
+    scene.start([
+      '--no-fast-path',
+      '--persona',
+      name.replace(',', '\\,'),
+      '--poll-seconds',
+      '1',
+      '--wait',
+      '0',
+    ])
     await scene.until('6 stands', () =>
       scene.records().some(record => record.item_type === 'message' && /\b6$/.test(record.item_id ?? '')),
     )
