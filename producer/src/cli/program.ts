@@ -137,6 +137,13 @@ export const producerProgram: Program = {
         ),
         flag(
           'string',
+          'persona',
+          'P',
+          'import the file about this inbox under this spelling, if only the case of the name changed since',
+          { short: 'p', many: true },
+        ),
+        flag(
+          'string',
           'url',
           'URL',
           'require that the files are about this server (default: the one they name)',

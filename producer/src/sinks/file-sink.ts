@@ -91,8 +91,8 @@ const NUMBER_LIKE = /^\d*(\.\d+)*$/
 const NUMBERED = /\.\d*$/
 
 /**
- * The part of a file's name that replaces `{persona}` (KS-68). Names are lower case, because some file systems ignore
- * case. A name that is taken, or could be that of another persona's rotated file, gets a hash. A persona keeps its
+ * The part of a file's name that replaces `{persona}` (KS-68): that of the older monitor, whose followers know it. Names
+ * fold case, because some file systems ignore it. A name that is taken, or could be that of another persona's rotated file, gets a hash. A persona keeps its
  * name, because a consumer follows that file.
  */
 export class FileNames {
@@ -123,7 +123,7 @@ export class FileNames {
   }
 
   #free(persona: string): string {
-    const plain = safeName(persona)
+    const plain = olderFileName(persona)
     const isWhole = Buffer.byteLength(plain) <= NAME_BYTES_MAX && isFileName(plain)
     if (isWhole && !this.#taken.has(plain) && !this.#mayBeRotated(plain)) return plain
     const hash = createHash('sha256').update(persona).digest('hex')
@@ -140,13 +140,15 @@ export function isFileName(name: string): boolean {
 
 /** The file name of the older monitor, which neither limited its length nor kept two personas apart. */
 export function olderFileName(persona: string): string {
-  return safeName(persona)
+  return caseFolded(persona).replace(/[^\p{L}\p{N}._-]/gu, '_')
 }
 
-/** Lower case; other characters than letters, digits and `._-` are replaced. */
-function safeName(persona: string): string {
-  return persona
-    .normalize('NFC')
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N}._-]/gu, '_')
+/** Unicode case folding, as Python has it: letter by letter, so that `ß` is `ss` and a final sigma a sigma. */
+export function caseFolded(text: string): string {
+  const fold = (letter: string): string => {
+    if (letter === 'ı') return letter
+    const upper = letter.toLowerCase().toUpperCase()
+    return /\p{sc=Cherokee}/u.test(letter) ? upper : Array.from(upper, one => one.toLowerCase()).join('')
+  }
+  return Array.from(text, fold).join('')
 }

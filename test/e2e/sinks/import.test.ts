@@ -172,6 +172,26 @@ row('I11 usable', 'a persona that cannot be watched is refused (KS-67, KS-70)', 
 })
 
 row(
+  'KS-88 spelling',
+  'E6: a file of an inbox whose case changed is taken over under the new spelling',
+  {},
+  async (t, scene) => {
+    const path = put(scene, 'hive.argus.json', stateOf(scene, 'ARGUS'))
+    const wrong = await imported(scene, [path], '--persona', 'river')
+    t.match([wrong.code, wrong.err], [2, /no state file is about river, in any spelling/])
+    const { code, out, err } = await imported(scene, [path], '--persona', 'argus')
+    t.equal(code, 0, err)
+    t.match(out, /\nargus: announced up to 4\n/)
+    const street = put(scene, 'hive.strasse.json', stateOf(scene, 'Straße'))
+    t.equal((await imported(scene, [street])).code, 0, 'the name of its own file')
+    scene.newest(complete(3, 4, 6))
+    scene.start(NF)
+    await scene.tells('new 6')
+    t.notMatch(scene.story().join(), /seed_ahead|baseline_skipped/)
+  },
+)
+
+row(
   'I5 negative',
   'a cursor below the first message, as a seed could be: nothing was told',
   {},

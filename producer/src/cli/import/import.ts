@@ -4,6 +4,7 @@ import { formatCount, type Input, type Io, shellWord } from '@kim/cli-kit'
 import { KimError, limits } from '@kim/manifest'
 import type { OpenJournal } from '../../journal/journal.js'
 import { canonicalSource } from '../../journal/store.js'
+import { caseFolded } from '../../sinks/file-sink.js'
 import { withJournal, withRehearsal } from '../open-store.js'
 import { eventsFileOf } from '../run/check-flags.js'
 import { MAX_REPLAY_DEFAULT } from '../run/flags.js'
@@ -21,7 +22,7 @@ interface Taken {
 
 /** Imports the state of the older monitor, so that its mail is not announced again and no later mail is lost. */
 export function run(input: Input, io: Io): number {
-  const states = readAll(statePaths(input.list('state-file')), input.text('url'))
+  const states = readAll(statePaths(input.list('state-file')), input.text('url'), input.list('persona'))
   const options = { storeDir: storeOf(input, io), source: states[0]?.source ?? '' }
   const eventsFile = eventsFileOf(input, options.storeDir)
   const work = (journal: OpenJournal): Taken[] => takeOver(journal, states, options.storeDir)
@@ -31,13 +32,19 @@ export function run(input: Input, io: Io): number {
 }
 
 /** Reads all files, or fails with every reason before anything is appended. */
-function readAll(paths: readonly string[], url: string | undefined): OlderState[] {
+function readAll(
+  paths: readonly string[],
+  url: string | undefined,
+  spellings: readonly string[],
+): OlderState[] {
   const states: OlderState[] = []
   const refused: string[] = []
   for (const path of paths) {
     refuseRunning(path)
     try {
-      states.push(readStateFile(path))
+      const state = readStateFile(path)
+      const isOf = (name: string): boolean => caseFolded(name) === caseFolded(state.persona)
+      states.push({ ...state, persona: spellings.find(isOf) ?? state.persona })
     } catch (error) {
       if (!(error instanceof KimError)) throw error
       refused.push(error.message)
@@ -47,6 +54,8 @@ function readAll(paths: readonly string[], url: string | undefined): OlderState[
   for (const { path, source } of states) {
     if (source !== wanted) refused.push(`cannot import ${path}: it is about ${source}, not ${wanted}`)
   }
+  const stranger = spellings.find(name => !states.some(({ persona }) => persona === name))
+  if (stranger !== undefined) refused.push(`no state file is about ${stranger}, in any spelling`)
   const seen = new Map<string, string>()
   for (const { path, persona } of states) {
     const other = seen.get(persona)
