@@ -1,5 +1,5 @@
 /** One message's life, and what delayed it. */
-import { formatCount, formatDuration } from '@kim/cli-kit'
+import { formatCount, formatDuration, type RecordName } from '@kim/cli-kit'
 import { KimError, type ReadRecord } from '@kim/manifest'
 import type { JournalCopy, PassControl, RangeVerdict } from '@kim/observer-sdk/verify'
 import { type HostEvent, HostTime, liesWithin, ProducerRuns } from './host-clocks.js'
@@ -7,7 +7,7 @@ import { type Alarm, Alarms, Life, type LifeStep } from './message-life.js'
 import { notFound } from './not-found.js'
 import { Payloads } from './payloads.js'
 import { Reading, readWhole, startOf } from './reading.js'
-import { type EventName, isNamed, isOfNamed, SeenNames } from './state-at.js'
+import { isNamed, isOfNamed, SeenNames } from './state-at.js'
 import { timestampMs } from './timestamp.js'
 
 /** A time at which no producer ran. */
@@ -67,7 +67,7 @@ const LIVENESS_MAX = 200
 /** Reports what the journal contains of the entity that a record is about. Throws `no_record` if there is no such record. */
 export async function explain(
   history: JournalCopy,
-  name: EventName,
+  name: RecordName,
   control: PassControl = {},
 ): Promise<Explanation> {
   const target = await find(history, name, control)
@@ -168,7 +168,7 @@ function unknownOf(life: Life, host: HostTime, createdMs: number, begins: number
 }
 
 /** The record that has the name; if that is lost, any other one of the entity. */
-async function find(history: JournalCopy, name: EventName, control: PassControl): Promise<ReadRecord> {
+async function find(history: JournalCopy, name: RecordName, control: PassControl): Promise<ReadRecord> {
   let target: ReadRecord | undefined
   let other: ReadRecord | undefined
   const { projectId } = history

@@ -1,15 +1,15 @@
 /** Errors for what a journal does not contain, or may contain in what it lacks; each hint names what may have been meant. */
-import { didYouMean, safeText } from '@kim/cli-kit'
+import { didYouMean, type RecordName, safeText } from '@kim/cli-kit'
 import { type ErrorCode, KimError } from '@kim/manifest'
 import type { RangeVerdict } from '@kim/observer-sdk/verify'
-import type { EventName, SeenNames } from './state-at.js'
+import type { SeenNames } from './state-at.js'
 
 /** What the journal lacks: anything that was not found may be in that. */
 type Lack = Pick<RangeVerdict, 'exit' | 'findings'>
 
 /** The journal has no record of this name. */
 export function notFound(
-  name: EventName,
+  name: RecordName,
   { personas, nearest }: Pick<SeenNames, 'personas' | 'nearest'>,
   lack: Lack,
 ): KimError {

@@ -1,4 +1,5 @@
 /** The state at a point of a journal: how a point is named, where it is in file order, and what the state was there. */
+import type { RecordName } from '@kim/cli-kit'
 import {
   eventIdOf,
   KimError,
@@ -30,14 +31,6 @@ import {
 } from './reading.js'
 import { timestampMs } from './timestamp.js'
 
-/** How a person names one record. */
-export type EventName =
-  | { readonly kind: 'seq'; readonly seq: number; readonly text: string }
-  /** `river:new:246`: one message. */
-  | { readonly kind: 'message'; readonly persona: string; readonly id: number; readonly text: string }
-  /** `river:alert:9f3c…-18342`: any other event, which contains its seq. */
-  | { readonly kind: 'event'; readonly persona: string; readonly seq: number; readonly text: string }
-
 /** A point in a journal. */
 export type Point =
   /** Before the first record above this seq. */
@@ -45,7 +38,7 @@ export type Point =
   /** After the last record that is not later than this. */
   | { readonly kind: 'time'; readonly ms: number; readonly text: string }
   /** When this record had its effect. */
-  | { readonly kind: 'event'; readonly name: EventName }
+  | { readonly kind: 'event'; readonly name: RecordName }
   | { readonly kind: 'end' }
 
 /** Where a reading ends. */
@@ -64,26 +57,8 @@ export interface StateAt {
   readonly payloads: Payloads
 }
 
-/** Parses a seq, an event id or a message's item id. A persona may contain any character, so an id is parsed from its end. */
-export function parseEventName(text: string): EventName | undefined {
-  if (/^\d+$/.test(text))
-    return isSeqNumber(Number(text)) ? { kind: 'seq', seq: Number(text), text } : undefined
-  const message = /^(.+)(?::new:|\/)(-?\d+)$/su.exec(text)
-  if (message !== null) {
-    const id = Number(message[2])
-    return Number.isSafeInteger(id) ? { kind: 'message', persona: message[1] ?? '', id, text } : undefined
-  }
-  const event = /^(.+):[^:]+:[0-9a-f]{16}-(\d+)$/su.exec(text)
-  const seq = Number(event?.[2])
-  return isSeqNumber(seq) ? { kind: 'event', persona: event?.[1] ?? '', seq, text } : undefined
-}
-
-function isSeqNumber(seq: number): boolean {
-  return Number.isSafeInteger(seq) && seq > 0
-}
-
 /** Whether a name is this record's. */
-export function isNamed(record: ReadRecord, name: EventName, projectId: string): boolean {
+export function isNamed(record: ReadRecord, name: RecordName, projectId: string): boolean {
   if (name.kind === 'seq') return record.seq === name.seq
   if (name.kind === 'event') return record.seq === name.seq && eventIdOf(projectId, record) === name.text
   if (!isOfNamed(record, name)) return false
@@ -91,7 +66,7 @@ export function isNamed(record: ReadRecord, name: EventName, projectId: string):
 }
 
 /** Whether a record is about the message that a name names. */
-export function isOfNamed({ item_type, item_id }: ReadRecord, name: EventName): boolean {
+export function isOfNamed({ item_type, item_id }: ReadRecord, name: RecordName): boolean {
   return name.kind === 'message' && item_type === 'message' && item_id === `${name.persona}/${name.id}`
 }
 
@@ -100,9 +75,9 @@ export class SeenNames {
   readonly personas: Set<string> = new Set()
   /** Of the messages of the persona that was named, the number that is closest. */
   nearest: number | undefined
-  readonly #name: EventName
+  readonly #name: RecordName
 
-  constructor(name: EventName) {
+  constructor(name: RecordName) {
     this.#name = name
   }
 
@@ -281,10 +256,10 @@ function lastIn(
 class Seeker implements SegmentWalker {
   readonly seen: SeenNames
   found: Stop | undefined
-  readonly #name: EventName
+  readonly #name: RecordName
   readonly #projectId: string
 
-  constructor(name: EventName, projectId: string) {
+  constructor(name: RecordName, projectId: string) {
     this.#name = name
     this.#projectId = projectId
     this.seen = new SeenNames(name)

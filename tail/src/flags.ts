@@ -78,7 +78,9 @@ const POSITION: readonly Flag[] = [
     value: 'N|all',
     about: 'print the last N entries (10 if no position is given); an entry is an event or a message',
   },
-  flag('string', 'since', 'T', 'begin at this time: 15m, today, 2026-06-10 14:30', { short: 'S' }),
+  flag('string', 'since', 'T', 'begin at this time: 15m (before now), today, 2026-06-10 14:30', {
+    short: 'S',
+  }),
   { name: 'until', short: 'U', kind: 'string', value: 'T', about: 'end at this time' },
   { name: 'after-seq', kind: 'integer', min: 0, value: 'N', about: 'begin after the record with seq N' },
   { name: 'from-seq', kind: 'integer', min: 1, value: 'N', about: 'begin with the record with seq N' },

@@ -1,11 +1,18 @@
 /** Where reading begins: what the command line says, and the place in the journal that it means. */
-import { type Input, parseTime, TIME_EXAMPLES, usageError } from '@kim/cli-kit'
+import {
+  type Input,
+  parseTime,
+  type RecordName,
+  requireRecordName,
+  TIME_EXAMPLES,
+  usageError,
+} from '@kim/cli-kit'
 import { type ConsumerCursor, KimError, parseCursorToken, type ReadRecord } from '@kim/manifest'
 import type { JournalFacts } from '@kim/monitor'
 import type { StartAfter } from '@kim/observer-sdk'
 import type { JournalHistory } from '@kim/observer-sdk/history'
 import type { Plan } from './plan.js'
-import { type EventRef, findRecord, parseEventRef, whyAbsent } from './read/find-record.js'
+import { findRecord, whyAbsent } from './read/find-record.js'
 
 /** Where reading begins, by the command line. */
 export type StartFrom =
@@ -21,7 +28,7 @@ export type StartFrom =
       /** Named by a token: another journal is refused. */
       readonly projectId?: string
     }
-  | { readonly kind: 'after-event'; readonly ref: EventRef }
+  | { readonly kind: 'after-event'; readonly ref: RecordName }
   /** After a message's number, which needs one persona. */
   | { readonly kind: 'after-message'; readonly id: number }
   | { readonly kind: 'consumer'; readonly name: string }
@@ -131,10 +138,7 @@ function afterId(text: string, personas: readonly string[]): StartFrom {
     }
     return { kind: 'after-message', id: Number(text) }
   }
-  const ref = parseEventRef(text)
-  if (ref === undefined)
-    throw usageError(`--after-id is not an event id: "${text}"`, 'use an id such as river:new:246')
-  return { kind: 'after-event', ref }
+  return { kind: 'after-event', ref: requireRecordName(text) }
 }
 
 /** Where a command begins, once the journal was listed. */

@@ -46,7 +46,7 @@ export const tailProgram: Program = {
     {
       name: 'show',
       about: 'Print one whole record, with its body.',
-      positionals: [{ name: 'record', about: 'a seq, or an event id such as river:new:246' }],
+      positionals: [{ name: 'record', about: 'a seq, an event id such as river:new:246, or river/246' }],
       flags: [...STORE_FLAGS, JSON_FLAG, UTC_FLAG],
       load: () => import('./verbs/show.js'),
     },

@@ -123,13 +123,16 @@ t.test('find - by seq, by message, by event id, and what is damaged', t => {
   })
   const past = open(events)
   const facts = { ...factsOf(past), projectId: () => 'p' }
-  t.match(findRecord(past, { kind: 'seq', seq: 2 }, facts), {
+  t.match(findRecord(past, { kind: 'seq', seq: 2, text: '2' }, facts), {
     kind: 'record',
     entry: { record: { writer: 'w_2-bb' } },
     others: 1,
   })
-  t.match(findRecord(past, { kind: 'seq', seq: 3 }, facts), { kind: 'corrupt', reason: 'no_item_type' })
-  t.same(findRecord(past, { kind: 'seq', seq: 9 }, facts), { kind: 'absent' })
+  t.match(findRecord(past, { kind: 'seq', seq: 3, text: '3' }, facts), {
+    kind: 'corrupt',
+    reason: 'no_item_type',
+  })
+  t.same(findRecord(past, { kind: 'seq', seq: 9, text: '9' }, facts), { kind: 'absent' })
   t.match(findRecord(past, { kind: 'message', persona: 'river', id: 9, text: 'river:new:9' }, facts), {
     entry: { record: { seq: 1 } },
   })
@@ -137,10 +140,15 @@ t.test('find - by seq, by message, by event id, and what is damaged', t => {
     entry: { record: { seq: 5 } },
   })
   const run = createHash('sha256').update('p\nw_1-aa').digest('hex').slice(0, 16)
-  t.match(findRecord(past, { kind: 'event', seq: 4, text: `river:armed:${run}-4` }, facts), {
-    entry: { record: { seq: 4 } },
+  t.match(
+    findRecord(past, { kind: 'event', persona: 'river', seq: 4, text: `river:armed:${run}-4` }, facts),
+    {
+      entry: { record: { seq: 4 } },
+    },
+  )
+  t.same(findRecord(past, { kind: 'event', persona: 'river', seq: 4, text: `river:alert:${run}-4` }, facts), {
+    kind: 'absent',
   })
-  t.same(findRecord(past, { kind: 'event', seq: 4, text: `river:alert:${run}-4` }, facts), { kind: 'absent' })
   t.end()
 })
 

@@ -1,6 +1,5 @@
-import { parseTime } from '@kim/cli-kit'
+import { parseRecordName, parseTime } from '@kim/cli-kit'
 import t from 'tap'
-import { parseEventRef } from '../dist/read/find-record.js'
 
 const now = Date.parse('2026-06-10T14:03:22.500Z')
 const iso = (text: string): string | undefined => {
@@ -64,22 +63,24 @@ t.test('time - without a zone it is local', t => {
   t.end()
 })
 
-t.test('event reference - seqs, messages and other events, colons in names included', t => {
-  t.same(parseEventRef('4711'), { kind: 'seq', seq: 4711 })
-  t.same(parseEventRef('river:new:246'), {
+t.test('record name - D5 seqs, messages and other events, colons in names included', t => {
+  t.same(parseRecordName('4711'), { kind: 'seq', seq: 4711, text: '4711' })
+  t.match(parseRecordName('a/b/246'), { kind: 'message', persona: 'a/b', id: 246 })
+  t.same(parseRecordName('river:new:246'), {
     kind: 'message',
     persona: 'river',
     id: 246,
     text: 'river:new:246',
   })
-  t.same(parseEventRef('a:new:b:new:5'), {
+  t.same(parseRecordName('a:new:b:new:5'), {
     kind: 'message',
     persona: 'a:new:b',
     id: 5,
     text: 'a:new:b:new:5',
   })
-  t.same(parseEventRef('river:alert:3bfb493ef12e906b-12'), {
+  t.same(parseRecordName('river:alert:3bfb493ef12e906b-12'), {
     kind: 'event',
+    persona: 'river',
     seq: 12,
     text: 'river:alert:3bfb493ef12e906b-12',
   })
@@ -93,7 +94,7 @@ t.test('event reference - seqs, messages and other events, colons in names inclu
     'river:alert:zz-1',
     '99999999999999999999',
   ]) {
-    t.equal(parseEventRef(text), undefined, text)
+    t.equal(parseRecordName(text), undefined, text)
   }
   t.end()
 })

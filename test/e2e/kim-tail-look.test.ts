@@ -207,6 +207,7 @@ t.test('kim-tail show - the whole record by seq or event id, exit 4 and 6', t =>
   const first = show('river:new:1')
   t.equal(first.code, 0)
   t.match(first.stdout, /^seq: 1\nid: river:new:1\n/)
+  t.same(show('river/1'), first, 'D5 CL-75 by its item id too')
   t.match(first.stdout, /\n\n {4}a\n {4}kim end\\x1b\n$/, 'each line of a body is set in and escaped')
   t.equal(
     show('1', '--json').stdout,

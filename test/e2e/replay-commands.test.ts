@@ -202,6 +202,26 @@ t.test('CL-46 play - prints stored lines, by persona, by range, by step, and to 
   t.end()
 })
 
+t.test('D5 CL-75 names - a message has the same names for every command', t => {
+  const said = (...args: string[]): unknown => {
+    const { code, err, out: text } = replay([...args, '--json', '--events', events])
+    t.equal(code, 0, err)
+    return JSON.parse(text)
+  }
+  const explained = said('explain', 'river:new:40') as { steps: { kind: string; seq: number }[] }
+  const seq = String(explained.steps.find(({ kind }) => kind === 'appended')?.seq)
+  const state = said('at', '--seq', seq)
+  const difference = said('diff', '--from', seq, '--to', 'end')
+  for (const name of [seq, 'river:new:40', 'river/40']) {
+    t.same(said('explain', name), explained, name)
+    t.same(said('at', name), state, name)
+    t.same(said('diff', '--from', name, '--to', 'end'), difference, name)
+  }
+  t.match(replay(['at', 'end', '--events', events]).out, /^at seq /)
+  t.match(replay(['at', '5', '--time', '1h', '--events', events]), { code: 2, err: /"5" and --time exclude/ })
+  t.end()
+})
+
 t.test('CL-42 CL-45 errors - say what was meant', t => {
   const wrong: readonly (readonly [args: readonly string[], code: number, said: RegExp])[] = [
     [['at'], 2, /a point in the journal is missing/],

@@ -1,14 +1,21 @@
-import { formatDuration, type Input, type Io, printReport, withProgress } from '@kim/cli-kit'
+import {
+  formatDuration,
+  type Input,
+  type Io,
+  printReport,
+  requireRecordName,
+  withProgress,
+} from '@kim/cli-kit'
 import { type Explanation, explain } from '../explain.js'
 import type { HostEvent } from '../host-clocks.js'
 import type { Alarm, LifeStep } from '../message-life.js'
-import { openReplayJournal, outputFormat, requireEventName } from './input.js'
+import { openReplayJournal, outputFormat } from './input.js'
 import { missingText } from './print.js'
 
 /** CL-44: why it took so long. */
 export async function run(input: Input, io: Io): Promise<number> {
   const form = outputFormat(input)
-  const name = requireEventName(input.positional('EVENT') ?? '')
+  const name = requireRecordName(input.positional('EVENT') ?? '')
   const history = openReplayJournal(input, io)
   const explanation = await withProgress(io, 'explain', control => explain(history, name, control))
   const { missing, ...rest } = explanation

@@ -4,7 +4,9 @@ import {
   type Input,
   type Io,
   locateStore,
+  parseRecordName,
   parseTime,
+  requireRecordName,
   safeText,
   TIME_EXAMPLES,
   usageError,
@@ -15,7 +17,7 @@ import type { JournalCopy } from '@kim/observer-sdk/verify'
 import { outPlace } from '../output/out-file.js'
 import { openCopy } from '../reading.js'
 import { REDACT_MODES, type RedactMode } from '../redactor.js'
-import { type EventName, newestTime, type Point, parseEventName } from '../state-at.js'
+import { newestTime, type Point } from '../state-at.js'
 
 /** The directory that a command reads: a copy, named by `--events`, or that of a store. */
 export function replayEventsDir(input: Input, io: Io): string {
@@ -70,22 +72,23 @@ export function seqRangeOf(input: Input): { readonly fromSeq: number; readonly t
   return { fromSeq, toSeq }
 }
 
-/** The point that `--seq`, `--time` or `--event-id` names: exactly one of them. */
+/** The point that the word, `--seq`, `--time` or `--event-id` names: exactly one of them. */
 export function parsePointFlags(input: Input, io: Io, history: JournalCopy): Point {
-  const given = ['seq', 'time', 'event-id'].filter(name => input.given(name))
-  if (given.length !== 1)
+  const word = input.positional('POINT')
+  const given = ['seq', 'time', 'event-id'].filter(name => input.given(name)).map(name => `--${name}`)
+  const all = word === undefined ? given : [`"${safeText(word)}"`, ...given]
+  if (all.length !== 1)
     throw usageError(
-      given.length === 0
-        ? 'a point in the journal is missing'
-        : `--${given.join(' and --')} exclude each other`,
-      'give one of --seq N, --time T, --event-id E',
+      all.length === 0 ? 'a point in the journal is missing' : `${all.join(' and ')} exclude each other`,
+      'give one: a seq, a time, an event id or "end"',
     )
+  if (word !== undefined) return parsePointWord(word, 'POINT', input, io, history)
   const seq = input.number('seq')
   if (seq !== undefined) return { kind: 'seq', seq }
   const text = input.text('time')
   if (text !== undefined)
     return { kind: 'time', ms: parseReplayTime(text, '--time', input, io, history), text }
-  return { kind: 'event', name: requireEventName(input.text('event-id') ?? '') }
+  return { kind: 'event', name: requireRecordName(input.text('event-id') ?? '') }
 }
 
 /** A point in one word: a seq, an event id, or a time. */
@@ -100,23 +103,12 @@ export function parsePointWord(
   if (word === 'end') return { kind: 'end' }
   const ms = timeOf(word, input, io, history)
   if (ms !== undefined) return { kind: 'time', ms, text: word }
-  const name = parseEventName(word)
+  const name = parseRecordName(word)
   if (name !== undefined) return { kind: 'event', name }
   throw usageError(
     `${flag} "${safeText(word)}" is not a point in the journal`,
     `give a seq, an event id such as river:new:246, "end", or a time: ${TIME_EXAMPLES}`,
   )
-}
-
-/** A record by its name. */
-export function requireEventName(word: string): EventName {
-  const name = parseEventName(word)
-  if (name === undefined)
-    throw usageError(
-      `"${safeText(word)}" is neither a seq nor an event id`,
-      'use one such as 18342, river:new:246, river/246, or river:alert:<16 hex>-<seq>',
-    )
-  return name
 }
 
 /** A time, as people write it. */

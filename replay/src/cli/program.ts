@@ -123,7 +123,13 @@ export const replayProgram: Program = {
       name: 'at',
       about:
         'Print the state of every persona as it was at one point in the journal (stale: up, but no record for an hour).',
-      requires: '(--seq N, --time T or --event-id E)',
+      positionals: [
+        {
+          name: 'POINT',
+          about: 'a seq, an event id, "end", or a time such as 1h (before the newest record)',
+          optional: true,
+        },
+      ],
       flags: [
         ...replaySourceFlags,
         {
@@ -131,27 +137,24 @@ export const replayProgram: Program = {
           kind: 'integer',
           min: 0,
           value: 'N',
-          about: 'show the state after record N',
+          about: 'same as POINT for a seq',
         },
         {
           name: 'time',
           kind: 'string',
           value: 'T',
-          about: 'show the state at this time, such as 1h (before the newest record) or 2026-06-10 14:30',
+          about: 'same as POINT for a time',
         },
-        { name: 'event-id', kind: 'string', value: 'E', about: 'show the state after this event' },
+        { name: 'event-id', kind: 'string', value: 'E', about: 'same as POINT for an event id' },
         personaFlag,
         outputFlag('text', 'json'),
         replayJsonFlag,
         utcFlag,
       ],
       examples: [
+        ['kim-replay at 2026-06-10T14:00:00Z --events ./events', 'show the state of each persona at 14:00'],
         [
-          'kim-replay at --events ./events --time 2026-06-10T14:00:00Z',
-          'show the state of each persona at 14:00',
-        ],
-        [
-          'kim-replay at --events ./events --event-id river:new:246 -p river -o json',
+          'kim-replay at river:new:246 --events ./events -p river -o json',
           'show the state when that message arrived',
         ],
       ],
@@ -187,7 +190,7 @@ export const replayProgram: Program = {
     {
       name: 'explain',
       about: 'Explain why a message came late: when it was created, polled, appended, read and archived.',
-      positionals: [{ name: 'EVENT', about: 'a seq, or an event id such as river:new:246' }],
+      positionals: [{ name: 'EVENT', about: 'a seq, an event id such as river:new:246, or river/246' }],
       flags: [...replaySourceFlags, outputFlag('text', 'json'), replayJsonFlag],
       examples: [
         ['kim-replay explain river:new:246 --events ./events', 'explain why that message took four hours'],

@@ -1,34 +1,9 @@
-/** How a person or an agent names one record, and the search for it. */
-import { safeText } from '@kim/cli-kit'
+/** The search for one record that a person or an agent names. */
+import { type RecordName, safeText } from '@kim/cli-kit'
 import { type MalformedLine, readSegment } from '@kim/manifest'
 import { idOf, type JournalFacts } from '@kim/monitor'
 import type { JournalLine } from '@kim/observer-sdk'
 import { type JournalHistory, openSegment } from '@kim/observer-sdk/history'
-
-/** How a person or an agent names one record. */
-export type EventRef =
-  | { readonly kind: 'seq'; readonly seq: number }
-  /** `river:new:246`: the announcement of one message. */
-  | { readonly kind: 'message'; readonly persona: string; readonly id: number; readonly text: string }
-  /** `river:alert:9f3c…-18342`: any other event; the seq stands in it. */
-  | { readonly kind: 'event'; readonly seq: number; readonly text: string }
-
-/** Reads a seq or an event id. A persona may contain colons, so an id is read from its end. */
-export function parseEventRef(text: string): EventRef | undefined {
-  if (/^\d+$/.test(text)) return isSeq(Number(text)) ? { kind: 'seq', seq: Number(text) } : undefined
-  const message = /^(.+):new:(-?\d+)$/su.exec(text)
-  if (message !== null) {
-    const id = Number(message[2])
-    return Number.isSafeInteger(id) ? { kind: 'message', persona: message[1] ?? '', id, text } : undefined
-  }
-  const event = /^.+:[^:]+:[0-9a-f]{16}-(\d+)$/su.exec(text)
-  const seq = Number(event?.[1])
-  return isSeq(seq) ? { kind: 'event', seq, text } : undefined
-}
-
-function isSeq(value: number): boolean {
-  return Number.isSafeInteger(value) && value > 0
-}
 
 /** The result of a search for one record. */
 export type RecordSearchResult =
@@ -48,28 +23,28 @@ export function whyAbsent(past: JournalHistory, found: RecordSearchResult): { re
 }
 
 /** Finds a record by seq or event id. Of several records with one seq, the last one counts. */
-export function findRecord(past: JournalHistory, ref: EventRef, facts: JournalFacts): RecordSearchResult {
-  return ref.kind === 'message' ? findMessage(past, ref, facts) : findSeq(past, ref, facts)
+export function findRecord(past: JournalHistory, name: RecordName, facts: JournalFacts): RecordSearchResult {
+  return name.kind === 'message' ? findMessage(past, name, facts) : findSeq(past, name, facts)
 }
 
 function findSeq(
   past: JournalHistory,
-  ref: Extract<EventRef, { seq: number }>,
+  name: Extract<RecordName, { seq: number }>,
   facts: JournalFacts,
 ): RecordSearchResult {
-  const home = past.segmentOf(ref.seq)
+  const home = past.segmentOf(name.seq)
   // A record is in another segment only if seqs do not ascend, which no writer of ours does.
   const homes = home === undefined ? past.segments : [home, ...past.segments.filter(other => other !== home)]
   for (const segment of homes) {
     const matches: JournalLine[] = []
     for (const entry of past.segment(segment)) {
-      if (entry.record.seq === ref.seq && (ref.kind === 'seq' || idOf(entry.record, facts) === ref.text))
+      if (entry.record.seq === name.seq && (name.kind === 'seq' || idOf(entry.record, facts) === name.text))
         matches.push(entry)
     }
     const last = matches.at(-1)
     if (last !== undefined) return { kind: 'record', entry: last, others: matches.length - 1 }
     if (segment === home) {
-      const corrupt = findCorrupt(past, segment.number, ref.seq)
+      const corrupt = findCorrupt(past, segment.number, name.seq)
       if (corrupt !== undefined) return corrupt
     }
   }
@@ -78,17 +53,17 @@ function findSeq(
 
 function findMessage(
   past: JournalHistory,
-  ref: Extract<EventRef, { kind: 'message' }>,
+  name: Extract<RecordName, { kind: 'message' }>,
   facts: JournalFacts,
 ): RecordSearchResult {
-  const needle = Buffer.from(`/${ref.id}"`)
+  const needle = Buffer.from(`/${name.id}"`)
   // In JSON the slash may be escaped; then any line may be the one.
   const seems = (line: Buffer): boolean =>
     line.includes(needle) || line.includes('\\') || line.includes('"tx"')
   for (const entry of past.backwards(seems)) {
     const { record } = entry
-    if (record.item_type !== 'message' || record.item_id !== `${ref.persona}/${ref.id}`) continue
-    const announced = record.event === 'new' && idOf(record, facts) === ref.text
+    if (record.item_type !== 'message' || record.item_id !== `${name.persona}/${name.id}`) continue
+    const announced = record.event === 'new' && idOf(record, facts) === `${name.persona}:new:${name.id}`
     if (announced || record.action === 'create' || record.action === 'backfill')
       return { kind: 'record', entry, others: 0 }
   }

@@ -95,7 +95,7 @@ export function cursorAt(past: JournalHistory, at: number | ReadRecord | undefin
 }
 
 function recordAt(past: JournalHistory, seq: number): ReadRecord {
-  const found = findRecord(past, { kind: 'seq', seq }, factsOf(past))
+  const found = findRecord(past, { kind: 'seq', seq, text: String(seq) }, factsOf(past))
   if (found.kind === 'record') return found.entry.record
   const why = whyAbsent(past, found)
   const what = why.hint === undefined ? 'record' : 'readable record'

@@ -1,9 +1,17 @@
-import { formatCount, type Input, type Io, locateStore, safeJson, safeText, usageError } from '@kim/cli-kit'
+import {
+  formatCount,
+  type Input,
+  type Io,
+  locateStore,
+  requireRecordName,
+  safeJson,
+  safeText,
+} from '@kim/cli-kit'
 import { KimError } from '@kim/manifest'
 import { idOf, type JournalFacts } from '@kim/monitor'
 import type { JournalLine } from '@kim/observer-sdk'
 import { factsOf, requireHistory } from '../journal.js'
-import { findRecord, parseEventRef, whyAbsent } from '../read/find-record.js'
+import { findRecord, whyAbsent } from '../read/find-record.js'
 import { withoutTags } from '../render/agent.js'
 import { isoTime, recordTimeMs } from '../render/clock.js'
 import { plain } from '../render/fields.js'
@@ -12,12 +20,7 @@ import { bodyOf, typeOf } from '../selection.js'
 /** `kim-tail show`: one record whole. */
 export function run(input: Input, io: Io): number {
   const name = input.positional('record') ?? ''
-  const ref = parseEventRef(name)
-  if (ref === undefined)
-    throw usageError(
-      `"${safeText(name)}" is not a record`,
-      'give a seq, or an event id such as river:new:246',
-    )
+  const ref = requireRecordName(name)
   const past = requireHistory(locateStore(input, io.env))
   const facts = factsOf(past)
   const found = findRecord(past, ref, facts)
