@@ -20,6 +20,8 @@ interface ProducerGap {
   readonly ms: number
   /** Whether a note says that the run before it stopped. */
   readonly stopped: boolean
+  /** The writer before it was a store command, not a producer. */
+  readonly after_command: boolean
   /** Records are missing there: another producer may have run. */
   readonly records_missing: boolean
 }
@@ -129,6 +131,7 @@ export async function explain(
       to_ts: to.from_ts,
       ms,
       stopped: from.stopped,
+      after_command: from.isCommand,
       records_missing: liesWithin(missing.holes, { from: from.to_seq, to: to.from_seq }),
     })),
     commit_wait: life.appended === undefined ? null : commitWait,

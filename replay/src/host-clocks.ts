@@ -161,6 +161,8 @@ interface ProducerRun {
   readonly parts: readonly RunPart[]
   /** Whether a note says that it stopped; otherwise it ended without a note, or goes on. */
   readonly stopped: boolean
+  /** Whether it was a store command such as `journal repair`: all its records are there, and none is of a producer's start. */
+  readonly isCommand: boolean
 }
 
 /** If the clock is set all the time there are no more parts than this: the last one then contains the rest. */
@@ -189,12 +191,14 @@ export class ProducerRuns {
       // What a store command appends between two runs is no run of a producer, but no producer ran at that time.
       const place = { from_seq: seq, from_ts: ts, to_seq: seq, to_ts: ts }
       const set_ms = before === undefined ? 0 : clockSetBetween(before, record)
-      run = { writer, ...place, set_ms, parts: [], stopped: false }
+      const isCommand = writer !== null && (before?.seq ?? 0) + 1 === seq
+      run = { writer, ...place, set_ms, parts: [], stopped: false, isCommand }
       this.#runs.push(run)
     }
     run.to_seq = seq
     takePart(run.parts, seq, timestampMs(ts), isClockSet)
     run.to_ts = ts ?? run.to_ts
+    if (kind === 'producer_started') run.isCommand = false
     if (kind === 'producer_stopped') run.stopped = true
   }
 

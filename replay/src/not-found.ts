@@ -16,7 +16,12 @@ export function notFound(
   const what = `holds no ${name.kind === 'seq' ? `record with seq ${name.text}` : `event ${safeText(name.text)}`}`
   if (lack.exit !== 0) return absent('no_record', what, undefined, lack)
   if (name.kind === 'seq')
-    return absent('no_record', what, 'see which seqs there are: kim-replay stats', lack)
+    return absent(
+      'no_record',
+      what,
+      'see which seqs there are: kim-replay stats (with the same --events or --store)',
+      lack,
+    )
   if (!personas.has(name.persona))
     return absent('no_record', what, noSuchPersona(name.persona, personas), lack)
   const hint =
@@ -79,7 +84,7 @@ function absent(code: ErrorCode, what: string, hint: string | undefined, { exit,
 function noSuchPersona(persona: string, personas: ReadonlySet<string>, when = ''): string {
   const names = [...personas].sort()
   if (names.length === 0)
-    return `no available record${when} is about a persona (kim-replay stats shows where the journal begins)`
+    return `no available record${when} is about a persona (kim-replay stats, with the same --events or --store, shows where the journal begins)`
   const near = safeText(didYouMean(persona, names).replace(/^; /, ''))
   return `${near === '' ? 'known' : `${near} Known`} personas${when}: ${listed(names)}`
 }

@@ -1,5 +1,8 @@
+import { PassThrough } from 'node:stream'
+import { runProgram } from '@kim/cli-kit'
 import t from 'tap'
 import { JournalMaker } from '../../observer-sdk/dist-test/verify/journal-maker.js'
+import { replayProgram } from '../dist/cli/program.js'
 import { collectTimeline, explain, openCopy } from '../dist/internal.js'
 
 const HOUR = 3_600_000
@@ -164,6 +167,52 @@ t.test('CL-68 explain, timeline - do not say that nothing ran where what would t
   const { spans } = await collectTimeline(openCopy(eventsDir), request)
   t.match(spans.find(({ kind }) => kind === 'no_producer')?.label, /at most this long.*missing/)
   t.end()
+})
+
+t.test('CL-44 explain, timeline - a store command before a producer is no producer that ended', async t => {
+  const maker = new JournalMaker()
+  maker.note('producer_started', {}, clocked({ at: 0 }))
+  maker.add({ ...alert('open'), ...clocked({ at: 10_000 }) })
+  maker.writer = 'w_2-b'
+  maker.note('redaction', {}, clocked({ at: 20_000 }))
+  maker.writer = 'w_3-c'
+  maker.note('producer_started', {}, clocked({ at: 60_000 }))
+  maker.add({ ...message(7, 15_000), ...clocked({ at: 61_000 }) })
+  const gone = {
+    agent: 'river',
+    action: 'delete',
+    item_type: 'message',
+    item_id: 'river/7',
+    summary: 'archived',
+  }
+  maker.add({ ...gone, ...clocked({ at: 62_000 }) })
+  const eventsDir = maker.write(t.testdir())
+  const name = { kind: 'message', persona: 'river', id: 7, text: 'river:new:7' } as const
+  const { producer_gaps } = await explain(openCopy(eventsDir), name)
+  t.match(producer_gaps, [{ after_command: false }, { ms: 40_000, after_command: true }])
+  const stdout = new PassThrough()
+  const io = { stdout, stderr: new PassThrough(), env: {}, signal: new AbortController().signal }
+  await runProgram(replayProgram, ['explain', 'river:new:7', '--events', eventsDir], io)
+  const said = String(stdout.read())
+  t.match(said, /^ +archived +by \S+, when the producer saw that it was archived, seq 8/m)
+  t.match(said, /no producer ran for up to 5 s .*the producer before it ended without a note/)
+  t.match(said, /no producer ran for 40 s .*the writer before it was a store command/)
+  const request = {
+    fromMs: Number.NEGATIVE_INFINITY,
+    toMs: Number.POSITIVE_INFINITY,
+    personas: [],
+    createdMs: undefined,
+    mode: 'none',
+    title: 'x',
+  } as const
+  await runProgram(replayProgram, ['at', '--seq', '3', '--events', eventsDir], io)
+  t.match(
+    String(stdout.read()),
+    /1 live entity; waiting for a person: 1 \(open alerts, urgent unread mail and/,
+  )
+  const { spans } = await collectTimeline(openCopy(eventsDir), request)
+  const labels = spans.filter(({ kind }) => kind === 'no_producer').map(({ label }) => label)
+  t.match(labels, [/ended without a note/, /store command/])
 })
 
 t.test('CL-44 explain - what was not recorded is unknown, not zero', async t => {

@@ -234,7 +234,9 @@ t.test('CL-42 CL-45 errors - say what was meant', t => {
     [['at', '--seq', '50', '-p', 'rivver'], 4, /\n {2}did you mean river\? Known personas at that point: /],
     [['at', '--seq', '5', '--json', '-o', 'text'], 2, /exclude each other/],
     [['diff', '--from', '3'], 2, /--to is missing/],
-    [['diff', '--from', 'x y', '--to', 'end'], 2, /is not a point in the journal/],
+    [['diff', '--from', 'x y', '--to', 'end'], 2, /is not a point in the journal.*"today".* newest record/s],
+    [['at', '--time', 'x y'], 2, /is not a time\n.*"today" and "14:30" count from the newest record/],
+    [['bundle', '--out', out('x'), '--from-seq', '9999'], 4, /kim-replay stats \(with the same --events or/],
     [['find'], 2, /--until is missing/],
     [['find', '--until', 'persona.river.unread > '], 2, /column 24/],
     [['find', '--until', 'persona.rivr.unread > 1'], 4, /did you mean river/],
@@ -265,6 +267,11 @@ t.test('CL-42 CL-45 errors - say what was meant', t => {
     t.match(ran.err, said)
   }
   t.match(replay(['verify', events]), { code: 4, err: /did you mean --events / })
+  mkdirSync(out('empty'))
+  t.match(replay(['verify', out('empty')]), {
+    code: 4,
+    err: /there is no bundle .*\n {2}the directory is empty; name a \.tgz file, or a directory with bundle\.json/,
+  })
   t.match(
     replay(['bundle', '--out', out('x'), '--events', events], { env: { SOURCE_DATE_EPOCH: '999999999999' } }),
     { code: 2, err: /not a number of seconds that an archive can hold/ },

@@ -51,7 +51,7 @@ export async function planBundle(
   const { first, last } = slice
   if (first === undefined || last === undefined)
     throw new KimError('no_record', 'there is no record in this range', {
-      hint: 'see which seqs there are: kim-replay stats',
+      hint: 'see which seqs there are: kim-replay stats (with the same --events or --store)',
     })
   const files = digests.close()
   const blobsMissing = [...unread].sort()

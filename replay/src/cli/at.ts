@@ -33,9 +33,12 @@ function stateText(document: StateDocument): string[] {
     at === null
       ? 'at the beginning: no record yet'
       : `at seq ${at.seq}, ${at.ts ?? 'at an unknown time'}, in ${at.segment}`,
-    `  ${formatCount(entity_count, 'live entity', 'live entities')}, ${attention_required} waiting for a person; the journal ${registry_authoritative ? 'covers' : 'does not yet cover'} every persona that the producer watches`,
+    `  ${formatCount(entity_count, 'live entity', 'live entities')}; waiting for a person: ${attention_required} (open alerts, urgent unread mail and open decisions); the journal ${registry_authoritative ? 'covers' : 'does not yet cover'} every persona that the producer watches`,
     `  read from ${base === null ? 'the first record on' : `checkpoint ${base.file}`}; digest ${digest}`,
     ...(names.length === 0 ? ['  no persona is known yet'] : []),
+    ...(Object.values(personas).some(({ liveness }) => liveness === 'stale')
+      ? ['  stale: the persona was up, but there was no record about it for an hour']
+      : []),
     ...names.flatMap(name => personaLines(name, personas[name] as PersonaState, width)),
     ...missingText(document.missing as unknown as Findings),
   ]

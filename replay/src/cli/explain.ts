@@ -38,8 +38,8 @@ function textOf({
 }: Explanation): string[] {
   const why = [
     ...producer_gaps.map(
-      ({ from_seq, to_seq, from_ts, to_ts, ms, stopped, records_missing }) =>
-        `no producer ran for ${stopped && !records_missing ? '' : 'up to '}${formatDuration(ms)} of that time: between ${place(from_seq, from_ts)} and ${place(to_seq, to_ts)} (${records_missing ? 'the records that would show it are missing' : stopped ? 'it had been stopped' : 'the producer before it ended without a note'})`,
+      ({ from_seq, to_seq, from_ts, to_ts, ms, stopped, after_command, records_missing }) =>
+        `no producer ran for ${(stopped || after_command) && !records_missing ? '' : 'up to '}${formatDuration(ms)} of that time: between ${place(from_seq, from_ts)} and ${place(to_seq, to_ts)} (${records_missing ? 'the records that would show it are missing' : after_command ? 'the writer before it was a store command (repair, redact or import), not a producer' : stopped ? 'it had been stopped' : 'the producer before it ended without a note'})`,
     ),
     ...(commit_wait === null
       ? []
@@ -67,12 +67,13 @@ function textOf({
 }
 
 function stepText({ kind, seq, ts, clock, since, note }: LifeStep): string {
-  const isRead = kind === 'read_upstream' && ts !== null
-  const when = isRead ? `by ${ts}, when the producer saw that it was read` : (ts ?? 'at an unknown time')
+  const what = kind.replace('_upstream', '')
+  const isSeen = /^(read|archived|removed)$/.test(what) && ts !== null
+  const when = isSeen ? `by ${ts}, when the producer saw that it was ${what}` : (ts ?? 'at an unknown time')
   const whose = clock === 'server' ? " by the server's clock" : ''
   const by = seq === null ? '' : `, seq ${seq}`
   const after = since === null ? '' : sinceText(since)
-  return `  ${kind.replace('_upstream', '').padEnd(8)}  ${when}${whose}${by}${after}${note === null ? '' : ` (${note})`}`
+  return `  ${what.padEnd(8)}  ${when}${whose}${by}${after}${note === null ? '' : ` (${note})`}`
 }
 
 function sinceText({

@@ -19,6 +19,9 @@ import { openCopy } from '../reading.js'
 import { REDACT_MODES, type RedactMode } from '../redactor.js'
 import { newestTime, type Point } from '../state-at.js'
 
+/** Times, and what those without a date count from: the same copy always returns the same answer. */
+const TIMES = `${TIME_EXAMPLES} ("15m", "today" and "14:30" count from the newest record)`
+
 /** The directory that a command reads: a copy, named by `--events`, or that of a store. */
 export function replayEventsDir(input: Input, io: Io): string {
   const { eventsDir } = locateStore(input, io.env)
@@ -107,7 +110,7 @@ export function parsePointWord(
   if (name !== undefined) return { kind: 'event', name }
   throw usageError(
     `${flag} "${safeText(word)}" is not a point in the journal`,
-    `give a seq, an event id such as river:new:246, "end", or a time: ${TIME_EXAMPLES}`,
+    `give a seq, an event id such as river:new:246, "end", or a time: ${TIMES}`,
   )
 }
 
@@ -121,7 +124,7 @@ export function parseReplayTime(
 ): number {
   const ms = timeOf(text, input, io, history)
   if (ms === undefined)
-    throw usageError(`${flag} "${safeText(text)}" is not a time`, `use a time such as ${TIME_EXAMPLES}`)
+    throw usageError(`${flag} "${safeText(text)}" is not a time`, `use a time such as ${TIMES}`)
   return ms
 }
 

@@ -126,7 +126,7 @@ export const replayProgram: Program = {
       positionals: [
         {
           name: 'POINT',
-          about: 'a seq, an event id, "end", or a time such as 1h (before the newest record)',
+          about: 'a seq, an event id, "end", or a time; 1h, "today" and 14:30 count from the newest record',
           optional: true,
         },
       ],
@@ -170,7 +170,7 @@ export const replayProgram: Program = {
           name: 'from',
           kind: 'string',
           value: 'A',
-          about: 'begin at a seq, an event id, or a time such as 2h (before the newest record)',
+          about: 'begin at a seq, an event id, or a time; 2h, "today" and 14:30 count from the newest record',
         },
         { name: 'to', kind: 'string', value: 'B', about: 'end at a seq, a time, an event id, or "end"' },
         personaFlag,
@@ -189,7 +189,8 @@ export const replayProgram: Program = {
     },
     {
       name: 'explain',
-      about: 'Explain why a message came late: when it was created, polled, appended, read and archived.',
+      about:
+        'Explain why a message came late: when it was created, polled, appended, and seen as read and archived.',
       positionals: [{ name: 'EVENT', about: 'a seq, an event id such as river:new:246, or river/246' }],
       flags: [...replaySourceFlags, outputFlag('text', 'json'), replayJsonFlag],
       examples: [
@@ -211,8 +212,9 @@ export const replayProgram: Program = {
       notes: [
         'Paths:',
         '  seq  ts  entities  attention_required  registry_authoritative  damage',
-        '    (attention_required: entities that wait for a person; registry_authoritative: the journal covers every',
-        '    persona that the producer watches; damage: damaged places so far)',
+        '    (attention_required: how many things wait for a person, urgent unread mail included;',
+        '    registry_authoritative: the journal covers every persona that the producer watches;',
+        '    damage: damaged places so far)',
         '  count.TYPE (live entities of the type)',
         '  persona.NAME.{known,unread,messages,newest,alerts,attention,unread_urgent,state}',
         '    (newest: the number of its newest message)',
@@ -298,7 +300,8 @@ export const replayProgram: Program = {
           short: 'S',
           kind: 'string',
           value: 'T',
-          about: 'begin at this time, such as 2h (before the newest record) or 2026-06-10 14:30',
+          about:
+            'begin at this time, such as 2026-06-10 14:30; 2h, "today" and 14:30 count from the newest record',
         },
         { name: 'until', short: 'U', kind: 'string', value: 'T', about: 'end at this time' },
         personaFlag,

@@ -40,10 +40,7 @@ async function judgeBundle(path: string, input: Input, io: Io): Promise<number> 
     const opened = openFile(path, true)
     if (!opened.ok)
       throw new KimError('no_store', `there is no bundle at ${safeText(path)} (${opened.code})`, {
-        hint:
-          noJournalAt(path) === undefined && listEntries(path).ok
-            ? `this is a journal; did you mean --events ${safeText(path)}?`
-            : `name a .tgz file, or a directory with ${bundleFile}`,
+        hint: noBundleHint(path),
       })
     try {
       if (await isOtherTar(path))
@@ -72,6 +69,14 @@ async function isOtherTar(path: string): Promise<boolean> {
       return !gzip || !start.toString('latin1', 0, 100).startsWith(`${bundleFile}\0`)
   }
   return false
+}
+
+function noBundleHint(path: string): string {
+  const listed = listEntries(path)
+  const isEmpty = listed.ok && listed.value.length === 0
+  if (listed.ok && !isEmpty && noJournalAt(path) === undefined)
+    return `this is a journal; did you mean --events ${safeText(path)}?`
+  return `${isEmpty ? 'the directory is empty; ' : ''}name a .tgz file, or a directory with ${bundleFile}`
 }
 
 const WRONG_SHOWN = 20

@@ -247,7 +247,7 @@ class Collector {
 
   #producer(holes: readonly SeqRange[]): void {
     const runs = this.#runs.all
-    for (const [i, { from_ts, to_ts, to_seq, parts, stopped, writer }] of runs.entries()) {
+    for (const [i, { from_ts, to_ts, to_seq, parts, stopped, isCommand, writer }] of runs.entries()) {
       const [from, to] = [timestampMs(from_ts), timestampMs(to_ts)]
       if (Number.isNaN(from) || Number.isNaN(to)) continue
       const name = this.#request.mode === 'none' ? ` ${writer ?? ''}` : ''
@@ -279,9 +279,11 @@ class Collector {
         to_seq: next.from_seq,
         label: liesWithin(holes, between)
           ? 'no producer, for at most this long: the records that would show it are missing'
-          : stopped
-            ? 'no producer: it had been stopped'
-            : 'no producer, for at most this long: the one before ended without a note',
+          : isCommand
+            ? 'no producer: the writer before was a store command (repair, redact or import)'
+            : stopped
+              ? 'no producer: it had been stopped'
+              : 'no producer, for at most this long: the one before ended without a note',
       })
     }
   }
