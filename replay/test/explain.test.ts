@@ -194,9 +194,9 @@ t.test('CL-44 explain, timeline - a store command before a producer is no produc
   const io = { stdout, stderr: new PassThrough(), env: {}, signal: new AbortController().signal }
   await runProgram(replayProgram, ['explain', 'river:new:7', '--events', eventsDir], io)
   const said = String(stdout.read())
-  t.match(said, /^ +archived +by \S+, when the producer saw that it was archived, seq 8/m)
-  t.match(said, /no producer ran for up to 5 s .*the producer before it ended without a note/)
-  t.match(said, /no producer ran for 40 s .*the writer before it was a store command/)
+  t.match(said, /^ +archived +by \S+, when the producer saw that it was archived, seq 7/m)
+  t.match(said, /no producer ran for up to 5.0s .*the producer before it ended without a note/)
+  t.match(said, /no producer ran for 40s .*the writer before it was a store command/)
   const request = {
     fromMs: Number.NEGATIVE_INFINITY,
     toMs: Number.POSITIVE_INFINITY,
