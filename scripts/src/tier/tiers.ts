@@ -1,5 +1,5 @@
 import { gate } from './command.js'
-import { nodeSuite } from './node-suite.js'
+import { nodeSuite, plainSuite } from './node-suite.js'
 import { packSteps } from './pack.js'
 import { testFiles } from './sources.js'
 import type { TierStep } from './step.js'
@@ -17,10 +17,13 @@ function unitFiles(): string[] {
 }
 
 /** The packages' own tests. */
-export const unit: TierStep = { name: 'unit', run: () => tapSuite('unit', unitFiles()) }
+export const unit: TierStep = { name: 'unit', run: () => plainSuite('unit', unitFiles()) }
 
 /** The vectors, judged by every implementation here. */
-export const conformance: TierStep = suite('conformance')
+export const conformance: TierStep = {
+  name: 'conformance',
+  run: () => plainSuite('conformance', testFiles('test/conformance', '.test')),
+}
 
 /**
  * Units and conformance on the other supported lines of Node, and on the newest, which `.ci/run` adds. The end-to-end tests stay out: their list
