@@ -20,6 +20,7 @@ export type AnomalyKind =
   | 'checkpoint_rejected'
   | 'segment_shrunk'
   | 'segment_replaced'
+  | 'segment_grown'
   | 'store_replaced'
   | 'unreadable'
   | 'close_failed'
@@ -97,6 +98,10 @@ export const anomalies = {
   segment_replaced: {
     severity: 'warning',
     means: "another file took a segment's name while it was read",
+  },
+  segment_grown: {
+    severity: 'warning',
+    means: 'a segment before the newest one grew: a writer that had stalled appended to it',
   },
   store_replaced: {
     severity: 'warning',

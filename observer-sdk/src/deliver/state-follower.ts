@@ -169,7 +169,8 @@ export class StateFollower extends JournalFollower {
     if (isFirst || loss === 'store_replaced')
       for (const [kind, times] of snapshot.counts) this.#tally(kind, times)
     if (isFirst) return
-    if (loss === 'segment_replaced' || loss === 'segment_shrunk') this.#tally(loss, 1)
+    if (loss === 'segment_replaced' || loss === 'segment_shrunk' || loss === 'segment_grown')
+      this.#tally(loss, 1)
     if (loss === 'store_replaced' && had && this.exists) this.#tally(loss, 1)
     this.#addAll(impact)
     this.onChange(impact.toImpact(), 'derivation')

@@ -20,6 +20,9 @@ const SETTLED_SOON_MS = 100
 /** Times of a coarse clock are multiples of this: a tick of FAT takes 2 s, of HFS+ 1 s, of exFAT 10 ms. */
 const COARSE_NS = 10_000_000n
 
+/** How long the segment before the newest one is left alone: only a writer that had stalled appends to it. */
+const OLDER_MS = 1_000
+
 /** How long what shows only inside a subdirectory is left alone. */
 const INNER_MS = 30_000
 
@@ -46,6 +49,8 @@ export interface DirectoryScan {
   readonly changed: boolean
   /** Whether a known live segment is another file. */
   readonly replaced: boolean
+  /** Whether the segment before the newest one is longer than when the newest one was first seen. */
+  readonly grown: boolean
   /** Whether something that had to be passed over can be read now. */
   readonly healed: boolean
 }
@@ -69,6 +74,8 @@ export class JournalDirectory {
   failures = 0
   /** The newest segment as of the last look or read-ahead. */
   tip: Tip | undefined
+  /** The live segment before the newest one, and when it was looked at. */
+  #older: (FileNow & { readonly number: number; readonly atMs: number }) | undefined
   #changedNs: bigint | undefined
   #listedMs = 0
   readonly #innerMs: number
@@ -133,6 +140,7 @@ export class JournalDirectory {
     this.copies.clear()
     this.passedOver.clear()
     this.failures = 0
+    this.#older = undefined
     this.#changedNs = undefined
   }
 
@@ -194,7 +202,7 @@ export class JournalDirectory {
       const changed = this.readable
       this.readable = false
       this.#active.release()
-      return { changed, replaced: false, healed: false }
+      return { changed, replaced: false, grown: false, healed: false }
     }
     if (stat === undefined || !stat.isDirectory()) return this.#absent()
     const identity = identityOf(stat)
@@ -226,7 +234,8 @@ export class JournalDirectory {
     )
       changed = true
     this.tip = tip
-    return { changed: changed || replaced || healed, replaced, healed }
+    const grown = this.#isOlderGrown()
+    return { changed: changed || replaced || grown || healed, replaced, grown, healed }
   }
 
   /** Whether the directory itself has other names than at the last listing. A segment that is archived leaves it. */
@@ -249,7 +258,7 @@ export class JournalDirectory {
     this.listing = NOTHING
     this.tip = undefined
     this.forget()
-    return { changed, replaced: false, healed: false }
+    return { changed, replaced: false, grown: false, healed: false }
   }
 
   /** Whether the listing came out different. */
@@ -277,6 +286,17 @@ export class JournalDirectory {
       if (now !== undefined && now.identity !== identity) return true
     }
     return false
+  }
+
+  /** Whether a writer that had stalled appended to the segment before the newest one. */
+  #isOlderGrown(): boolean {
+    const entry = this.listing.segments.at(-2)
+    const before = entry?.number === this.#older?.number ? this.#older : undefined
+    const atMs = performance.now()
+    if (before !== undefined && atMs < before.atMs + OLDER_MS) return false
+    const now = entry?.place === 'live' ? this.segmentNow(entry.number) : undefined
+    this.#older = entry && now && { number: entry.number, ...now, atMs }
+    return before?.identity === now?.identity && (now?.size ?? 0) > (before?.size ?? Number.POSITIVE_INFINITY)
   }
 
   #lookAtTip(): Tip | undefined {

@@ -23,7 +23,7 @@ export interface News {
   /** How many files have a shape in which they cannot be read. */
   readonly failures: number
   /** Why everything must be derived again, if it must. Of these only healing is no anomaly. */
-  readonly lost: 'store_replaced' | 'segment_replaced' | 'segment_healed' | undefined
+  readonly lost: 'store_replaced' | 'segment_replaced' | 'segment_grown' | 'segment_healed' | undefined
   /** The newest segment as it was just seen: what is read in this turn need not ask the system for it. */
   readonly tip: Tip | undefined
 }
@@ -108,7 +108,8 @@ export class RecordSource {
           const scan = directory.scan()
           this.#news = this.#newsOf(scan)
           if (scan.changed) onNews(this.#news)
-          return { identity: directory.identity, grown: scan.changed }
+          // That the older segment grew is found when it is looked at, not when it was reported.
+          return { identity: directory.identity, grown: scan.changed && !scan.grown }
         },
         readAhead: () => {
           const ahead = directory.readAhead()
@@ -137,10 +138,11 @@ export class RecordSource {
     this.#lost = undefined
   }
 
-  #newsOf({ replaced, healed }: DirectoryScan): News {
+  #newsOf({ grown, replaced, healed }: DirectoryScan): News {
     const { failures, identity, readable, tip } = this.#directory
     if (identity !== this.#derived) this.#lost = 'store_replaced'
     else if (replaced) this.#lost ??= 'segment_replaced'
+    else if (grown) this.#lost ??= 'segment_grown'
     else if (healed) this.#lost ??= 'segment_healed'
     return {
       exists: identity !== undefined,

@@ -2,13 +2,16 @@ import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
   chmodSync,
+  closeSync,
   mkdirSync,
+  openSync,
   readFileSync,
   realpathSync,
   renameSync,
   rmSync,
   truncateSync,
   writeFileSync,
+  writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -456,6 +459,23 @@ t.test('segment - replaced, also one that is not the newest: state is derived ag
   journal.grow()
   await observer.waitFor(journal.seq)
   t.pass('and it follows on')
+})
+
+t.test('segment - B7 OB-18 what a stalled writer appends to a rolled one is seen, and counted', async t => {
+  const journal = journalIn(t)
+  journal.grow(1)
+  const stalled = openSync(join(journal.eventsDir, segmentName(1)), 'a')
+  t.teardown(() => closeSync(stalled))
+  journal.roll()
+  journal.grow(1)
+  const observer = await observe(t, journal.eventsDir)
+  writeSync(stalled, journal.line({ item_id: 'river/late' }))
+  await until(() => observer.state.get('message', 'river/late') !== undefined)
+  t.match(observer.anomalies, { segment_grown: 1, segment_replaced: undefined })
+  t.equal(observer.status.kind, 'live')
+  journal.grow()
+  await observer.waitFor(journal.seq)
+  t.equal(observer.anomalies.segment_grown, 1, 'once')
 })
 
 t.test('directory - on a read-only mount or without permission it does not throw (OB-3)', async t => {
