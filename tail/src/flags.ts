@@ -53,13 +53,9 @@ const FILTER: readonly Flag[] = [
   },
   { name: 'exclude-type', kind: 'string', many: true, value: 'GLOB', about: 'leave out these types' },
   { name: 'from', kind: 'string', many: true, value: 'SENDER', about: 'select messages from this sender' },
-  {
-    name: 'grep',
+  flag('string', 'grep', 'RE', 'select records that match; an all-lower-case RE ignores case', {
     short: 'g',
-    kind: 'string',
-    value: 'RE',
-    about: 'select records that match; an all-lower-case RE ignores case',
-  },
+  }),
   { name: 'case-sensitive', kind: 'boolean', about: 'match the case of patterns exactly' },
   { name: 'urgent', kind: 'boolean', about: 'select urgent messages' },
   {
@@ -217,13 +213,9 @@ const OUTPUT: readonly Flag[] = [
     kind: 'boolean',
     about: 'leave out message bodies (short, cat, agent, monitor, --exec)',
   },
-  {
-    name: 'body-chars',
-    kind: 'integer',
+  flag('integer', 'body-chars', 'N', 'cut bodies to N characters (default with -o monitor and --exec: 220)', {
     min: 0,
-    value: 'N',
-    about: 'cut bodies to N characters (default with -o monitor and --exec: 220)',
-  },
+  }),
   {
     name: 'full',
     kind: 'boolean',
@@ -245,14 +237,13 @@ const ACT: readonly Flag[] = [
     about:
       'run CMD for each event, given in $KIJITOMON_EVENT, _FROM, _CONTENT and others (text cut to 220 characters: --body-chars); exit 0 acknowledges; any other end, or 10 s, means a retry (needs --consumer)',
   },
-  {
-    name: 'max-attempts',
-    kind: 'integer',
-    min: 1,
-    value: 'N',
-    about:
-      'skip an event after N failed tries of CMD, with an error and a count (without it, mail is held until CMD exits with 0; other events are skipped after 5 tries, armed, heartbeat and recovered after 1)',
-  },
+  flag(
+    'integer',
+    'max-attempts',
+    'N',
+    'skip an event after N failed tries of CMD, with an error and a count (without it, mail is held until CMD exits with 0; other events are skipped after 5 tries, armed, heartbeat and recovered after 1)',
+    { min: 1 },
+  ),
 ]
 
 /** The flags of the command itself. */

@@ -84,13 +84,12 @@ export const replayProgram: Program = {
             'read every record and print all results, to compare with another reader (spec/observer-protocol.md)',
         },
         { name: 'cold', kind: 'boolean', about: 'read only what an observer reads when it opens' },
-        {
-          name: 'cursor',
-          kind: 'path',
-          value: 'FILE',
-          about:
-            'with --full or --cold: begin as a consumer with this cursor, a JSON file {"checkpoint_seq":…,"seq":…,"writer":…}',
-        },
+        flag(
+          'path',
+          'cursor',
+          'FILE',
+          'with --full or --cold: begin as a consumer with this cursor, a JSON file {"checkpoint_seq":…,"seq":…,"writer":…}',
+        ),
         replayJsonFlag,
       ],
       examples: [
@@ -132,20 +131,9 @@ export const replayProgram: Program = {
       ],
       flags: [
         ...replaySourceFlags,
-        {
-          name: 'seq',
-          kind: 'integer',
-          min: 0,
-          value: 'N',
-          about: 'same as POINT for a seq',
-        },
-        {
-          name: 'time',
-          kind: 'string',
-          value: 'T',
-          about: 'same as POINT for a time',
-        },
-        { name: 'event-id', kind: 'string', value: 'E', about: 'same as POINT for an event id' },
+        flag('integer', 'seq', 'N', 'same as POINT for a seq', { min: 0 }),
+        flag('string', 'time', 'T', 'same as POINT for a time'),
+        flag('string', 'event-id', 'E', 'same as POINT for an event id'),
         personaFlag,
         outputFlag('text', 'json'),
         replayJsonFlag,
@@ -166,12 +154,12 @@ export const replayProgram: Program = {
       requires: '--from A --to B',
       flags: [
         ...replaySourceFlags,
-        {
-          name: 'from',
-          kind: 'string',
-          value: 'A',
-          about: 'begin at a seq, an event id, or a time; 2h, "today" and 14:30 count from the newest record',
-        },
+        flag(
+          'string',
+          'from',
+          'A',
+          'begin at a seq, an event id, or a time; 2h, "today" and 14:30 count from the newest record',
+        ),
         { name: 'to', kind: 'string', value: 'B', about: 'end at a seq, a time, an event id, or "end"' },
         personaFlag,
         outputFlag('text', 'json', 'json-patch'),
@@ -240,21 +228,16 @@ export const replayProgram: Program = {
       about: 'Print the stored lines again at their original pace, to test a consumer.',
       flags: [
         ...replaySourceFlags,
-        {
-          name: 'speed',
-          kind: 'string',
-          value: 'SPEED',
-          default: '1x',
-          about: 'choose the pace, such as 1x, 10x or max; step: print one line for each line on stdin',
-        },
+        flag(
+          'string',
+          'speed',
+          'SPEED',
+          'choose the pace, such as 1x, 10x or max; step: print one line for each line on stdin',
+          { default: '1x' },
+        ),
         ...seqRange,
         personaFlag,
-        {
-          name: 'exec',
-          kind: 'string',
-          value: 'CMD',
-          about: 'run CMD for each line, with the line on its stdin',
-        },
+        flag('string', 'exec', 'CMD', 'run CMD for each line, with the line on its stdin'),
       ],
       examples: [
         ['kim-replay play --events ./events --speed max | my-consumer', 'print everything at once'],
@@ -295,14 +278,13 @@ export const replayProgram: Program = {
         ...replaySourceFlags,
         { ...outputFlag('html', 'md', 'json', 'csv'), default: 'html' },
         { name: 'out', kind: 'path', value: 'F', about: 'write to this file, outside the store' },
-        {
-          name: 'since',
-          short: 'S',
-          kind: 'string',
-          value: 'T',
-          about:
-            'begin at this time, such as 2026-06-10 14:30; 2h, "today" and 14:30 count from the newest record',
-        },
+        flag(
+          'string',
+          'since',
+          'T',
+          'begin at this time, such as 2026-06-10 14:30; 2h, "today" and 14:30 count from the newest record',
+          { short: 'S' },
+        ),
         { name: 'until', short: 'U', kind: 'string', value: 'T', about: 'end at this time' },
         personaFlag,
         redact,
