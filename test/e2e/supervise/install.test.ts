@@ -285,6 +285,24 @@ t.test('install-service - CL-57 a second service for one store is refused', { sk
   })
 })
 
+t.test('install-service - CL-57 the service of another store is not replaced', { skip }, async t => {
+  const user = new User(t)
+  t.equal(user.install('--store', user.store).code, 0)
+  const before = readFileSync(user.unit, 'utf8')
+  const other = `${user.store}-2`
+  const { code, err } = user.install('--store', other)
+  t.equal(code, 2)
+  t.match(
+    err,
+    `kim-producer.service already runs a producer on ${user.store}\n  nothing was installed; give this service another name: --name NAME; or remove that one first: kim-producer uninstall-service\n`,
+  )
+  t.equal(readFileSync(user.unit, 'utf8'), before)
+  t.equal(user.install('--store', other, '--name', 'two').code, 0)
+  t.match(user.install('--store', user.store, '--name', 'two'), { code: 2 })
+  t.equal(user.uninstall().code, 0)
+  t.equal(user.install('--store', `${user.store}-3`).code, 0)
+})
+
 t.test(
   'install-service - CL-57 a store that a producer runs on by other means is refused',
   { skip },

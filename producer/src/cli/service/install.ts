@@ -96,10 +96,16 @@ async function judged(input: Input, io: Io, warn: (message: string) => void): Pr
   }
 }
 
-/** Two services on one store: the second would fail and be restarted for ever. */
+/** Two services on one store: the second would fail and be restarted for ever. One name has one store (CL-57). */
 function refuseSecond(place: ServicePlace, storeDir: string, io: Io): void {
-  const others = installedServices(place, io.env, homedir()).filter(({ file }) => file !== place.file)
-  const [other] = servicesOn(storeDir, others)
+  const all = installedServices(place, io.env, homedir())
+  const onStore = servicesOn(storeDir, all)
+  const own = all.find(({ file }) => file === place.file)
+  if (own !== undefined && !onStore.includes(own))
+    throw new KimError('config_invalid', `${own.name} already runs a producer on ${own.storeDir}`, {
+      hint: `nothing was installed; give this service another name: --name NAME; or remove that one first: ${own.removal}`,
+    })
+  const other = onStore.find(one => one !== own)
   if (other === undefined) return
   throw new KimError('config_invalid', `${other.name} is already installed for ${storeDir}`, {
     hint: `nothing was installed; remove that service first (${other.removal}), or give this one a store of its own: --store DIR`,
