@@ -223,7 +223,7 @@ export class Skips {
       message: `${sink}: skipped the event ${event_id} after ${tries === 1 ? 'one try' : `${tries} tries`}: ${why}`,
       hint: isMail
         ? 'the journal has the message; correct the command, or use a larger --max-attempts'
-        : 'mail is still delivered; let the command exit with 0 for kinds of events that it does not handle',
+        : 'the journal has the event. If the command does not handle this kind of event, let it exit with 0; otherwise correct it: mail waits until it exits with 0, or is skipped after --max-attempts tries',
       ...personaOf(lane),
       fields: { sink, event: kind, event_id, tries, skipped },
     })
