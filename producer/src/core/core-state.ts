@@ -1,5 +1,6 @@
 /// <reference lib="es2024.string" />
 /** What the parts of the core share: what the journal says, which inboxes are watched, what the server counted. */
+import { shellWord } from '@kim/cli-kit'
 import { KimError, registryOfAllCapability } from '@kim/manifest'
 import type { WriterState } from '../journal/entity-reader.js'
 import type { OpenHistory } from '../journal/open.js'
@@ -191,7 +192,7 @@ function assertSeed({ isCountOwed, name, record, watermark }: Persona, seedAt: n
       'config_invalid',
       `cannot apply --seed-at: the producer has not finished the first poll or the replay cap of ${name}`,
       {
-        hint: `start without --seed-at; when kim-tail -p ${name} (with the same --store) shows replay_capped or baseline_skipped, you can use it`,
+        hint: `start without --seed-at and let the first poll of ${name} finish (kim-producer status no longer says "a gap is being filled"); then stop and use --seed-at`,
       },
     )
   }
@@ -201,7 +202,7 @@ function assertSeed({ isCountOwed, name, record, watermark }: Persona, seedAt: n
     'config_invalid',
     `cannot apply --seed-at ${seedAt}: for ${name}, mail up to message ${told} is already recorded or covered by an earlier seed`,
     {
-      hint: `leave out --seed-at; to print the mail after that id: kim-tail --persona ${name} --after-id ${seedAt} (with the same --store)`,
+      hint: `leave out --seed-at; to print the mail after that id: kim-tail --persona ${shellWord(name)} --after-id ${seedAt} (with the same --store)`,
     },
   )
 }
