@@ -94,6 +94,19 @@ t.test(
   },
 )
 
+t.test('doctor - a directory of root that others can write to is closed with sudo', async t => {
+  if (!isRoot) return
+  const machine = new Machine(t).fill()
+  spawnSync('chown', ['-R', '1235', machine.store])
+  const above = dirname(machine.store)
+  chmodSync(machine.home, 0o755)
+  chmodSync(above, 0o777)
+  const args = ['doctor', '--json', '--store', machine.store, '--only', 'ancestors']
+  const asked = spawnSync(process.execPath, [bin, ...args], { env: machine.env, uid: 1235, gid: 1235 })
+  const { checks } = JSON.parse(String(asked.stdout)) as { checks: unknown[] }
+  t.match(checks, [{ status: 'warn', remedy: `sudo chmod go-w ${above}` }])
+})
+
 /** A machine with the watermark of a sink, and where that and its directory are. */
 function withWatermark(t: Test): { machine: Machine; file: string; directory: string } {
   const machine = new Machine(t).fill()

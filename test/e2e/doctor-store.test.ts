@@ -5,6 +5,7 @@ import {
   existsSync,
   mkdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -95,6 +96,20 @@ t.test('doctor - a link and a pipe in the store', async t => {
     status: 'fail',
     evidence: /neither a file nor a directory/,
   })
+})
+
+t.test('doctor - a store that is a link is named by its directory', async t => {
+  const machine = new Machine(t).fill()
+  const directory = `${machine.store} of old`
+  renameSync(machine.store, directory)
+  symlinkSync(directory, machine.store)
+  const remedy = `KIM does not follow a link here; name the directory itself: --store '${directory}'`
+  t.match(await machine.look(t, 'store-modes'), { status: 'fail', evidence: /a symbolic link/, remedy })
+  const args = [bin, 'journal', 'checkpoint', '--store']
+  const { status, stderr } = spawnSync(process.execPath, [...args, machine.store], { env: machine.env })
+  t.equal(status, 77)
+  t.match(String(stderr), `it is a symbolic link\n  nothing was changed; ${remedy}\n`)
+  t.equal(spawnSync(process.execPath, [...args, directory], { env: machine.env }).status, 0)
 })
 
 t.test('doctor - a file of another owner is given back, and never taken away', { skip: !isRoot }, async t => {

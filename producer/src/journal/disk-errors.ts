@@ -1,5 +1,6 @@
 import { shellWord } from '@kim/cli-kit'
 import { type ErrorCode, KimError } from '@kim/manifest'
+import { resolveExisting } from '../effects/file-system.js'
 
 /** What the system calls a full disk, a full quota included. */
 const FULL = new Set(['ENOSPC', 'EDQUOT'])
@@ -47,6 +48,11 @@ export function ownerRemedy(path: string, owner: number, uid: number, isDirector
   const mine = `${uid} ${shellWord(path)}`
   const command = isDirectory ? `chown -R ${mine}` : `chown ${mine} (chown -R for all of a store)`
   return `if it is theirs, run as user ${owner}; if it is yours: sudo ${command}`
+}
+
+/** What to do about a link in the place of the store. */
+export function linkRemedy(path: string): string {
+  return `KIM does not follow a link here; name the directory itself: --store ${shellWord(resolveExisting(path))}`
 }
 
 /** After a failed sync it is unknown what the disk holds. */

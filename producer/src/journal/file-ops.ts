@@ -6,6 +6,7 @@ import {
   attempt,
   damaged,
   foreignOwner,
+  linkRemedy,
   noSpace,
   syncFailed,
   systemCode,
@@ -69,13 +70,14 @@ export class Disk {
    * Makes a missing directory of the store. One that is there is refused if it is a link or somebody else's, or if others
    * can write to it; if others can only read it, they lose that right.
    */
-  ownDirectory(path: string): void {
+  ownDirectory(path: string, isStore = false): void {
     const stat = this.look(path)
     if (stat === undefined) {
       this.makeDirectory(path)
       return
     }
-    if (stat.isSymbolicLink()) throw unsafe(path, 'it is a symbolic link')
+    if (stat.isSymbolicLink())
+      throw unsafe(path, 'it is a symbolic link', isStore ? linkRemedy(path) : undefined)
     if (!stat.isDirectory()) throw unsafe(path, 'it is not a directory')
     // Without user numbers (Windows) the mode bits say nothing either; the directory's own ACL guards it.
     if (this.#uid === undefined) return

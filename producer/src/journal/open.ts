@@ -129,7 +129,13 @@ function needSource(store: Store, source: string | undefined): string {
 
 function createJournal(store: Store, lock: HeldLock, given: string | undefined): Opened {
   const source = needSource(store, given)
-  if (listCheckpoints(store).length > 0) throw damaged(`${store.paths.root} has checkpoints but no segment`)
+  const { root } = store.paths
+  if (listCheckpoints(store).length > 0)
+    throw failure(
+      'store_damaged',
+      `${root} has checkpoints but no segment`,
+      `all segments are missing: restore the store from a copy; without one, move it away (mv ${shellWord(root)} ${shellWord(`${root}.old`)}) and start again: mail on the server is then recorded as on a first poll`,
+    )
   tellOfEarlier(store)
   const projectId = store.random.hex(16)
   const segment = new ActiveSegment(store.disk, 1, join(store.paths.events, segmentName(1)), true)

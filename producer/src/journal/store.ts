@@ -138,7 +138,7 @@ function secureStore({ disk, paths, host, log }: Store): void {
     })
   }
   const directories = [paths.root, paths.events, paths.run, paths.checkpoints, paths.archive, paths.blobs]
-  for (const directory of directories) disk.ownDirectory(directory)
+  for (const directory of directories) disk.ownDirectory(directory, directory === paths.root)
   for (const name of disk.names(paths.blobs))
     if (isBlobDirectory(name)) disk.ownDirectory(join(paths.blobs, name))
   if (disk.look(paths.quarantine) !== undefined) disk.ownDirectory(paths.quarantine)

@@ -213,6 +213,23 @@ t.test('open - a journal of another writer is never continued (R8, R9)', t => {
   t.end()
 })
 
+t.test('open - without any segment the hint names a copy, or another beginning', t => {
+  const store = new TestStore(t)
+  store.with(journal => {
+    journal.append([message(1)])
+    journal.checkpoint()
+  })
+  for (const name of store.segments()) rmSync(join(store.paths.events, name))
+  t.throws(() => store.open(), {
+    code: 'store_damaged',
+    message: `${store.dir} has checkpoints but no segment`,
+    hint: `restore the store from a copy; without one, move it away (mv ${store.dir} ${store.dir}.old) and start again`,
+  })
+  renameSync(store.dir, `${store.dir}.old`)
+  t.doesNotThrow(() => store.open().close())
+  t.end()
+})
+
 t.test('open - history that is gone is said, and no checkpoint pretends otherwise (R7)', async t => {
   const store = new TestStore(t)
   store.with(

@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path'
 import { formatBytes, shellWord } from '@kim/cli-kit'
 import { limits, parseSegmentName, type StorePaths, seqRoom } from '@kim/manifest'
 import { isRepairable, verifyJournal } from '@kim/observer-sdk/verify'
-import { ownerRemedy, WIDER_SEQ } from '../../journal/disk-errors.js'
+import { linkRemedy, ownerRemedy, WIDER_SEQ } from '../../journal/disk-errors.js'
 import { andMore, type Check, type CheckResult, failing, fine, unseen, warning } from './check.js'
 import { accessError, nearestExisting } from './path-access.js'
 
@@ -72,7 +72,9 @@ const storeModesCheck: Check = {
     if (mode === undefined)
       return failing(
         evidence,
-        `find out where it came from: ls -la ${word}; then move it away: mv ${word} ${shellWord(`${paths.root}.${basename(path)}`)}`,
+        path === paths.root
+          ? linkRemedy(path)
+          : `find out where it came from: ls -la ${word}; then move it away: mv ${word} ${shellWord(`${paths.root}.${basename(path)}`)}`,
       )
     const all = context.command('kim-producer doctor --fix')
     return failing(evidence, `chmod ${mode.toString(8)} ${word}   (all of them: ${all})`, () => {
@@ -209,8 +211,9 @@ const ancestorsCheck: Check = {
           'if you do not trust that user: stop the producer, move the store, and start with --store DIR',
         )
       const mode = stat?.mode ?? 0
+      const chmod = stat?.uid === uid ? 'chmod' : 'sudo chmod'
       if ((mode & WRITABLE_BY_OTHERS) !== 0 && (mode & STICKY) === 0)
-        return warning(`${path} is writable by other users`, `chmod go-w ${shellWord(path)}`)
+        return warning(`${path} is writable by other users`, `${chmod} go-w ${shellWord(path)}`)
       if (path === dirname(path)) return fine('no other user can write to the directories above the store')
     }
   },
