@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import t from 'tap'
@@ -71,11 +71,37 @@ t.test('CL-41 no journal - an events directory given as --store is recognised', 
     t.equal(code, 4, reader.slice(1).join(' '))
     t.match(said, `--events ${events}`)
   }
-  for (const verb of ['gc', 'repair', 'checkpoint', 'export']) {
-    const { code, said } = run([producer, 'journal', verb, '--store', events])
-    t.equal(code, 4, verb)
+  for (const words of [
+    ['journal', 'gc'],
+    ['journal', 'repair'],
+    ['journal', 'checkpoint'],
+    ['journal', 'export'],
+    ['status'],
+  ]) {
+    const { code, said } = run([producer, ...words, '--store', events])
+    t.equal(code, 4, words.join(' '))
     t.match(said, `did you mean --store ${store}?`)
   }
+  t.end()
+})
+
+t.test('CL-41 no journal - a store that this user may not enter is not called missing', t => {
+  const closed = join(root, 'closed')
+  mkdirSync(join(closed, 'events'), { recursive: true })
+  const uid = process.getuid?.() === 0 ? 1235 : process.getuid?.()
+  chmodSync(root, 0o755)
+  chmodSync(closed, uid === 1235 ? 0o700 : 0)
+  for (const words of [['status'], ['journal', 'gc'], ['journal', 'export']]) {
+    const args = [producer, ...words, '--store', closed]
+    const { status, stderr } = spawnSync(process.execPath, args, {
+      encoding: 'utf8',
+      env: { HOME: root },
+      uid,
+    })
+    t.equal(status, 77, words.join(' '))
+    t.match(stderr, `cannot read ${closed} (EACCES)\n  run this as the user that owns the store\n`)
+  }
+  chmodSync(closed, 0o700)
   t.end()
 })
 

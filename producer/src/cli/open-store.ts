@@ -1,10 +1,11 @@
-import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync } from 'node:fs'
+import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { formatCount, type Input, type Io } from '@kim/cli-kit'
 import { KimError, parseSegmentName, type ReadRecord, SegmentReader, storePaths } from '@kim/manifest'
 import { noJournalAt } from '@kim/observer-sdk/history'
 import type { RehearsedChange } from '../effects/dry-run.js'
 import { openFlags } from '../effects/file-system.js'
+import { systemCode } from '../journal/disk-errors.js'
 import { type OpenJournal, openJournalWith } from '../journal/journal.js'
 import { type JournalOptions, rehearse } from '../journal/store.js'
 import { storeOf } from './store-flags.js'
@@ -12,17 +13,8 @@ import { storeOf } from './store-flags.js'
 /** How a one-shot command opens the given store. Throws if there is none, so that the command does not create one. */
 export function storeOptions(input: Input, io: Io): JournalOptions {
   const storeDir = storeOf(input, io)
-  const { events } = storePaths(storeDir)
-  if (!existsSync(events)) {
-    const isInside =
-      noJournalAt(storeDir) === undefined && existsSync(storeDir) && readdirSync(storeDir).length > 0
-    throw new KimError('no_store', `there is no store at ${storeDir}`, {
-      hint: isInside
-        ? `nothing was created; this is an events directory; did you mean --store ${dirname(storeDir)}?`
-        : 'nothing was created; name a store with --store DIR',
-    })
-  }
-  const missing = noJournalAt(events)
+  assertStore(storeDir, 'nothing was created; name a store with --store DIR')
+  const missing = noJournalAt(storePaths(storeDir).events)
   if (missing !== undefined) throw missing
   return {
     storeDir,
@@ -32,6 +24,24 @@ export function storeOptions(input: Input, io: Io): JournalOptions {
       if (hint !== undefined) io.stderr.write(`  ${hint}\n`)
     },
   }
+}
+
+/** Throws if there is no store, or none that this user can look into. */
+export function assertStore(storeDir: string, remedy: string): void {
+  try {
+    statSync(storePaths(storeDir).events)
+    return
+  } catch (error) {
+    if (systemCode(error) === 'EACCES')
+      throw new KimError('not_permitted', `cannot read ${storeDir} (EACCES)`, {
+        hint: 'run this as the user that owns the store',
+      })
+  }
+  const isInside =
+    noJournalAt(storeDir) === undefined && existsSync(storeDir) && readdirSync(storeDir).length > 0
+  throw new KimError('no_store', `there is no store at ${storeDir}`, {
+    hint: isInside ? `this is an events directory; did you mean --store ${dirname(storeDir)}?` : remedy,
+  })
 }
 
 /** Opens the journal for a dry run: no change reaches the disk. */

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { formatCount, formatDuration, type Input, type Io, shellWord } from '@kim/cli-kit'
 import {
@@ -6,12 +5,12 @@ import {
   isCount,
   isJsonObject,
   type JsonObject,
-  KimError,
   type StorePaths,
   storePaths,
 } from '@kim/manifest'
 import { memoryCursors, type Observer, openObserver } from '@kim/observer-sdk'
 import { type Consumer, consumersOf } from '@kim/observer-sdk/consumers'
+import { assertStore } from '../open-store.js'
 import { askedSign, type LastSign } from '../running-producer.js'
 import { report, storeCommand, storeOf } from '../store-flags.js'
 import { type Backlog, backlogOf } from './backlog.js'
@@ -20,11 +19,8 @@ import { type SinkLine, sinksOf } from './sinks.js'
 /** Reports the backlog, the producer, the sinks, the consumers and the alerts, each by itself (CL-54). */
 export async function run(input: Input, io: Io): Promise<number> {
   const paths = storePaths(storeOf(input, io))
-  if (!existsSync(paths.events)) {
-    throw new KimError('no_store', `there is no store at ${paths.root}`, {
-      hint: `create it with: kim-producer run --store ${shellWord(paths.root)}; or name another store with --store DIR`,
-    })
-  }
+  const create = `create it with: kim-producer run --store ${shellWord(paths.root)}`
+  assertStore(paths.root, `${create}; or name another store with --store DIR`)
   const sign = await askedSign(paths, io)
   const statusReport = await statusReportOf(paths, sign, io)
   const { state, pid, started, ageMs, health } = sign
