@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { openJournal } from '@kim/producer/internal'
 import t from 'tap'
 import { FakeSupervisor } from '../kit/fake-supervisor.js'
+import { refusedWatch } from '../kit/kijito/preloads.js'
 import { bin, healthy, Machine, message, type Seen, unreadRow } from './doctor-machine.js'
 import { serve } from './loopback-server.js'
 
@@ -48,6 +49,19 @@ t.test('doctor - a token that is not there, open to others, or none', async t =>
   const words = await machine.look(t, 'token', ...flags)
   t.match(words, { status: 'fail', evidence: /printable ASCII/ })
   t.notMatch(JSON.stringify(words), /two words/)
+})
+
+t.test('doctor - a token says from where it is read, and no token what it leaves open', async t => {
+  const machine = new Machine(t)
+  t.match(await machine.look(t, 'token'), {
+    status: 'ok',
+    evidence: 'no token is set; the check server shows whether http://localhost:7474 needs one',
+  })
+  machine.env['KIM_TOKEN'] = 'demo'
+  t.match(await machine.look(t, 'token'), {
+    status: 'ok',
+    evidence: 'read from $KIM_TOKEN of this shell; an installed service does not see it',
+  })
 })
 
 t.test('doctor - a server that is down, refuses, leads elsewhere, or is none', async t => {
@@ -242,6 +256,38 @@ t.test(
 )
 
 t.test(
+  'doctor - a remedy that starts a producer leaves the service of another store alone (CL-64)',
+  { skip: process.platform !== 'linux' && 'systemd only' },
+  async t => {
+    const machine = new Machine(t).fill()
+    machine.env['PATH'] = new FakeSupervisor(join(machine.home, 'bin')).path
+    const units = join(machine.home, 'config', 'systemd', 'user')
+    mkdirSync(units, { recursive: true })
+    const write = (name: string, store: string): void =>
+      writeFileSync(
+        join(units, name),
+        `[Service]\nExecStart=${process.execPath} ${bin} run --store=${store}\n`,
+      )
+    t.match(await machine.look(t, 'service', '--name', 'two'), {
+      remedy: `kim-producer install-service --linger --name two --store ${machine.store}`,
+    })
+    write('kim-producer.service', `${machine.store}-2`)
+    for (const [flags, name] of [
+      [[], 'NAME'],
+      [['--name', 'two'], 'two'],
+    ] as const) {
+      t.match(await machine.look(t, 'producer', ...flags), {
+        remedy: `or kim-producer install-service --name ${name} --store ${machine.store}`,
+      })
+    }
+    write('kim-producer-two.service', machine.store)
+    t.match(await machine.look(t, 'producer'), {
+      remedy: /start it: systemctl --user start kim-producer-two\.service, or kim-producer run --store \S+$/,
+    })
+  },
+)
+
+t.test(
   'doctor - without a flag of run it looks with those of the service on the store (CL-64)',
   { skip: process.platform !== 'linux' && 'systemd only' },
   async t => {
@@ -319,7 +365,8 @@ t.test(
     t.match(await machine.look(t, 'inboxes'), {
       status: 'warn',
       evidence: 'river: unreachable: no answer, and 1 more',
-      remedy: /then poll now: kim-producer poke --store/,
+      remedy:
+        /^start Kijito at http:\/\/localhost:7474, or check --url; then poll now: kim-producer poke --store/,
     })
     t.match(await machine.look(t, 'clock'), { status: 'warn', remedy: /set-ntp/ })
     const cursors = join(machine.home, 'state', 'kim', 'clients', 'kim-tail', 'cursors')
@@ -327,15 +374,66 @@ t.test(
     writeFileSync(join(cursors, 'night.json'), '{')
     const seen = await machine.look(t, 'consumers')
     t.match(seen, { status: 'warn', evidence: 'night: its file is damaged' })
-    const forget = /kim-tail (cursors rm \S+)/.exec(seen.remedy ?? '')?.[1] ?? ''
     const tail = fileURLToPath(new URL('../../../tail/bin/kim-tail.js', import.meta.url))
+    const [, set = ''] =
+      /^to miss nothing: kim-tail (cursors set night --seq N --store \S+) \(/.exec(seen.remedy ?? '') ?? []
+    const words = set.replace('N', '1').split(' ')
+    t.equal(spawnSync(process.execPath, [tail, ...words], { env: machine.env }).status, 0, set)
+    t.match(await machine.look(t, 'consumers'), { status: 'ok', evidence: 'consumers: 1' })
+    writeFileSync(join(cursors, 'night.json'), '{')
+    const forget = /kim-tail (cursors rm \S+)/.exec(seen.remedy ?? '')?.[1] ?? ''
     t.equal(spawnSync(process.execPath, [tail, ...forget.split(' ')], { env: machine.env }).status, 0)
-    t.match(await machine.look(t, 'consumers'), { status: 'ok' })
+    t.match(await machine.look(t, 'consumers'), { status: 'ok', evidence: 'consumers: 0' })
+    spawnSync(process.execPath, [tail, ...words], { env: machine.env })
     const last = machine.segments().at(-1) ?? ''
     const text = readFileSync(last, 'utf8')
     const far = text.replaceAll(/"seq":\d+/g, (_, at: number) => `"seq":${90_000_000 + at}`)
     writeFileSync(join(dirname(last), 'seg-90000000.jsonl'), far, { mode: 0o600 })
     t.match(await machine.look(t, 'numbers'), { status: 'warn', remedy: /compatibility\.md/ })
+    t.match(await machine.look(t, 'consumers'), {
+      status: 'warn',
+      evidence: /^night: \d+ records of all personas follow$/,
+    })
+  },
+)
+
+t.test('doctor - an inbox that is down, with what helps before it is polled again', async t => {
+  for (const [reason, remedy] of [
+    ['http 404: not found', /answers 404, not found: check the name of the persona; .*; then poll now: /],
+    ['http 500: oops', /^read the log of the server; then poll now: kim-producer poke --store /],
+  ] as const) {
+    const payload = { schema_version: 1, persona: 'river', kind: 'unreachable', status: 'open', reason }
+    const [item_id, summary] = ['river/unreachable', 'unreachable']
+    const machine = new Machine(t).fill({
+      ...{ agent: 'river', action: 'create', item_type: 'alert', item_id, summary, event: 'alert', payload },
+    })
+    t.match(await machine.look(t, 'inboxes'), { status: 'warn', evidence: `river: ${reason}`, remedy })
+  }
+})
+
+t.test('doctor - a clock that was behind long ago is no matter of today', async t => {
+  const machine = new Machine(t)
+  const wall = Date.now() - 3 * 86_400_000
+  const clock = { wallMs: () => wall, monoMs: () => 1, bootMs: () => 1 }
+  const journal = openJournal({ storeDir: machine.store, source: 'http://localhost:7474', clock })
+  journal.append([message(1, '2099-01-01T00:00:00.000Z')])
+  journal.close()
+  t.match(await machine.look(t, 'clock'), {
+    status: 'unknown',
+    evidence: 'no message of the last day has a creation time',
+  })
+})
+
+t.test(
+  'doctor - limits of notifications are never lowered',
+  { skip: process.platform !== 'linux' && 'Linux only' },
+  async t => {
+    const machine = new Machine(t)
+    machine.env['NODE_OPTIONS'] = refusedWatch(1_048_576, 128).join('=')
+    t.match(await machine.look(t, 'inotify'), {
+      status: 'fail',
+      remedy: 'sudo sysctl fs.inotify.max_user_watches=2097152 fs.inotify.max_user_instances=512',
+    })
   },
 )
 

@@ -14,6 +14,7 @@ import {
   validatePage,
 } from './answers.js'
 import { type Call, type Connect, type HttpResult, HttpServer, type Resolve } from './http.js'
+import { NEEDS_TOKEN } from './remedy.js'
 import type { Answer, Dialect, PageQuery, Source } from './source.js'
 import { readToken } from './token.js'
 
@@ -118,7 +119,7 @@ function credential(options: SourceOptions, dialect: Dialect): Credential {
   let token = first?.token
   if (token === undefined && dialect === 'hosted') {
     throw new KimError('token_invalid', 'the token is missing: the hosted dialect needs one', {
-      hint: 'add --token-file F, or set KIM_TOKEN',
+      hint: NEEDS_TOKEN,
     })
   }
   /** Why the file is not taken, as it was said last: every 401 meets the same file (KS-66). */

@@ -15,6 +15,26 @@ t.test('remedy - KS-17 a way that this machine does not find is no server to sta
   t.end()
 })
 
+t.test('remedy - KS-17 the log of the hosted server is not ours to read', t => {
+  const own = 'the hosted Kijito has a problem; a running producer retries by itself, and no mail is lost'
+  t.match(remedyOf('parse-fail: not JSON', HOSTED), own)
+  t.match(
+    remedyOf('unreachable: no complete answer within 30 s', HOSTED),
+    `check --url; if it is right, ${own}`,
+  )
+  t.match(remedyOf('unreachable: no complete answer within 30 s', LOCAL), /read the log of the server$/)
+  t.end()
+})
+
+t.test('remedy - KS-17 a service gets its token from a file', t => {
+  const remedy = remedyOf('http 401: unauthorized', LOCAL)
+  t.match(
+    remedy,
+    /add --token-file F \(a service needs the file\); without a service, you can set KIM_TOKEN$/,
+  )
+  t.end()
+})
+
 t.test('remedy - KS-17 a certificate, a refused address and another program are named', t => {
   for (const code of ['CERT_HAS_EXPIRED', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'ERR_TLS_CERT_ALTNAME_INVALID']) {
     t.match(

@@ -72,6 +72,24 @@ export function closedDirectory(directory: string, flag: string, code: 'EACCES' 
   `)
 }
 
+/** The system refuses every watch, and has these limits. */
+export function refusedWatch(watches: number, instances: number): Preload {
+  return preload(`
+    import fs from 'node:fs'
+    import { syncBuiltinESMExports } from 'node:module'
+    const { readFileSync } = fs
+    const limits = { max_user_watches: ${watches}, max_user_instances: ${instances} }
+    fs.readFileSync = (path, ...rest) => {
+      const [, name] = /^\\/proc\\/sys\\/fs\\/inotify\\/(\\w+)$/.exec(String(path)) ?? []
+      return name === undefined ? readFileSync(path, ...rest) : String(limits[name])
+    }
+    fs.watch = () => {
+      throw Object.assign(new Error('ENOSPC: System limit for number of file watchers reached'), { code: 'ENOSPC' })
+    }
+    syncBuiltinESMExports()
+  `)
+}
+
 /** Connections to a port go to another one: a store names its server by a port that a test cannot have. */
 export function portInstead(port: number, other: number): Preload {
   return preload(`

@@ -1,10 +1,10 @@
 import { readdirSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { type Input, type Io, parseInput, VERSION } from '@kim/cli-kit'
+import { type Input, type Io, parseInput, shellWord, VERSION } from '@kim/cli-kit'
 import { type Environment, KimError, type StorePaths, storePaths } from '@kim/manifest'
 import { memoryCursors, type Observer, openObserver } from '@kim/observer-sdk'
 import { noJournalAt } from '@kim/observer-sdk/history'
-import { installedServices, servicesOn } from '../../os-service/installed-services.js'
+import { type Installed, installedServices, servicesOn } from '../../os-service/installed-services.js'
 import { type ServicePlace, servicePlace, targetOf } from '../../os-service/supervisors.js'
 import { openSource } from '../../source/kijito.js'
 import type { Answer, PersonaDirectory, Source } from '../../source/source.js'
@@ -63,8 +63,8 @@ export class Context {
   readonly env: Environment
   readonly home: string = homedir()
   readonly service: ServicePlace | undefined
-  /** Whether the service was given by name, and not by its store. */
-  readonly isServiceNamed: boolean
+  /** The name that the service was given by, and not by its store. */
+  readonly instance: string | undefined
   readonly signal: AbortSignal
   #asked: Promise<LastSign> | undefined
   #observer: Promise<Observer | undefined> | undefined
@@ -78,7 +78,7 @@ export class Context {
     this.given = runWords(asked)
     this.paths = storePaths(runOptions(input, io).storeDir)
     this.env = io.env
-    this.isServiceNamed = input.given('name')
+    this.instance = input.text('name')
     this.signal = io.signal
   }
 
@@ -113,6 +113,27 @@ export class Context {
   /** The same for a command that starts a producer, with the given flags of `run`. */
   starting(words: string): string {
     return [this.command(words), ...this.given].join(' ')
+  }
+
+  /** The services of this user that run a producer. */
+  services(): Installed[] {
+    return this.service === undefined ? [] : installedServices(this.service, this.env, this.home)
+  }
+
+  /** The command that installs a service for this store, and replaces none of another store. */
+  installing(flags = ''): string {
+    const isTaken = this.services().some(({ file }) => file === this.service?.file)
+    const name = isTaken ? 'NAME' : this.instance
+    return this.starting(`kim-producer install-service${flags}${name === undefined ? '' : ` --name ${name}`}`)
+  }
+
+  /** How to start a producer: by the service of this store, if there is one. */
+  get start(): string {
+    const [one] = servicesOn(this.paths.root, this.services())
+    const run = this.starting('kim-producer run')
+    if (one === undefined) return `start it: ${run}, or ${this.installing()}`
+    const isUnit = one.target === 'systemd-user'
+    return `start it: ${isUnit ? `systemctl --user start ${shellWord(one.name)}` : `the service ${one.name}`}, or ${run}`
   }
 
   /** The journal as a reader sees it; undefined if there is none. */

@@ -5,7 +5,7 @@ import { alertFacts, isCount, isJsonObject, type JsonObject } from '@kim/manifes
 import type { Observer } from '@kim/observer-sdk'
 import { consumersOf } from '@kim/observer-sdk/consumers'
 import { ownerRemedy } from '../../journal/disk-errors.js'
-import { remedyOf } from '../../source/remedy.js'
+import { remedyOf, serverRemedy } from '../../source/remedy.js'
 import type { Source } from '../../source/source.js'
 import { fixedPart, type SinkOptions } from '../run/check-flags.js'
 import { isBehind, unreadMail } from '../status/backlog.js'
@@ -35,13 +35,13 @@ const inboxesCheck: Check = {
     const down = open.find(payload => alertFacts(payload).is_outage)
     const first = down ?? open[0]
     if (first === undefined) return fine('no alert is open')
-    const asked = { base: context.options.server.url, tokenFrom: undefined }
+    const { tokenFile: tokenFrom, url: base } = context.options.server
+    const remedy = remedyOf(String(first['reason']), { base, tokenFrom })
     return warning(
       `${String(first['persona'])}: ${String(first['reason'])}${andMore(open.length)}`,
       down !== undefined
-        ? `correct what it names, then poll now: ${context.command('kim-producer poke')}; otherwise the producer retries later by itself`
-        : (remedyOf(String(first['reason']), asked) ??
-            `see the alerts: ${context.command('kim-tail status')}`),
+        ? `${remedy ?? serverRemedy(base)}; then poll now: ${context.command('kim-producer poke')}; otherwise the producer retries later by itself`
+        : (remedy ?? `see the alerts: ${context.command('kim-tail status')}`),
     )
   },
 }
@@ -115,7 +115,7 @@ function behind(evidence: string, context: Context): CheckResult {
   const { maxReplay } = context.options.core
   return warning(
     evidence,
-    `start it: ${context.starting('kim-producer run')}; if more than ${maxReplay} messages wait in an inbox, none is announced: add --max-replay N`,
+    `${context.start}; if more than ${maxReplay} messages wait in an inbox, none is announced: add --max-replay N`,
   )
 }
 
@@ -252,14 +252,15 @@ const consumersCheck: Check = {
     const late = all.filter(({ behind: count }) => count === null || count > BEHIND_MAX)
     const [first] = late
     if (first === undefined) return fine(`consumers: ${all.length}`)
-    const lines = late.map(({ consumer, behind: count }) =>
-      count === null ? `${consumer}: its file is damaged` : `${consumer} is ${count} records behind`,
+    const lines = late.map(({ consumer, behind: n }) =>
+      n === null ? `${consumer}: its file is damaged` : `${consumer}: ${n} records of all personas follow`,
     )
-    const forget = `kim-tail cursors rm ${shellWord(first.consumer)}`
+    const name = shellWord(first.consumer)
+    const forget = `kim-tail cursors rm ${name}`
     return warning(
       lines.join('; '),
       first.behind === null
-        ? `it cannot start until its cursor is deleted: ${forget} (its next run then begins with new mail; with all mail: --start earliest)`
+        ? `to miss nothing: ${context.command(`kim-tail cursors set ${name} --seq N`)} (the last record that was handled); to begin with new mail: ${forget}`
         : `start it again; or forget it: ${forget} (its next run then begins with new mail)`,
     )
   },

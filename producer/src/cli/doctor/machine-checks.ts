@@ -77,11 +77,13 @@ const inotifyCheck: Check = {
   id: 'inotify',
   look: () => {
     if (process.platform !== 'linux') return unseen('only Linux has these limits')
-    const remedy = 'sudo sysctl fs.inotify.max_user_watches=524288 fs.inotify.max_user_instances=512'
+    const limit = (name: string): number => Number(readFileSync(`/proc/sys/fs/inotify/${name}`, 'utf8'))
+    const most = limit('max_user_watches')
+    const instances = Math.max(512, 2 * limit('max_user_instances'))
+    const remedy = `sudo sysctl fs.inotify.max_user_watches=${Math.max(524288, 2 * most)} fs.inotify.max_user_instances=${instances}`
     const refusal = tryWatch()
     if (refusal !== undefined)
       return failing(`the system refused a watch (${refusal}): readers poll instead`, remedy)
-    const most = Number(readFileSync('/proc/sys/fs/inotify/max_user_watches', 'utf8'))
     const evidence = `the system allows a watch; the limit is ${most}`
     return most < WATCHES_COMFORT ? warning(evidence, remedy) : fine(evidence)
   },
@@ -101,6 +103,8 @@ function tryWatch(): string | undefined {
 
 /** If the clocks of two machines differ more than this, ages mean nothing. */
 const SKEW_MS_MAX = 60_000
+/** What was received earlier says nothing about the clock of today. */
+const RECENT_MS = 86_400_000
 
 /** Does this machine's clock agree with the server's? */
 export const clockCheck: Check = {
@@ -108,15 +112,17 @@ export const clockCheck: Check = {
   look: async context => {
     const observer = await context.observer()
     if (observer === undefined) return unseen('there is no store')
+    const sinceMs = Date.now() - RECENT_MS
     const ahead = [...observer.state.values('message')].reduce((most, { ts, payload }) => {
       const created = payload !== undefined && 'created' in payload ? payload['created'] : undefined
-      const skew = Date.parse(String(created)) - Date.parse(ts ?? '')
-      return Number.isNaN(skew) ? most : Math.max(most, skew)
+      const seenMs = Date.parse(ts ?? '')
+      const skew = Date.parse(String(created)) - seenMs
+      return Number.isNaN(skew) || seenMs < sinceMs ? most : Math.max(most, skew)
     }, Number.NEGATIVE_INFINITY)
-    if (ahead === Number.NEGATIVE_INFINITY) return unseen('no message has a creation time')
-    if (ahead <= SKEW_MS_MAX) return fine('no message was received before it was created')
+    if (ahead === Number.NEGATIVE_INFINITY) return unseen('no message of the last day has a creation time')
+    if (ahead <= SKEW_MS_MAX) return fine('in the last day, no message was received before it was created')
     return warning(
-      `this machine's clock is, or was, at least ${Math.round(ahead / 1000)} s behind the server's: a message arrived before it was created`,
+      `in the last day, this machine's clock was at least ${Math.round(ahead / 1000)} s behind the server's: a message arrived before it was created`,
       process.platform === 'linux'
         ? 'if timedatectl says that it is not synchronized: timedatectl set-ntp true'
         : 'synchronize the clock of this machine, if it is not',

@@ -2,7 +2,7 @@ import { chmodSync, lstatSync } from 'node:fs'
 import { KimError } from '@kim/manifest'
 import { unlistedName } from '../../core/persona-directory.js'
 import { canonicalSource, sourceRemedy } from '../../journal/store.js'
-import { remedyOf } from '../../source/remedy.js'
+import { remedyOf, serverRemedy } from '../../source/remedy.js'
 import type { Source } from '../../source/source.js'
 import { recordedSource } from '../open-store.js'
 import { type Check, failing, fine, unseen, warning } from './check.js'
@@ -44,8 +44,10 @@ const tokenCheck: Check = {
       const source = await context.source()
       const { KIM_TOKEN, KIJITOMON_TOKEN } = context.env
       if ((tokenFile ?? KIM_TOKEN ?? KIJITOMON_TOKEN) === undefined)
-        return fine(`no token; ${source.base} needs none`)
-      return fine(`read from ${tokenFile ?? (KIM_TOKEN === undefined ? '$KIJITOMON_TOKEN' : '$KIM_TOKEN')}`)
+        return fine(`no token is set; the check server shows whether ${source.base} needs one`)
+      if (tokenFile !== undefined) return fine(`read from ${tokenFile}`)
+      const name = KIM_TOKEN === undefined ? '$KIJITOMON_TOKEN' : '$KIM_TOKEN'
+      return fine(`read from ${name} of this shell; an installed service does not see it`)
     } catch (error) {
       if (!(error instanceof KimError)) throw error
       if (!isOfToken(error)) return unseen(`not checked: ${error.message}`)
@@ -77,7 +79,7 @@ const serverCheck: Check = {
     const { base } = source
     if (!answer.ok) {
       const { reason } = answer.failure
-      return failing(`${base}: ${reason}`, remedyOf(reason, source) ?? 'read the log of the server')
+      return failing(`${base}: ${reason}`, remedyOf(reason, source) ?? serverRemedy(base))
     }
     const ms = Math.round(answer.receivedMs - answer.sentMs)
     return fine(`${base} answered in ${ms} ms with ${answer.value.entries.length} personas`)

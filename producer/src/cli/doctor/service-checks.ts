@@ -1,12 +1,7 @@
 import { existsSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { formatDuration, VERSION } from '@kim/cli-kit'
-import {
-  type Installed,
-  installedServices,
-  serviceHealthOf,
-  servicesOn,
-} from '../../os-service/installed-services.js'
+import { type Installed, serviceHealthOf, servicesOn } from '../../os-service/installed-services.js'
 import { lingers, type ServicePlace, systemRunner } from '../../os-service/supervisors.js'
 import { type Check, type CheckResult, type Context, failing, fine, unseen, warning } from './check.js'
 
@@ -16,8 +11,8 @@ const REINSTALL = 'run kim-producer install-service again with the same flags'
 const producerCheck: Check = {
   id: 'producer',
   look: context => {
+    const { start } = context
     const { state, pid, ageMs, health } = context.sign()
-    const start = `start it: ${context.starting('kim-producer run')}, or ${context.starting('kim-producer install-service')}`
     if (state === 'never') return warning('no producer has run on this store yet', start)
     if (state === 'unknown')
       return warning('no producer holds the store, and run/health.json of the last one cannot be read', start)
@@ -70,8 +65,8 @@ const serviceCheck: Check = {
   look: context => {
     const { service: place } = context
     if (place === undefined) return unseen('no supervisor of this platform is known')
-    const all = installedServices(place, context.env, context.home)
-    const named = context.isServiceNamed ? all.find(({ file }) => file === place.file) : undefined
+    const all = context.services()
+    const named = context.instance === undefined ? undefined : all.find(({ file }) => file === place.file)
     const store = named?.storeDir ?? context.paths.root
     const onStore = servicesOn(store, all)
     if (onStore.length > 1)
@@ -84,7 +79,7 @@ const serviceCheck: Check = {
     if (existsSync(place.file)) return ofAnotherStore(place, all, context)
     return warning(
       `${place.name} is not installed: no supervisor starts a producer after a crash or a login`,
-      context.starting('kim-producer install-service --linger'),
+      context.installing(' --linger'),
     )
   },
 }
@@ -100,7 +95,7 @@ function ofAnotherStore(
     return warning(`the file of ${name} was changed: it does not start kim-producer`, REINSTALL)
   return warning(
     `${name} is for ${other.storeDir}: no service runs a producer on ${context.paths.root}`,
-    `install a second service: ${context.starting('kim-producer install-service --name NAME')}; or name the other store with --store DIR`,
+    `install a second service: ${context.installing()}; or name the other store with --store DIR`,
   )
 }
 
@@ -119,10 +114,9 @@ function checkInstalled({ command, ...place }: Installed): CheckResult {
 /** Does the service keep running when you are logged out? A user's services end at logout, unless linger is on. */
 const lingerCheck: Check = {
   id: 'linger',
-  look: ({ service, env, home }) => {
+  look: context => {
     if (process.platform !== 'linux') return unseen('only systemd needs it')
-    if (service === undefined || installedServices(service, env, home).length === 0)
-      return unseen('no service is installed')
+    if (context.services().length === 0) return unseen('no service is installed')
     const { username } = userInfo()
     const isOn = lingers(systemRunner, username)
     if (isOn === undefined) return unseen('loginctl does not say whether linger is on')
