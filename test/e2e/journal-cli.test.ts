@@ -2,6 +2,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import {
   appendFileSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -163,6 +164,39 @@ t.test(
     )
   },
 )
+
+t.test('checkpoint - without the beginning of the journal, the reason is named', t => {
+  const store = makeStore(t)
+  const events = join(store, 'events')
+  rmSync(join(events, 'seg-00000001.jsonl'))
+  rmSync(join(events, 'checkpoints'), { recursive: true })
+  for (const dry of [[], ['--dry-run']]) {
+    const { code, out } = run('checkpoint', '--store', store, ...dry)
+    t.equal(code, 1)
+    t.match(
+      out,
+      /^no checkpoint was written, .*: records before the first segment are missing; restore them from a copy, /,
+    )
+  }
+  t.notOk(Object.hasOwn(json(run('checkpoint', '--store', store, '--json')), 'isWhole'))
+  t.end()
+})
+
+t.test('gc - a segment stays if the archive has another copy, and the headline says so', t => {
+  const store = makeStore(t)
+  const [first = ''] = json(run('gc', '--store', store, '--dry-run', '--json'))['segments'] as string[]
+  const copies = json(run('gc', '--store', store, '--dry-run', '--json'))['segments'] as string[]
+  mkdirSync(join(store, 'events', 'archive'), { recursive: true, mode: 0o700 })
+  for (const name of copies) writeFileSync(join(store, 'events', 'archive', name), 'x', { mode: 0o600 })
+  run('gc', '--store', store)
+  const { out, err } = run('gc', '--store', store)
+  t.match(err, new RegExp(`^warning: \\S+/archive/${first} differs from `, 'm'))
+  t.match(
+    out,
+    /^nothing to move: .*, or the copy in archive\/ differs \(a warning above, or archive_differs in the log /,
+  )
+  t.end()
+})
 
 t.test('CL-19 checkpoint - D4: it says what it moves to archive/, in a dry run too', async t => {
   const store = makeStore(t)

@@ -354,7 +354,7 @@ row(
 
 row(
   'CL-54 inboxes',
-  'ids that came back lower are in the line of the inbox, with the next command',
+  'ids that came back lower are in the line of the inbox, with what to do about them',
   { standing: { cursor: 100 } },
   async (t, scene) => {
     scene.newest(complete(100), complete(1, 2))
@@ -364,7 +364,7 @@ row(
     t.match(inbox?.alert, /^id-regressed: .* new mail up to message 100 is not recorded or announced$/)
     t.match(
       await words(t, scene),
-      /\ninbox .*id-regressed: .*; see: kim-producer doctor --only inboxes --store \S+\n/,
+      /\ninbox .*id-regressed: .*; correct --url if it leads to another server\. If .* start with a new store, --store DIR; .*\n/,
     )
     t.match(producer.stderr, /reset or restored.*start with a new store/)
     await producer.stop()

@@ -65,6 +65,7 @@ interface CheckpointFacts {
   readonly entities: number
   /** What gc, which follows, moves to `archive/`. */
   readonly moved: readonly string[]
+  readonly isWhole?: boolean
   readonly opening?: readonly RehearsedChange[]
 }
 
@@ -72,16 +73,15 @@ interface CheckpointFacts {
 export async function journalCheckpoint(input: Input, io: Io): Promise<number> {
   const dryRun = input.bool('dry-run')
   const options = storeOptions(input, io)
-  const facts = dryRun
+  const { isWhole, ...facts } = dryRun
     ? withRehearsal(options, writeCheckpoint)
-    : ((await checkpointByProducer(options.storeDir, io)) ??
-      withJournal(options, journal => writeCheckpoint(journal)))
+    : ((await checkpointByProducer(options.storeDir, io)) ?? withJournal(options, writeCheckpoint))
   const verb = dryRun ? 'would write' : 'wrote'
   const made = facts.checkpoint_seq > facts.previous_checkpoint_seq
   report(input, io, facts, [
     made
       ? `${verb} a checkpoint at seq ${facts.checkpoint_seq} of ${facts.entities} live entities (the one before: seq ${facts.previous_checkpoint_seq})`
-      : 'no checkpoint was written, and no record is lost: a warning above says why, or records before the first segment are missing',
+      : `no checkpoint was written, and no record is lost: ${isWhole === false ? 'records before the first segment are missing; restore them from a copy, then run this again' : 'a warning above says why'}`,
     ...(facts.moved.length === 0 ? [] : movedLines(facts.moved, dryRun)),
     ...openingLines(facts.opening),
   ])
@@ -119,6 +119,7 @@ function writeCheckpoint(journal: OpenJournal, opening?: readonly RehearsedChang
     previous_checkpoint_seq: previous,
     checkpoint_seq: isDry ? planned : journal.checkpointSeq,
     entities: journal.state.size,
+    isWhole: journal.history.isWhole,
     moved: isDry ? [...plan.segments, ...plan.checkpoints] : journal.archived,
     ...(isDry ? { opening } : {}),
   }
@@ -137,7 +138,9 @@ export async function journalGc(input: Input, io: Io): Promise<number> {
   const moved = [...segments, ...checkpoints]
   report(input, io, { dry_run: dryRun, ...done }, [
     ...(moved.length === 0
-      ? ['no segment to move: the second-newest verified checkpoint covers none completely']
+      ? [
+          'nothing to move: the second-newest verified checkpoint covers no segment completely, or the copy in archive/ differs (a warning above, or archive_differs in the log of the producer)',
+        ]
       : movedLines(moved, dryRun)),
     ...openingLines(opening),
   ])

@@ -10,9 +10,10 @@ import {
 } from '@kim/manifest'
 import { memoryCursors, type Observer, openObserver } from '@kim/observer-sdk'
 import { type Consumer, consumersOf } from '@kim/observer-sdk/consumers'
+import { remedyOf } from '../../source/remedy.js'
 import { assertStore } from '../open-store.js'
 import { askedSign, type LastSign } from '../running-producer.js'
-import { report, storeCommand, storeOf } from '../store-flags.js'
+import { report, storeOf } from '../store-flags.js'
 import { type Backlog, backlogOf } from './backlog.js'
 import { type SinkLine, sinksOf } from './sinks.js'
 
@@ -36,10 +37,9 @@ export async function run(input: Input, io: Io): Promise<number> {
     age_ms: ageMs ?? null,
     ...statusReport,
   }
-  const next = storeCommand('kim-producer doctor --only inboxes', paths.root, io.env)
   const summary = [level, attention.slice(0, SHOWN_MAX).join('; ') + more(attention.length)].filter(Boolean)
   report(input, io, facts, [
-    ...standingLines(sign, paths, statusReport, next, Date.now()),
+    ...standingLines(sign, paths, statusReport, Date.now()),
     `level     ${summary.join(': ')}`,
   ])
   return input.bool('check') ? LEVELS[level] : 0
@@ -143,7 +143,6 @@ function standingLines(
   sign: LastSign,
   paths: StorePaths,
   { alerts, head_seq, backlog, personas, sinks, consumers }: StatusReport,
-  next: string,
   nowMs: number,
 ): string[] {
   const { health } = sign
@@ -158,8 +157,7 @@ function standingLines(
     ...sinks.map(sink => `sink      ${sinkText(sink)}${forgetText(sink, sign)}`),
     ...consumers.map(consumer => `consumer  ${consumerText(consumer)}`),
     ...personas.map(
-      persona =>
-        `inbox     ${String(persona['persona']).padEnd(width)}  ${personaText(persona, next, nowMs)}`,
+      persona => `inbox     ${String(persona['persona']).padEnd(width)}  ${personaText(persona, nowMs)}`,
     ),
     ...alerts.slice(0, SHOWN_MAX).map(({ persona, reason }) => {
       return `alert     ${persona === null ? '' : `${persona}: `}${reason}`
@@ -232,7 +230,7 @@ function consumerText({ consumer, seq, behind, in_use: isUsed }: Consumer): stri
   return `${consumer}: ${behind === 0 ? 'at the head' : `at seq ${seq}; ${ahead}`}${isUsed ? ', in use' : ''}`
 }
 
-function personaText(persona: JsonObject, next: string, nowMs: number): string {
+function personaText(persona: JsonObject, nowMs: number): string {
   const polled = typeof persona['last_poll'] === 'string' ? Date.parse(persona['last_poll']) : Number.NaN
   const parts = [
     `${String(persona['state']).padEnd(4)}  ${persona['armed'] === true ? `recorded up to ${persona['watermark']}` : 'not armed'}`,
@@ -241,7 +239,9 @@ function personaText(persona: JsonObject, next: string, nowMs: number): string {
   parts.push(unreadText(persona))
   if (persona['pinned'] === true) parts.push('a gap is being filled')
   if (persona['state'] === 'down' && typeof persona['reason'] === 'string') parts.push(persona['reason'])
-  if (typeof persona['alert'] === 'string') parts.push(`${persona['alert']}; see: ${next}`)
+  const { alert } = persona
+  if (typeof alert === 'string')
+    parts.push(`${alert}; ${remedyOf(alert, { base: '', tokenFrom: undefined })}`)
   return parts.join(', ')
 }
 
