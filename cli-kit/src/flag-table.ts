@@ -44,6 +44,11 @@ export function flag(
   return { kind, name, value, about, ...more }
 }
 
+/** The same for a flag without a value. */
+export function toggle(name: string, about: string): Flag {
+  return { kind: 'boolean', name, about }
+}
+
 /** One word argument of a command. */
 interface Positional {
   readonly name: string

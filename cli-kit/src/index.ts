@@ -1,7 +1,7 @@
 export { formatCount, safeJson, safeText, shellWord } from '@kim/manifest'
 export { completionCommand, completionScript, SHELLS } from './completion.js'
 export type { Command, CommandModule, Flag, Input, Io, Program } from './flag-table.js'
-export { flag } from './flag-table.js'
+export { flag, toggle } from './flag-table.js'
 export { LineOutput, printReport, writePieces } from './output.js'
 export { didYouMean, parseInput, suggest, usageError } from './parse.js'
 export { parseTime, TIME_EXAMPLES } from './parse-time.js'

@@ -1,4 +1,4 @@
-import { completionCommand, type Flag, flag, type Program, VERSION } from '@kim/cli-kit'
+import { completionCommand, type Flag, flag, type Program, toggle, VERSION } from '@kim/cli-kit'
 import { SERVICE_TARGETS } from '../os-service/supervisors.js'
 import { olderFlags, runFlags } from './run/flags.js'
 import { dryRunFlag, eventsFlag, jsonFlag, storeFlag } from './store-flags.js'
@@ -43,11 +43,7 @@ export const producerProgram: Program = {
       name: 'status',
       about:
         'Show producer, backlog, sinks, consumers, inboxes and alerts. Works without a running producer.',
-      flags: [
-        storeFlag,
-        { name: 'check', kind: 'boolean', about: 'exit 0 ok, 7 down, 8 unknown, 9 degraded (see level)' },
-        jsonFlag,
-      ],
+      flags: [storeFlag, toggle('check', 'exit 0 ok, 7 down, 8 unknown, 9 degraded (see level)'), jsonFlag],
       load: () => import('./status/status.js'),
     },
     {
@@ -72,13 +68,9 @@ export const producerProgram: Program = {
         'Install the producer as a user service that starts at login and after a crash. systemd does not restart it after a configuration error; launchd and Windows do. Takes the flags of run.',
       flags: [
         ...serviceFlags,
-        { name: 'print', kind: 'boolean', about: 'print the service file and change nothing' },
-        { name: 'no-start', kind: 'boolean', about: 'install the service, but start it at the next login' },
-        {
-          name: 'linger',
-          kind: 'boolean',
-          about: 'keep the service running when you are logged out (systemd)',
-        },
+        toggle('print', 'print the service file and change nothing'),
+        toggle('no-start', 'install the service, but start it at the next login'),
+        toggle('linger', 'keep the service running when you are logged out (systemd)'),
         ...runFlags,
       ],
       examples: [
@@ -99,11 +91,7 @@ export const producerProgram: Program = {
         'Check for known problems and print how to correct each one. Changes nothing without --fix, and marks no mail as read. Takes the flags of run; without them, uses those of the installed service. Exit 1 if a check fails.',
       flags: [
         jsonFlag,
-        {
-          name: 'fix',
-          kind: 'boolean',
-          about: "correct the modes of the store's files and directories, and of the token file",
-        },
+        toggle('fix', "correct the modes of the store's files and directories, and of the token file"),
         flag('string', 'only', 'CHECK', 'run only these checks', { many: true }),
         flag('string', 'name', 'NAME', 'check the service of this name'),
         ...runFlags,
@@ -193,14 +181,13 @@ export const producerProgram: Program = {
       about:
         'Seal the active segment, write a checkpoint of all sealed segments, then do what journal gc does.',
       flags: writeFlags,
-      load: () =>
-        import('./journal-commands.js').then(({ journalCheckpoint }) => ({ run: journalCheckpoint })),
+      load: () => import('./journal-commands.js').then(({ journalCheckpoint: run }) => ({ run })),
     },
     {
       name: 'journal gc',
       about:
         'Move segments to archive/ that the second-newest verified checkpoint covers completely. Deletes no record, and readers still find them.',
-      flags: [...writeFlags, { name: 'gzip', kind: 'boolean', about: 'compress the moved segments' }],
+      flags: [...writeFlags, toggle('gzip', 'compress the moved segments')],
       load: () => import('./journal-commands.js').then(({ journalGc }) => ({ run: journalGc })),
     },
     {
@@ -218,7 +205,7 @@ export const producerProgram: Program = {
       flags: [
         ...writeFlags,
         flag('integer', 'seq', 'N', 'erase the entity of the record with seq N', { min: 1 }),
-        { name: 'entity', kind: 'boolean', about: 'erase the entity named by TYPE and ID' },
+        toggle('entity', 'erase the entity named by TYPE and ID'),
         flag('string', 'reason', 'TEXT', 'state why; the note keeps this text'),
       ],
       positionals: [

@@ -1,6 +1,6 @@
 import { homedir } from 'node:os'
 import { resolve } from 'node:path'
-import { type Flag, flag, type Input, type Io, printReport, shellWord } from '@kim/cli-kit'
+import { type Flag, flag, type Input, type Io, printReport, shellWord, toggle } from '@kim/cli-kit'
 import { defaultStore, type Environment } from '@kim/manifest'
 
 /** The store: `--store`, else the variable, else the default one. */
@@ -20,13 +20,9 @@ export const eventsFlag: Flag = flag(
   'read this events directory, or a copy of one, without its store',
 )
 
-export const jsonFlag: Flag = { name: 'json', kind: 'boolean', about: 'print one JSON object' }
+export const jsonFlag: Flag = toggle('json', 'print one JSON object')
 
-export const dryRunFlag: Flag = {
-  name: 'dry-run',
-  kind: 'boolean',
-  about: 'print what would be done and change nothing',
-}
+export const dryRunFlag: Flag = toggle('dry-run', 'print what would be done and change nothing')
 
 /** The store of a command, absolute. */
 export function storeOf(input: Input, io: Io): string {

@@ -1,4 +1,4 @@
-import { type Flag, flag } from '@kim/cli-kit'
+import { type Flag, flag, toggle } from '@kim/cli-kit'
 import { limits } from '@kim/manifest'
 import { storeFlag } from '../store-flags.js'
 
@@ -29,19 +29,15 @@ export const runFlags: readonly Flag[] = [
   },
   flag('path', 'token-file', 'F', 'read the token from this file (else $KIM_TOKEN, else $KIJITOMON_TOKEN)'),
   flag('string', 'auth-header', 'NAME', 'send the token in this header (default: Authorization: Bearer)'),
-  {
-    name: 'allow-loopback',
-    kind: 'boolean',
-    about: 'allow a URL on this machine other than the default one',
-  },
-  { name: 'allow-private', kind: 'boolean', about: 'allow a server on a private or link-local address' },
+  toggle('allow-loopback', 'allow a URL on this machine other than the default one'),
+  toggle('allow-private', 'allow a server on a private or link-local address'),
   flag('string', 'persona', 'P', 'follow this inbox (exact case; write a comma in a name as \\,)', {
     topic: 'Inboxes',
     short: 'p',
     many: true,
   }),
   flag('string', 'personas', 'A,B', 'same as --persona', { many: true }),
-  { name: 'all-personas', kind: 'boolean', about: 'follow every inbox of the server (the default)' },
+  toggle('all-personas', 'follow every inbox of the server (the default)'),
   flag(
     'integer',
     'wait',
@@ -57,11 +53,7 @@ export const runFlags: readonly Flag[] = [
   flag('integer', 'alert-after', 'N', 'report an inbox as down after N failed polls', { min: 1, default: 3 }),
   seconds('resync-every', 'poll each inbox at least every (N + 1) x --poll-seconds seconds', 10),
   seconds('rediscover-every', 'look for new inboxes every N seconds', 600),
-  {
-    name: 'no-fast-path',
-    kind: 'boolean',
-    about: 'poll every inbox instead of asking for counts of unread mail',
-  },
+  toggle('no-fast-path', 'poll every inbox instead of asking for counts of unread mail'),
   flag('integer', 'seed-at', 'ID', 'do not announce messages with id ≤ ID (needs exactly one --persona)', {
     topic: 'What to record and to announce',
     min: 0,
@@ -74,16 +66,16 @@ export const runFlags: readonly Flag[] = [
     'after a time without a producer, announce the mail of an inbox only if at most N messages came',
     { min: 0, default: MAX_REPLAY_DEFAULT },
   ),
-  { name: 'no-content', kind: 'boolean', about: 'do not store message bodies' },
+  toggle('no-content', 'do not store message bodies'),
   flag('string', 'suppress-author', 'P', 'record messages from P, but do not announce them', {
     many: true,
     commas: false,
   }),
-  { name: 'no-stranded-alerts', kind: 'boolean', about: 'do not alert on mail in an inbox without a reader' },
+  toggle('no-stranded-alerts', 'do not alert on mail in an inbox without a reader'),
   flag('duration', 'urgent-after', 'DUR', 'alert on urgent mail if its reader writes nothing for DUR', {
     default: '5m',
   }),
-  { name: 'no-urgent-alerts', kind: 'boolean', about: 'do not alert on urgent mail without an answer' },
+  toggle('no-urgent-alerts', 'do not alert on urgent mail without an answer'),
   {
     topic: 'Where events go besides the journal',
     name: 'emit',
@@ -133,7 +125,7 @@ export const runFlags: readonly Flag[] = [
     max: 1024 ** 3,
     default: limits.segmentBytesMax,
   }),
-  { name: 'no-gc', kind: 'boolean', about: 'do not move old segments to archive/' },
+  toggle('no-gc', 'do not move old segments to archive/'),
 ]
 
 /** Flags of the older monitor that are commands here. */
