@@ -140,18 +140,14 @@ export function personaDraft(
 export function alertDraft(
   { alerts, name: persona }: Pick<Persona, 'name' | 'alerts'>,
   kind: AlertKind,
-  {
-    status,
-    reason,
-    members,
-    event,
-  }: {
+  what: {
     readonly status: 'open' | 'cleared'
     readonly reason: string
     readonly members?: JsonObject
     readonly event?: 'alert' | 'recovered' | undefined
   },
 ): Draft {
+  const { status, reason, members, event } = what
   return {
     agent: persona,
     action: alerts.has(kind) ? 'update' : 'create',

@@ -141,12 +141,7 @@ function journalFamilies(status: ProducerStatus, { meters, room }: Measured): Fa
 }
 
 function sinkFamilies({ sinks }: ProducerStatus): Family[] {
-  const each = (name: string, help: string, of: (sink: (typeof sinks)[number]) => Value): Family =>
-    gauge(
-      name,
-      help,
-      sinks.flatMap(sink => samplesOf(of(sink), { sink: sink.sink })),
-    )
+  const each = gaugesOf(sinks, ({ sink }) => ({ sink }))
   const gaps: Record<string, number> = {}
   for (const sink of sinks) {
     for (const [reason, count] of Object.entries(sink.gaps)) gaps[reason] = (gaps[reason] ?? 0) + count
@@ -170,12 +165,7 @@ function sinkFamilies({ sinks }: ProducerStatus): Family[] {
 /** Series per persona are written while these are few: each of them costs the collector memory. */
 function personaFamilies(personas: readonly PersonaLine[]): Family[] {
   if (personas.length > limits.metricsPersonasMax) return []
-  const each = (name: string, help: string, of: (persona: PersonaLine) => Value): Family =>
-    gauge(
-      name,
-      help,
-      personas.flatMap(persona => samplesOf(of(persona), { persona: persona.persona })),
-    )
+  const each = gaugesOf(personas, ({ persona }) => ({ persona }))
   const urgent = 'Unread urgent messages, as counted by the server.'
   return [
     each('kim_unread', 'Unread messages, as counted by the server.', ({ unread }) => unread),
@@ -197,6 +187,14 @@ function samplesOf(value: Value, labels: Sample['labels']): Sample[] {
 
 function gauge(name: string, help: string, samples: Value | readonly Sample[]): Family {
   return { name, type: 'gauge', help, samples: listed(samples) }
+}
+
+/** Gauges with one value per sink, or per inbox. */
+function gaugesOf<T>(all: readonly T[], labels: (one: T) => Sample['labels']) {
+  return (name: string, help: string, of: (one: T) => Value): Family => {
+    const samples = all.flatMap(one => samplesOf(of(one), labels(one)))
+    return gauge(name, help, samples)
+  }
 }
 
 function counter(name: string, help: string, samples: Value | readonly Sample[]): Family {

@@ -132,8 +132,8 @@ export class Context {
     const [one] = servicesOn(this.paths.root, this.services())
     const run = this.starting('kim-producer run')
     if (one === undefined) return `start it: ${run}, or ${this.installing()}`
-    const isUnit = one.target === 'systemd-user'
-    return `start it: ${isUnit ? `systemctl --user start ${shellWord(one.name)}` : `the service ${one.name}`}, or ${run}`
+    const unit = one.target === 'systemd-user' && `systemctl --user start ${shellWord(one.name)}`
+    return `start it: ${unit || `the service ${one.name}`}, or ${run}`
   }
 
   /** The journal as a reader sees it; undefined if there is none. */

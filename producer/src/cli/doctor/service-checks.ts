@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { formatDuration, VERSION } from '@kim/cli-kit'
 import { type Installed, serviceHealthOf, servicesOn } from '../../os-service/installed-services.js'
-import { lingers, type ServicePlace, systemRunner } from '../../os-service/supervisors.js'
+import { lingers, systemRunner } from '../../os-service/supervisors.js'
 import { type Check, type CheckResult, type Context, failing, fine, unseen, warning } from './check.js'
 
 const REINSTALL = 'run kim-producer install-service again with the same flags'
@@ -66,7 +66,8 @@ const serviceCheck: Check = {
     const { service: place } = context
     if (place === undefined) return unseen('no supervisor of this platform is known')
     const all = context.services()
-    const named = context.instance === undefined ? undefined : all.find(({ file }) => file === place.file)
+    const inPlace = all.find(({ file }) => file === place.file)
+    const named = context.instance === undefined ? undefined : inPlace
     const store = named?.storeDir ?? context.paths.root
     const onStore = servicesOn(store, all)
     if (onStore.length > 1)
@@ -76,7 +77,7 @@ const serviceCheck: Check = {
       )
     const one = named ?? onStore[0]
     if (one !== undefined) return checkInstalled(one)
-    if (existsSync(place.file)) return ofAnotherStore(place, all, context)
+    if (existsSync(place.file)) return ofAnotherStore(place.name, inPlace, context)
     return warning(
       `${place.name} is not installed: no supervisor starts a producer after a crash or a login`,
       context.installing(' --linger'),
@@ -85,12 +86,7 @@ const serviceCheck: Check = {
 }
 
 /** The file of this store's service exists, but it is of something else. */
-function ofAnotherStore(
-  { name, file }: ServicePlace,
-  all: readonly Installed[],
-  context: Context,
-): CheckResult {
-  const other = all.find(one => one.file === file)
+function ofAnotherStore(name: string, other: Installed | undefined, context: Context): CheckResult {
   if (other === undefined)
     return warning(`the file of ${name} was changed: it does not start kim-producer`, REINSTALL)
   return warning(

@@ -117,12 +117,9 @@ function print(
   input: Input,
   io: Io,
   taken: readonly Taken[],
-  {
-    source,
-    storeDir,
-    eventsFile,
-  }: { readonly source: string; readonly storeDir: string; readonly eventsFile: string | undefined },
+  about: { readonly source: string; readonly storeDir: string; readonly eventsFile: string | undefined },
 ): void {
+  const { source, storeDir, eventsFile } = about
   const home = io.env['HOME'] ?? homedir()
   const dryRun = input.bool('dry-run')
   const isOneFile = eventsFile !== undefined && isForAll(eventsFile)

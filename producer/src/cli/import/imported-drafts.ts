@@ -16,13 +16,8 @@ const HIDDEN = 'the server counted mail that it did not show; this ends when the
  * Like a seed it silences: messages below it that the server still shows are recorded and not announced. The first poll
  * sets `floor` (KS-35). Open alerts stay open.
  */
-export function importedDrafts({
-  persona,
-  cursor,
-  isDown,
-  consecutiveFailures,
-  isUnreadHidden,
-}: OlderState): Draft[] {
+export function importedDrafts(older: OlderState): Draft[] {
+  const { persona, cursor, isDown, consecutiveFailures, isUnreadHidden } = older
   if (cursor === undefined) return []
   const image = {
     ...blankPersonaRecord,

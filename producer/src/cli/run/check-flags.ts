@@ -226,12 +226,9 @@ function refuseInside(path: string, storeDir: string, what: string): void {
 export async function judgeFlags(
   input: Input,
   io: Io,
-  {
-    log,
-    env,
-    eventsFile,
-  }: { readonly log: RunLog; readonly env: Environment; readonly eventsFile: 'make' | 'judge' | 'leave' },
+  how: { readonly log: RunLog; readonly env: Environment; readonly eventsFile: 'make' | 'judge' | 'leave' },
 ): Promise<{ readonly options: RunOptions; readonly source: Source }> {
+  const { log, env, eventsFile } = how
   const options = runOptions(input, io)
   for (const message of options.warnings) log({ level: 'warn', code: 'flag_ignored', message })
   checkStoreSource(options)

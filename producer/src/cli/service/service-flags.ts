@@ -71,13 +71,8 @@ export function ownScript(path: string): string {
 }
 
 /** The directories that the service writes to, apart from its store: of its sinks' files and of their watermarks. */
-function writtenDirectories({
-  activityFile,
-  command,
-  eventsFile,
-  ledgerDir,
-  printsEvents,
-}: SinkOptions): string[] {
+function writtenDirectories(sinks: SinkOptions): string[] {
+  const { activityFile, command, eventsFile, ledgerDir, printsEvents } = sinks
   const files = [eventsFile, activityFile].filter(file => file !== undefined)
   const directories = files.map(file => dirname(`${file.split('{persona}', 1)[0]}x`))
   const hasSink = printsEvents || command !== undefined || eventsFile !== undefined
