@@ -15,13 +15,8 @@ export function notFound(
 ): KimError {
   const what = `holds no ${name.kind === 'seq' ? `record with seq ${name.text}` : `event ${safeText(name.text)}`}`
   if (lack.exit !== 0) return absent('no_record', what, undefined, lack)
-  if (name.kind === 'seq')
-    return absent(
-      'no_record',
-      what,
-      'see which seqs there are: kim-replay stats (with the same --events or --store)',
-      lack,
-    )
+  const seqs = 'see which seqs there are: kim-replay stats (with the same --events or --store)'
+  if (name.kind === 'seq') return absent('no_record', what, seqs, lack)
   if (!personas.has(name.persona))
     return absent('no_record', what, noSuchPersona(name.persona, personas), lack)
   const hint =

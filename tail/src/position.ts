@@ -170,12 +170,8 @@ export function beginningOf(
       return after(position.projectId, position.seq, position.writer)
     case 'after-event': {
       const found = past === undefined ? undefined : findRecord(past, position.ref, facts)
-      if (found?.kind !== 'record')
-        throw new KimError(
-          'no_record',
-          '--after-id: no record has this id',
-          past && found && whyAbsent(past, found),
-        )
+      const why = past && found && whyAbsent(past, found)
+      if (found?.kind !== 'record') throw new KimError('no_record', '--after-id: no record has this id', why)
       const { seq, writer } = found.entry.record
       return after(undefined, seq, writer ?? null)
     }

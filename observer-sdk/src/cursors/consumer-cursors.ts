@@ -40,11 +40,8 @@ function consumersDirectory(env: Environment): string {
 
 /** The file of one consumer. */
 export function consumerPath(env: Environment, name: string): string {
-  if (!NAME.test(name)) {
-    throw new KimError('usage', `"${name}" cannot name a consumer`, {
-      hint: 'use letters, digits, ".", "_" and "-", at most 100 characters',
-    })
-  }
+  const hint = 'use letters, digits, ".", "_" and "-", at most 100 characters'
+  if (!NAME.test(name)) throw new KimError('usage', `"${name}" cannot name a consumer`, { hint })
   return join(consumersDirectory(env), `${name}${SUFFIX}`)
 }
 
@@ -74,13 +71,10 @@ export function readConsumer(path: string): ConsumerCursor | undefined {
     throw error
   }
   const cursor = parseConsumerCursor(text)
-  if (cursor === undefined) {
-    const name = basename(path, SUFFIX)
-    throw new KimError('cursor_invalid', `${path} does not hold a valid cursor`, {
-      hint: `the file was left as it is; to miss nothing: kim-tail cursors set ${name} --seq N, with the same --store or --events (N: the last record that was handled); or kim-tail cursors rm ${name}: the next run then begins with new mail`,
-    })
-  }
-  return cursor
+  if (cursor !== undefined) return cursor
+  const name = basename(path, SUFFIX)
+  const hint = `the file was left as it is; to miss nothing: kim-tail cursors set ${name} --seq N, with the same --store or --events (N: the last record that was handled); or kim-tail cursors rm ${name}: the next run then begins with new mail`
+  throw new KimError('cursor_invalid', `${path} does not hold a valid cursor`, { hint })
 }
 
 /** Makes a cursor durable. */

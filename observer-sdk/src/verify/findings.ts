@@ -1,5 +1,5 @@
 import { dirname } from 'node:path'
-import { formatCount, safeText, shellWord, storePaths } from '@kim/manifest'
+import { formatCount, parseSegmentName, safeText, shellWord, storePaths } from '@kim/manifest'
 
 /** 0 explained or harmless, 5 a hole, 6 corruption. */
 export type FindingWeight = 0 | 5 | 6
@@ -217,10 +217,15 @@ const RESTORE_NEWEST =
 const READ_ALLOWED =
   'next: run this as the user that owns the store, or correct the permissions, and repeat it; what could be read is not damaged'
 
-/** Whether a finding has no weight, or only says that this user may not read something. */
-function isDeniedRead([kind, { examples, weight }]: [FindingKind, Finding]): boolean {
-  if (weight === 0) return true
-  return kind === 'unreadable' && examples.every(({ detail }) => /\bE(ACCES|PERM)\b/.test(detail))
+/** Whether this user may not read something, and that is all: holes that begin with such a segment are none. */
+function isDeniedRead({ seq_hole: hole, unreadable, ...rest }: Findings): boolean {
+  const denied = unreadable?.examples.filter(({ detail }) => /\bE(ACCES|PERM)\b/.test(detail)) ?? []
+  const numbers = denied.map(({ segment = '' }) => parseSegmentName(segment))
+  const beginOf = (detail: string): number => Number(/^seq (\d+)/.exec(detail)?.[1])
+  const holes = hole?.examples.filter(({ detail }) => numbers.includes(beginOf(detail)))
+  const isHole = hole?.weight === 5 && holes?.length !== hole.count
+  if (isHole || denied.length !== unreadable?.examples.length) return false
+  return Object.values(rest).every(({ weight }) => weight === 0)
 }
 
 /** A verdict for a person: what it is, how much was read, and each finding with where it is. No text in it begins a line. */
@@ -228,20 +233,19 @@ export function verdictText(verdict: JournalVerdict, eventsDir: string): string 
   const { exit, findings, hint, verified_from, records, segments, bytes, head_seq } = verdict
   const isShort = exit === 0 && findings.meta_ahead !== undefined
   const found = Object.entries(findings) as [FindingKind, Finding][]
-  const isDenied = exit === 6 && found.every(isDeniedRead)
-  let headline: string = isDenied ? 'cannot be read' : meaning[exit]
-  if (isShort) headline = 'no damage in what is there, but the newest records are missing'
+  const isDenied = exit === 6 && isDeniedRead(findings)
+  const short = 'no damage in what is there, but the newest records are missing'
+  const headline = isDenied ? 'cannot be read' : isShort ? short : meaning[exit]
   const lines = [`${headline}: ${eventsDir}`]
   if (hint !== undefined) lines.push(`  ${hint}`)
   if (exit !== 4) {
-    const size = bytes.toLocaleString('en-US')
     lines.push(
-      `  ${formatCount(records, 'record')} in ${formatCount(segments, 'segment')} (${size} bytes), seq ${verified_from} to ${head_seq}`,
+      `  ${formatCount(records, 'record')} in ${formatCount(segments, 'segment')} (${bytes.toLocaleString('en-US')} bytes), seq ${verified_from} to ${head_seq}`,
     )
   }
   const marks = { 0: 'note  ', 5: 'HOLE  ', 6: 'ERROR ' } as const
   for (const [kind, finding] of found.sort(([, a], [, b]) => b.weight - a.weight))
-    lines.push(...findingLines(kind, finding, marks[finding.weight]))
+    lines.push(...findingLines(kind, finding, marks[isDenied && kind === 'seq_hole' ? 0 : finding.weight]))
   if (isShort) lines.push(RESTORE_NEWEST)
   if (isDenied) lines.push(READ_ALLOWED)
   else if (exit === 5 || exit === 6) lines.push(nextStep(found, eventsDir))
@@ -250,7 +254,7 @@ export function verdictText(verdict: JournalVerdict, eventsDir: string): string 
 
 function nextStep(found: readonly [FindingKind, Finding][], eventsDir: string): string {
   if (!found.some(([kind, { weight }]) => weight > 0 && isRepairable(kind)))
-    return 'next: stop the producer, restore the named files from a backup, and start it again; without a backup it can continue, and verify keeps reporting this'
+    return `next: stop the producer, restore the named files from a backup, and start it again; without a backup ${found.some(([kind]) => kind === 'seal_missing') ? 'the producer refuses this store if its newest segment has no seal; then start it on a new one: --store DIR' : 'it can continue, and verify keeps reporting this'}`
   const store = dirname(eventsDir)
   const isStore = storePaths(store).events === eventsDir
   return `next: kim-producer journal repair --dry-run --store ${isStore ? shellWord(store) : 'DIR'}`

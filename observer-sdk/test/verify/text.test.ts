@@ -47,6 +47,29 @@ t.test('text - what this user may not read is not called corrupt', async t => {
   t.match(text('/somewhere: EACCES', '/somewhere/a: EIO'), /^corrupt: \/somewhere\n/)
 })
 
+t.test('text - a hole that is a segment which may not be read is not called corrupt', async t => {
+  const journal = new JournalMaker()
+  const verdict = await verifyJournal({ eventsDir: journal.write(join(t.testdir(), 'events')) })
+  const segment = 'seg-00000005.jsonl'
+  const unreadable = { count: 1, weight: 6, examples: [{ segment, detail: `${segment}: EACCES` }] } as const
+  const text = (...holes: string[]): string => {
+    const examples = holes.map(detail => ({ seq: 9, detail }))
+    const seq_hole = { count: holes.length, weight: 5, examples } as const
+    return verdictText({ ...verdict, exit: 6, findings: { unreadable, seq_hole } }, '/somewhere')
+  }
+  t.match(text('seq 5…8 missing'), /^cannot be read: .*note {2}seq_hole.*\nnext: run this as the user/s)
+  t.match(text('seq 5…8 missing', 'seq 12 missing'), /^corrupt: .*HOLE {2}seq_hole.*journal repair/s)
+  const seal_missing = {
+    count: 1,
+    weight: 6,
+    examples: [{ segment, detail: 'begins without a seal' }],
+  } as const
+  t.match(
+    verdictText({ ...verdict, exit: 6, findings: { seal_missing } }, '/somewhere'),
+    /\nnext: stop the producer, .*; without a backup the producer refuses this store if its newest .*--store DIR$/,
+  )
+})
+
 t.test('text - says what was found, the heaviest first', async t => {
   const journal = new JournalMaker()
   journal.add({ entity_rev: 7 })
