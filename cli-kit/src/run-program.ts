@@ -135,6 +135,7 @@ const HINTS: Readonly<Record<string, string>> = {
   ENOSPC: errorCodes.store_full.hint,
   EDQUOT: errorCodes.store_full.hint,
   EMFILE: 'too many open files: raise ulimit -n',
+  EADDRINUSE: 'another program uses this port: choose another port, or end that program',
 }
 
 /** Any thrown value as an error with a code. */

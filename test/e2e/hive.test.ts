@@ -1,5 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
@@ -70,17 +72,40 @@ t.test(
   },
 )
 
-t.test('npm start - a part that cannot work is an end with 1', async t => {
+t.test('npm start - D11: flags that cannot work are an end with 2, before anything is promised', async t => {
   const { ended, saw } = show(t, '--url', 'http://127.0.0.1:1')
-  await saw(/producer: .*dialect/)
-  t.equal(await ended, 1)
+  t.notMatch(await saw(/the producer ended by itself/), /look at it|Ctrl-C/)
+  t.match(await saw(/producer: .*dialect/), /dialect/)
+  t.equal(await ended, 2)
+})
+
+t.test('npm start - D11: names a persona that the hive has, and none of a real server', async t => {
+  const own = show(t, '--persona', 'ann,bob')
+  t.match(await own.saw(/look at it.*\n/), /kim-tail --store \S+ -p ann -f -o agent/)
+  const real = show(t, '--url', 'http://127.0.0.1:1', '--dialect', 'local', '--allow-loopback')
+  t.match(await real.saw(/look at it.*\n/), /kim-tail --store \S+ -f -o agent/)
+  for (const { child, ended } of [own, real]) {
+    child.kill('SIGINT')
+    t.equal(await ended, 0)
+  }
+})
+
+t.test('kijito-sim - D11: a used port is named, and not the disk', async t => {
+  const taken = createServer().listen(0, '127.0.0.1')
+  await once(taken, 'listening')
+  t.teardown(() => taken.close())
+  const { port } = taken.address() as AddressInfo
+  const sim = join(dirname(hive), '..', '..', 'kijito-sim', 'dist', 'main.js')
+  const { status, stderr } = spawnSync(process.execPath, [sim, '--port', String(port)], { encoding: 'utf8' })
+  t.equal(status, 1)
+  t.match(stderr, /EADDRINUSE.*\n {2}another program uses this port/)
 })
 
 t.test('npm start - takes the flag that its error suggests for a server on this machine', async t => {
   const url = ['--url', 'http://127.0.0.1:1', '--dialect', 'local']
   const refused = show(t, ...url)
   const told = /add (--allow-\w+)/.exec(await refused.saw(/add --allow-/))?.[1] ?? ''
-  t.equal(await refused.ended, 1)
+  t.equal(await refused.ended, 2)
   const { child, ended, saw } = show(t, ...url, told)
   await saw(/producer: warn: .*ECONNREFUSED/)
   child.kill('SIGINT')

@@ -65,7 +65,7 @@ const program: Program = {
   exitCodes: [
     [0, 'ended by Ctrl-C or --for'],
     [1, 'one of the parts failed'],
-    [2, 'usage'],
+    [2, 'usage, or flags that the producer refuses'],
   ],
 }
 

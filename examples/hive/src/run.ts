@@ -15,18 +15,20 @@ export async function run(input: Input, io: Io): Promise<number> {
   try {
     const server = await serverOf(input)
     if (server.part !== undefined) parts.push(server.part)
-    say(opening(server, store, home !== undefined))
     const producer = produce(server, store, say)
     parts.unshift(producer.part)
-    await producer.started
-    const reader = new Part(
-      'the reader',
-      fileOf('@kim/tail', 'bin/kim-tail.js'),
-      ['--store', store, '--all-personas', '-f', '-o', 'short', '--exit-with-parent'],
-      true,
-    )
-    reader.onLine('stderr', line => say(`  reader: ${safeText(line)}`))
-    parts.splice(1, 0, reader)
+    // A producer that cannot start has said why.
+    if (await producer.started) {
+      say(opening(server, store, home !== undefined))
+      const reader = new Part(
+        'the reader',
+        fileOf('@kim/tail', 'bin/kim-tail.js'),
+        ['--store', store, '--all-personas', '-f', '-o', 'short', '--exit-with-parent'],
+        true,
+      )
+      reader.onLine('stderr', line => say(`  reader: ${safeText(line)}`))
+      parts.splice(1, 0, reader)
+    }
     result = await untilTheEnd(parts, input.number('for'), io.signal, say)
   } finally {
     for (const part of parts) await part.end()
@@ -56,7 +58,7 @@ async function serverOf(input: Input): Promise<Server> {
     ...['dialect', 'token-file', 'auth-header'].flatMap(named),
     ...['allow-loopback', 'allow-private'].filter(flag => input.bool(flag)).map(flag => `--${flag}`),
   ]
-  return { url, flags: ['--url', url, ...flags], part: undefined }
+  return { url, flags: ['--url', url, ...flags], persona: undefined, part: undefined }
 }
 
 /** The real service; of its log, what a person should know. `started` settles once there is a journal, or no hope. */
@@ -64,19 +66,20 @@ function produce(
   server: Server,
   store: string,
   say: (text: string) => void,
-): { readonly part: Part; readonly started: Promise<unknown> } {
+): { readonly part: Part; readonly started: Promise<boolean> } {
   const flags = ['run', '--store', store, ...server.flags]
   const part = new Part('the producer', fileOf('@kim/producer', 'bin/kim-producer.js'), flags)
-  const started = new Promise<void>(resolve => {
+  const started = new Promise<boolean>(resolve => {
+    void part.ended.then(() => resolve(false))
     part.onLine('stderr', line => {
       const { level, code, msg } = logLine(line)
-      if (code === 'started') resolve()
+      if (code === 'started') resolve(true)
       // The reader shows what becomes of inboxes.
       if (level !== 'info' && code !== 'alert')
         say(`  producer: ${safeText([level, msg].filter(Boolean).join(': '))}`)
     })
   })
-  return { part, started: Promise.race([started, part.ended]) }
+  return { part, started }
 }
 
 /** A line of the producer's log; what is none is said as it is. */
@@ -106,14 +109,18 @@ async function untilTheEnd(
   clearTimeout(timer)
   if (first === undefined) return 0
   say(`  ${first.name} ended by itself (${first.code})`)
-  return 1
+  // 2: flags that can never work.
+  return first.code === 2 ? 2 : 1
 }
 
-function opening({ url, part }: Server, store: string, isThrownAway: boolean): string {
+function opening({ url, part, persona }: Server, store: string, isThrownAway: boolean): string {
   const rows: [string, string][] = [
     ['Kijito', part === undefined ? url : `${url}, a simulator (examples/kijito-sim)`],
     ['journal', isThrownAway ? `${store}, deleted at the end` : store],
-    ['look at it', `npx kim-tail --store ${store} -p river -f -o agent`],
+    [
+      'look at it',
+      `npx kim-tail --store ${store}${persona === undefined ? '' : ` -p ${persona}`} -f -o agent`,
+    ],
     ['', `npx kim-producer status --store ${store}`],
     ['', `npx kim-producer journal verify --store ${store}`],
   ]

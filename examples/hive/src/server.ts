@@ -5,6 +5,8 @@ export interface Server {
   readonly url: string
   /** The flags by which a producer takes it. */
   readonly flags: readonly string[]
+  /** One of its personas; those of a real one are not known. */
+  readonly persona: string | undefined
   /** Its process; a real one is not ours. */
   readonly part: Part | undefined
 }
@@ -20,7 +22,8 @@ export async function simulate(personas: readonly string[], everySeconds: number
     void part.ended.then(() => resolve(undefined))
   })
   if (url === undefined) throw new Error(`the simulator did not start (${await part.end()})`)
-  return { url, flags: ['--url', url, '--dialect', 'local', '--allow-loopback'], part }
+  const flags = ['--url', url, '--dialect', 'local', '--allow-loopback']
+  return { url, flags, persona: personas[0], part }
 }
 
 function urlIn(line: string): string | undefined {
