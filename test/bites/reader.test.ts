@@ -36,7 +36,7 @@ const PLANTS: readonly Plant[] = [
   {
     title: 'the reader drops the last line of a chunk',
     file: READER,
-    from: 'this.#rest = bytes.subarray(end);',
+    from: 'this.#rest = end === bytes.length ? NO_BYTES : bytes.subarray(end);',
     to: '',
     test: readerTest,
     named: anyCut,
