@@ -184,7 +184,7 @@ t.test(
       '-p',
       'argus',
       '-p',
-      'river,argus',
+      'river\\,argus',
     )
     t.equal(code, 0, 'an empty inbox is healthy')
     t.match(
