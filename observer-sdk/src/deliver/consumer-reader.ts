@@ -315,6 +315,7 @@ export class ConsumerReader {
     this.#epoch = epoch
     this.#project = project
     this.#isStored = stored !== undefined
+    if (this.#isStored) this.#gap = undefined
     if (isOpening && stored === undefined && from === 'head') {
       const { checkpointSeq: checkpoint_seq, end, head } = this.#follower.ground
       this.#begin({ ...head, checkpoint_seq }, { position: end, since: end.offset, gap: undefined })
@@ -352,7 +353,8 @@ export class ConsumerReader {
     this.#reached = Object.freeze({ ...cursor, checkpoint_seq: ground.checkpointSeq })
     this.#reader = source.reader(start.position)
     this.#start = start
-    this.#gap = start.gap
+    // That another store took the place of one is not found again with the place.
+    this.#gap = start.gap ?? (this.#gap?.reason === 'rewound' ? this.#gap : undefined)
     this.#beyond = start.above ?? (this.#reached.seq > ground.head.seq ? this.#reached.seq : 0)
     this.#setMark()
   }

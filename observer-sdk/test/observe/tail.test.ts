@@ -2,7 +2,14 @@ import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from '
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { segmentName } from '@kim/manifest'
-import { type Change, memoryCursors, openObserver, openTail, type RecordTail } from '@kim/observer-sdk'
+import {
+  type Change,
+  type CursorStore,
+  memoryCursors,
+  openObserver,
+  openTail,
+  type RecordTail,
+} from '@kim/observer-sdk'
 import t, { type Test } from 'tap'
 import { GrowingJournal, PROJECT } from './growing-journal.js'
 
@@ -81,6 +88,38 @@ t.test(
     await tail.close()
   },
 )
+
+t.test('tail - OB-25 a store that is created again has its gap also if it is looked at twice', async t => {
+  for (const open of [openTail, openObserver]) {
+    const eventsDir = join(t.testdir(), 'events')
+    const before = new GrowingJournal(eventsDir)
+    before.append(before.line() + before.line())
+    const other = new GrowingJournal(join(t.testdirName, 'other'), OTHER)
+    const second = other.line()
+    other.close()
+    const first = readFileSync(join(other.eventsDir, segmentName(1)), 'utf8')
+    const segment = join(eventsDir, segmentName(1))
+    const cursors = memoryCursors()
+    let asked = 0
+    const load: CursorStore['load'] = id => {
+      // The journal states its id while the cursor is looked up.
+      if (++asked === 2) appendFileSync(segment, first.slice(40) + second)
+      return cursors.load(id)
+    }
+    const save: CursorStore['save'] = (id, cursor) => cursors.save(id, cursor)
+    const tail = await open({ eventsDir, cursors: { load, save } })
+    const told = take(tail.changes(), seqs => seqs.length >= 2)
+    before.close()
+    rmSync(eventsDir, { recursive: true })
+    while (tail.status.kind !== 'no_store') await turn()
+    mkdirSync(eventsDir)
+    writeFileSync(segment, first.slice(0, 40))
+    const { seqs, gaps } = await told
+    t.same(seqs, [1, 2])
+    t.match(gaps, [{ reason: 'rewound' }])
+    await tail.close()
+  }
+})
 
 t.test(
   'tail - OB-42 a journal seen before its first line is whole gets the id that it then states',
