@@ -84,7 +84,7 @@ export class Life {
         ts: new Date(polledMs).toISOString(),
         clock: 'host',
         since: since && { ...since, wall_ms: polledMs - createdMs },
-        note: 'the answer with the message was complete',
+        note: "when the server's whole answer with the message had arrived",
       })
       since = { ...NO_SPAN, step: 'polled', two_clocks: false, wall_ms: wait, mono_ms: wait }
     }

@@ -208,7 +208,7 @@ t.test('CL-44 explain, timeline - a store command before a producer is no produc
   await runProgram(replayProgram, ['at', '--seq', '3', '--events', eventsDir], io)
   t.match(
     String(stdout.read()),
-    /1 live entity; waiting for a person: 1 \(open alerts, urgent unread mail and/,
+    /1 live entity; waiting for a person: 1 \(open alerts, urgent unread mail, and/,
   )
   const { spans } = await collectTimeline(openCopy(eventsDir), request)
   const labels = spans.filter(({ kind }) => kind === 'no_producer').map(({ label }) => label)

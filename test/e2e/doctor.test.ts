@@ -392,7 +392,7 @@ t.test(
     t.match(await machine.look(t, 'numbers'), { status: 'warn', remedy: /compatibility\.md/ })
     t.match(await machine.look(t, 'consumers'), {
       status: 'warn',
-      evidence: /^night: \d+ records of all personas follow$/,
+      evidence: /^night: \d+ records behind the head, those of all personas counted$/,
     })
   },
 )

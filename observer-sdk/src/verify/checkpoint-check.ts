@@ -281,10 +281,13 @@ export class CheckpointCheck {
     else {
       const fault = refFault({ ref, seq: ref.seq }, { ...file, header: file.header }, project.id)
       if (fault === undefined) this.#referenced(file, ref)
-      else if (fault === 'count') corrupt(`its record names ${ref.entities} entities`)
+      else if (fault === 'count')
+        corrupt(`it has another number of entities than its record, ${ref.entities}`)
       else
         corrupt(
-          fault === 'project' ? `of project ${file.header.project_id}` : `recorded with head ${ref.head_seq}`,
+          fault === 'project'
+            ? `it is of project ${file.header.project_id}, the journal of another`
+            : `its record is about another file, with head ${ref.head_seq}`,
         )
     }
   }

@@ -139,7 +139,9 @@ export class CheckpointComparison {
       const removal = state.removal(item_type, item_id)
       if (removal?.rev === entity_rev) continue
       if (this.#isComplete)
-        this.#differ(`revision ${entity_rev} of ${item_type} ${item_id}, ${removal?.rev} in the journal`)
+        this.#differ(
+          `it has revision ${entity_rev} of the removed ${item_type} ${item_id}; the journal has ${removal?.rev ?? 'none'}`,
+        )
       else if (state.get(item_type, item_id) === undefined)
         state.adoptRemoval({ item_type, item_id, seq, rev: entity_rev })
     }

@@ -182,7 +182,9 @@ function* factsPlan(core: CoreState, persona: Persona, inbox: Inbox | undefined)
   }
   const now = record && recordNow(persona, record, core.table, inbox !== undefined)
   if (now !== undefined && now !== record) {
-    const summary = now.watched ? `${name}: ${now.unreadUrgent} urgent` : `${name} is not watched any more`
+    const urgent = `${name}: unread urgent messages at the server: ${now.unreadUrgent}`
+    const watched = now.watched ? `${name} is watched again` : `${name} is not watched any more`
+    const summary = now.watched === record?.watched ? urgent : watched
     yield personaDraft(name, now, { isNew: false, summary })
   }
   if (inbox !== undefined) yield* readMarks(core, persona, inbox.reads)

@@ -123,7 +123,7 @@ export function finishRedactions(session: Session): boolean {
       level: 'error',
       code: 'redaction_pending',
       message: `cannot finish a redaction: ${error.message}`,
-      hint: 'correct this and start again; until then no checkpoint is written, and older checkpoints still hold the content to erase',
+      hint: `${isNoSpace(error) ? 'free some disk space' : 'restore that file from a copy made before the redaction'}, then start again; until then no checkpoint is written, and the store still holds the content to erase`,
     })
   }
   return true
@@ -198,10 +198,11 @@ function applyOne(
     disk.removeNow(temp)
     return
   }
-  if (sha256 !== before.sha256) throw damaged(`${file.path} was changed during a redaction`)
+  if (sha256 !== before.sha256) throw damaged(`${file.path} was changed or damaged after its redaction began`)
   if (!isWaiting(store, file, after)) {
     const { bytes } = eraseInSegment(present, [entity])
-    if (sha256Hex(bytes) !== after.sha256) throw damaged(`${file.path} is not as its redaction announced`)
+    if (sha256Hex(bytes) !== after.sha256)
+      throw damaged(`without the content to erase, ${file.path} is not what its redaction announced`)
     writeWaiting(store, file, bytes)
   }
   disk.rename(temp, file.path)

@@ -89,7 +89,7 @@ function retire(persona: string, image: JsonObject, messages: readonly Message[]
     action: 'update',
     item_type: 'persona',
     item_id: persona,
-    summary: `read messages below ${known_from} are archived`,
+    summary: `messages below ${known_from} that were read left the state; the journal keeps them`,
     payload: { ...image, known_from },
   }
   const deletes = messages.map(

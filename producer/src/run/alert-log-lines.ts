@@ -129,7 +129,7 @@ function began(kind: AccountAlertKind, names: readonly string[], message: string
     message,
     hint:
       kind === 'stranded-mail'
-        ? 'start an agent that reads NAME; kim-tail -p NAME (with the --store of this producer) shows who wrote. A name that the server does not list is mistyped: kim-tail does not know it, and the author sees it at the server'
+        ? 'start an agent that reads NAME; kim-tail -p NAME (with the --store of this producer) shows who wrote. If the server does not list a name, the author mistyped it, and the journal has no mail for it: find the author at the server and say the right name'
         : 'wake its agent; kim-tail -p NAME (with the --store of this producer) shows the mail',
     fields: { kind, names: names.length },
   }

@@ -21,7 +21,7 @@ const systemdNotify: Notify = (words, failed, { PATH, NOTIFY_SOCKET }) => {
   const child = spawn('systemd-notify', words, { stdio: 'ignore', env: { PATH, NOTIFY_SOCKET } })
   child.on('error', error => failed(error.message))
   child.on('exit', code => {
-    if (code !== 0 && code !== null) failed(`it exited with ${code}`)
+    if (code !== 0 && code !== null) failed(`systemd-notify exited with ${code}`)
   })
   child.unref()
 }

@@ -95,7 +95,7 @@ function entryIn(block: Buffer): TarEntry | string {
   if (field(257, 5) !== 'ustar') return 'this is not a ustar archive'
   if (Number.parseInt(field(148, 8), 8) !== checksum(block)) return 'the header of a file is damaged'
   // Whoever unpacks it would put the file below that.
-  if (field(345, 155) !== '') return 'the path of a file is split in two parts'
+  if (field(345, 155) !== '') return 'a path is stored in two fields, which kim-replay bundle never does'
   const size = field(124, 12)
   if (!/^[0-7]{1,11}$/.test(size)) return 'a file has no valid size'
   if (field(156, 1) !== '0' && field(156, 1) !== '') return 'it holds an entry that is not a file'

@@ -33,7 +33,7 @@ function stateText(document: StateDocument): string[] {
     at === null
       ? 'at the beginning: no record yet'
       : `at seq ${at.seq}, ${at.ts ?? 'at an unknown time'}, in ${at.segment}`,
-    `  ${formatCount(entity_count, 'live entity', 'live entities')}; waiting for a person: ${attention_required} (open alerts, urgent unread mail and open decisions); the journal ${registry_authoritative ? 'covers' : 'does not yet cover'} every persona that the producer watches`,
+    `  ${formatCount(entity_count, 'live entity', 'live entities')}; waiting for a person: ${attention_required} (open alerts, urgent unread mail, and decisions that another program asks for); the journal ${registry_authoritative ? 'covers' : 'does not yet cover'} every persona that the producer watches`,
     `  read from ${base === null ? 'the first record on' : `checkpoint ${base.file}`}; digest ${digest}`,
     ...(names.length === 0 ? ['  no persona is known yet'] : []),
     ...(Object.values(personas).some(({ liveness }) => liveness === 'stale')

@@ -36,7 +36,7 @@ function unknownConsumer(name: string, io: Io): Error {
   const known = listConsumers(io.env)
   return usageError(
     `no consumer "${name}"${didYouMean(name, known)}`,
-    'create a consumer with: kim-tail -f --consumer NAME',
+    'create a consumer with: kim-tail -f --commit ack --consumer NAME',
   )
 }
 

@@ -253,7 +253,9 @@ const consumersCheck: Check = {
     const [first] = late
     if (first === undefined) return fine(`consumers: ${all.length}`)
     const lines = late.map(({ consumer, behind: n }) =>
-      n === null ? `${consumer}: its file is damaged` : `${consumer}: ${n} records of all personas follow`,
+      n === null
+        ? `${consumer}: its file is damaged`
+        : `${consumer}: ${n} records behind the head, those of all personas counted`,
     )
     const name = shellWord(first.consumer)
     const forget = `kim-tail cursors rm ${name}`

@@ -84,8 +84,8 @@ const inotifyCheck: Check = {
     const refusal = tryWatch()
     if (refusal !== undefined)
       return failing(`the system refused a watch (${refusal}): readers poll instead`, remedy)
-    const evidence = `the system allows a watch; the limit is ${most}`
-    return most < WATCHES_COMFORT ? warning(evidence, remedy) : fine(evidence)
+    if (most >= WATCHES_COMFORT) return fine(`the system allows a watch; the limit is ${most}`)
+    return warning(`an editor can use up the limit of ${most} watches: readers then poll instead`, remedy)
   },
 }
 

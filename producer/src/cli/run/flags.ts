@@ -71,10 +71,16 @@ export const runFlags: readonly Flag[] = [
     many: true,
     commas: false,
   }),
-  toggle('no-stranded-alerts', 'do not alert on mail in an inbox without a reader'),
-  flag('duration', 'urgent-after', 'DUR', 'alert on urgent mail if its reader writes nothing for DUR', {
-    default: '5m',
-  }),
+  toggle('no-stranded-alerts', 'do not alert on unread mail that no agent seems to read'),
+  flag(
+    'duration',
+    'urgent-after',
+    'DUR',
+    'alert if a persona has unread urgent mail and sends no message for DUR',
+    {
+      default: '5m',
+    },
+  ),
   toggle('no-urgent-alerts', 'do not alert on urgent mail without an answer'),
   {
     topic: 'Where events go besides the journal',
