@@ -14,7 +14,7 @@ export const TIME_EXAMPLES =
   '"15m", "-15m", "2 hours ago", "today", "yesterday", "14:30", "2026-06-10", "2026-06-10 14:30:00", an RFC 3339 time or @seconds'
 
 /**
- * A time as people write it, in milliseconds since 1970, or undefined. A bare duration is in the past, because nobody
+ * A time as people write it, in milliseconds since 1970, or undefined. A bare duration is in the past, because no person
  * asks for records of the future. Times without a zone are local unless `utc`.
  */
 export function parseTime(text: string, nowMs: number, utc = false): number | undefined {

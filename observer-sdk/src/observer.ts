@@ -10,7 +10,7 @@ import { JournalTail, opened, type RecordTail, type TailOptions } from './record
 import { RecordSource } from './tail/record-source.js'
 import type { WatchIntervals } from './watch/watch.js'
 
-/** What to observe, and for whom. */
+/** What to observe, and its consumer. */
 export interface ObserverOptions extends TailOptions {
   /** Numbers for the families the journal does not cover yet. */
   readonly seed?: BoardSeed
@@ -166,7 +166,7 @@ function closedError(): KimError {
   return new KimError('observer_closed', 'the observer was closed before that seq was applied')
 }
 
-/** One object for the observer's life, whatever is derived anew behind it. */
+/** One object for the observer's life, however often the state is derived. */
 function stableView(follower: StateFollower): StateView {
   return {
     get size() {

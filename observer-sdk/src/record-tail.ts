@@ -41,7 +41,7 @@ export interface RecordTail extends AsyncDisposable {
   close(): Promise<void>
 }
 
-/** What to follow, and for whom. */
+/** What to follow, and its consumer. */
 export interface TailOptions {
   /** The `events` directory of a store, or a store that exists. The directory need not exist yet. */
   readonly eventsDir?: string

@@ -164,7 +164,7 @@ function unknownOf(life: Life, host: HostTime, createdMs: number, begins: number
     )
   if (host.disagreementMs > 0)
     unknown.push(
-      `the delay: by the server's clock the message was created ${formatDuration(host.disagreementMs)} after it arrived here; sleeps, clock changes and producer stops from before ${host.isSetBack ? 'the clock was set back' : 'the record that precedes it'} are therefore not among its causes`,
+      `the delay: by the server's clock the message was created ${formatDuration(host.disagreementMs)} after it arrived here, so the two clocks disagree. Sleeps, clock changes and producer stops from before ${host.isSetBack ? 'the clock was set back' : 'the record that precedes the message'} may have delayed it too; they are not listed above`,
     )
   unknown.push('when kim-tail or another reader printed it, because readers leave no trace in the journal')
   return unknown

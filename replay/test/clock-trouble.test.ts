@@ -76,7 +76,7 @@ t.test('CL-59 explain - of a host whose clock is behind, what the last two recor
     [['suspended', HOUR - 1000]],
   )
   t.match(told.unknown, [
-    /^the delay: .*the record that precedes it/,
+    /^the delay: .*the record that precedes the message/,
     /^when kim-tail or another reader printed it/,
   ])
   t.end()

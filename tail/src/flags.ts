@@ -187,7 +187,7 @@ export const FIELD_NAMES: readonly string[] = (
 
 /** The names that are of use most often. */
 export const FIELD_HINT =
-  'names: seq, ts, id, type, persona, from, text, wake, nonce, or payload.X (see: kim-tail schema record)'
+  'names: seq, ts, id, type, persona, from, text, wake (mail, diagnostic or liveness), nonce (a hash of id), or payload.X (see: kim-tail schema record)'
 
 const OUTPUT: readonly Flag[] = [
   {

@@ -12,7 +12,8 @@ export interface AppendSizes {
   readonly live: number
 }
 
-export const fullSizes: AppendSizes = { singles: 3000, batches: 60, batchRecords: 1000, live: 100_000 }
+// A producer runs for days: so many that most of them meet compiled code.
+export const fullSizes: AppendSizes = { singles: 12_000, batches: 60, batchRecords: 1000, live: 100_000 }
 export const tinySizes: AppendSizes = { singles: 20, batches: 3, batchRecords: 50, live: 2000 }
 
 /** Bytes of a line, the `\n` included, give or take a digit. */

@@ -262,7 +262,7 @@ row(
     await counted(scene)
     await scene.polls(2)
     t.match((await status(t, scene)).backlog, { state: 'even', personas: [], hidden: 10 })
-    t.match(await words(t, scene), /\nbacklog {3}even: .*, except 10 that the server does not show; /)
+    t.match(await words(t, scene), /\nbacklog {3}even: .*, apart from 10 messages that the server counts but does not show; /)
     const doctor = scene.run(
       [
         ...['doctor', '--only', 'backlog', '--store', scene.store],

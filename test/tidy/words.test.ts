@@ -1,6 +1,6 @@
 import t from 'tap'
 import { bannedByFile, bannedIn, LATER, textUnderBan, withoutCode } from './banned-words.js'
-import { sources, textOf } from './sources.js'
+import { PACKAGES, sources, textOf } from './sources.js'
 import { textsIn } from './texts-in.js'
 
 t.test('banned words - are in no document, help, error or test title', t => {
@@ -18,6 +18,16 @@ t.test('banned words - are in no document, help, error or test title', t => {
   t.end()
 })
 
+t.test('banned words - are in no comment of the product', t => {
+  const product = sources(...PACKAGES.map(name => `${name}/src/`))
+  t.ok(product.length > 250)
+  t.same(
+    product.filter(file => bannedIn(textOf(file)).length > 0),
+    [],
+  )
+  t.end()
+})
+
 t.test('banned words - are found across a line break and in any case, not inside other words', t => {
   t.same(bannedIn('Nobody reads it.\nThe reader is\n  told of it, and begins Anew.'), [
     'nobody',
@@ -28,7 +38,7 @@ t.test('banned words - are found across a line break and in any case, not inside
   t.end()
 })
 
-t.test('banned words - are exempt in code of documents and in comments of sources', t => {
+t.test('banned words - are exempt in code of documents and in comments of tests', t => {
   t.same(bannedIn(withoutCode('See `nobody` and ``a ` whom``.\n```\nanew\n```\n')), [])
   t.same(bannedIn(withoutCode('See `this` anew and `that`.')), ['anew'])
   t.same(bannedIn(textUnderBan('a.ts', "// nobody\nconst nobody = ['whom', 'to whom'] /* anew */\n")), [

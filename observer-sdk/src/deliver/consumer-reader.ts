@@ -29,7 +29,7 @@ export interface Change extends Impact {
   readonly cursor: Cursor
 }
 
-/** For whom, and where it begins. */
+/** Its cursors, where it begins, and what it reports. */
 export interface ConsumerOptions {
   readonly cursors: CursorStore
   /** The id that cursors are stored under, as of now. */

@@ -12,7 +12,7 @@ const BATCH_BYTES = 1024 * 1024
 /** How long a slice of work may last before others get their turn. */
 const SLICE_MS = 20
 
-/** Whom a follower tells. */
+/** What a follower reports to. */
 export interface FollowerHost {
   /** The status may be another one. */
   readonly onStatus: () => void

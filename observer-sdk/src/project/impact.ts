@@ -111,7 +111,7 @@ export class ImpactSet {
     return !this.#attentionChanged && this.#itemTypes.size + this.#sections.size + this.#personas.size === 0
   }
 
-  /** Entities of a type whose images changed without a record: they were derived anew. */
+  /** Entities of a type whose images changed without a record: they were derived again. */
   addType(itemType: string): void {
     this.#touch(itemType)
     for (const section of sectionsOfType(itemType)) this.#sections.add(section)

@@ -36,7 +36,7 @@ export class RecordSource {
   /** Identity of the directory that was derived from. */
   #derived: string | undefined
   #lost: News['lost']
-  /** What the last look found, whoever took it: a read-ahead adds only the tip. */
+  /** What the last look found, whatever asked for it: a read-ahead adds only the tip. */
   #news: News | undefined
 
   constructor(eventsDir: string, pace: WatchIntervals = {}) {

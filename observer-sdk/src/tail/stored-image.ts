@@ -38,23 +38,20 @@ export class LineText {
  * scanned only its place is known; its bytes are loaded once the newest line of each entity is known.
  */
 export class StoredLine {
-  /** Number of the segment, or head of the checkpoint. */
+  /** Number of the segment, or the head of the checkpoint below zero: there are many lines, and each field counts. */
   origin = 0
-  isOfCheckpoint = false
-  /** Where in its file the line begins, and its length. */
+  /** Where in its file the line begins, and its length; once its bytes are loaded, where in these it begins. */
   offset = 0
   length = 0
   /** Where in the line its payload begins, and its length; 0 where only parsing can tell. */
   payloadAt = 0
   payloadLength = 0
-  /** Where in these bytes the line begins, once they are loaded. */
+  /** What the line is in, once that is loaded. */
   bytes: Buffer | undefined
-  at = 0
 
   /** Becomes the line of a segment. */
   useFrame(segment: number, offset: number, frame: LineFrame): this {
     this.origin = segment
-    this.isOfCheckpoint = false
     this.offset = offset
     this.length = frame.to - frame.from
     this.payloadAt = frame.payloadStart - frame.from
@@ -65,25 +62,28 @@ export class StoredLine {
 
   /** Becomes a line of a checkpoint. */
   useEntity(headSeq: number, bytes: Buffer, from: number, to: number): this {
-    this.origin = headSeq
-    this.isOfCheckpoint = true
+    this.origin = -headSeq
+    this.offset = from
     this.length = to - from
     this.payloadLength = 0
     this.bytes = bytes
-    this.at = from
     return this
+  }
+
+  get isOfCheckpoint(): boolean {
+    return this.origin < 0
   }
 
   /** What not to trust unparsed when the line turns out to be none. */
   get flaw(): Flaw {
-    return this.isOfCheckpoint ? { checkpoint: this.origin } : { segment: this.origin }
+    return this.isOfCheckpoint ? { checkpoint: -this.origin } : { segment: this.origin }
   }
 }
 
 /** The entity of an image; undefined if its line is not what its frame promised. */
 export function entityOf(image: Image, itemType: string, itemId: string): Entity | undefined {
   const line =
-    image instanceof LineText ? image.bytes : image.bytes?.subarray(image.at, image.at + image.length)
+    image instanceof LineText ? image.bytes : image.bytes?.subarray(image.offset, image.offset + image.length)
   if (line === undefined) return undefined
   if (image instanceof LineText || !image.isOfCheckpoint) {
     const record = recordOf(line)
@@ -99,9 +99,9 @@ export function entityOf(image: Image, itemType: string, itemId: string): Entity
  */
 export function payloadInLine(image: Image): JsonObject | undefined {
   if (image instanceof LineText) return undefined
-  const { bytes, at, payloadAt, payloadLength } = image
+  const { bytes, offset, payloadAt, payloadLength } = image
   if (bytes === undefined || payloadLength === 0) return undefined
-  const from = at + payloadAt
+  const from = offset + payloadAt
   return parsePayload(bytes.toString('utf8', from, from + payloadLength))
 }
 
@@ -153,10 +153,7 @@ function keepOf(whole: Buffer, lines: readonly StoredLine[], bytes: number): boo
     return gather(lines, bytes, (kept, at, { length, offset }) => {
       return whole.copy(kept, at, offset, offset + length) === length
     })
-  for (const line of lines) {
-    line.bytes = whole
-    line.at = line.offset
-  }
+  for (const line of lines) line.bytes = whole
   return true
 }
 
@@ -170,7 +167,7 @@ function gather(
   for (const line of lines) {
     if (!copy(kept, at, line)) return false
     line.bytes = kept
-    line.at = at
+    line.offset = at
     at += line.length
   }
   return true

@@ -205,7 +205,7 @@ export class FramingCheck {
     if (pending.length === 0) return
     const place = { segment, offset: pending.offset }
     const detail = `${pending.length} bytes without a line end`
-    // Nobody will ever end the last line of a segment that has a successor.
+    // No writer will ever end the last line of a segment that has a successor.
     this.#log.report(isNewest ? 'unterminated_tail' : 'malformed_line', place, detail)
   }
 

@@ -38,7 +38,7 @@ export interface RecordStats {
   readonly by_action: RecordCounts
   /** By class of the action; `unknown` for verbs that have none. */
   readonly by_class: RecordCounts
-  /** By persona; journal notes are nobody's. */
+  /** By persona; journal notes belong to none. */
   readonly by_persona: RecordCounts
   /** Of content, unpacked. */
   readonly bytes: number

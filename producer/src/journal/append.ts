@@ -43,7 +43,7 @@ export class ActiveSegment {
   }
 
   /**
-   * Throws unless the path still leads to this file and nobody else wrote to it. After a write that failed the
+   * Throws unless the path still leads to this file and no other writer wrote to it. After a write that failed the
    * file may be longer than what is known of it, never shorter.
    */
   fence(checkLength: boolean): void {

@@ -202,7 +202,7 @@ function applyOne(
   if (!isWaiting(store, file, after)) {
     const { bytes } = eraseInSegment(present, [entity])
     if (sha256Hex(bytes) !== after.sha256)
-      throw damaged(`without the content to erase, ${file.path} is not what its redaction announced`)
+      throw damaged(`${file.path} does not fit the note of its redaction: erasing would give other bytes than the note states`)
     writeWaiting(store, file, bytes)
   }
   disk.rename(temp, file.path)

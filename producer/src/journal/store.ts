@@ -133,8 +133,8 @@ function secureStore({ disk, paths, host, log }: Store): void {
     log({
       level: 'warn',
       code: 'unsafe_ancestor',
-      message: `${suspect} is above the store, and other users control it`,
-      hint: 'its owner can replace the store; remove their access, or choose another store: --store DIR',
+      message: `other users own or can write to ${suspect}, a directory above the store`,
+      hint: `they can replace the store. If the directory is yours: chmod go-w ${suspect}; otherwise choose another store: --store DIR`,
     })
   }
   const directories = [paths.root, paths.events, paths.run, paths.checkpoints, paths.archive, paths.blobs]

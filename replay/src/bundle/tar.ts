@@ -10,7 +10,7 @@ export interface TarEntry {
   readonly size: number
 }
 
-/** The block before a file: nobody's, readable by its owner, as old as it is told. */
+/** The block before a file: without an owner's name, readable by its owner, with the time that is passed. */
 export function tarHeader({ path, size }: TarEntry, mtimeSeconds: number): Buffer | undefined {
   const name = Buffer.from(path)
   if (name.length > 100 || size > SIZE_MAX) return undefined
@@ -39,7 +39,7 @@ export function tarPadding(size: number): Buffer {
 /** The end of an archive. */
 export const tarEnd: Buffer = Buffer.alloc(2 * BLOCK)
 
-/** What a reader of an archive is told. */
+/** What a reader of an archive gets. */
 export interface TarSink {
   begin(entry: TarEntry): void
   chunk(bytes: Buffer): void
@@ -94,7 +94,7 @@ function entryIn(block: Buffer): TarEntry | string {
     block.toString('latin1', at, at + length).replace(/[\0 ]+$/, '')
   if (field(257, 5) !== 'ustar') return 'this is not a ustar archive'
   if (Number.parseInt(field(148, 8), 8) !== checksum(block)) return 'the header of a file is damaged'
-  // Whoever unpacks it would put the file below that.
+  // A program that unpacks it would put the file below that.
   if (field(345, 155) !== '') return 'a path is stored in two fields, which kim-replay bundle never does'
   const size = field(124, 12)
   if (!/^[0-7]{1,11}$/.test(size)) return 'a file has no valid size'

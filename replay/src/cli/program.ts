@@ -19,6 +19,8 @@ const replayStoreFlag: Flag = {
 
 const replayJsonFlag: Flag = { name: 'json', kind: 'boolean', about: 'print one JSON object' }
 
+const reportJsonFlag: Flag = { ...replayJsonFlag, about: 'say what was written as one JSON object' }
+
 const personaFlag: Flag = {
   name: 'persona',
   short: 'p',
@@ -259,7 +261,7 @@ export const replayProgram: Program = {
         ...seqRange,
         redact,
         { name: 'dry-run', kind: 'boolean', about: 'print what would be written and write nothing' },
-        replayJsonFlag,
+        reportJsonFlag,
       ],
       examples: [
         [
@@ -289,7 +291,7 @@ export const replayProgram: Program = {
         personaFlag,
         redact,
         { name: 'title', kind: 'string', value: 'TEXT', about: 'use this title' },
-        replayJsonFlag,
+        reportJsonFlag,
         utcFlag,
       ],
       examples: [

@@ -169,7 +169,7 @@ export function caveats({
       .slice(0, CLOCK_SET_SHOWN)
       .map(
         ({ from_seq, to_seq, ms }) =>
-          `The wall clock was set ${ms < 0 ? 'back' : 'forward'} by ${formatDuration(Math.abs(ms))} between seq ${from_seq} and ${to_seq}. Do not compare times before it with times after it; longer periods are split there.`,
+          `The wall clock was set ${ms < 0 ? 'back' : 'forward'} by ${formatDuration(Math.abs(ms))} between seq ${from_seq} and ${to_seq}. Do not compare times before it with times after it; a period that began before it and ended after it is shown as two.`,
       ),
     ...(clock_set.length <= CLOCK_SET_SHOWN ? [] : [`And ${clock_set.length - CLOCK_SET_SHOWN} more times.`]),
     ...(lacking.length === 0 ? [] : [`The journal is incomplete: ${lacking.join(', ')}.`]),

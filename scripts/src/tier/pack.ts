@@ -89,7 +89,7 @@ async function smoke(): Promise<Result> {
       const bin = join(folder, 'node_modules', '.bin')
       for (const name of ['kim-tail', 'kim-replay', 'kim-producer'])
         await check(name, join(bin, name), ['--version'])
-      // What a supervisor is told to start has to be there.
+      // What a supervisor starts has to be there.
       const print = [
         'install-service',
         '--print',

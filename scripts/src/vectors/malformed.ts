@@ -35,7 +35,7 @@ const spoilt = (find: string, put: string): string => {
   return line.replace(find, () => put)
 }
 
-/** Such a line with bytes in place of the `|` in one of its strings: JSON to whoever decodes loosely. */
+/** Such a line with bytes in place of the `|` in one of its strings: JSON to a reader that decodes loosely. */
 const spoiltBytes = (more: More, bad: readonly number[]): Uint8Array => {
   const [left = '', right = ''] = oursBare(2, 'update', 'trap', 't', 2, more).split('|')
   return bytes(left, Uint8Array.from(bad), right)

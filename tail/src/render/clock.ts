@@ -6,7 +6,7 @@ export function shortTime(ms: number, utc: boolean): string {
   return `${MONTHS[month - 1]} ${two(day)} ${time}`
 }
 
-/** `2026-06-10T14:03:22.114+00:00`, with the offset of the zone it is told in. */
+/** `2026-06-10T14:03:22.114+00:00`, with the offset of its zone. */
 export function isoTime(ms: number, utc: boolean): string {
   const { time, offsetMinutes } = parts(ms, utc)
   const sign = offsetMinutes < 0 ? '-' : '+'

@@ -10,7 +10,7 @@ import { Kijito } from '../model/kijito.js'
 import { type Settings, settingsOf } from '../model/settings.js'
 import { chatter } from './chatter.js'
 
-/** Serves until it is told to stop: by a signal, or, where it reads commands there, by the end of stdin. */
+/** Serves until it is stopped: by a signal, or, where it reads commands there, by the end of stdin. */
 export async function run(input: Input, io: Io): Promise<number> {
   const kijito = new Kijito(settingsFrom(input))
   for (const persona of input.list('persona'))

@@ -31,7 +31,7 @@ export interface HeldPoll {
 }
 
 const READS: readonly Endpoint[] = ['inbox', 'personas', 'pending', 'presence']
-/** Names that libraries send when nobody chose one. */
+/** Names that libraries send when no name was chosen. */
 const LIBRARY_AGENTS = /^(python-urllib|python-requests|node|undici|axios|curl|got|java|go-http-client)\b/i
 
 /**

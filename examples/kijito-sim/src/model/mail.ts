@@ -70,7 +70,7 @@ export class Mail {
     return removed
   }
 
-  /** Sets the next id: lower than before, as a server does whose database was made anew. */
+  /** Sets the next id: lower than before, as a server does with a new database. */
   startIdsAt(id: number): void {
     this.#nextId = id
   }

@@ -153,7 +153,12 @@ function sinkOptions(input: Input, io: Io, storeDir: string): SinkOptions {
   if (emit === 'exec-per-event' && command === undefined)
     throw usageError('--emit exec-per-event needs a command', 'give it with --exec CMD')
   const ledgerDir = `${clientState(io.env, homedir(), 'kim-producer')}/sinks`
-  refuseInside(ledgerDir, storeDir, 'the state directory of the sinks')
+  refuseInside(
+    ledgerDir,
+    storeDir,
+    'the directory in which the producer saves its watermarks',
+    'choose a store that does not contain it, such as ~/.local/state/kim/stores/default: --store DIR',
+  )
   const heartbeat = input.number('heartbeat')
   const eventsFile = eventsFileOf(input, storeDir)
   const activityFile = outputFile(input, 'activity-file', storeDir)
@@ -212,9 +217,14 @@ function isOneOf(path: string, eventsFile: string): boolean {
   return new RegExp(`^${parts.join('[^/\\\\]+')}(\\.\\d+)?$`).test(resolveExisting(path))
 }
 
-function refuseInside(path: string, storeDir: string, what: string): void {
+function refuseInside(
+  path: string,
+  storeDir: string,
+  what: string,
+  hint = 'name a path outside the store',
+): void {
   if (!isInside(path, storeDir)) return
-  throw usageError(`${what} is inside the store: ${path}`, 'name a path outside the store')
+  throw usageError(`${what} is inside the store: ${path}`, hint)
 }
 
 /**
