@@ -262,7 +262,10 @@ row(
     await counted(scene)
     await scene.polls(2)
     t.match((await status(t, scene)).backlog, { state: 'even', personas: [], hidden: 10 })
-    t.match(await words(t, scene), /\nbacklog {3}even: .*, apart from 10 messages that the server counts but does not show; /)
+    t.match(
+      await words(t, scene),
+      /\nbacklog {3}even: .*, apart from 10 messages that the server counts but hides; /,
+    )
     const doctor = scene.run(
       [
         ...['doctor', '--only', 'backlog', '--store', scene.store],

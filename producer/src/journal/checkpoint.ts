@@ -230,7 +230,9 @@ export function* buildCheckpoint(
     }
     if (count > 0) writer.put('\n')
     if (count !== header.entity_count) {
-      throw damaged(`cannot write the checkpoint ${name}: the segments have ${count} entities, but the producer counted ${header.entity_count}; the earlier checkpoint stays in use`)
+      throw damaged(
+        `cannot write the checkpoint ${name}: the segments have ${count} entities, but the producer counted ${header.entity_count}; the earlier checkpoint stays in use`,
+      )
     }
     writer.put(`${checkpointFooter}\n`)
     writer.finish()

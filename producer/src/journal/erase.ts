@@ -202,7 +202,9 @@ function applyOne(
   if (!isWaiting(store, file, after)) {
     const { bytes } = eraseInSegment(present, [entity])
     if (sha256Hex(bytes) !== after.sha256)
-      throw damaged(`${file.path} does not fit the note of its redaction: erasing would give other bytes than the note states`)
+      throw damaged(
+        `${file.path} does not fit the note of its redaction: erasing would give other bytes than the note states`,
+      )
     writeWaiting(store, file, bytes)
   }
   disk.rename(temp, file.path)

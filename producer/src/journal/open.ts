@@ -291,7 +291,10 @@ class Opening {
   /** A roll that was not finished is called by the next number, and nothing else made a segment without a record. */
   #judgeNumber(nextSeq: number): void {
     const { number, path } = this.#newest
-    if (number > nextSeq) throw damaged(`${path} begins with seq ${number}, but the records before it end at ${nextSeq - 1}: records are missing`)
+    if (number > nextSeq)
+      throw damaged(
+        `${path} begins with seq ${number}, but the records before it end at ${nextSeq - 1}: records are missing`,
+      )
   }
 
   /** Refuses a journal that is not this writer's to go on with. */

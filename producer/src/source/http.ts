@@ -418,7 +418,11 @@ class Exchange {
     const body = new BodyBuffer(max)
     const { budget } = this.#server
     const giveUp = (): void =>
-      this.#fail(parseFail('too many large answers arrive at the same time, so the producer gave up this one, the largest; it polls again'))
+      this.#fail(
+        parseFail(
+          'too many large answers arrive at the same time, so the producer gave up this one, the largest; it polls again',
+        ),
+      )
     this.#held = {
       get bytes() {
         return body.room

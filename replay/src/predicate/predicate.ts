@@ -306,7 +306,11 @@ function pathOf(token: PathToken, asked: AskedNames): { readonly get: Lookup; re
       if (field !== 'payload' && inner.length > 0)
         throw expressionError(token.starts[4] ?? 0, `${field} has no parts`)
       if (field === 'payload' && inner.length === 0)
-        throw expressionError(token.at, 'a field of the payload is missing', 'such as entity.message."river/246".payload.from')
+        throw expressionError(
+          token.at,
+          'a field of the payload is missing',
+          'such as entity.message."river/246".payload.from',
+        )
       asked.types.add(type)
       const lookup: Lookup = scope => {
         const entity = scope.entities.get(type, id)

@@ -153,12 +153,8 @@ function sinkOptions(input: Input, io: Io, storeDir: string): SinkOptions {
   if (emit === 'exec-per-event' && command === undefined)
     throw usageError('--emit exec-per-event needs a command', 'give it with --exec CMD')
   const ledgerDir = `${clientState(io.env, homedir(), 'kim-producer')}/sinks`
-  refuseInside(
-    ledgerDir,
-    storeDir,
-    'the directory in which the producer saves its watermarks',
-    'choose a store that does not contain it, such as ~/.local/state/kim/stores/default: --store DIR',
-  )
+  const what = 'the directory in which the producer saves its watermarks'
+  refuseInside(ledgerDir, storeDir, what, 'choose a store that does not contain it: --store DIR')
   const heartbeat = input.number('heartbeat')
   const eventsFile = eventsFileOf(input, storeDir)
   const activityFile = outputFile(input, 'activity-file', storeDir)
@@ -217,12 +213,9 @@ function isOneOf(path: string, eventsFile: string): boolean {
   return new RegExp(`^${parts.join('[^/\\\\]+')}(\\.\\d+)?$`).test(resolveExisting(path))
 }
 
-function refuseInside(
-  path: string,
-  storeDir: string,
-  what: string,
-  hint = 'name a path outside the store',
-): void {
+const OUTSIDE = 'name a path outside the store'
+
+function refuseInside(path: string, storeDir: string, what: string, hint = OUTSIDE): void {
   if (!isInside(path, storeDir)) return
   throw usageError(`${what} is inside the store: ${path}`, hint)
 }

@@ -180,7 +180,8 @@ function backlogLine(backlog: Backlog, nowMs: number): string {
   const when = age >= 1000 ? ` (as of ${formatDuration(age)} ago)` : ''
   if (state === 'none') return `backlog   none: the server counts no unread mail${when}`
   if (state === 'even') {
-    const but = hidden === 0 ? '' : `, apart from ${formatCount(hidden, 'message')} that the server counts but does not show`
+    const but =
+      hidden === 0 ? '' : `, apart from ${formatCount(hidden, 'message')} that the server counts but hides`
     const polled = polled_since === null ? undefined : Math.max(0, nowMs - Date.parse(polled_since))
     const proof =
       polled === undefined
