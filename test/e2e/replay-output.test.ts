@@ -164,7 +164,7 @@ t.test('CL-48 verify - a file that would be unpacked elsewhere, or twice, or beh
   t.match(judged(tar), { exit: 0, wrong: [] })
   const prefixed = Buffer.from(tar)
   changed(345, '../../etc', header).copy(prefixed, first.at)
-  t.match(judged(prefixed), { exit: 6, broken: /two parts/ })
+  t.match(judged(prefixed), { exit: 6, broken: /in two fields/ })
   const empty = changed(124, '00000000000', header)
   const doubled = Buffer.concat([tar.subarray(0, first.at), empty, tar.subarray(first.at)])
   const twice = judged(doubled)
