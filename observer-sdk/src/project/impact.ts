@@ -18,7 +18,8 @@ export interface Impact {
   readonly attentionChanged: boolean
 }
 
-const NOTHING: Impact = { itemTypes: [], sections: [], personas: [], attentionChanged: false }
+const NONE = sorted([])
+const NOTHING: Impact = { itemTypes: NONE, sections: NONE, personas: NONE, attentionChanged: false }
 const REGISTERED: Impact = { ...NOTHING, attentionChanged: true }
 
 /** The types of the entities that what waits for a person depends on; an alias stands for one of them. */

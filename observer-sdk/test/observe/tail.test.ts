@@ -164,6 +164,18 @@ t.test('tail - a journal need not be there yet, and a closed tail ends what wait
   t.equal((await waiting).done, true)
 })
 
+t.test('tail - the lists of a change are shared, so no consumer can change them', async t => {
+  const { journal, tail } = await following(t)
+  const changes = tail.changes()
+  // A note makes nothing stale: its lists are those of every such change.
+  for (const line of [journal.note('producer_stopped', {}), journal.line()]) {
+    const next = changes.next()
+    journal.append(line)
+    const { itemTypes, sections, personas, lines } = (await next).value as Change
+    for (const list of [itemTypes, sections, personas, lines]) t.ok(Object.isFrozen(list))
+  }
+})
+
 t.test('tail - OB-58 an error thrown into a pull that waits ends the iteration', async t => {
   const { tail } = await following(t)
   const pulls = tail.changes()
