@@ -43,7 +43,7 @@ t.test('generated - what is committed is what the script makes of the JSON', asy
 })
 
 t.test(
-  'generated - adding a verb changes the generated types, and behaviour follows the data, CO-4',
+  'generated - adding a verb changes the generated types, and behaviour follows the data, CO-4 OB-35',
   async t => {
     const edited = join(scratch, 'edited')
     mkdirSync(edited)
@@ -71,6 +71,10 @@ t.test(
         ...classes,
         verbs: { ...classes.verbs, create: 'tombstone', frobnicate: 'observability' },
         item_types: { message: { sections: ['gates'] } },
+        attention: {
+          rules: [{ item_type: 'message', when: [{ field: 'read', one_of: [false] }] }],
+          sums: [],
+        },
         wake_classes: { heartbeat: 'mail', armed: 'liveness', recovered: 'diagnostic' },
         unclassified_wake: 'liveness',
         delivery_tries: { mail: 3, diagnostic: null, liveness: 2 },
@@ -118,6 +122,12 @@ t.test(
     t.equal(effectOf(touching('create')), 'remove')
     t.equal(effectOf(touching('frobnicate')), 'activity')
     t.same(rebuilt.sectionsOf(touching('update')), ['gates'])
+    const waiting = [
+      { item_type: 'message', payload: { read: false } },
+      { item_type: 'action', payload: {} },
+      { item_type: 'message' },
+    ]
+    t.equal(rebuilt.attentionOf(waiting), 1)
     t.equal(rebuilt.wakeClassOf('heartbeat'), 'mail')
     t.equal(rebuilt.wakeClassOf('new'), 'liveness')
     t.equal(deliveryTriesOf('heartbeat'), 3)

@@ -19,6 +19,12 @@ const generate = (out: string): string =>
     stdio: 'pipe',
   })
 
+/** For `JSON.parse`: each object with its keys sorted. */
+const sortedKeys = (_: string, value: unknown): unknown =>
+  value !== null && typeof value === 'object' && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+    : value
+
 const textOf = (path: string): string => readFileSync(join(repositoryRoot, path), 'utf8')
 
 t.test('generator - writes the committed tree, no file more, none less, none other (CO-10)', t => {
@@ -59,6 +65,19 @@ t.test('vectors - are small and name no machine', t => {
     if (/\/(home|Users|tmp)\//.test(content.toString('latin1'))) t.fail(`${file} names a path`)
   }
   t.ok(total < 1_000_000, `${total} bytes`)
+  t.end()
+})
+
+t.test('vectors - hold the files of CO-9 and no other, keys sorted', t => {
+  const odd = filesBelow(vectorsDir).filter(
+    file => !/^[\w-]+\/(events\/.+|cursor\.json|expect\.json)$/.test(file) && file !== 'README.md',
+  )
+  t.same(odd, [])
+  for (const { folder, name, expect } of loadVectors()) {
+    const text = readFileSync(join(folder, 'expect.json'), 'utf8')
+    t.same(JSON.parse(text, sortedKeys), expect, name)
+    t.equal(text, `${JSON.stringify(JSON.parse(text, sortedKeys), null, 2)}\n`, `${name}: keys are sorted`)
+  }
   t.end()
 })
 

@@ -87,7 +87,7 @@ t.test('kim-tail -f - a torn line and an unfinished run are waited for', async t
   t.equal((await stop(following, 'SIGINT')).code, 130)
 })
 
-t.test('kim-tail -f - CL-27 a store that is not there is said once, and waited for', async t => {
+t.test('kim-tail -f - CL-2 CL-27 a store that is not there is said once, and waited for', async t => {
   const root = t.testdir()
   const store = join(root, 'store')
   const following = new Following(root, ['--store', store, '-f'])
@@ -103,7 +103,7 @@ t.test('kim-tail -f - CL-27 a store that is not there is said once, and waited f
   journal.close()
 })
 
-t.test('kim-tail -f - CL-27 an unknown persona is reported once, and waited for', async t => {
+t.test('kim-tail -f - CL-2 CL-27 an unknown persona is reported once, and waited for', async t => {
   const root = t.testdir()
   const store = join(root, 'store')
   // Written in the middle of an hour that is past, so that its age is the same however long this takes.

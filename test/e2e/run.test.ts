@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { storePaths } from '@kim/manifest'
 import t, { type Test } from 'tap'
 import { serve } from './loopback-server.js'
 import { newStore, notesOf, ProducerProcess } from './producer-process.js'
@@ -117,12 +118,15 @@ t.test('CL-14 SIGTERM - in the first moment of all is a clean end too', async t 
 })
 
 t.test(
-  'JF-1 JF-89 A18 A19 one writer - a second producer exits 75; after kill -9 the next one goes on',
+  'JF-1 JF-89 JF-90 A18 A19 one writer - a second producer exits 75; after kill -9 the next one goes on',
   async t => {
     const store = newStore(t)
     const first = await started(t, store)
+    const socketOf = (): number => statSync(storePaths(store).controlSocket).ino
+    const socket = socketOf()
     const second = await ran(t, 'run', '--store', store, ...NOBODY)
     t.equal(second.code, 75)
+    t.equal(socketOf(), socket, 'its control socket is left alone')
     t.match(second.err, new RegExp(`process ${first.child.pid}, which started \\d{4}-.*${store}`))
     first.kill('SIGKILL')
     await first.ended

@@ -120,7 +120,7 @@ t.test('strace - the judge knows a writer when it sees one', { skip: cannot }, a
 })
 
 t.test(
-  'strace - an embedded observer only reads the store (OB-1, OB-4, OB-26, JF-2, CO-11)',
+  'strace - an embedded observer only reads the store (OB-1, OB-4, OB-26, JF-2, CO-11, RC-3)',
   { skip: cannot },
   async t => {
     const script = scriptPath('observer-child.js')
@@ -129,7 +129,7 @@ t.test(
 )
 
 t.test(
-  'strace - kim-tail that follows only reads the store (OB-1, OB-4, OB-26, JF-2, CO-11)',
+  'strace - kim-tail that follows only reads the store (OB-1, OB-4, OB-26, JF-2, CO-11, RC-3)',
   { skip: cannot },
   async t => {
     judge(

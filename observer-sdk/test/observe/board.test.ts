@@ -1,6 +1,7 @@
 // What the summary of a state counts, and what says that it may have changed.
 import { join } from 'node:path'
 import { memoryCursors, type Observer, type ObserverOptions, openObserver } from '@kim/observer-sdk'
+import { openObserverWith } from '@kim/observer-sdk/internal'
 import t, { type Test } from 'tap'
 import { GrowingJournal } from './growing-journal.js'
 
@@ -103,4 +104,41 @@ t.test('impact - B5 attentionChanged does not depend on the sections (OB-33)', a
   })
   await genesis(all)
   t.equal(await told, true)
+})
+
+t.test('board - CO-5 a payload of a later schema version is kept, and counts by what it shows', async t => {
+  const { journal, observer } = await scene(t)
+  const payload = { schema_version: 7, persona: 'river', read: false, mood: { new: 'in version 7' } }
+  const before = observer.digest()
+  journal.append(journal.line({ item_id: 'river/1', payload }))
+  await observer.waitFor(journal.seq)
+  t.match(observer.state.get('message', 'river/1'), { entityRev: 1, payload })
+  t.not(observer.digest(), before)
+  t.equal(observer.persona('river').unread, 1)
+})
+
+t.test('persona - OB-39 lives by the evidence in records and its age, never by its word alone', async t => {
+  const journal = new GrowingJournal(join(t.testdir({}), 'events'))
+  t.teardown(() => journal.close())
+  const written = Date.parse('2026-06-10T14:03:22.114Z')
+  let now = written
+  const options = { eventsDir: journal.eventsDir, cursors: memoryCursors() }
+  const observer = await openObserverWith(options, { now: () => now })
+  t.teardown(() => observer.close())
+  const put = async (item_type: string, item_id: string, payload: Record<string, string>): Promise<void> => {
+    journal.append(journal.line({ item_type, item_id, payload: { schema_version: 1, ...payload } }))
+    await observer.waitFor(journal.seq)
+  }
+  t.match(observer.persona('river'), { liveness: 'unknown', evidence: undefined })
+  await put('persona', 'river', { state: 'up' })
+  const { seq } = journal
+  now = written + 3_600_000
+  t.match(observer.persona('river'), { liveness: 'up', evidence: { seq, ageMs: 3_600_000 } })
+  now += 1
+  t.match(observer.persona('river'), { liveness: 'stale', evidence: { seq, ageMs: 3_600_001 } })
+  now = written
+  await put('alert', 'river/unreachable', { kind: 'unreachable', status: 'open', persona: 'river' })
+  t.match(observer.persona('river'), { liveness: 'down', evidence: { seq: journal.seq } })
+  await put('alert', 'river/unreachable', { kind: 'unreachable', status: 'cleared', persona: 'river' })
+  t.match(observer.persona('river'), { liveness: 'up', evidence: { seq: journal.seq, ageMs: 0 } })
 })

@@ -444,22 +444,27 @@ t.test('segment - shrunk: counted, and state is what a fresh observer sees (F12,
   t.equal(observer.head.seq, 1)
 })
 
-t.test('segment - replaced, also one that is not the newest: state is derived again (F13)', async t => {
-  const journal = journalIn(t)
-  journal.grow(1, { item_id: 'river/a', payload: { schema_version: 1, secret: 'x' } })
-  journal.roll()
-  journal.grow(1)
-  const observer = await observe(t, journal.eventsDir)
-  const path = join(journal.eventsDir, segmentName(1))
-  const redacted = readFileSync(path, 'utf8').replace('"secret":"x"', '"redacted":true')
-  writeFileSync(join(journal.eventsDir, '.tmp-redacted'), redacted)
-  renameSync(join(journal.eventsDir, '.tmp-redacted'), path)
-  await until(() => (observer.anomalies.segment_replaced ?? 0) > 0)
-  t.same(observer.state.get('message', 'river/a')?.payload, { schema_version: 1, redacted: true })
-  journal.grow()
-  await observer.waitFor(journal.seq)
-  t.pass('and it follows on')
-})
+t.test(
+  'segment - replaced, also one that is not the newest: state is derived again (F13, OB-29)',
+  async t => {
+    const journal = journalIn(t)
+    journal.grow(1, { item_id: 'river/a', payload: { schema_version: 1, secret: 'x' } })
+    journal.append('garbage\n')
+    journal.roll()
+    journal.grow(1)
+    const observer = await observe(t, journal.eventsDir)
+    const path = join(journal.eventsDir, segmentName(1))
+    const redacted = readFileSync(path, 'utf8').replace('"secret":"x"', '"redacted":true')
+    writeFileSync(join(journal.eventsDir, '.tmp-redacted'), redacted)
+    renameSync(join(journal.eventsDir, '.tmp-redacted'), path)
+    await until(() => (observer.anomalies.segment_replaced ?? 0) > 0)
+    t.same(observer.state.get('message', 'river/a')?.payload, { schema_version: 1, redacted: true })
+    t.same(observer.anomalies, { malformed: 1, segment_replaced: 1 }, 'no line is counted a second time')
+    journal.grow()
+    await observer.waitFor(journal.seq)
+    t.pass('and it follows on')
+  },
+)
 
 t.test('segment - B7 OB-18 what a stalled writer appends to a rolled one is seen, and counted', async t => {
   const journal = journalIn(t)

@@ -1,6 +1,7 @@
 // Where a consumer goes on: after a break, behind a segment that was away, and beside one that is missing.
-import { mkdirSync, renameSync, rmdirSync } from 'node:fs'
-import { join } from 'node:path'
+import fs, { mkdirSync, renameSync, rmdirSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+import { basename, join } from 'node:path'
 import { runAtOnce, segmentName } from '@kim/manifest'
 import { type Change, type CursorStore, memoryCursors, openTail, type RecordTail } from '@kim/observer-sdk'
 import { openObserverWith } from '@kim/observer-sdk/internal'
@@ -98,6 +99,42 @@ for (const [way, open] of Object.entries(ways)) {
     },
   )
 }
+
+t.test('place - OB-6 a reader opens no segment below the one that holds its place', async t => {
+  const journal = journalIn(t)
+  for (let n = 0; n < 6; n++) {
+    journal.grow(2)
+    journal.roll()
+  }
+  const below = journal.segment
+  journal.grow(2)
+  const place = journal.seq
+  journal.roll()
+  journal.grow(2)
+  const opened = new Set<string>()
+  const { openSync } = fs
+  t.teardown(() => {
+    Object.assign(fs, { openSync })
+    syncBuiltinESMExports()
+  })
+  Object.assign(fs, {
+    openSync: (path: string, ...rest: [number]) => {
+      if (/seg-\d+/.test(path)) opened.add(basename(path))
+      return openSync(path, ...rest)
+    },
+  })
+  syncBuiltinESMExports()
+  const tail = await openTail({
+    eventsDir: journal.eventsDir,
+    cursors: memoryCursors(),
+    from: { seq: place },
+  })
+  const { seqs } = await takeTo(tail, journal.seq)
+  t.same(seqs, upTo(place + 1, journal.seq))
+  // The first one names the project.
+  t.same([...opened].sort(), [1, below, journal.segment].map(segmentName))
+  await tail.close()
+})
 
 t.test('observer - behind a newest segment that was away is handed the rest when it is back', async t => {
   const journal = journalIn(t)

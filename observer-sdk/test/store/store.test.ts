@@ -29,46 +29,49 @@ const opened = <T>(outcome: { ok: true; value: T } | { ok: false; code: string }
   return outcome.value
 }
 
-t.test('listing - live wins over archived, each list ascends, strangers are left out', async t => {
-  const events = t.testdir({
-    'meta.json': '{}',
-    [segmentName(11)]: 'live 11',
-    [segmentName(7)]: 'live 7',
-    'seg-7.jsonl': '',
-    'seg-00000000.jsonl': '',
-    'seg-00000020.jsonl.gz': '',
-    'seg-notes.txt': '',
-    '.tmp-seg-00000030.jsonl': '',
-    archive: {
-      [segmentName(1)]: 'one',
-      [`${segmentName(4)}.gz`]: gzipSync('four'),
-      [segmentName(7)]: 'archived 7',
-      [checkpointName(3)]: '{}',
-      [checkpointName(6)]: '{}',
-    },
-    checkpoints: { [checkpointName(10)]: '{}', [checkpointName(6)]: '{}', '.tmp-ckpt-00000012.json': '' },
-  })
-  const listing = listed(events)
-  t.strictSame(
-    listing.segments.map(s => [s.number, s.name, s.place]),
-    [
-      [1, segmentName(1), 'archive'],
-      [4, segmentName(4), 'archive'],
-      [7, segmentName(7), 'live'],
-      [11, segmentName(11), 'live'],
-    ],
-  )
-  t.strictSame(
-    listing.checkpoints.map(c => [c.headSeq, c.place]),
-    [
-      [3, 'archive'],
-      [6, 'live'],
-      [10, 'live'],
-    ],
-  )
-  t.strictSame(listing.misnamed, ['seg-00000000.jsonl', 'seg-00000020.jsonl.gz', 'seg-7.jsonl'])
-  t.strictSame(listing.failures, [])
-})
+t.test(
+  'listing - live wins over archived, each list ascends, strangers are left out (JF-7, OB-5)',
+  async t => {
+    const events = t.testdir({
+      'meta.json': '{}',
+      [segmentName(11)]: 'live 11',
+      [segmentName(7)]: 'live 7',
+      'seg-7.jsonl': '',
+      'seg-00000000.jsonl': '',
+      'seg-00000020.jsonl.gz': '',
+      'seg-notes.txt': '',
+      '.tmp-seg-00000030.jsonl': '',
+      archive: {
+        [segmentName(1)]: 'one',
+        [`${segmentName(4)}.gz`]: gzipSync('four'),
+        [segmentName(7)]: 'archived 7',
+        [checkpointName(3)]: '{}',
+        [checkpointName(6)]: '{}',
+      },
+      checkpoints: { [checkpointName(10)]: '{}', [checkpointName(6)]: '{}', '.tmp-ckpt-00000012.json': '' },
+    })
+    const listing = listed(events)
+    t.strictSame(
+      listing.segments.map(s => [s.number, s.name, s.place]),
+      [
+        [1, segmentName(1), 'archive'],
+        [4, segmentName(4), 'archive'],
+        [7, segmentName(7), 'live'],
+        [11, segmentName(11), 'live'],
+      ],
+    )
+    t.strictSame(
+      listing.checkpoints.map(c => [c.headSeq, c.place]),
+      [
+        [3, 'archive'],
+        [6, 'live'],
+        [10, 'live'],
+      ],
+    )
+    t.strictSame(listing.misnamed, ['seg-00000000.jsonl', 'seg-00000020.jsonl.gz', 'seg-7.jsonl'])
+    t.strictSame(listing.failures, [])
+  },
+)
 
 t.test('listing - an absent directory is an answer, a file in its place another', async t => {
   const dir = t.testdir({ file: '' })

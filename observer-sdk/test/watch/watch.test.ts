@@ -129,3 +129,55 @@ t.test('watch - OB-72 a read-ahead that finds nothing is followed by a look', { 
   await until(() => looks > before)
   t.pass('at once')
 })
+
+t.test('watch - OB-20 what changes during a look is looked at again', { skip }, async t => {
+  const directory = t.testdir({ a: '' })
+  let looks = 0
+  let during = (): void => undefined
+  const look = (): ScanResult => {
+    looks += 1
+    during()
+    return { identity: 'the same', grown: false }
+  }
+  const watch = openWatch(directory, { scan: look, readAhead: () => 'blind' }, { slowMs: 3_600_000 })
+  t.teardown(() => watch.close())
+  await until(() => looks > 0)
+  await settled(() => looks)
+  const before = looks
+  during = () => {
+    if (looks === before + 1) appendFileSync(join(directory, 'a'), 'x')
+  }
+  appendFileSync(join(directory, 'a'), 'x')
+  await until(() => looks > before + 1)
+  t.pass('at once')
+})
+
+t.test('watch - OB-23 one that misses growth is broken until it reports again', { skip }, async t => {
+  const directory = t.testdir({ a: '' })
+  const [slowMs, fastMs] = [70_001, 70_002]
+  // Each wait for the timer is noted, and is over at once.
+  const waits: number[] = []
+  const { setTimeout } = globalThis
+  t.teardown(() => Object.assign(globalThis, { setTimeout }))
+  let grown = false
+  const watch = openWatch(
+    directory,
+    { scan: () => ({ identity: 'the same', grown }), readAhead: () => 'blind' },
+    { slowMs, fastMs },
+  )
+  t.teardown(() => watch.close())
+  Object.assign(globalThis, {
+    setTimeout: (run: () => void, ms: number) => {
+      if (ms === slowMs || ms === fastMs) waits.push(ms)
+      return setTimeout(run, Math.min(ms, 5))
+    },
+  })
+  const waited = (ms: number): Promise<void> => until(() => waits.at(-1) === ms)
+  await waited(slowMs)
+  grown = true
+  await waited(fastMs)
+  grown = false
+  appendFileSync(join(directory, 'a'), 'x')
+  await waited(slowMs)
+  t.pass('what it reported proved it')
+})

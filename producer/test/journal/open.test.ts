@@ -452,7 +452,7 @@ t.test('open - every descriptor is given back, also when it fails', t => {
   t.end()
 })
 
-t.test('open - what a later version wrote keeps its numbers (RC-5, JF-21, JF-44)', async t => {
+t.test('open - what a later version wrote keeps its numbers (RC-5, JF-21, JF-44, CO-3)', async t => {
   for (const end of ['\n', '']) {
     const store = new TestStore(t)
     store.with(journal => journal.append([message(1)]))
@@ -468,6 +468,12 @@ t.test('open - what a later version wrote keeps its numbers (RC-5, JF-21, JF-44)
     store.with(journal => t.equal(journal.roll(), undefined))
     rmSync(store.paths.meta)
     store.with(journal => t.ok((journal.append([message(3)]).seqs[0] ?? 0) > 20))
+    const others = store.lines().filter(line => 'v' in line && line.v !== 2)
+    t.same(
+      others.map(({ seq }) => seq),
+      [3, 20],
+      'what is appended keeps the version of the store',
+    )
     await store.verified(t)
   }
 })

@@ -163,12 +163,16 @@ function longStory(store: TestStore, segments: number): void {
   }
 }
 
-t.test('redact - an entity in more segments than one commit of notes can name', async t => {
+t.test('redact - an entity in more segments than one commit of notes can name (JF-37)', async t => {
   const store = new TestStore(t)
   longStory(store, 260)
   t.equal(redact(store).records, 261)
   t.same(holding(store.paths.events, SECRET), [])
-  t.equal(store.notes('redaction').length, 5)
+  t.same(
+    store.notes('redaction').map(({ payload }) => [payload?.['part'], payload?.['parts']]),
+    [...[1, 2, 3, 4].map(part => [part, 4]), [1, 1]],
+    'each payload is inline, and says which part of its commit it is',
+  )
   await store.verified(t)
 })
 

@@ -106,6 +106,34 @@ for (const { row, bytes, torn } of unborn) {
   })
 }
 
+for (const [row, rolls] of [
+  ['R5', 0],
+  ['R6', 1],
+] as const) {
+  t.test(`roll - ${row} a segment that vanished with a crash is made again (RC-13)`, async t => {
+    const store = new TestStore(t)
+    store.with(journal => {
+      for (let n = 0; n < rolls; n++) journal.roll()
+      journal.append(messages(1, 20))
+    })
+    const full = store.segments().at(-1)
+    store.fs.fault = ({ name, path }) =>
+      name === 'fsyncSync' && path === store.paths.events && store.segments().length > rolls + 1
+        ? 'EIO'
+        : undefined
+    t.throws(() => store.with(journal => journal.append([message(21)]), { segmentBytes: 3000 }))
+    store.fs.heal()
+    const vanished = store.segments().at(-1) ?? ''
+    t.equal(readFileSync(store.segment(vanished), 'utf8'), '', 'created, and nothing written')
+    rmSync(store.segment(vanished))
+    store.with(journal => journal.append([message(21)]), { segmentBytes: 3000 })
+    t.match(store.notes('segment_sealed')[rolls]?.payload, { segment: full })
+    t.equal(store.notes('segment_sealed').length, rolls + 1)
+    t.equal(store.segments().at(-1), vanished)
+    await store.verified(t)
+  })
+}
+
 t.test('tail - T8 is a seal that lacks its end: it is the seal', async t => {
   const store = new TestStore(t)
   store.with(journal => {

@@ -130,7 +130,7 @@ export const layoutVectors: readonly Vector[] = [
   {
     name: 'history-begins-at-a-seal',
     shows: 'the segments before a seal are gone and no checkpoint covers them: incomplete, not wrong',
-    cites: ['R7', 'OB-8', 'OB-67'],
+    cites: ['R7', 'OB-5', 'OB-8', 'OB-67'],
     files: { 'seg-00000003.jsonl': sealed(3, one, native, 1, 2) + mailAt(4, 2) },
     facts: { live: [received(2)], head: 4, sections: inbox, status: 'incomplete' },
   },

@@ -50,7 +50,7 @@ export const versionVectors: readonly Vector[] = [
   {
     name: 'version-3',
     shows: 'a later version is skipped and counted; the reader is degraded and goes on',
-    cites: ['JF-21'],
+    cites: ['JF-21', 'CO-3'],
     files: {
       'seg-00000001.jsonl':
         first +
