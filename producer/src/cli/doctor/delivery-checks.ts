@@ -60,12 +60,13 @@ const backlogCheck: Check = {
     if (!answer.ok) return unseen(`the server returned no counts: ${answer.failure.reason}`)
     const known = [...observer.state.values('persona')].map(({ itemId }) => itemId)
     const unreadOf = (name: string): number => answer.value.byPersona.get(name)?.unread ?? 0
-    const short = known.flatMap(name => {
-      const mail = unreadMail(observer, name, unreadOf(name))
-      return isBehind(mail)
-        ? [`${name}: ${mail.there} unread on the server, ${mail.here} in the journal`]
-        : []
-    })
+    const mail = unreadMail(
+      observer,
+      known.map(name => [name, unreadOf(name)]),
+    )
+    const short = mail
+      .filter(isBehind)
+      .map(({ persona, there, here }) => `${persona}: ${there} unread on the server, ${here} in the journal`)
     if (short[0] !== undefined) return behind(`${short[0]}${andMore(short.length)}`, context)
     const unread = known.filter(name => unreadOf(name) > 0)
     return await compareMessages(unread, observer, source, context)

@@ -1,9 +1,10 @@
 import { isCount, isJsonObject, type JsonObject } from '@kim/manifest'
 import type { Observer } from '@kim/observer-sdk'
-import { parseMessageId } from '../../journal/message-index.js'
+import { parseMessageId } from '../../journal/persona.js'
 
 /** The unread messages of an inbox, by the server and by the journal. */
-interface UnreadMail {
+interface InboxBacklog {
+  readonly persona: string
   /** Unread by the count of the server. */
   readonly there: number
   /** Unread in the journal. */
@@ -12,10 +13,6 @@ interface UnreadMail {
   readonly hidden: number
   /** Redacted messages that may be among the rest: the journal no longer has whether they were read. */
   readonly redacted: number
-}
-
-interface InboxBacklog extends UnreadMail {
-  readonly persona: string
 }
 
 /** Unread mail that the server has and the journal lacks. */
@@ -38,11 +35,10 @@ export interface Backlog {
 /** Compares the last counts of the server with the journal. `health` is what a producer last said. */
 export function backlogOf(health: JsonObject, observer: Observer): Backlog {
   const inboxes = Array.isArray(health['personas']) ? health['personas'].filter(isJsonObject) : []
-  const known = inboxes.flatMap(({ persona, unread }) =>
-    typeof persona === 'string' && isCount(unread)
-      ? [{ persona, ...unreadMail(observer, persona, unread) }]
-      : [],
+  const counts = inboxes.flatMap(({ persona, unread }): [string, number][] =>
+    typeof persona === 'string' && isCount(unread) ? [[persona, unread]] : [],
   )
+  const known = unreadMail(observer, counts)
   const personas = known.filter(isBehind)
   const unreadThere = inboxes.filter(({ unread }) => isCount(unread) && unread > 0)
   const state = stateOf(known.length, personas.length, unreadThere.length)
@@ -59,23 +55,28 @@ function stateOf(known: number, behind: number, unreadThere: number): Backlog['s
   return unreadThere > 0 ? 'even' : 'none'
 }
 
-/** Counts the unread mail of an inbox in the journal, beside the count of the server. */
-export function unreadMail(observer: Observer, persona: string, there: number): UnreadMail {
-  const here = observer.persona(persona).unread
-  const hidden = hiddenUnread(observer, persona)
-  const rest = Math.max(0, there - here - hidden)
-  return { there, here, hidden, redacted: rest === 0 ? 0 : Math.min(rest, redactedMail(observer, persona)) }
+/** Compares the server's count of unread mail with the journal, for each of these inboxes. */
+export function unreadMail(
+  observer: Observer,
+  counts: readonly (readonly [persona: string, there: number])[],
+): InboxBacklog[] {
+  const inboxes = counts.map(([persona, there]) => {
+    const here = observer.persona(persona).unread
+    return { persona, there, here, ...statedHidden(observer, persona), older: 0, erased: 0 }
+  })
+  // All messages are read, but once for all inboxes, and only if they can explain a difference.
+  const unclear = inboxes.filter(({ there, here, floor }) => there > here || floor !== undefined)
+  if (unclear.length > 0) countMessages(observer, new Map(unclear.map(inbox => [inbox.persona, inbox])))
+  return inboxes.map(({ persona, there, here, stated, older, erased }) => {
+    const hidden = Math.max(0, stated - older)
+    const rest = Math.max(0, there - here - hidden)
+    return { persona, there, here, hidden, redacted: Math.min(rest, erased) }
+  })
 }
 
 /** True if the server has unread mail that the journal lacks. */
-export function isBehind({ there, here, hidden, redacted }: UnreadMail): boolean {
+export function isBehind({ there, here, hidden, redacted }: InboxBacklog): boolean {
   return there > here + hidden + redacted
-}
-
-function redactedMail({ state }: Observer, persona: string): number {
-  const isRedacted = (payload: object | undefined): boolean => payload !== undefined && 'redacted' in payload
-  const own = [...state.values('message')].filter(({ itemId }) => parseMessageId(itemId)?.persona === persona)
-  return own.filter(({ payload }) => isRedacted(payload)).length
 }
 
 /** The earliest of their last healthy polls; null if one was never polled. */
@@ -86,16 +87,27 @@ function earliestPoll(inboxes: readonly JsonObject[]): string | null {
 }
 
 /**
- * The unread messages of an inbox that the server counts but does not show, and that the journal never had (KS-62).
- * Unread messages of the journal below the window of the alert were shown before, so they do not count.
+ * The unread messages of an inbox that the server counts but does not show (KS-62), as its alert states them, and the
+ * window of that alert. Unread messages of the journal below this window were shown before, so they do not count.
  */
-function hiddenUnread({ state }: Observer, persona: string): number {
+function statedHidden({ state }: Observer, persona: string): { stated: number; floor: number | undefined } {
   const alert = state.get('alert', `${persona}/unread-not-shown`)?.payload as JsonObject | undefined
   const { status, unread_not_shown: hidden, window_floor: floor } = alert ?? {}
-  if (status !== 'open' || !isCount(hidden)) return 0
-  if (!isCount(floor)) return hidden
-  const isHere = (payload: JsonObject): boolean =>
-    payload['persona'] === persona && payload['read'] !== true && Number(payload['id']) < floor
-  const here = [...state.values('message')].filter(({ payload }) => isHere((payload ?? {}) as JsonObject))
-  return Math.max(0, hidden - here.length)
+  if (status !== 'open' || !isCount(hidden)) return { stated: 0, floor: undefined }
+  return { stated: hidden, floor: isCount(floor) ? floor : undefined }
+}
+
+/** Counts the redacted messages of these inboxes, and the unread ones below the window of an alert. */
+function countMessages(
+  { state }: Observer,
+  inboxes: ReadonlyMap<string, { readonly floor: number | undefined; older: number; erased: number }>,
+): void {
+  for (const { itemId, payload } of state.values('message')) {
+    const message = (payload ?? {}) as JsonObject
+    const erased = 'redacted' in message ? inboxes.get(parseMessageId(itemId)?.persona ?? '') : undefined
+    if (erased !== undefined) erased.erased++
+    const { persona, read, id } = message
+    const unread = read === true ? undefined : inboxes.get(String(persona))
+    if (unread?.floor !== undefined && Number(id) < unread.floor) unread.older++
+  }
 }
