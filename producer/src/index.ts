@@ -10,7 +10,7 @@ export {
 } from '@kim/manifest'
 export type { AppendOptions, Draft, Receipt } from './journal/draft.js'
 export type { EntityOutline, StoredEntity, StoredState } from './journal/entity-reader.js'
-export type { GcReport } from './journal/gc.js'
 export { type Journal, openJournal, retryDelayMs } from './journal/journal.js'
 export type { OpenHistory } from './journal/open.js'
+export type { GcReport } from './journal/roll.js'
 export type { Log, LogEntry, OpenJournalOptions } from './journal/store.js'

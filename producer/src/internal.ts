@@ -1,30 +1,27 @@
-export { importedDrafts } from './cli/import/imported-drafts.js'
+export { importedDrafts } from './cli/import/import.js'
 export { type AskOptions, askProducer, type ControlReply, type ControlRequest } from './control/client.js'
 export type { Principal } from './control/protocol.js'
 export { type ControlOptions, type ControlServer, openControl } from './control/server.js'
 export type { SocketPathOptions } from './control/socket-path.js'
 export { type ControlVerbs, journalCare } from './control/verbs.js'
 export { NameLists } from './core/alerts.js'
-export type {
-  Answered,
-  Ask,
-  Commit,
-  CommitOutcome,
-  Core,
-  CoreNote,
-  CoreOptions,
-  CoreStatus,
-  Now,
-  PersonaStatus,
+export {
+  type Answered,
+  type Ask,
+  type Commit,
+  type CommitOutcome,
+  type Core,
+  type CoreJournal,
+  type CoreNote,
+  type CoreOptions,
+  type CoreStatus,
+  createCore,
+  type Now,
+  type PersonaStatus,
 } from './core/core.js'
-export { createCore } from './core/core.js'
-export type { CoreJournal } from './core/core-state.js'
 export { holesBelow, parseHoles, walkMember } from './core/holes.js'
-export { phaseOf } from './core/inbox-schedule.js'
 export { classifyWalkPage } from './core/poll-pages.js'
-export { type Clock, loopTimers, loopTurn, systemClock, type Timers, type Turn } from './effects/clock.js'
-export { type FileStat, type FileSystem, nodeFileSystem, openFlags } from './effects/file-system.js'
-export { currentHost, type Host, type Random, systemRandom } from './effects/host.js'
+export { phaseOf } from './core/schedule.js'
 export {
   type HeldLock,
   kernelLock,
@@ -32,11 +29,26 @@ export {
   type LockRefused,
   type StoreLock,
 } from './effects/store-lock.js'
+export {
+  type Clock,
+  currentHost,
+  type FileStat,
+  type FileSystem,
+  type Host,
+  loopTimers,
+  loopTurn,
+  nodeFileSystem,
+  openFlags,
+  type Random,
+  systemClock,
+  systemRandom,
+  type Timers,
+  type Turn,
+} from './effects/system.js'
 export type { AppendOptions, Draft, Receipt } from './journal/draft.js'
 export type { StoredEntity, WriterState as StoredState } from './journal/entity-reader.js'
 export { type ExportOptions, exportRecords } from './journal/export.js'
 export { Disk } from './journal/file-ops.js'
-export type { GcReport } from './journal/gc.js'
 export {
   type OpenJournal as Journal,
   openJournalWith as openJournal,
@@ -45,6 +57,7 @@ export {
 export type { OpenHistory } from './journal/open.js'
 export { type RedactOptions, type RedactReport, type RedactTarget, redactStore } from './journal/redact.js'
 export { type RepairOptions, type RepairReport, repairStore } from './journal/repair.js'
+export type { GcReport } from './journal/roll.js'
 export {
   canonicalSource,
   type JournalOptions,
@@ -59,8 +72,7 @@ export { type ProducerStatus, StatusFile } from './run/status.js'
 export { EventFile, type EventFileParts } from './sinks/event-file.js'
 export { ExecSink, progressByInbox } from './sinks/exec-sink.js'
 export { FileNames, FileSink } from './sinks/file-sink.js'
-export { Skips } from './sinks/lane-workers.js'
-export { type Lane, Lanes, type QueuedEvent } from './sinks/lanes.js'
+export { type Lane, Lanes, type QueuedEvent, Skips } from './sinks/lanes.js'
 export type { Delivery, Sink, SinkEntry } from './sinks/sink.js'
 export { SinkRunner, type SinkSurroundings } from './sinks/sink-runner.js'
 export { type SinkPlan, Sinks, type SinksParts } from './sinks/sinks.js'
@@ -68,14 +80,6 @@ export { StdoutFile } from './sinks/stdout-sink.js'
 export { type SinkState, WatermarkFile } from './sinks/watermark-file.js'
 export { type AddressClass, classOfAddress } from './source/address.js'
 export {
-  type BodyResult,
-  judgeCounts,
-  judgeDirectory,
-  parseBody,
-  validatePage,
-} from './source/answers.js'
-export {
-  type Address,
   BodyBudget,
   type BudgetedBody,
   type Connect,
@@ -84,20 +88,28 @@ export {
   type Target,
   transportFailure,
 } from './source/http.js'
-export { openSource, type SourceOptions } from './source/kijito.js'
-export { remedyOf } from './source/remedy.js'
-export type {
-  Answer,
-  Continuation,
-  CountsQuery,
-  Dialect,
-  DirectoryEntry,
-  Page,
-  PageQuery,
-  PersonaCount,
-  PersonaDirectory,
-  RequestFailure,
-  Row,
-  Source,
-  UnreadCounts,
+export {
+  judgeCounts,
+  judgeDirectory,
+  openSource,
+  parseBody,
+  type SourceOptions,
+  validatePage,
+} from './source/kijito.js'
+export {
+  type Answer,
+  type BodyResult,
+  type Continuation,
+  type CountsQuery,
+  type Dialect,
+  type DirectoryEntry,
+  type Page,
+  type PageQuery,
+  type PersonaCount,
+  type PersonaDirectory,
+  type RequestFailure,
+  type Row,
+  remedyOf,
+  type Source,
+  type UnreadCounts,
 } from './source/source.js'

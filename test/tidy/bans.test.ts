@@ -48,7 +48,7 @@ const BANS: readonly Ban[] = [
   {
     rule: 'durability - fsync stands in file-ops.ts alone',
     pattern: /\b(fsync|fdatasync)Sync\(/,
-    files: () => sources('producer/src/').filter(file => !/\/(file-ops|file-system)\.ts$/.test(file)),
+    files: () => sources('producer/src/').filter(file => !/\/(file-ops|system)\.ts$/.test(file)),
   },
   {
     rule: 'core - is pure: no clock, no randomness, no file in manifest, core or project',

@@ -77,13 +77,13 @@ export const producerProgram: Program = {
         ['kim-producer install-service --linger', 'follow every inbox of the local Kijito server'],
         ['kim-producer install-service --print --target launchd', 'print the launchd agent'],
       ],
-      load: () => import('./service/install.js').then(({ installService }) => ({ run: installService })),
+      load: () => import('./install-service.js').then(({ installService }) => ({ run: installService })),
     },
     {
       name: 'uninstall-service',
       about: 'Stop the service and remove its file. Keeps the store.',
       flags: serviceFlags,
-      load: () => import('./service/install.js').then(({ uninstallService }) => ({ run: uninstallService })),
+      load: () => import('./install-service.js').then(({ uninstallService }) => ({ run: uninstallService })),
     },
     {
       name: 'doctor',

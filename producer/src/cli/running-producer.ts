@@ -4,8 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { didYouMean, type Input, type Io, isProcessAlive, safeText } from '@kim/cli-kit'
 import { isJsonObject, type JsonObject, KimError, type StorePaths, storePaths } from '@kim/manifest'
 import { askProducer, type ControlReply } from '../control/client.js'
-import { readPlainFile } from '../effects/file-system.js'
-import { startKeyOf } from '../effects/host.js'
+import { readPlainFile, startKeyOf } from '../effects/system.js'
 import { report, storeCommand, storeOf } from './store-flags.js'
 
 /** How long a producer may take to answer. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { connect } from 'node:net'
 import { isCount, isJsonObject, type JsonObject, KimError, type StorePaths } from '@kim/manifest'
-import { currentHost } from '../effects/host.js'
+import { currentHost } from '../effects/system.js'
 import { LineSplitter, type Principal, parseControlLine } from './protocol.js'
 import { type SocketPathOptions, socketToAsk } from './socket-path.js'
 

@@ -1,9 +1,8 @@
 import { chmodSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
 import { KimError, type StorePaths } from '@kim/manifest'
-import { loopTimers, loopTurn, type Timers, type Turn } from '../effects/clock.js'
 import { everyStep } from '../effects/every-step.js'
-import { currentHost } from '../effects/host.js'
+import { currentHost, loopTimers, loopTurn, type Timers, type Turn } from '../effects/system.js'
 import { LineSplitter, REQUEST_BYTES_MAX, type Reply, refusal } from './protocol.js'
 import {
   prepareSocketPath,

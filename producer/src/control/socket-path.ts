@@ -10,7 +10,7 @@ import {
   sha256Hex,
 } from '@kim/manifest'
 import { everyStep } from '../effects/every-step.js'
-import { resolveExisting } from '../effects/file-system.js'
+import { resolveExisting } from '../effects/system.js'
 
 /** Where a producer of a store listens. */
 export interface SocketPath {

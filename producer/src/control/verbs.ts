@@ -1,5 +1,5 @@
 import { checkpointName, type JsonObject, KimError } from '@kim/manifest'
-import type { Turn } from '../effects/clock.js'
+import type { Turn } from '../effects/system.js'
 import type { OpenJournal } from '../journal/journal.js'
 import { type ControlErrorCode, type Reply, type Request, readRequest, refusal } from './protocol.js'
 

@@ -1,12 +1,11 @@
 /** When alerts are opened and cleared: those about a window of one inbox, and those about the account as a whole. */
 import { type AccountAlertKind, actionClasses, type JsonObject } from '@kim/manifest'
 import type { Draft } from '../journal/draft.js'
-import type { Persona } from '../journal/persona.js'
+import { alertDraft, clearedAlert, type Persona } from '../journal/persona.js'
 import type { DirectoryEntry, Page } from '../source/source.js'
-import type { CoreState } from './core-state.js'
+import type { CoreState } from './core.js'
 import { pinOf } from './holes.js'
 import type { HealthyPoll } from './poll-pages.js'
-import { alertDraft, clearedAlert } from './record-payloads.js'
 
 /** Alerts that the newest page of an inbox opens (step 9 of KS-46). */
 export function* windowAlertsOpened(

@@ -9,14 +9,18 @@ import {
   registryOfAllCapability,
 } from '@kim/manifest'
 import type { Draft } from '../journal/draft.js'
-import { blankPersonaRecord, type Persona, type PersonaRecord } from '../journal/persona.js'
+import {
+  alertDraft,
+  blankPersonaRecord,
+  type Persona,
+  type PersonaRecord,
+  personaDraft,
+} from '../journal/persona.js'
 import type { AccountAlerts } from './alerts.js'
-import type { CommitOutcome } from './core.js'
-import type { CoreState, CountsTable } from './core-state.js'
-import type { Inbox, Poller } from './inbox-schedule.js'
+import type { CommitOutcome, CoreState, CountsTable } from './core.js'
 import type { FailedPoll } from './poll-pages.js'
-import { pollPlan } from './poll-records.js'
-import { alertDraft, personaDraft, readMarks } from './record-payloads.js'
+import { pollPlan, readMarks } from './poll-records.js'
+import type { Inbox, Poller } from './schedule.js'
 
 /** A commit that was handed out, and what is over with once it is durable. */
 interface Handed {

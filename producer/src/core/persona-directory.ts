@@ -3,8 +3,7 @@ import { didYouMean } from '@kim/cli-kit'
 import { limits } from '@kim/manifest'
 import type { Answer, DirectoryEntry, PersonaDirectory } from '../source/source.js'
 import { listOf } from './alerts.js'
-import type { CoreNote } from './core.js'
-import type { CoreState } from './core-state.js'
+import type { CoreNote, CoreState } from './core.js'
 
 const RETRY_MIN_MS = 1000
 const RETRY_MAX_MS = 30_000

@@ -1,19 +1,24 @@
-/** The records of one healthy poll (KS-46). */
+/** The records of one healthy poll (KS-46), and the drafts of messages. */
 import type { JsonObject } from '@kim/manifest'
 import type { Draft } from '../journal/draft.js'
 import {
+  alertDraft,
   blankPersonaRecord,
+  bodyHash,
+  messageItemId,
+  NO_BODY,
   owesAnnouncement,
   owesBaseline,
   type Persona,
   type PersonaRecord,
+  personaDraft,
 } from '../journal/persona.js'
+import type { Row } from '../source/source.js'
 import { windowAlertsCleared, windowAlertsOpened } from './alerts.js'
-import type { CoreState } from './core-state.js'
+import type { CoreState } from './core.js'
 import { isSamePin, isUnwalked, type Pin, pinMembers, pinOf } from './holes.js'
-import type { Inbox } from './inbox-schedule.js'
 import type { HealthyPoll, TakenRow } from './poll-pages.js'
-import { alertDraft, messageDraft, personaDraft, rowChanges } from './record-payloads.js'
+import type { Inbox } from './schedule.js'
 
 /**
  * The records of one healthy poll in the order of KS-46, so that every prefix is a true journal. The plan is derived
@@ -351,5 +356,112 @@ class Plan {
     } else if (!isSamePin(before, after)) {
       yield alertDraft(this.#persona, 'bounded-window', { status: 'open', reason, members })
     }
+  }
+}
+
+/** Code points, as a person counts characters of a body. */
+function codePoints(text: string): number {
+  let count = text.length
+  for (let at = 0; at < text.length; at++) {
+    if ((text.charCodeAt(at) & 0xfc00) === 0xd800 && (text.charCodeAt(at + 1) & 0xfc00) === 0xdc00) count--
+  }
+  return count
+}
+
+/** The payload of a message (KS-41, KS-42, KS-43). */
+function messagePayload(persona: string, { row, isClipped }: TakenRow, keepContent: boolean): JsonObject {
+  return {
+    schema_version: 1,
+    persona,
+    id: row.id,
+    from: row.from,
+    ...(keepContent ? { content: row.content } : {}),
+    content_length: codePoints(row.content),
+    created: row.created,
+    read: row.read,
+    ...(isClipped ? { clipped: true } : {}),
+  }
+}
+
+/** The record of a message that the journal never had; without an event no sink announces it. */
+function messageDraft(
+  persona: string,
+  taken: TakenRow,
+  how: {
+    readonly action: 'backfill' | 'create'
+    readonly isNews: boolean
+    readonly keepContent: boolean
+    readonly waitMs: number
+  },
+): Draft {
+  const { id, from } = taken.row
+  return {
+    agent: persona,
+    action: how.action,
+    item_type: 'message',
+    item_id: messageItemId(persona, id),
+    summary: `message ${id} from ${from ?? 'an unknown author'}`,
+    payload: messagePayload(persona, taken, how.keepContent),
+    event: how.isNews ? 'new' : undefined,
+    wait_ms: how.waitMs,
+  }
+}
+
+/** The record of a live message, with what changed about it. */
+function messageUpdate(persona: string, id: number, payload: JsonObject, what: string): Draft {
+  return {
+    agent: persona,
+    action: 'update',
+    item_type: 'message',
+    item_id: messageItemId(persona, id),
+    summary: `message ${id}: ${what}`,
+    payload,
+  }
+}
+
+/**
+ * What rows say about live messages: that they were read, or that their text changed (KS-43). A redacted message is
+ * never updated, and no message becomes unread again.
+ */
+function* rowChanges(
+  { options, personas }: CoreState,
+  persona: Persona,
+  rows: readonly TakenRow[],
+): Generator<Draft> {
+  const { messages, name } = persona
+  for (const { row, isClipped } of rows) {
+    if (!messages.has(row.id)) continue
+    const becameRead = row.read && messages.isUnread(row.id)
+    const known = messages.bodyOf(row.id)
+    const compares = options.keepContent && !isClipped && known !== NO_BODY
+    const body = compares ? bodyHash(row.content) : NO_BODY
+    if (!becameRead && (!compares || known === body)) continue
+    const stored = personas.messageOf(persona, row.id)
+    if (stored === undefined) continue
+    const isOther = compares && stored.body !== NO_BODY && stored.body !== body
+    const { payload } = stored
+    if ((!becameRead && !isOther) || payload['redacted'] === true) continue
+    yield messageUpdate(name, row.id, ...changeOf(payload, row, isOther))
+  }
+}
+
+function changeOf(payload: JsonObject, row: Row, isOther: boolean): [JsonObject, string] {
+  const read = payload['read'] === true || row.read
+  if (!isOther) return [{ ...payload, read }, 'it was read']
+  const { content } = row
+  return [{ ...payload, content, content_length: codePoints(content), read }, 'its text changed']
+}
+
+/** These messages were read, as the counts or a walk over unread rows say. */
+export function* readMarks(
+  { personas }: CoreState,
+  persona: Persona,
+  ids: readonly number[],
+): Generator<Draft> {
+  for (const id of ids) {
+    if (!persona.messages.isUnread(id)) continue
+    const payload = personas.messageOf(persona, id)?.payload
+    if (payload === undefined || payload['redacted'] === true || payload['read'] === true) continue
+    yield messageUpdate(persona.name, id, { ...payload, read: true }, 'it was read')
   }
 }

@@ -1,5 +1,5 @@
 import { basename, dirname } from 'node:path'
-import { type FileStat, type FileSystem, openFlags } from './file-system.js'
+import { type FileStat, type FileSystem, openFlags } from './system.js'
 
 /** What a rehearsal would have changed, one path at a time. */
 export interface RehearsedChange {

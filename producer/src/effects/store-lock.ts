@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import { isProcessAlive } from '@kim/cli-kit'
 import { KimError } from '@kim/manifest'
 import { everyStep, regardless } from './every-step.js'
-import { openFlags } from './file-system.js'
+import { openFlags } from './system.js'
 
 /** The content of the lock file, for people: the lock itself is the kernel's. */
 export interface LockHolder {

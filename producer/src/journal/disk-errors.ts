@@ -1,6 +1,6 @@
 import { shellWord } from '@kim/cli-kit'
 import { type ErrorCode, KimError } from '@kim/manifest'
-import { resolveExisting } from '../effects/file-system.js'
+import { resolveExisting } from '../effects/system.js'
 
 /** What the system calls a full disk, a full quota included. */
 const FULL = new Set(['ENOSPC', 'EDQUOT'])

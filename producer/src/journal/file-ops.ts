@@ -1,7 +1,7 @@
 import { basename, dirname, join } from 'node:path'
 import { shellWord } from '@kim/cli-kit'
 import { type KimError, type ReplaceDisk, replaceFile, tempName } from '@kim/manifest'
-import { type FileStat, type FileSystem, openFlags } from '../effects/file-system.js'
+import { type FileStat, type FileSystem, openFlags } from '../effects/system.js'
 import {
   attempt,
   damaged,

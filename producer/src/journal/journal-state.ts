@@ -27,8 +27,7 @@ import {
   type TableEntry,
   tempName,
 } from '@kim/manifest'
-import { isRead } from './message-index.js'
-import { type EntitySource, Personas } from './persona.js'
+import { type EntitySource, isRead, Personas } from './persona.js'
 import type { Store } from './store.js'
 
 /** Where a line is. */

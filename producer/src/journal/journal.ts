@@ -1,14 +1,13 @@
 /** The door of the writer: open a journal, append, roll, close. */
 import type { Head, KimError } from '@kim/manifest'
-import { loopTurn, type Turn } from '../effects/clock.js'
 import { everyStep, regardless } from '../effects/every-step.js'
+import { loopTurn, type Turn } from '../effects/system.js'
 import { type AppendBatch, type Appender, type AppendResult, receiptOf } from './append.js'
 import { failure } from './disk-errors.js'
 import { type AppendOptions, type Draft, type Receipt, validateDrafts } from './draft.js'
 import { EntityReader, type StoredState, WriterState } from './entity-reader.js'
-import type { GcReport } from './gc.js'
 import { closeSession, type OpenHistory, openSession, type Session } from './open.js'
-import type { Upkeep } from './roll.js'
+import type { GcReport, Upkeep } from './roll.js'
 import type { JournalOptions, OpenJournalOptions } from './store.js'
 
 /** An open journal: the only writer of its store. */

@@ -2,7 +2,7 @@ import { compareUtf8, isCount, type ReadRecord, repairedBy, type SeqRange } from
 import type { Draft } from './draft.js'
 import { EntityReader } from './entity-reader.js'
 import type { JournalState } from './journal-state.js'
-import { parseMessageId } from './message-index.js'
+import { parseMessageId } from './persona.js'
 import type { Store } from './store.js'
 
 /** How far an inbox had come: its largest message id or cursor, and its open pin. */

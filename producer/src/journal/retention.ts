@@ -2,8 +2,7 @@ import { isCount, isSeq, type JsonObject, limits } from '@kim/manifest'
 import type { Draft } from './draft.js'
 import type { WriterState } from './entity-reader.js'
 import type { JournalState } from './journal-state.js'
-import { parseMessageId } from './message-index.js'
-import { owesAnnouncement, owesBaseline, parsePersona } from './persona.js'
+import { owesAnnouncement, owesBaseline, parseMessageId, parsePersona } from './persona.js'
 
 /** A live message by its number within its persona. */
 interface Message {

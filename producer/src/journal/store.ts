@@ -2,11 +2,19 @@
 import { dirname, join, relative } from 'node:path'
 import { shellWord } from '@kim/cli-kit'
 import { isBlobDirectory, KimError, type StorePaths, storePaths } from '@kim/manifest'
-import { type Clock, systemClock, type Turn } from '../effects/clock.js'
 import { Rehearsal, type RehearsedChange } from '../effects/dry-run.js'
-import { type FileSystem, nodeFileSystem } from '../effects/file-system.js'
-import { currentHost, type Host, type Random, systemRandom } from '../effects/host.js'
 import { type HeldLock, kernelLock, lookingLock, type StoreLock, storeHeld } from '../effects/store-lock.js'
+import {
+  type Clock,
+  currentHost,
+  type FileSystem,
+  type Host,
+  nodeFileSystem,
+  type Random,
+  systemClock,
+  systemRandom,
+  type Turn,
+} from '../effects/system.js'
 import { attempt, failure } from './disk-errors.js'
 import { Disk, WRITABLE_BY_OTHERS } from './file-ops.js'
 

@@ -1,7 +1,7 @@
 import * as fs from 'node:fs'
 import { dirname, join } from 'node:path'
 import { KimError, replaceFile } from '@kim/manifest'
-import { plainReplaceDisk } from '../effects/file-system.js'
+import { plainReplaceDisk } from '../effects/system.js'
 import { isBusless, NO_BUS_HINT, type Runner, type ServicePlace } from './supervisors.js'
 import { type InstallContext, type ServiceSpec, serviceText, windowsTaskBytes } from './unit-text.js'
 

@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, dirname, extname, join, resolve } from 'node:path'
 import { defaultStore, type Environment } from '@kim/manifest'
-import { resolveExisting } from '../effects/file-system.js'
+import { resolveExisting } from '../effects/system.js'
 import type { Runner, ServicePlace } from './supervisors.js'
 
 /** A service of this user that runs a producer. */

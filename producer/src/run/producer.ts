@@ -4,8 +4,16 @@ import type { ControlServer } from '../control/server.js'
 import { type ControlVerbs, journalCare } from '../control/verbs.js'
 import { listOf } from '../core/alerts.js'
 import type { Core } from '../core/core.js'
-import { type Clock, loopTimers, loopTurn, systemClock, type Timers, type Turn } from '../effects/clock.js'
-import { currentHost, type Host } from '../effects/host.js'
+import {
+  type Clock,
+  currentHost,
+  type Host,
+  loopTimers,
+  loopTurn,
+  systemClock,
+  type Timers,
+  type Turn,
+} from '../effects/system.js'
 import { toFailure } from '../journal/disk-errors.js'
 import type { Draft } from '../journal/draft.js'
 import type { OpenJournal } from '../journal/journal.js'
@@ -13,8 +21,7 @@ import { journalNote } from '../journal/notes.js'
 import type { SinkStatus } from '../sinks/sink.js'
 import type { Source } from '../source/source.js'
 import { Driver, type Ending } from './main-loop.js'
-import { Meters } from './meters.js'
-import { metricsText } from './metrics.js'
+import { Meters, metricsText } from './metrics.js'
 import type { RunLog } from './run-log.js'
 import { JournalSize, type ProducerStatus, personaLine, StatusFile } from './status.js'
 import type { Supervisor } from './systemd-notify.js'

@@ -1,7 +1,7 @@
 import { basename, dirname, join } from 'node:path'
 import { alertFacts, isCount, type JsonObject, nextTurn, Signal, tempName } from '@kim/manifest'
 import { memoryCursors, type Observer, openObserver } from '@kim/observer-sdk'
-import type { Clock, Timers } from '../effects/clock.js'
+import type { Clock, Timers } from '../effects/system.js'
 import type { Disk } from '../journal/file-ops.js'
 import { makePrivate } from './output-path.js'
 import type { SinkLog } from './sink.js'

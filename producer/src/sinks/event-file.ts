@@ -1,6 +1,6 @@
 import { basename, dirname } from 'node:path'
 import { KimError } from '@kim/manifest'
-import type { FileStat, FileSystem } from '../effects/file-system.js'
+import type { FileStat, FileSystem } from '../effects/system.js'
 import { noSpace, toFailure, unsafe } from '../journal/disk-errors.js'
 import type { Disk } from '../journal/file-ops.js'
 import type { Log } from '../journal/store.js'

@@ -1,5 +1,5 @@
 import { dirname, resolve, sep } from 'node:path'
-import { resolveExisting } from '../effects/file-system.js'
+import { resolveExisting } from '../effects/system.js'
 import type { Disk } from '../journal/file-ops.js'
 
 /** Whether a path is a directory or below it, with links resolved. */

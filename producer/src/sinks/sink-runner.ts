@@ -1,10 +1,9 @@
 import { isNews, type ReadRecord, Signal, type Watermark } from '@kim/manifest'
 import { type JournalFacts, type MonitorEvent, monitorEvent } from '@kim/monitor'
 import { type Change, openTail, type RecordTail } from '@kim/observer-sdk'
-import type { Clock, Timers } from '../effects/clock.js'
+import type { Clock, Timers } from '../effects/system.js'
 import type { LogEntry } from '../journal/store.js'
-import { LaneWorkers } from './lane-workers.js'
-import { Lanes, type QueuedEvent } from './lanes.js'
+import { Lanes, LaneWorkers, type QueuedEvent } from './lanes.js'
 import type { HeldLane, Sink, SinkLog, SinkStatus } from './sink.js'
 import type { SinkState, WatermarkFile } from './watermark-file.js'
 

@@ -1,4 +1,5 @@
 /** One GET over HTTP/1.1: resolving, connecting, its deadlines, its body, and whatever else becomes of it (KS-3 to KS-9). */
+import type { LookupAddress } from 'node:dns'
 import { lookup } from 'node:dns/promises'
 import { setMaxListeners } from 'node:events'
 import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http'
@@ -6,19 +7,12 @@ import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'n
 import type { Duplex } from 'node:stream'
 import { connect as connectTls } from 'node:tls'
 import { KimError, limits } from '@kim/manifest'
-import type { Clock, Timers } from '../effects/clock.js'
+import type { Clock, Timers } from '../effects/system.js'
 import { type BaseUrl, forbidden, type Permit } from './address.js'
-import { failureOf, parseFail, unreachable } from './answers.js'
-import type { RequestFailure } from './source.js'
-
-/** One address of a host. */
-export interface Address {
-  readonly address: string
-  readonly family: number
-}
+import type { BodyResult, RequestFailure } from './source.js'
 
 /** Says which addresses a name has. */
-export type Resolve = (host: string) => Promise<readonly Address[]>
+export type Resolve = (host: string) => Promise<readonly LookupAddress[]>
 
 /**
  * The addresses connections go to. A name is resolved when it is first needed and again after a failed connection;
@@ -28,9 +22,9 @@ class Destination {
   readonly #url: BaseUrl
   readonly #permit: Permit
   readonly #resolve: Resolve
-  #pinned: readonly Address[] = []
+  #pinned: readonly LookupAddress[] = []
   #isStale = true
-  #pending: Promise<readonly Address[]> | undefined
+  #pending: Promise<readonly LookupAddress[]> | undefined
 
   constructor(url: BaseUrl, permit: Permit, resolve: Resolve) {
     this.#url = url
@@ -39,12 +33,12 @@ class Destination {
   }
 
   /** What was judged last: where a connection may be made to now. */
-  get pinned(): readonly Address[] {
+  get pinned(): readonly LookupAddress[] {
     return this.#pinned
   }
 
   /** Rejects with the `KimError` of a refusal, or with whatever the resolver said. */
-  addresses(): Promise<readonly Address[]> {
+  addresses(): Promise<readonly LookupAddress[]> {
     if (!this.#isStale) return Promise.resolve(this.#pinned)
     this.#pending ??= this.#judged().finally(() => {
       this.#pending = undefined
@@ -57,7 +51,7 @@ class Destination {
     this.#isStale = true
   }
 
-  async #judged(): Promise<readonly Address[]> {
+  async #judged(): Promise<readonly LookupAddress[]> {
     const { host } = this.#url
     const literal = isIP(host)
     const found = literal === 0 ? await this.#resolve(host) : [{ address: host, family: literal }]
@@ -72,18 +66,15 @@ class Destination {
 }
 
 /** Where a connection goes: a host by name, and the judged addresses that it may be made to. */
-export interface Target {
-  readonly isSecure: boolean
-  readonly host: string
-  readonly port: number
-  readonly addresses: readonly Address[]
+export interface Target extends Pick<BaseUrl, 'isSecure' | 'host' | 'port'> {
+  readonly addresses: readonly LookupAddress[]
 }
 
 /** Opens a connection. It is returned at once and says later that it failed. */
 export type Connect = (target: Target) => Socket
 
 /** In place of the resolver: hands over what was judged, so that no second look-up can say something else. */
-function pinnedTo(addresses: readonly Address[]): LookupFunction {
+function pinnedTo(addresses: readonly LookupAddress[]): LookupFunction {
   return (_host, options, callback) => {
     const [first] = addresses
     if (first === undefined) callback(Object.assign(new Error('no address'), { code: 'ENOTFOUND' }), '')
@@ -264,9 +255,7 @@ export interface Call {
 }
 
 /** How an exchange ended: the body of a 2xx, or a failure. */
-export type HttpResult =
-  | { readonly ok: true; readonly body: Buffer }
-  | { readonly ok: false; readonly failure: RequestFailure }
+export type HttpResult = BodyResult<Buffer>
 
 /** How often the bytes that came are counted. */
 const LOOK_MS = 1000
@@ -439,11 +428,26 @@ class Exchange {
     answer.on('end', () => {
       if (!answer.complete) return
       const failure = this.#refusal
-      this.#settle(failure === undefined ? { ok: true, body: body.whole() } : { ok: false, failure })
+      this.#settle(failure === undefined ? { ok: true, value: body.whole() } : { ok: false, failure })
     })
     answer.on('error', error => this.#fail(transportFailure(error)))
     answer.on('close', () => this.#fail(transportFailure(undefined)))
   }
+}
+
+/** What a failed request is reported as. */
+export function failureOf(token: RequestFailure['token'], detail: string, status?: number): RequestFailure {
+  return { token, status, reason: detail === '' ? token : `${token}: ${detail}` }
+}
+
+/** No answer came, or not a whole one. */
+export function unreachable(detail: string): RequestFailure {
+  return failureOf('unreachable', detail)
+}
+
+/** The body is not one JSON text we take. */
+export function parseFail(detail: string): RequestFailure {
+  return failureOf('parse-fail', detail)
 }
 
 /** An answer with a status other than 2xx. */

@@ -1,6 +1,6 @@
 import { shellWord } from '@kim/cli-kit'
 import { type Environment, KimError } from '@kim/manifest'
-import { type FileSystem, openFlags } from '../effects/file-system.js'
+import { type FileSystem, openFlags } from '../effects/system.js'
 
 const TOKEN_BYTES_MAX = 16_384
 const ANYBODY_BUT_OWNER = 0o077

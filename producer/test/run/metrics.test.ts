@@ -1,7 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import t from 'tap'
-import { Histogram, Meters } from '../../dist/run/meters.js'
-import { metricsText } from '../../dist/run/metrics.js'
+import { Histogram, Meters, metricsText } from '../../dist/run/metrics.js'
 import type { JournalRoom, PersonaLine, ProducerStatus } from '../../dist/run/status.js'
 import type { SinkStatus } from '../../dist/sinks/sink.js'
 import { message } from '../kit/store.js'

@@ -1,11 +1,5 @@
-import {
-  type Address,
-  classOfAddress,
-  connectTo,
-  openSource,
-  type Resolve,
-  type Target,
-} from '@kim/producer/internal'
+import type { LookupAddress } from 'node:dns'
+import { classOfAddress, connectTo, openSource, type Resolve, type Target } from '@kim/producer/internal'
 import t from 'tap'
 import { roughServer, sayJson } from '../kit/rough-server.js'
 import { quiet, reasonOf, testSource } from '../kit/source.js'
@@ -207,7 +201,7 @@ t.test('destination - a connection is made to a judged address alone, under the 
   const server = await roughServer(t, asked => sayJson(asked, { result: [] }))
   const targets: Target[] = []
   let resolved = 0
-  let answer: readonly Address[] = [{ address: '1.1.1.1', family: 4 }]
+  let answer: readonly LookupAddress[] = [{ address: '1.1.1.1', family: 4 }]
   let isDown = false
   const source = await testSource(t, 'http://kijito.test:8080', {
     allowLoopback: false,
@@ -251,7 +245,7 @@ t.test(
   'destination - a name that is not resolved is a failure of the request, not of the start (KS-17, KS-51)',
   async t => {
     const server = await roughServer(t, asked => sayJson(asked, { result: [] }))
-    let answer: readonly Address[] | undefined
+    let answer: readonly LookupAddress[] | undefined
     const source = await testSource(t, 'http://kijito.test', {
       resolve: async () => {
         if (answer === undefined)

@@ -1,17 +1,19 @@
-import { readdirSync } from 'node:fs'
+import { accessSync, constants, existsSync, readdirSync } from 'node:fs'
 import { homedir } from 'node:os'
+import { dirname } from 'node:path'
 import { type Input, type Io, parseInput, shellWord, VERSION } from '@kim/cli-kit'
 import { type Environment, KimError, type StorePaths, storePaths } from '@kim/manifest'
 import { memoryCursors, type Observer, openObserver } from '@kim/observer-sdk'
 import { noJournalAt } from '@kim/observer-sdk/history'
+import { systemCode } from '../../journal/disk-errors.js'
 import { type Installed, installedServices, servicesOn } from '../../os-service/installed-services.js'
 import { type ServicePlace, servicePlace, targetOf } from '../../os-service/supervisors.js'
 import { openSource } from '../../source/kijito.js'
 import type { Answer, PersonaDirectory, Source } from '../../source/source.js'
+import { runWords } from '../install-service.js'
 import { type RunOptions, runOptions } from '../run/check-flags.js'
 import { runFlags } from '../run/flags.js'
 import { askedSign, type LastSign, lastSign } from '../running-producer.js'
-import { runWords } from '../service/service-flags.js'
 import { storeCommand } from '../store-flags.js'
 
 /** What a check found. */
@@ -193,5 +195,23 @@ function askedFlags(input: Input, io: Io, place: ServicePlace | undefined): Inpu
     // A unit that was written by hand, or by another release, may have flags that `run` does not know.
     if (error instanceof KimError) return input
     throw error
+  }
+}
+
+/** The path, or the nearest directory above it that exists. */
+export function nearestExisting(path: string): string {
+  return existsSync(path) || path === dirname(path) ? path : nearestExisting(dirname(path))
+}
+
+const MODES: Readonly<Record<string, number>> = { r: constants.R_OK, w: constants.W_OK, x: constants.X_OK }
+
+/** The error code of the system if this process lacks one of these permissions; otherwise undefined. */
+export function accessError(path: string, permissions: 'w' | 'rw' | 'rx' | 'wx'): string | undefined {
+  const mode = [...permissions].reduce((all, one) => all | (MODES[one] ?? 0), 0)
+  try {
+    accessSync(path, mode)
+    return undefined
+  } catch (error) {
+    return systemCode(error) ?? String(error)
   }
 }

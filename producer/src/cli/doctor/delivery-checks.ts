@@ -5,22 +5,22 @@ import { alertFacts, isCount, isJsonObject, type JsonObject } from '@kim/manifes
 import type { Observer } from '@kim/observer-sdk'
 import { consumersOf } from '@kim/observer-sdk/consumers'
 import { ownerRemedy } from '../../journal/disk-errors.js'
-import { remedyOf, serverRemedy } from '../../source/remedy.js'
-import type { Source } from '../../source/source.js'
+import { remedyOf, type Source, serverRemedy } from '../../source/source.js'
 import { fixedPart, type SinkOptions } from '../run/check-flags.js'
 import { isBehind, unreadMail } from '../status/backlog.js'
 import { type SinkLine, sinksOf } from '../status/sinks.js'
 import {
+  accessError,
   andMore,
   type Check,
   type CheckResult,
   type Context,
   failing,
   fine,
+  nearestExisting,
   unseen,
   warning,
 } from './check.js'
-import { accessError, nearestExisting } from './path-access.js'
 
 /** Does no inbox have an open alert in the journal? */
 const inboxesCheck: Check = {

@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { formatBytes } from '@kim/cli-kit'
 import { limits } from '@kim/manifest'
-import { type Check, failing, fine, unseen, warning } from './check.js'
-import { nearestExisting } from './path-access.js'
+import { type Check, failing, fine, nearestExisting, unseen, warning } from './check.js'
 
 const NODE_LEAST = [20, 19] as const
 

@@ -4,8 +4,17 @@ import { formatBytes, shellWord } from '@kim/cli-kit'
 import { limits, parseSegmentName, type StorePaths, seqRoom } from '@kim/manifest'
 import { isRepairable, verifyJournal } from '@kim/observer-sdk/verify'
 import { linkRemedy, ownerRemedy, WIDER_SEQ } from '../../journal/disk-errors.js'
-import { andMore, type Check, type CheckResult, failing, fine, unseen, warning } from './check.js'
-import { accessError, nearestExisting } from './path-access.js'
+import {
+  accessError,
+  andMore,
+  type Check,
+  type CheckResult,
+  failing,
+  fine,
+  nearestExisting,
+  unseen,
+  warning,
+} from './check.js'
 
 const OTHERS = 0o077
 const WRITABLE_BY_OTHERS = 0o022

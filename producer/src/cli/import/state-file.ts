@@ -15,7 +15,7 @@ import { isCount, isJsonObject, type JsonObject, type JsonValue, KimError } from
 import { systemCode } from '../../journal/disk-errors.js'
 import { canonicalSource } from '../../journal/store.js'
 import { olderFileName } from '../../sinks/file-sink.js'
-import { isPersonaName } from '../../source/answers.js'
+import { isPersonaName } from '../../source/kijito.js'
 
 /** A valid state file of the older monitor. */
 export interface OlderState {

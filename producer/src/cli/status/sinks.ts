@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { clientState, type Environment, isJsonObject, type JsonObject } from '@kim/manifest'
-import { readPlainFile } from '../../effects/file-system.js'
+import { readPlainFile } from '../../effects/system.js'
 import { systemCode } from '../../journal/disk-errors.js'
 import { type SinkStatus, sinkKind } from '../../sinks/sink.js'
 import { parseWatermarkFile, watermarkPath } from '../../sinks/watermark-file.js'

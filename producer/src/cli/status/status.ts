@@ -10,7 +10,7 @@ import {
 } from '@kim/manifest'
 import { memoryCursors, type Observer, openObserver } from '@kim/observer-sdk'
 import { type Consumer, consumersOf } from '@kim/observer-sdk/consumers'
-import { remedyOf } from '../../source/remedy.js'
+import { remedyOf } from '../../source/source.js'
 import { assertStore } from '../open-store.js'
 import { askedSign, type LastSign } from '../running-producer.js'
 import { report, storeOf } from '../store-flags.js'

@@ -1,6 +1,127 @@
+/** The system as the producer uses it, so that a test can replace each part: clocks, timers, this process, files. */
+import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
+import * as os from 'node:os'
 import { dirname, resolve } from 'node:path'
-import type { ReplaceDisk } from '@kim/manifest'
+import { setFlagsFromString } from 'node:v8'
+import type { ReplaceDisk, Timers } from '@kim/manifest'
+
+export type { Timers } from '@kim/manifest'
+
+/** Time as the writer reads it. Nothing in the journal is ordered by it. */
+export interface Clock {
+  /** Milliseconds since 1970, UTC. */
+  wallMs(): number
+  /** Milliseconds of the machine's monotonic clock. */
+  monoMs(): number
+  /** Milliseconds since the machine booted, sleep included; undefined where the platform cannot say. */
+  bootMs?(): number | undefined
+}
+
+function monoMs(): number {
+  const [seconds, nanoseconds] = process.hrtime()
+  return seconds * 1000 + Math.floor(nanoseconds / 1e6)
+}
+
+/** How far two clocks may drift apart before one is read again: what the boot clock is exact to, in ms. */
+const BOOT_STEP_MS = 10
+
+/** What has to be added to the monotonic clock to have the time since boot, and when that was so. */
+let boot: { readonly wallLessMono: number; readonly bootLessMono: number } | undefined
+
+/**
+ * Reading it means opening a file, which is a good part of what a commit of one record costs. It goes as the
+ * monotonic clock does but for sleep, and sleep shows as a step of the wall clock: then it is read again.
+ */
+function bootMs(): number {
+  const mono = monoMs()
+  const wallLessMono = Date.now() - mono
+  if (boot === undefined || Math.abs(wallLessMono - boot.wallLessMono) >= BOOT_STEP_MS) {
+    boot = { wallLessMono, bootLessMono: Math.round(os.uptime() * 1000) - mono }
+  }
+  return Math.max(0, mono + boot.bootLessMono)
+}
+
+/** The machine's clocks. */
+export const systemClock: Clock = { wallMs: () => Date.now(), monoMs, bootMs }
+
+/** The longest that the platform's own timer can wait; a longer one would fire at once. */
+const TIMER_MS_MAX = 2 ** 31 - 1
+
+/** The event loop's timers. */
+export const loopTimers: Timers = {
+  after(ms, run) {
+    const timer = setTimeout(run, Math.min(Math.max(ms, 1), TIMER_MS_MAX))
+    return () => clearTimeout(timer)
+  },
+}
+
+/** The end of the current turn of the event loop: what callers asked for within one turn shares one sync. */
+export interface Turn {
+  /** Calls `run` once, after every callback that is due in this turn. */
+  soon(run: () => void): void
+}
+
+/** The event loop's own turn. */
+export const loopTurn: Turn = { soon: run => void setImmediate(run) }
+
+/** Who this process is, as far as the store has to know. */
+export interface Host {
+  readonly pid: number
+  /** The owner every store file must have; undefined where the platform has no such number. */
+  readonly uid: number | undefined
+  /** Tells two processes that got the same pid apart. */
+  readonly startKey: string
+  readonly node: string
+  readonly platform: string
+}
+
+/**
+ * What tells a process from every other that had or will have its pid; undefined where the system does not say, or
+ * there is no such process. Field 22 of `/proc/<pid>/stat` is the start time in clock ticks since boot; with the boot id it names one
+ * process for good. The command in field 2 may hold spaces and parentheses, so counting starts after the last
+ * one.
+ */
+export function startKeyOf(pid: number): string | undefined {
+  try {
+    const stat = fs.readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const ticks = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]
+    const boot = fs.readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+    return ticks === undefined ? undefined : `${boot}:${ticks}`
+  } catch {
+    return undefined
+  }
+}
+
+/** The running process. */
+export function currentHost(): Host {
+  return {
+    pid: process.pid,
+    uid: process.getuid?.(),
+    startKey: startKeyOf(process.pid) ?? `origin:${Math.round(performance.timeOrigin)}`,
+    node: process.version,
+    platform: `${process.platform}-${process.arch}`,
+  }
+}
+
+/** Where unguessable names come from. */
+export interface Random {
+  /** `bytes` random bytes as lower-case hex. */
+  hex(bytes: number): string
+}
+
+/** The system's random source. */
+export const systemRandom: Random = { hex: bytes => randomBytes(bytes).toString('hex') }
+
+/**
+ * Has the heap of this process stay close to what is alive in it. A service that waits most of its life would
+ * otherwise keep what its largest burst of mail took: V8 trades memory for speed that this service does not need. Both are
+ * read whenever the heap is about to grow, so they may be set in a process that runs.
+ */
+export function keepHeapSmall(): void {
+  setFlagsFromString('--optimize-for-size')
+  setFlagsFromString('--semi-space-growth-factor=1')
+}
 
 /** What the writer reads from a `stat`: the part of node's own `Stats` that every adapter can give. */
 export interface FileStat {
