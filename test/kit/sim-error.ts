@@ -15,7 +15,11 @@ export function systemError(code: string, syscall: string, path?: string): NodeJ
   const errno = (constants.errno as Readonly<Record<string, number>>)[code]
   if (errno === undefined) throw new SimMisuse(`${code} is no errno`)
   const where = path === undefined ? '' : ` '${path}'`
+  // Millions of them are made, and each is caught: a stack trace takes longer than the call that fails.
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = 0
   const error: NodeJS.ErrnoException = new Error(`${code}: simulated, ${syscall}${where}`)
+  Error.stackTraceLimit = stackTraceLimit
   error.code = code
   error.errno = -errno
   error.syscall = syscall

@@ -132,6 +132,9 @@ export interface AppenderStart {
   readonly pins?: () => readonly Draft[]
 }
 
+/** Memory for the lines of a commit. An append is one synchronous call, so the journals of a process share it. */
+const scratch: Buffer = Buffer.allocUnsafe(limits.commitBytesMax)
+
 /**
  * Whatever is appended goes through `#write`, and whatever goes wrong there decides what this process may still do: a
  * full disk leaves it waiting, anything else ends it.
@@ -141,7 +144,6 @@ export class Appender {
   readonly #lock: HeldLock
   readonly #state: JournalState
   readonly writer: string
-  readonly #scratch: Buffer = Buffer.allocUnsafe(limits.commitBytesMax)
   #segment: ActiveSegment
   #nextSeq: number
   /** The record that a segment must begin with, until the segment has it. */
@@ -296,7 +298,7 @@ export class Appender {
   }
 
   #builder(): CommitBuilder {
-    return new CommitBuilder(this.#store, this.#state, this.writer, this.#nextSeq, this.#scratch)
+    return new CommitBuilder(this.#store, this.#state, this.writer, this.#nextSeq, scratch)
   }
 
   /**

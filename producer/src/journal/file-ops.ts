@@ -15,8 +15,9 @@ import {
 } from './disk-errors.js'
 import type { Log, Switches } from './store.js'
 
-/** Bytes of one read. */
-const READ_CHUNK_BYTES: number = 256 * 1024
+/** Bytes of one read: the fewest, also where a file is expected to end, and the most. */
+const READ_BYTES_MIN = 1024
+const READ_BYTES_MAX: number = 256 * 1024
 
 /** What systems answer where files have one name only: FAT, some network disks, and exFAT on Windows (EISDIR). */
 const NO_LINKS: ReadonlySet<string> = new Set([
@@ -224,24 +225,21 @@ export class Disk {
   }
 
   /**
-   * The bytes of an open file from a position to its end, in chunks the caller may keep; or, into memory of the
-   * caller's, in chunks that are valid until the next one is asked for.
+   * The bytes of a file from a position to its end, in chunks the caller may keep; or, into memory of the caller's, in
+   * chunks that are valid until the next one is asked for.
    */
-  *chunks(fd: number, path: string, from = 0, into?: Buffer): Generator<Buffer> {
-    for (let at = from; ; ) {
-      const buffer = into ?? Buffer.allocUnsafe(READ_CHUNK_BYTES)
-      const count = this.#readSome(fd, path, buffer, 0, buffer.length, at)
-      if (count === 0) return
-      at += count
-      yield buffer.subarray(0, count)
-    }
-  }
-
-  /** The bytes of a file by path from a position on, in chunks as above. */
   *fileChunks(path: string, from = 0, into?: Buffer): Generator<Buffer> {
-    const { fd } = this.openRead(path)
+    const { fd, stat } = this.openRead(path)
     try {
-      yield* this.chunks(fd, path, from, into)
+      for (let at = from; ; ) {
+        // Not much more memory than the file has bytes left.
+        const length = Math.min(Math.max(stat.size - at, READ_BYTES_MIN), READ_BYTES_MAX)
+        const buffer = into ?? Buffer.allocUnsafe(length)
+        const count = this.#readSome(fd, path, buffer, 0, buffer.length, at)
+        if (count === 0) return
+        at += count
+        yield buffer.subarray(0, count)
+      }
     } finally {
       this.close(fd)
     }
