@@ -29,7 +29,6 @@ export const JARGON: readonly string[] = [
   'backfill',
   'baseline',
   'bell',
-  'blob',
   'canonical',
   'capability',
   'classifier',

@@ -110,9 +110,11 @@ export interface Consumer {
 export interface ConsumersQuery {
   readonly env: Environment
   readonly projectId: string
+  /** The newest seq of the journal: a consumer is behind by what it lacks up to there. */
   readonly headSeq: number
   /** This one alone, whatever its journal. */
   readonly only?: string | undefined
+  /** The time, in milliseconds since 1970, by which a lock counts as held; the present if absent. */
   readonly nowMs?: number
 }
 

@@ -63,7 +63,7 @@ const PLAIN = /^[a-z0-9_-]{1,100}$/
  * Cursors in files of a client-private directory, one per project, replaced atomically.
  *
  * @example
- * const cursors = fileCursors('/home/river/.local/state/kim/clients/status-bar')
+ * const cursors = fileCursors(join(homedir(), '.local/state/kim/clients/status-bar'))
  */
 export function fileCursors(directory: string): CursorStore {
   const fileOf = (projectId: string): string => {

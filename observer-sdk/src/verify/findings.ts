@@ -61,6 +61,7 @@ export interface FindingExample extends FindingLocation {
 
 /** All occurrences of one kind: counted exactly, the first few shown. */
 export interface Finding {
+  /** How often it occurred. */
   readonly count: number
   readonly weight: FindingWeight
   readonly examples: readonly FindingExample[]

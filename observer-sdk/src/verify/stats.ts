@@ -20,8 +20,10 @@ export type RecordCounts = Readonly<Record<string, number>>
 /** A checkpoint file. */
 export interface CheckpointStats {
   readonly file: string
+  /** The last seq that it covers. */
   readonly head_seq: number
   readonly place: 'live' | 'archive'
+  /** Bytes on disk. */
   readonly bytes: number
 }
 
@@ -29,7 +31,9 @@ export interface CheckpointStats {
 export interface RecordStats {
   /** Valid records, those without effect included. */
   readonly records: number
+  /** The seq of the first record in file order; null if there is none. */
   readonly first_seq: number | null
+  /** The highest seq; 0 if there is none. */
   readonly head_seq: number
   /** Earliest and latest `ts` of a record, whatever their order. */
   readonly first_ts: string | null
@@ -40,10 +44,13 @@ export interface RecordStats {
   readonly by_class: RecordCounts
   /** By persona; journal notes belong to none. */
   readonly by_persona: RecordCounts
-  /** Of content, unpacked. */
+  /** Bytes of all segments, unpacked. */
   readonly bytes: number
+  /** The record with the longest line, in bytes. */
   readonly largest_record: { readonly seq: number; readonly segment: string; readonly bytes: number } | null
+  /** Lines that are no records. */
   readonly malformed: number
+  /** Lines of a later version. */
   readonly future: number
   /** Records whose run never became complete. */
   readonly without_effect: number

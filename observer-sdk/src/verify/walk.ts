@@ -62,7 +62,9 @@ export function isSameDigest(a: FileDigest, b: FileDigest): boolean {
 
 /** A place between two lines. */
 export interface JournalPoint {
+  /** Number of the segment, which its file name contains. */
   readonly segment: number
+  /** Bytes of the segment before the place, unpacked. */
   readonly offset: number
 }
 
