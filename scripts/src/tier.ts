@@ -4,6 +4,7 @@ import { runOne } from './tier/one.js'
 import { type Result, sum } from './tier/result.js'
 import { close, runSteps } from './tier/run-steps.js'
 import { readStamp, treeDigest, writeStamp } from './tier/stamp.js'
+import type { TierStep } from './tier/step.js'
 import { tally } from './tier/tally.js'
 import { checkSteps, nodeSteps, soakSteps, testSteps } from './tier/tiers.js'
 
@@ -11,7 +12,7 @@ const [tier = '', ...args] = process.argv.slice(2)
 
 switch (tier) {
   case 'test':
-    process.exitCode = await runTier('test', testSteps)
+    process.exitCode = await runTier('test', ...testSteps)
     break
   case 'check':
     process.exitCode = await runCheck()
@@ -41,8 +42,8 @@ switch (tier) {
     process.exitCode = 2
 }
 
-async function runTier(name: string, steps: Parameters<typeof runSteps>[1]): Promise<number> {
-  const { ok, results } = await runSteps(name, steps)
+async function runTier(name: string, ...lines: readonly (readonly TierStep[])[]): Promise<number> {
+  const { ok, results } = await runSteps(name, ...lines)
   await keep(name, ok, results)
   return close(ok, results)
 }
@@ -52,9 +53,9 @@ async function runCheck(): Promise<number> {
   const stamp = readStamp('test')
   const current = stamp !== undefined && stamp.tree === (await treeDigest())
   if (current) console.log(`ok   check/test: already passed on this exact tree (${stamp.passed} passed)`)
-  const before = current ? { ok: true, results: [] } : await runSteps('test', testSteps)
+  const before = current ? { ok: true, results: [] } : await runSteps('test', ...testSteps)
   if (!current) await keep('test', before.ok, before.results)
-  const own = await runSteps('check', checkSteps)
+  const own = await runSteps('check', ...checkSteps)
   await keep('check', own.ok, own.results)
   return close(before.ok && own.ok, [...before.results, ...own.results])
 }

@@ -1,13 +1,25 @@
 import { dirname } from 'node:path'
 import { capture } from './command.js'
 import type { Result } from './result.js'
-import { failures, keepLog, said } from './tap-suite.js'
+import { failures, keepLog, said } from './tap-output.js'
 
 /** What a test file says of itself in the end. */
 const SUMMARY = /^# \{ total: (\d+), pass: (\d+)(?:, fail: (\d+))?(?:, todo: (\d+))?(?:, skip: (\d+))? \}$/m
 
-/** Test files wait for processes and timers, so more of them run at a time than there are cores. */
-const JOBS = 4
+/** A test may take so long: what runs beside it takes the cores for most of that time. */
+const TEST_TIMEOUT_S = 1200
+/** A file that does not end by itself then is ended. */
+const FILE_TIMEOUT_MS = 2 * TEST_TIMEOUT_S * 1000
+
+/** How a suite is run, where that differs from the rest. */
+export interface SuiteOptions {
+  readonly env?: Readonly<Record<string, string>>
+  /** How many files at a time. Most wait for processes and timers, so by default there are more than cores. */
+  readonly jobs?: number
+  /** Lets the files of other suites go first. */
+  readonly yields?: boolean
+  readonly node?: string
+}
 
 /**
  * Runs compiled tap files, each as a program: without the hooks and source maps of tap's runner, which take more than a
@@ -16,17 +28,22 @@ const JOBS = 4
 export async function plainSuite(
   name: string,
   files: readonly string[],
-  node: string = process.execPath,
+  { env = {}, jobs = 4, yields = false, node = process.execPath }: SuiteOptions = {},
 ): Promise<Result> {
-  const env = { PATH: `${dirname(node)}:${process.env['PATH'] ?? ''}`, TAP_TIMEOUT: '600' }
+  const path = `${dirname(node)}:${process.env['PATH'] ?? ''}`
+  const options = {
+    env: { PATH: path, TAP_TIMEOUT: String(TEST_TIMEOUT_S), ...env },
+    yields,
+    timeoutMs: FILE_TIMEOUT_MS,
+  }
   const sum = { passed: 0, failed: 0, skipped: 0 }
   const outputs: string[] = []
   const queue = files.values()
   const work = async (): Promise<void> => {
     for (const file of queue) {
-      const { code, output } = await capture(node, ['--import=./test/plain-children.mjs', file], env)
+      const { code, output } = await capture(node, ['--import=./test/plain-children.mjs', file], options)
       const [, total, pass, fail, todo, skip] = SUMMARY.exec(output)?.map(Number) ?? []
-      const ok = code === 0 && total !== undefined && total > (skip || 0)
+      const ok = code === 0 && total !== undefined && total > 0
       sum.passed += pass || 0
       sum.failed += ok ? 0 : Math.max(1, (fail || 0) + (todo || 0))
       sum.skipped += skip || 0
@@ -34,7 +51,7 @@ export async function plainSuite(
       outputs.push(`# ${file}\n${output.replace(/^(?=.)/gm, '    ')}${why}`)
     }
   }
-  await Promise.all(Array.from({ length: JOBS }, work))
+  await Promise.all(Array.from({ length: jobs }, work))
   const output = outputs.join('')
   keepLog(name, output)
   const ok = files.length > 0 && sum.failed === 0
@@ -42,12 +59,16 @@ export async function plainSuite(
 }
 
 /** The same on another Node than the one that built the tree: `22`, `latest`. npx gets it. */
-export async function nodeSuite(line: string, files: readonly string[]): Promise<Result> {
+export async function nodeSuite(
+  line: string,
+  files: readonly string[],
+  options: SuiteOptions,
+): Promise<Result> {
   const npx = ['--yes', `--package=node@${line}`, '-c', 'command -v node && node --version']
   const found = await capture('npx', npx)
   const [, node, version] = /^(\/.*)\n(v\d+\S*)$/m.exec(found.output) ?? []
   if (node === undefined || version === undefined || (line !== 'latest' && !version.startsWith(`v${line}.`)))
     throw new Error(`npx found no Node ${line}: ${found.output}`)
-  const result = await plainSuite(`node-${line}`, files, node)
+  const result = await plainSuite(`node-${line}`, files, { ...options, node })
   return { ...result, note: `Node ${version}, ${result.note}` }
 }

@@ -63,7 +63,7 @@ async function smoke(): Promise<Result> {
   const folder = mkdtempSync(join(tmpdir(), 'kim-pack-'))
   const checks: [name: string, code: number, output: string][] = []
   const check = async (name: string, program: string, args: string[], cwd = folder): Promise<boolean> => {
-    const { code, output } = await capture(program, args, {}, cwd)
+    const { code, output } = await capture(program, args, { cwd })
     checks.push([name, code, output])
     return code === 0
   }

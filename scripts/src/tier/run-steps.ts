@@ -1,11 +1,17 @@
 import { closingLine, type Result, sum } from './result.js'
 import type { TierStep } from './step.js'
 
-/** Runs steps in order, prints a line when each begins and when it ends, shows the output of those that failed. Goes on after a failure. */
+/** Runs lines of steps side by side; goes on after a failure. */
 export async function runSteps(
   tier: string,
-  steps: readonly TierStep[],
+  ...lines: readonly (readonly TierStep[])[]
 ): Promise<{ ok: boolean; results: Result[] }> {
+  const results = (await Promise.all(lines.map(steps => runLine(tier, steps)))).flat()
+  return { ok: results.every(result => result.ok), results }
+}
+
+/** Runs steps in order, prints a line when each begins and when it ends, shows the output of those that failed. */
+async function runLine(tier: string, steps: readonly TierStep[]): Promise<Result[]> {
   const results: Result[] = []
   for (const step of steps) {
     console.log(`...  ${tier}/${step.name}`)
@@ -20,7 +26,7 @@ export async function runSteps(
     if (!result.ok) console.log(result.output.replace(/^/gm, '     | '))
     for (const line of result.said) console.log(`       ${line}`)
   }
-  return { ok: results.every(result => result.ok), results }
+  return results
 }
 
 async function attempt(step: TierStep): Promise<Result> {

@@ -1,15 +1,14 @@
 import { gate } from './command.js'
-import { nodeSuite, plainSuite } from './node-suite.js'
+import { nodeSuite, plainSuite, type SuiteOptions } from './node-suite.js'
 import { packSteps } from './pack.js'
 import { testFiles } from './sources.js'
 import type { TierStep } from './step.js'
-import { type SuiteOptions, tapSuite } from './tap-suite.js'
 
 const EXAMPLES = ['examples/tail-to-stdout', 'examples/extension-host', 'examples/kijito-sim']
 const PACKAGES = ['manifest', 'cli-kit', 'observer-sdk', 'monitor', 'tail', 'replay', 'producer', ...EXAMPLES]
 
 function suite(name: string, options: SuiteOptions = {}): TierStep {
-  return { name, run: () => tapSuite(name, testFiles(`test/${name}`, '.test'), options) }
+  return { name, run: () => plainSuite(name, testFiles(`test/${name}`, '.test'), options) }
 }
 
 function unitFiles(): string[] {
@@ -31,32 +30,42 @@ export const conformance: TierStep = {
  */
 export const nodeSteps: readonly TierStep[] = ['22', '24', 'latest'].map(line => ({
   name: `node-${line}`,
-  run: () => nodeSuite(line, [...unitFiles(), ...testFiles('test/conformance', '.test')]),
+  run: () => nodeSuite(line, [...unitFiles(), ...testFiles('test/conformance', '.test')], { yields: true }),
 }))
 
-/** `npm test`. */
-export const testSteps: readonly TierStep[] = [
-  { name: 'lint', run: () => gate('format, rules, import direction', 'biome', ['ci', '--colors=off', '.']) },
-  suite('tidy'),
-  suite('types'),
-  unit,
-  conformance,
+/** `npm test`: the suites of one line run in order, beside those of the other. */
+export const testSteps: readonly (readonly TierStep[])[] = [
+  [
+    {
+      name: 'lint',
+      run: () => gate('format, rules, import direction', 'biome', ['ci', '--colors=off', '.']),
+    },
+    suite('tidy'),
+    suite('types'),
+  ],
+  [unit, conformance],
 ]
 
-/** What `npm run check` adds. */
-export const checkSteps: readonly TierStep[] = [
-  { name: 'knip', run: () => gate('dead files, exports and dependencies', 'knip', ['--no-progress']) },
-  ...packSteps,
-  suite('kit'),
-  suite('bites'),
-  suite('fault'),
-  suite('sim'),
-  suite('fuzz'),
-  suite('kills'),
-  suite('bench'),
-  // Its files wait for one another's processes far more than they compute.
-  suite('e2e', { jobs: 5 }),
-  ...nodeSteps.filter(({ name }) => name !== 'node-latest'),
+/** Of the suites that only compute, so many files at a time, whenever the tests that wait leave a core free. */
+const computes: SuiteOptions = { jobs: 2, yields: true }
+
+/** What `npm run check` adds: the suites that wait for processes, beside those that compute. */
+export const checkSteps: readonly (readonly TierStep[])[] = [
+  [
+    { name: 'knip', run: () => gate('dead files, exports and dependencies', 'knip', ['--no-progress']) },
+    ...packSteps,
+    suite('kit'),
+    suite('e2e', { jobs: 5 }),
+    suite('kills'),
+    suite('bench'),
+  ],
+  [
+    suite('fault', computes),
+    suite('bites', computes),
+    suite('sim', computes),
+    suite('fuzz', computes),
+    ...nodeSteps.filter(({ name }) => name !== 'node-latest'),
+  ],
 ]
 
 /** `npm run soak`: the same suites, told to take their long form. */
