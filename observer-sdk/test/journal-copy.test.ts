@@ -78,6 +78,5 @@ for (const native of [true, false]) {
     for (const [kind, { count, weight }] of Object.entries(findings))
       t.match(verdict.findings[kind as keyof typeof findings], { count, weight }, kind)
     t.same(Object.keys(findings).sort(), ['duplicate_seq', 'malformed_line', 'seq_hole'])
-    t.end()
   })
 }

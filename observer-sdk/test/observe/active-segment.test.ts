@@ -18,7 +18,8 @@ import { openObserverWith } from '@kim/observer-sdk/internal'
 import t, { type Test } from 'tap'
 import { JournalDirectory, type Tip } from '../../dist/tail/directory.js'
 import { JournalReader } from '../../dist/tail/journal-reader.js'
-import { GrowingJournal } from './growing-journal.js'
+import { until } from '../until.js'
+import { type GrowingJournal, journalIn } from './growing-journal.js'
 
 // Where nothing is held there is nothing to see; the descriptors of a process can be listed on Linux only.
 const skip = process.platform !== 'linux'
@@ -45,8 +46,7 @@ async function lookedAt(): Promise<void> {
 
 /** An observer that has read one append, and so holds the segment. */
 async function holding(t: Test): Promise<{ journal: GrowingJournal; observer: Observer; path: string }> {
-  const journal = new GrowingJournal(join(t.testdir({}), 'events'))
-  t.teardown(() => journal.close())
+  const journal = journalIn(t)
   const pace = { slowMs: 25, fastMs: 25 }
   const observer = await openObserverWith(
     { eventsDir: journal.eventsDir, cursors: memoryCursors() },
@@ -66,17 +66,12 @@ function heldDirectory(t: Test): {
   readonly directory: JournalDirectory
   readonly tip: Tip | undefined
 } {
-  const journal = new GrowingJournal(join(t.testdir({}), 'events'))
-  t.teardown(() => journal.close())
+  const journal = journalIn(t)
   const directory = new JournalDirectory(journal.eventsDir)
   directory.hold(true)
   t.teardown(() => directory.hold(false))
   directory.scan()
   return { journal, directory, tip: directory.tip }
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await sleep(5)
 }
 
 t.test('active segment - is read on through one descriptor, which a roll lets go', { skip }, async t => {
@@ -152,8 +147,7 @@ for (const [manner, isLinked] of [
 }
 
 t.test('active segment - a replacement is reported once, whatever is appended then', { skip }, async t => {
-  const journal = new GrowingJournal(join(t.testdir({}), 'events'))
-  t.teardown(() => journal.close())
+  const journal = journalIn(t)
   const path = join(journal.eventsDir, segmentName(1))
   // At the default pace no unasked look comes between.
   const observer = await openObserver({ eventsDir: journal.eventsDir, cursors: memoryCursors() })
@@ -173,38 +167,44 @@ t.test('active segment - a replacement is reported once, whatever is appended th
   t.same(observer.anomalies, { segment_replaced: 1 })
 })
 
-t.test('active segment - grown between a look and its opening is not taken for cut short', { skip }, t => {
-  const { journal, directory, tip } = heldDirectory(t)
-  // More than is read at a time: the second part is read through what was opened for the first.
-  journal.grow(20, { payload: { schema_version: 1, content: 'x'.repeat(30_000) } })
-  const reader = new JournalReader(directory, { segment: 1, offset: 0, peak: 0 })
-  const { lost, entries } = reader.read(1024 * 1024, tip)
-  t.equal(lost, undefined)
-  t.equal(entries.length, 21)
-  t.end()
-})
+t.test(
+  'active segment - grown between a look and its opening is not taken for cut short',
+  { skip },
+  async t => {
+    const { journal, directory, tip } = heldDirectory(t)
+    // More than is read at a time: the second part is read through what was opened for the first.
+    journal.grow(20, { payload: { schema_version: 1, content: 'x'.repeat(30_000) } })
+    const reader = new JournalReader(directory, { segment: 1, offset: 0, peak: 0 })
+    const { lost, entries } = reader.read(1024 * 1024, tip)
+    t.equal(lost, undefined)
+    t.equal(entries.length, 21)
+  },
+)
 
-t.test('active segment - a read-ahead that may not have seen all says so, until a look has', { skip }, t => {
-  const { journal, directory } = heldDirectory(t)
-  const reader = new JournalReader(directory, { segment: 1, offset: 0, peak: 0 })
-  t.equal(reader.read(1024 * 1024).entries.length, 1)
-  journal.grow(20, { payload: { schema_version: 1, content: 'x'.repeat(30_000) } })
-  const readAhead = (): Tip => {
-    const ahead = directory.readAhead()
-    if (typeof ahead === 'string') throw new Error(ahead)
-    return ahead
-  }
-  // All of it in this turn, though the read-ahead read the first two records only.
-  t.equal(reader.read(1024 * 1024, readAhead()).entries.length, 20)
-  journal.grow(1)
-  t.equal(directory.readAhead(), 'blind')
-  directory.scan()
-  t.equal(reader.read(1024 * 1024, directory.tip).entries.length, 1)
-  journal.grow(1)
-  t.equal(reader.read(1024 * 1024, readAhead()).entries.length, 1)
-  t.equal(directory.readAhead(), 'nothing')
-  t.end()
-})
+t.test(
+  'active segment - a read-ahead that may not have seen all says so, until a look has',
+  { skip },
+  async t => {
+    const { journal, directory } = heldDirectory(t)
+    const reader = new JournalReader(directory, { segment: 1, offset: 0, peak: 0 })
+    t.equal(reader.read(1024 * 1024).entries.length, 1)
+    journal.grow(20, { payload: { schema_version: 1, content: 'x'.repeat(30_000) } })
+    const readAhead = (): Tip => {
+      const ahead = directory.readAhead()
+      if (typeof ahead === 'string') throw new Error(ahead)
+      return ahead
+    }
+    // All of it in this turn, though the read-ahead read the first two records only.
+    t.equal(reader.read(1024 * 1024, readAhead()).entries.length, 20)
+    journal.grow(1)
+    t.equal(directory.readAhead(), 'blind')
+    directory.scan()
+    t.equal(reader.read(1024 * 1024, directory.tip).entries.length, 1)
+    journal.grow(1)
+    t.equal(reader.read(1024 * 1024, readAhead()).entries.length, 1)
+    t.equal(directory.readAhead(), 'nothing')
+  },
+)
 
 t.test('active segment - cut short while it is held is noticed', { skip }, async t => {
   const { journal, observer, path } = await holding(t)
@@ -223,8 +223,7 @@ t.test(
     rmSync(journal.eventsDir, { recursive: true })
     await until(() => observer.status.kind === 'no_store')
     t.same(held(journal.eventsDir, journal), [])
-    const again = new GrowingJournal(journal.eventsDir, OTHER)
-    t.teardown(() => again.close())
+    const again = journalIn(t, journal.eventsDir, OTHER)
     again.grow(4)
     await until(() => observer.head.seq === 5)
     t.equal(observer.projectId, OTHER)
@@ -245,8 +244,7 @@ t.test('active segment - in a directory that was renamed is let go', { skip }, a
 })
 
 t.test('active segment - of twenty observers is held by one', { skip }, async t => {
-  const journal = new GrowingJournal(join(t.testdir({}), 'events'))
-  t.teardown(() => journal.close())
+  const journal = journalIn(t)
   const { eventsDir } = journal
   const observers = await Promise.all(
     Array.from({ length: 20 }, () => openObserver({ eventsDir, cursors: memoryCursors() })),

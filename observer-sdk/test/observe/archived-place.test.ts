@@ -5,7 +5,7 @@ import { segmentName } from '@kim/manifest'
 import t, { type Test } from 'tap'
 import { JournalDirectory } from '../../dist/tail/directory.js'
 import { type Batch, JournalReader } from '../../dist/tail/journal-reader.js'
-import { GrowingJournal } from './growing-journal.js'
+import { type GrowingJournal, journalIn } from './growing-journal.js'
 
 /** What is read on after everything was read, `grow` grew the segment by two and it was parked with other text. */
 function readOn(
@@ -13,8 +13,7 @@ function readOn(
   grow: (journal: GrowingJournal) => void,
   alter: (text: string) => string = text => text,
 ): Batch {
-  const journal = new GrowingJournal(join(t.testdir({}), 'events'))
-  t.teardown(() => journal.close())
+  const journal = journalIn(t)
   const path = join(journal.eventsDir, segmentName(1))
   const directory = new JournalDirectory(journal.eventsDir)
   const reader = new JournalReader(directory, { segment: 1, offset: 0, peak: 0 })
@@ -35,17 +34,16 @@ function repeat(journal: GrowingJournal): void {
   journal.append(line)
 }
 
-t.test('place - OB-17 a line may stand before it whose seq is not the highest', t => {
+t.test('place - OB-17 a line may stand before it whose seq is not the highest', async t => {
   const { lost, entries } = readOn(t, repeat)
   t.equal(lost, undefined)
   t.same(
     entries.map(({ record }) => record.seq),
     [4, 5, 6],
   )
-  t.end()
 })
 
-t.test('place - OB-18 other records before it are another segment', t => {
+t.test('place - OB-18 other records before it are another segment', async t => {
   const later = readOn(
     t,
     journal => journal.grow(3),
@@ -58,5 +56,4 @@ t.test('place - OB-18 other records before it are another segment', t => {
     text => text.replace('"seq":4,', '"seq":1,'),
   )
   t.equal(earlier.lost, 'segment_replaced')
-  t.end()
 })

@@ -1,9 +1,7 @@
-// What the summary of a state counts, and what says that it may have changed.
-import { join } from 'node:path'
 import { memoryCursors, type Observer, type ObserverOptions, openObserver } from '@kim/observer-sdk'
 import { openObserverWith } from '@kim/observer-sdk/internal'
 import t, { type Test } from 'tap'
-import { GrowingJournal } from './growing-journal.js'
+import { type GrowingJournal, journalIn } from './growing-journal.js'
 
 interface Scene {
   readonly journal: GrowingJournal
@@ -12,8 +10,7 @@ interface Scene {
 }
 
 async function scene(t: Test, options: Partial<ObserverOptions> = {}): Promise<Scene> {
-  const journal = new GrowingJournal(join(t.testdir({}), 'events'))
-  t.teardown(() => journal.close())
+  const journal = journalIn(t)
   const put = (item_type: string, item_id: string, payload: Record<string, string>): void =>
     journal.append(journal.line({ item_type, item_id, payload: { schema_version: 1, ...payload } }))
   for (const status of ['pending', 'pending', 'done']) put('state', `s${journal.seq}`, { status })

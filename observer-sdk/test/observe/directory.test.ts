@@ -20,49 +20,49 @@ function foundWithoutTrace(t: Test, changed: number): readonly number[] {
   return directory.listing.segments.map(({ number }) => number)
 }
 
-t.test('directory - OB-21 an archive of any size is not listed for what a tick may hide beside it', t => {
-  for (const [innerMs, found] of [
-    [undefined, []],
-    // As when it is time to look inside.
-    [0, [1]],
-  ] as const) {
-    const eventsDir = join(t.testdir({}), 'events')
-    const { archive } = eventsPaths(eventsDir)
-    mkdirSync(archive, { recursive: true })
-    utimesSync(archive, 1, 1)
-    const directory = new JournalDirectory(eventsDir, innerMs)
-    directory.scan()
-    writeFileSync(join(archive, segmentName(1)), '')
-    directory.scan()
-    t.same(
-      directory.listing.segments.map(({ number }) => number),
-      found,
-    )
-  }
-  t.end()
-})
+t.test(
+  'directory - OB-21 an archive of any size is not listed for what a tick may hide beside it',
+  async t => {
+    for (const [innerMs, found] of [
+      [undefined, []],
+      // As when it is time to look inside.
+      [0, [1]],
+    ] as const) {
+      const eventsDir = join(t.testdir({}), 'events')
+      const { archive } = eventsPaths(eventsDir)
+      mkdirSync(archive, { recursive: true })
+      utimesSync(archive, 1, 1)
+      const directory = new JournalDirectory(eventsDir, innerMs)
+      directory.scan()
+      writeFileSync(join(archive, segmentName(1)), '')
+      directory.scan()
+      t.same(
+        directory.listing.segments.map(({ number }) => number),
+        found,
+      )
+    }
+  },
+)
 
 const now = (): number => Math.floor(Date.now() / 1000)
 
-t.test('directory - OB-21 it is listed again within one tick of its clock', t => {
+t.test('directory - OB-21 it is listed again within one tick of its clock', async t => {
   t.same(foundWithoutTrace(t, now() + 60), [1, 7], 'a time to come, in whole seconds')
   t.same(foundWithoutTrace(t, now() + 60.0123), [1, 7], 'a time to come')
   t.same(foundWithoutTrace(t, now()), [1, 7], 'a clock of whole seconds')
-  t.end()
 })
 
 // What is written on another machine is stamped by another clock, and other systems' are not known to be fine.
 const skip = !notifies(process.cwd())
 
-t.test('directory - OB-21 it is not listed again once nothing can hide behind its time', t => {
+t.test('directory - OB-21 it is not listed again once nothing can hide behind its time', async t => {
   t.same(foundWithoutTrace(t, now() - 60), [1], 'a minute ago')
   t.same(foundWithoutTrace(t, now() - 0.7877), [1], 'a while ago, by a clock that tells parts of a second', {
     skip,
   })
-  t.end()
 })
 
-t.test('directory - OB-18 a segment that was replaced is reported, within one tick too', t => {
+t.test('directory - OB-18 a segment that was replaced is reported, within one tick too', async t => {
   const eventsDir = join(t.testdir({}), 'events')
   mkdirSync(eventsDir)
   for (const number of [1, 2]) writeFileSync(join(eventsDir, segmentName(number)), '')
@@ -81,5 +81,4 @@ t.test('directory - OB-18 a segment that was replaced is reported, within one ti
   renameSync(join(eventsDir, 'new'), join(eventsDir, segmentName(1)))
   utimesSync(eventsDir, changed, changed)
   t.equal(directory.scan().replaced, true)
-  t.end()
 })

@@ -1,13 +1,11 @@
-import { join } from 'node:path'
 import { memoryCursors, openObserver } from '@kim/observer-sdk'
 import t from 'tap'
-import { GrowingJournal } from './growing-journal.js'
+import { journalIn } from './growing-journal.js'
 
 t.test(
   'persona - a record that names another agent, or none, changes the view of whose it is (OB-38, OB-53)',
   async t => {
-    const journal = new GrowingJournal(join(t.testdir({}), 'events'))
-    t.teardown(() => journal.close())
+    const journal = journalIn(t)
     for (const id of [1, 2, 3])
       journal.grow(1, { item_id: `river/${id}`, payload: { schema_version: 1, read: false } })
     journal.grow(1, {
@@ -43,8 +41,7 @@ t.test(
 t.test(
   'persona - a name with a slash is recognised by its length, and other views are kept (OB-38)',
   async t => {
-    const journal = new GrowingJournal(join(t.testdir({}), 'events'))
-    t.teardown(() => journal.close())
+    const journal = journalIn(t)
     const names = ['ri', 'river', 'river/mouth', 'loom/mouth']
     for (const persona of names)
       journal.grow(1, { item_id: `${persona}/1`, payload: { schema_version: 1, persona, read: false } })
@@ -68,8 +65,7 @@ t.test(
 )
 
 t.test('persona - whatever characters its name is made of, its messages are found (OB-38)', async t => {
-  const journal = new GrowingJournal(join(t.testdir({}), 'events'))
-  t.teardown(() => journal.close())
+  const journal = journalIn(t)
   const names = [
     'a',
     'ab',

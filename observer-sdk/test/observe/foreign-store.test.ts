@@ -6,7 +6,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { defaultStore, memoryCursors, openObserver, openTail } from '@kim/observer-sdk'
 import t from 'tap'
-import { GrowingJournal } from './growing-journal.js'
+import { journalIn } from './growing-journal.js'
 
 const cursors = memoryCursors()
 
@@ -16,8 +16,7 @@ const collect = runInNewContext('gc') as () => void
 for (const [name, open] of Object.entries({ openTail, openObserver })) {
   t.test(`${name} - C2 a store is taken for the journal in it`, async t => {
     const store = t.testdir({})
-    const journal = new GrowingJournal(join(store, 'events'))
-    t.teardown(() => journal.close())
+    const journal = journalIn(t, join(store, 'events'))
     for (const options of [{ eventsDir: store }, { storeDir: store }, { eventsDir: journal.eventsDir }]) {
       const tail = await open({ ...options, cursors })
       t.same([tail.eventsDir, tail.head.seq], [journal.eventsDir, journal.seq])
@@ -34,8 +33,7 @@ for (const [name, open] of Object.entries({ openTail, openObserver })) {
     t.same([tail.eventsDir, tail.status.kind], [join(storeDir, 'events'), 'no_store'])
     mkdirSync(dirname(tail.eventsDir), { recursive: true })
     const live = new Promise(resolve => tail.onStatus(({ kind }) => resolve(kind)))
-    const journal = new GrowingJournal(tail.eventsDir)
-    t.teardown(() => journal.close())
+    journalIn(t, tail.eventsDir)
     t.equal(await live, 'live')
   })
 
@@ -45,16 +43,14 @@ for (const [name, open] of Object.entries({ openTail, openObserver })) {
   })
 }
 
-t.test('defaultStore - C2 is the store that is used when none is named', t => {
+t.test('defaultStore - C2 is the store that is used when none is named', async t => {
   t.equal(defaultStore({ XDG_STATE_HOME: '/of/river' }), '/of/river/kim/stores/default')
   t.equal(defaultStore({}), join(homedir(), '.local/state/kim/stores/default'))
-  t.end()
 })
 
 t.test('state - B3 keeps the bytes of a line, and no payload that was parsed', async t => {
   const eventsDir = join(t.testdir({}), 'events')
-  const journal = new GrowingJournal(eventsDir)
-  t.teardown(() => journal.close())
+  const journal = journalIn(t, eventsDir)
   const cells = Array.from({ length: 2_000 }, (_, at) => ({ at, is: [at, `cell ${at}`, null] }))
   // White space that no known frame has, so that each line is parsed when it is read.
   const append = (count: number): number => {

@@ -1,12 +1,10 @@
-import { join } from 'node:path'
 import { type Cursor, memoryCursors, openObserver } from '@kim/observer-sdk'
 import t, { type Test } from 'tap'
-import { GrowingJournal } from './growing-journal.js'
+import { type GrowingJournal, journalIn } from './growing-journal.js'
 
 /** A message and an alert in another writer's frame, and one message in ours. */
-function journalIn(t: Test): GrowingJournal {
-  const journal = new GrowingJournal(join(t.testdir({}), 'events'))
-  t.teardown(() => journal.close())
+function variedJournal(t: Test): GrowingJournal {
+  const journal = journalIn(t)
   const other = (item_type: string, item_id: string, payload: object): void => {
     const facts = { v: 2, seq: ++journal.seq, action: 'create', event: 'new', agent: 'river' }
     journal.append(`${JSON.stringify({ ...facts, item_type, item_id, payload })}\n`)
@@ -23,7 +21,7 @@ function change(t: Test, value: unknown, member: string): void {
 }
 
 t.test('state - what is given out cannot be changed by a host (OB-13)', async t => {
-  const { eventsDir } = journalIn(t)
+  const { eventsDir } = variedJournal(t)
   const observer = await openObserver({ eventsDir, cursors: memoryCursors() })
   t.teardown(() => observer.close())
   const digest = observer.digest()
@@ -40,7 +38,7 @@ t.test('state - what is given out cannot be changed by a host (OB-13)', async t 
 })
 
 t.test('changes - a host that changes a cursor it was handed skips nothing (OB-13, OB-54)', async t => {
-  const journal = journalIn(t)
+  const journal = variedJournal(t)
   const saved: Cursor[] = []
   const cursors = { load: () => undefined, save: (_: string, cursor: Cursor) => void saved.push(cursor) }
   const observer = await openObserver({ eventsDir: journal.eventsDir, cursors, from: 'start' })

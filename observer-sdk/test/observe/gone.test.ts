@@ -1,16 +1,13 @@
-// Entities that come and go while an observer follows.
-import { join } from 'node:path'
 import { memoryCursors, openObserver } from '@kim/observer-sdk'
 import t from 'tap'
-import { GrowingJournal } from './growing-journal.js'
+import { journalIn } from './growing-journal.js'
 
 /** More than are kept in mind, in rounds of what one read holds. */
 const ROUNDS = 51
 const EACH = 1000
 
 t.test('state - JF-49 an entity that came and went is known by its revision, and not for ever', async t => {
-  const journal = new GrowingJournal(join(t.testdir({}), 'events'))
-  t.teardown(() => journal.close())
+  const journal = journalIn(t)
   const { eventsDir } = journal
   journal.append(journal.line({ item_id: 'river/old' }))
   const observer = await openObserver({ eventsDir, cursors: memoryCursors() })

@@ -10,12 +10,24 @@ import {
   segmentName,
   type Tx,
 } from '@kim/manifest'
+import type { Test } from 'tap'
 
 /** The project of these journals, unless a test begins another. */
 export const PROJECT = 'c0ffee00c0ffee00c0ffee00c0ffee00'
 
 /** What a test says of a record; the rest is what our writer would put there. */
 export type Draft = Partial<EventRecord>
+
+/** A journal of a test, closed at its end. */
+export function journalIn(
+  t: Test,
+  eventsDir: string = join(t.testdir({}), 'events'),
+  projectId: string = PROJECT,
+): GrowingJournal {
+  const journal = new GrowingJournal(eventsDir, projectId)
+  t.teardown(() => journal.close())
+  return journal
+}
 
 /** A journal that grows as a writer makes it grow: through one descriptor that stays open. */
 export class GrowingJournal {

@@ -13,7 +13,8 @@ import {
 } from '@kim/observer-sdk'
 import { openObserverWith } from '@kim/observer-sdk/internal'
 import t, { type Test } from 'tap'
-import { GrowingJournal } from './growing-journal.js'
+import { until } from '../until.js'
+import { journalIn } from './growing-journal.js'
 
 const BRISK = { pace: { slowMs: 25, fastMs: 25 } }
 const OTHER = 'd00d'.repeat(8)
@@ -35,16 +36,6 @@ async function tail(t: Test, eventsDir: string, options: Partial<ObserverOptions
   const follower = await openTail({ eventsDir, cursors: memoryCursors(), from: 'start', ...options })
   t.teardown(() => follower.close())
   return follower
-}
-
-function journalIn(t: Test, eventsDir: string, projectId?: string): GrowingJournal {
-  const journal = new GrowingJournal(eventsDir, projectId)
-  t.teardown(() => journal.close())
-  return journal
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise(resolve => setTimeout(resolve, 5))
 }
 
 async function next(pulls: AsyncGenerator<Change, void>): Promise<Change> {

@@ -7,7 +7,8 @@ import { segmentName } from '@kim/manifest'
 import { memoryCursors, type Observer } from '@kim/observer-sdk'
 import { openObserverWith } from '@kim/observer-sdk/internal'
 import t, { type Test } from 'tap'
-import { GrowingJournal } from './growing-journal.js'
+import { until } from '../until.js'
+import { type GrowingJournal, journalIn } from './growing-journal.js'
 
 /** Of these a few thousand are more than is read at a time. */
 const LONG = { payload: { schema_version: 1, content: 'x'.repeat(400), read: false } }
@@ -15,12 +16,11 @@ const LONG = { payload: { schema_version: 1, content: 'x'.repeat(400), read: fal
 const BRISK = { pace: { slowMs: 25, fastMs: 25 } }
 
 /** Three segments, of which the middle one holds records 3 and 4, seal included. */
-function journalIn(
+function journalOfSegments(
   t: Test,
   home: string = t.testdir({}),
 ): { readonly journal: GrowingJournal; readonly middle: string } {
-  const journal = new GrowingJournal(join(home, 'events'))
-  t.teardown(() => journal.close())
+  const journal = journalIn(t, join(home, 'events'))
   journal.grow()
   journal.roll()
   const middle = join(journal.eventsDir, segmentName(journal.segment))
@@ -36,10 +36,6 @@ async function observe(t: Test, { eventsDir }: GrowingJournal): Promise<Observer
   return observer
 }
 
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise(resolve => setTimeout(resolve, 5))
-}
-
 /** That an observer has come to be as one that opens now. */
 async function isAsFresh(t: Test, observer: Observer, journal: GrowingJournal): Promise<void> {
   const fresh = await observe(t, journal)
@@ -49,7 +45,7 @@ async function isAsFresh(t: Test, observer: Observer, journal: GrowingJournal): 
 }
 
 t.test('healing - OB-73 a segment that was missing when the journal was opened', async t => {
-  const { journal, middle } = journalIn(t)
+  const { journal, middle } = journalOfSegments(t)
   renameSync(middle, `${middle}.elsewhere`)
   const observer = await observe(t, journal)
   t.equal(observer.state.size, 2)
@@ -64,7 +60,7 @@ t.test('healing - OB-73 F6 a segment in whose place something else stood', async
     (path: string) => void mkdirSync(path),
     (path: string) => void spawnSync('mkfifo', [path]),
   ]) {
-    const { journal, middle } = journalIn(t)
+    const { journal, middle } = journalOfSegments(t)
     renameSync(middle, `${middle}.elsewhere`)
     plant(middle)
     const observer = await observe(t, journal)
@@ -76,8 +72,7 @@ t.test('healing - OB-73 F6 a segment in whose place something else stood', async
 })
 
 t.test('healing - OB-73 F6 something that comes to stand under the name of the next segment', async t => {
-  const journal = new GrowingJournal(join(t.testdir({}), 'events'))
-  t.teardown(() => journal.close())
+  const journal = journalIn(t)
   journal.grow(2)
   const observer = await observe(t, journal)
   const path = join(journal.eventsDir, segmentName(journal.seq + 1))
@@ -92,7 +87,7 @@ t.test('healing - OB-73 F6 something that comes to stand under the name of the n
 })
 
 t.test('healing - OB-73 a segment that comes before the newest while the journal is followed', async t => {
-  const { journal, middle } = journalIn(t)
+  const { journal, middle } = journalOfSegments(t)
   const observer = await observe(t, journal)
   renameSync(middle, `${middle}.elsewhere`)
   journal.grow()
@@ -112,7 +107,7 @@ t.test(
     const home = mkdtempSync(join(tmpdir(), 'kim-healing-'))
     t.teardown(() => rmSync(home, { recursive: true }))
     chmodSync(home, 0o755)
-    const { journal, middle } = journalIn(t, home)
+    const { journal, middle } = journalOfSegments(t, home)
     const newest = join(journal.eventsDir, segmentName(journal.segment))
     spawnSync('chmod', ['-R', 'a+rX', journal.eventsDir])
     // Root may read everything, so meanwhile this process is nobody.
@@ -140,7 +135,7 @@ t.test(
   'healing - OB-73 a segment that comes back into the archive, long after anything else changed',
   async t => {
     const home = t.testdir({})
-    const { journal, middle } = journalIn(t, home)
+    const { journal, middle } = journalOfSegments(t, home)
     const { eventsDir } = journal
     const archive = join(eventsDir, 'archive')
     mkdirSync(archive)
@@ -156,7 +151,7 @@ t.test(
 )
 
 t.test('healing - a segment that stays unreadable is tried again, and nothing is derived for it', async t => {
-  const { journal, middle } = journalIn(t)
+  const { journal, middle } = journalOfSegments(t)
   renameSync(middle, `${middle}.elsewhere`)
   mkdirSync(middle)
   const observer = await observe(t, journal)
@@ -172,7 +167,7 @@ t.test('healing - a segment that stays unreadable is tried again, and nothing is
 t.test(
   'healing - OB-73 a cursor in a newest segment that cannot be read is no rewind, and nothing comes twice',
   async t => {
-    const { journal } = journalIn(t)
+    const { journal } = journalOfSegments(t)
     const cursors = memoryCursors()
     const observer = await openObserverWith({ eventsDir: journal.eventsDir, cursors, from: 'start' }, BRISK)
     t.teardown(() => observer.close())
@@ -212,8 +207,7 @@ t.test(
 t.test(
   'hand-over - OB-55 no record is handed over before the state has it, whatever is derived meanwhile',
   async t => {
-    const journal = new GrowingJournal(join(t.testdir({}), 'events'))
-    t.teardown(() => journal.close())
+    const journal = journalIn(t)
     journal.grow(4000, LONG)
     const observer = await openObserverWith(
       { eventsDir: journal.eventsDir, cursors: memoryCursors(), from: 'start' },

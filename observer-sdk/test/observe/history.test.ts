@@ -26,7 +26,7 @@ function seqs(entries: Iterable<{ readonly record: { readonly seq: number } }>):
   return [...entries].map(({ record }) => record.seq)
 }
 
-t.test('history - is the same from both ends, archive included', t => {
+t.test('history - is the same from both ends, archive included', async t => {
   const tx = (id: string, i: number, n: number): object => ({ tx: { id, i, n } })
   const events = journal(t.testdir(), {
     'archive/seg-00000001.jsonl.gz': gzipSync(line(1) + line(2)),
@@ -53,18 +53,16 @@ t.test('history - is the same from both ends, archive included', t => {
   t.equal(past.segmentOf(4)?.number, 3)
   t.equal(past.segmentOf(0), undefined)
   t.equal(openHistory(join(events, 'nothing')), undefined)
-  t.end()
 })
 
-t.test('history - a line that repeats one of its segment is passed over', t => {
+t.test('history - a line that repeats one of its segment is passed over', async t => {
   const events = journal(t.testdir(), {
     'seg-00000001.jsonl': line(1) + line(2) + line(1) + line(1, { x: 1 }),
   })
   t.same(seqs(opened(events).forwards()), [1, 2, 1])
-  t.end()
 })
 
-t.test('history - each record has its line and its place', t => {
+t.test('history - each record has its line and its place', async t => {
   const events = journal(t.testdir(), { 'seg-00000001.jsonl': `${line(1)}\n${line(2)}` })
   const offset = Buffer.byteLength(line(1)) + 1
   for (const lines of [[...opened(events).forwards()], [...opened(events).backwards()].reverse()]) {
@@ -74,10 +72,9 @@ t.test('history - each record has its line and its place', t => {
     ])
     t.equal(`${Buffer.from(lines[1]?.line ?? [])}\n`, line(2))
   }
-  t.end()
 })
 
-t.test('history - the project is named by the first live segment that begins with a note', t => {
+t.test('history - the project is named by the first live segment that begins with a note', async t => {
   const note = {
     agent: 'kim',
     item_type: 'journal',
@@ -94,10 +91,9 @@ t.test('history - the project is named by the first live segment that begins wit
   t.equal(opened(events).projectId, 'ours')
   const foreign = journal(join(events, 'foreign'), { 'seg-00000001.jsonl': line(1) })
   t.match(opened(foreign).projectId, /^[0-9a-f]{64}$/)
-  t.end()
 })
 
-t.test('history - what is missing between two segments', t => {
+t.test('history - what is missing between two segments', async t => {
   const events = journal(t.testdir(), {
     'seg-00000001.jsonl': line(1) + line(2),
     'seg-00000005.jsonl': line(5) + line(8),
@@ -111,15 +107,13 @@ t.test('history - what is missing between two segments', t => {
   t.same(history.missing(5, 8), [], 'no segment is missing')
   t.same(history.missing(8, 9), [])
   t.same(history.missing(12, 20), [gap(13, 19)])
-  t.end()
 })
 
-t.test('history - a file that cannot be read is named once it was tried', t => {
+t.test('history - a file that cannot be read is named once it was tried', async t => {
   const events = journal(t.testdir({ 'seg-00000004.jsonl': {} }), { 'seg-00000001.jsonl': line(1) })
   const history = opened(events)
   t.match(history.failures, [{ path: join(events, 'seg-00000004.jsonl') }], 'known from the list')
   t.same(seqs(history.forwards()), [1])
   history.tryAll()
   t.equal(history.failures.length, 1)
-  t.end()
 })

@@ -13,7 +13,7 @@ import {
   type TailOptions,
 } from '@kim/observer-sdk'
 import t, { type Test } from 'tap'
-import { GrowingJournal, PROJECT } from './growing-journal.js'
+import { GrowingJournal, journalIn, PROJECT } from './growing-journal.js'
 
 const OTHER = 'feedfacefeedfacefeedfacefeedface'
 
@@ -21,12 +21,6 @@ const OTHER = 'feedfacefeedfacefeedfacefeedface'
 const DOORS = { tail: openTail, observer: openObserver } as const
 
 type Door = (options: TailOptions) => Promise<RecordTail>
-
-function journalIn(t: Test, eventsDir: string, projectId?: string): GrowingJournal {
-  const journal = new GrowingJournal(eventsDir, projectId)
-  t.teardown(() => journal.close())
-  return journal
-}
 
 async function opened(t: Test, open: Door, options: Omit<TailOptions, 'cursors'>): Promise<RecordTail> {
   const tail = await open({ cursors: memoryCursors(), ...options })

@@ -29,7 +29,8 @@ import {
 } from '@kim/observer-sdk'
 import { openObserverWith } from '@kim/observer-sdk/internal'
 import t, { type Test } from 'tap'
-import { GrowingJournal } from './growing-journal.js'
+import { until } from '../until.js'
+import { journalIn } from './growing-journal.js'
 
 /** Looks every few milliseconds, so that a test of what no notification announces need not wait for seconds. */
 const BRISK = { pace: { slowMs: 25, fastMs: 25 } }
@@ -43,16 +44,6 @@ async function observe(
   const observer = await openObserverWith({ eventsDir, cursors: memoryCursors(), ...options }, BRISK)
   t.teardown(() => observer.close())
   return observer
-}
-
-function journalIn(t: Test): GrowingJournal {
-  const journal = new GrowingJournal(join(t.testdir({}), 'events'))
-  t.teardown(() => journal.close())
-  return journal
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise(resolve => setTimeout(resolve, 5))
 }
 
 const seqs = (change: Change | undefined): number[] => change?.records.map(({ seq }) => seq) ?? []
@@ -357,8 +348,7 @@ t.test('directory - absent at the open, it is waited for, and everything in it i
   t.same(observer.status, { kind: 'no_store', reasons: [] })
   t.same([observer.head, observer.checkpointSeq], [{ seq: 0, writer: null }, 0])
   const pull = next(observer.changes())
-  const journal = new GrowingJournal(eventsDir)
-  t.teardown(() => journal.close())
+  journalIn(t, eventsDir)
   const records = seqs(await pull)
   t.ok(records.length === 0 || records[0] === 1)
   await observer.waitFor(1)
@@ -376,8 +366,7 @@ t.test(
     rmSync(journal.eventsDir, { recursive: true })
     await until(() => observer.status.kind === 'no_store')
     t.equal(observer.state.size, 0)
-    const again = new GrowingJournal(journal.eventsDir)
-    t.teardown(() => again.close())
+    const again = journalIn(t, journal.eventsDir)
     again.writer = 'w_2-def'
     again.grow(2)
     await until(() => observer.status.kind === 'live' && observer.head.seq === 3)
@@ -411,8 +400,7 @@ t.test(
     await turn()
     renameSync(journal.eventsDir, `${journal.eventsDir}-old`)
     const other = 'd00d'.repeat(8)
-    const again = new GrowingJournal(journal.eventsDir, other)
-    t.teardown(() => again.close())
+    const again = journalIn(t, journal.eventsDir, other)
     again.grow(1)
     let change = await pull
     while (seqs(change).length === 0) change = await next(pulls)
@@ -530,7 +518,6 @@ t.test('cursors - inside the observed store they are refused: that would be a wr
     const hint = `use a directory outside ${realpathSync(store)}`
     await t.rejects(openObserver({ eventsDir: journal.eventsDir, cursors }), { code: 'usage', hint })
   }
-  t.end()
 })
 
 t.test('cursors - beside an events directory that is in no store they are allowed', async t => {
@@ -565,7 +552,6 @@ t.test('close - leaves no handle and no timer: the process ends by itself (OB-58
     t.equal(child.status, 0, `${manner}: ${child.stderr}`)
     t.equal(child.stdout, 'nothing left\n', manner)
   }
-  t.end()
 })
 
 t.test('source - a live segment that cannot be read does not hide its archived copy (F6)', async t => {

@@ -1,12 +1,10 @@
-/** A large write, handed over in parts, and the state that comes after them. */
-import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { type Change, memoryCursors, type Observer, openTail } from '@kim/observer-sdk'
 import { openObserverWith } from '@kim/observer-sdk/internal'
 import t, { type Test } from 'tap'
 import type { BytePosition, JournalReader } from '../../dist/tail/journal-reader.js'
 import { RecordSource } from '../../dist/tail/record-source.js'
-import { GrowingJournal } from './growing-journal.js'
+import { type GrowingJournal, journalIn } from './growing-journal.js'
 
 const PACE = { slowMs: 25, fastMs: 25 }
 const PART = 64 * 1024
@@ -51,8 +49,7 @@ interface Following {
 
 /** An observer whose consumer has been handed everything there is, and waits. */
 async function following(t: Test, bytesMax = Number.POSITIVE_INFINITY): Promise<Following> {
-  const journal = new GrowingJournal(join(t.testdir({}), 'events'))
-  t.teardown(() => journal.close())
+  const journal = journalIn(t)
   const seen: Seen[] = []
   const changes: Change[] = []
   const { eventsDir } = journal
@@ -104,8 +101,7 @@ t.test(
 )
 
 t.test('parts - also without a state, and a consumer that has not waited gets more', async t => {
-  const journal = new GrowingJournal(join(t.testdir({}), 'events'))
-  t.teardown(() => journal.close())
+  const journal = journalIn(t)
   const tail = await openTail({ eventsDir: journal.eventsDir, cursors: memoryCursors() })
   t.teardown(() => tail.close())
   const sizes: number[] = []
@@ -209,8 +205,7 @@ t.test('parts - writes of every length around what a read-ahead takes are read o
 })
 
 t.test('parts - a consumer that lags is handed nothing that the state does not show', async t => {
-  const journal = new GrowingJournal(join(t.testdir({}), 'events'))
-  t.teardown(() => journal.close())
+  const journal = journalIn(t)
   const { eventsDir } = journal
   const observer = await openObserverWith({ eventsDir, cursors: memoryCursors() }, { pace: PACE })
   t.teardown(() => observer.close())

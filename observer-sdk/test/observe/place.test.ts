@@ -5,9 +5,9 @@ import { basename, join } from 'node:path'
 import { runAtOnce, segmentName } from '@kim/manifest'
 import { type Change, type CursorStore, memoryCursors, openTail, type RecordTail } from '@kim/observer-sdk'
 import { openObserverWith } from '@kim/observer-sdk/internal'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { RecordSource } from '../../dist/tail/record-source.js'
-import { GrowingJournal, PROJECT } from './growing-journal.js'
+import { journalIn, PROJECT } from './growing-journal.js'
 
 type Follower = Pick<RecordTail, 'changes' | 'close'>
 
@@ -15,12 +15,6 @@ const ways: Readonly<Record<string, (eventsDir: string, cursors?: CursorStore) =
   observer: (eventsDir, cursors = memoryCursors()) =>
     openObserverWith({ eventsDir, cursors, from: 'start' }, { pace: { slowMs: 25, fastMs: 25 } }),
   tail: (eventsDir, cursors = memoryCursors()) => openTail({ eventsDir, cursors, from: 'start' }),
-}
-
-function journalIn(t: Test): GrowingJournal {
-  const journal = new GrowingJournal(join(t.testdir({}), 'events'))
-  t.teardown(() => journal.close())
-  return journal
 }
 
 /** Takes changes until one brings this seq; the last is taken only if it is asked beyond. */

@@ -5,16 +5,15 @@ import { eventsPaths, segmentName } from '@kim/manifest'
 import { type Change, memoryCursors, type Observer, openTail, type RecordTail } from '@kim/observer-sdk'
 import { openObserverWith } from '@kim/observer-sdk/internal'
 import t, { type Test } from 'tap'
-import { GrowingJournal } from './growing-journal.js'
+import { type GrowingJournal, journalIn } from './growing-journal.js'
 
 /** Longer than any line that is no record here. */
 const LONG = 'x'.repeat(100)
 const SECRET = { payload: { schema_version: 1, secret: 'x', read: false } }
 
 /** A journal whose first segment, with a secret in it, stands in the archive. */
-function journalIn(t: Test): { readonly journal: GrowingJournal; readonly rewrite: () => void } {
-  const journal = new GrowingJournal(join(t.testdir({}), 'events'))
-  t.teardown(() => journal.close())
+function secretJournal(t: Test): { readonly journal: GrowingJournal; readonly rewrite: () => void } {
+  const journal = journalIn(t)
   journal.append(journal.line({ item_id: 'river/a', ...SECRET }))
   journal.roll()
   journal.archive(1)
@@ -43,7 +42,7 @@ async function ends(journal: GrowingJournal, observer: Observer): Promise<void> 
 }
 
 t.test('redaction - JF-76 of lines in the archive, begun before the observer was opened', async t => {
-  const { journal, rewrite } = journalIn(t)
+  const { journal, rewrite } = secretJournal(t)
   journal.append(journal.note('redaction'))
   const observer = await observe(t, journal)
   t.notOk(isRedacted(observer))
@@ -54,8 +53,7 @@ t.test('redaction - JF-76 of lines in the archive, begun before the observer was
 
 /** A journal whose first segment is still written to, and what rewrites its secret and parks it compressed. */
 function growingIn(t: Test): { readonly journal: GrowingJournal; readonly park: (text?: string) => void } {
-  const journal = new GrowingJournal(join(t.testdir({}), 'events'))
-  t.teardown(() => journal.close())
+  const journal = journalIn(t)
   journal.append(journal.line({ item_id: 'river/a', payload: { schema_version: 1, secret: LONG } }))
   journal.grow(2)
   const path = join(journal.eventsDir, segmentName(1))

@@ -4,7 +4,7 @@ import { runAtOnce, segmentName } from '@kim/manifest'
 import t, { type Test } from 'tap'
 import type { Batch, JournalReader } from '../../dist/tail/journal-reader.js'
 import { RecordSource } from '../../dist/tail/record-source.js'
-import { GrowingJournal } from './growing-journal.js'
+import { type GrowingJournal, journalIn } from './growing-journal.js'
 
 const BYTES = 1024 * 1024
 const START = { segment: 1, offset: 0, peak: 0 }
@@ -16,9 +16,8 @@ function readerOf(eventsDir: string): { readonly source: RecordSource; readonly 
   return { source, reader: source.reader(START) }
 }
 
-function journalIn(t: Test, records: number): GrowingJournal {
-  const journal = new GrowingJournal(join(t.testdir({}), 'events'))
-  t.teardown(() => journal.close())
+function journalOf(t: Test, records: number): GrowingJournal {
+  const journal = journalIn(t)
   journal.grow(records)
   return journal
 }
@@ -26,7 +25,7 @@ function journalIn(t: Test, records: number): GrowingJournal {
 const seqs = ({ entries }: Batch): number[] => entries.map(({ record }) => record.seq)
 
 t.test('shared batches - what one observer read, another takes', async t => {
-  const journal = journalIn(t, 3)
+  const journal = journalOf(t, 3)
   const first = readerOf(journal.eventsDir)
   const second = readerOf(journal.eventsDir)
   const batch = first.reader.read(BYTES)
@@ -52,14 +51,14 @@ function readByTwo(t: Test, { eventsDir }: GrowingJournal, bytes: number): Batch
 const upTo = (last: number): number[] => Array.from({ length: last }, (_, i) => i + 1)
 
 t.test('shared batches - a transaction longer than what was asked for is read to its end, once', async t => {
-  const journal = journalIn(t, 3)
+  const journal = journalOf(t, 3)
   journal.transaction(200)
   journal.grow(50)
   t.same(readByTwo(t, journal, 10_000).flatMap(seqs), upTo(254))
 })
 
 t.test('shared batches - transactions that no read ends with are read once each', async t => {
-  const journal = journalIn(t, 3)
+  const journal = journalOf(t, 3)
   for (let i = 0; i < 50; i++) journal.transaction(7)
   const batches = readByTwo(t, journal, 10_000)
   t.ok(
@@ -70,7 +69,7 @@ t.test('shared batches - transactions that no read ends with are read once each'
 })
 
 t.test('shared batches - what came since is asked for, in this segment and the next', async t => {
-  const journal = journalIn(t, 3)
+  const journal = journalOf(t, 3)
   const first = readerOf(journal.eventsDir)
   t.equal(first.reader.read(BYTES).more, false)
   journal.grow(1)
@@ -92,7 +91,7 @@ t.test('shared batches - what came since is asked for, in this segment and the n
 })
 
 t.test('shared batches - of a file that is another one now, nothing is taken', async t => {
-  const journal = journalIn(t, 3)
+  const journal = journalOf(t, 3)
   const first = readerOf(journal.eventsDir)
   t.same(seqs(first.reader.read(BYTES)), [1, 2, 3, 4])
   const path = join(journal.eventsDir, segmentName(1))
@@ -106,7 +105,7 @@ t.test('shared batches - of a file that is another one now, nothing is taken', a
 })
 
 t.test('shared batches - of a segment that was cut short, none is used after a new derivation', async t => {
-  const journal = journalIn(t, 3)
+  const journal = journalOf(t, 3)
   const path = join(journal.eventsDir, segmentName(1))
   const before = readFileSync(path)
   const source = new RecordSource(journal.eventsDir)
@@ -124,7 +123,7 @@ t.test('shared batches - of a segment that was cut short, none is used after a n
 })
 
 t.test('shared batches - have the stored lines in them', async t => {
-  const journal = journalIn(t, 2)
+  const journal = journalOf(t, 2)
   const stored = readFileSync(join(journal.eventsDir, segmentName(1)), 'utf8')
   readerOf(journal.eventsDir).reader.read(BYTES)
   const { entries } = readerOf(journal.eventsDir).reader.read(BYTES)

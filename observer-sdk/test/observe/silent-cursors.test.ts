@@ -1,15 +1,13 @@
-import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { type Cursor, type CursorStore, openObserver, openTail } from '@kim/observer-sdk'
 import t from 'tap'
-import { GrowingJournal } from './growing-journal.js'
+import { journalIn } from './growing-journal.js'
 
 const never = (): Promise<never> => new Promise(() => undefined)
 
 for (const open of [openObserver, openTail]) {
   t.test(`close - ends a pull whose cursor store never answers: ${open.name} (OB-58)`, async t => {
-    const journal = new GrowingJournal(join(t.testdir({}), 'events'))
-    t.teardown(() => journal.close())
+    const journal = journalIn(t)
     for (const answered of [0, 1]) {
       let saves = 0
       const cursors: CursorStore = {
@@ -28,8 +26,7 @@ for (const open of [openObserver, openTail]) {
 }
 
 t.test('signal - aborted while the cursor store does not answer, it ends the open (OB-58)', async t => {
-  const journal = new GrowingJournal(join(t.testdir({}), 'events'))
-  t.teardown(() => journal.close())
+  const journal = journalIn(t)
   const stop = new AbortController()
   const saved: Cursor[] = []
   const cursors: CursorStore = {
@@ -46,8 +43,7 @@ t.test('signal - aborted while the cursor store does not answer, it ends the ope
 })
 
 t.test('signal - aborted before the cursor store is asked, it ends the open just so (OB-58)', async t => {
-  const journal = new GrowingJournal(join(t.testdir({}), 'events'))
-  t.teardown(() => journal.close())
+  const journal = journalIn(t)
   const stop = new AbortController()
   const cursors: CursorStore = { load: never, save: never }
   const opening = openObserver({ eventsDir: journal.eventsDir, cursors, signal: stop.signal })
@@ -57,8 +53,7 @@ t.test('signal - aborted before the cursor store is asked, it ends the open just
 
 for (const open of [openObserver, openTail]) {
   t.test(`close - a change is asked beyond only after it: ${open.name} (OB-58)`, async t => {
-    const journal = new GrowingJournal(join(t.testdir({}), 'events'))
-    t.teardown(() => journal.close())
+    const journal = journalIn(t)
     const saved: Cursor[] = []
     const cursors: CursorStore = {
       load: () => undefined,

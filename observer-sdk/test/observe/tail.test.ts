@@ -11,14 +11,13 @@ import {
   type RecordTail,
 } from '@kim/observer-sdk'
 import t, { type Test } from 'tap'
-import { GrowingJournal, PROJECT } from './growing-journal.js'
+import { GrowingJournal, journalIn, PROJECT } from './growing-journal.js'
 
 const OTHER = 'feedfacefeedfacefeedfacefeedface'
 
 /** A tail of a journal of its own, at its end. */
 async function following(t: Test): Promise<{ journal: GrowingJournal; tail: RecordTail }> {
-  const journal = new GrowingJournal(join(t.testdir({}), 'events'))
-  t.teardown(() => journal.close())
+  const journal = journalIn(t)
   const tail = await openTail({ eventsDir: journal.eventsDir, cursors: memoryCursors() })
   t.teardown(() => tail.close())
   return { journal, tail }
@@ -42,8 +41,7 @@ async function take(
 
 t.test('tail - OB-43 hands over what comes after the open, and goes on from its cursor', async t => {
   const eventsDir = join(t.testdir(), 'events')
-  const journal = new GrowingJournal(eventsDir)
-  t.teardown(() => journal.close())
+  const journal = journalIn(t, eventsDir)
   journal.append(journal.line() + journal.line())
   const cursors = memoryCursors()
   const tail = await openTail({ eventsDir, cursors })
@@ -78,8 +76,7 @@ t.test(
     const told = take(changes, seqs => seqs.length >= 2)
     before.close()
     rmSync(eventsDir, { recursive: true })
-    const after = new GrowingJournal(eventsDir, OTHER)
-    t.teardown(() => after.close())
+    const after = journalIn(t, eventsDir, OTHER)
     after.append(after.line())
     const { seqs, gaps } = await told
     t.same(seqs, [1, 2])
@@ -152,8 +149,7 @@ t.test('tail - a journal need not be there yet, and a closed tail ends what wait
   const tail = await openTail({ eventsDir, cursors: memoryCursors() })
   t.equal(tail.head.seq, 0)
   const told = take(tail.changes(), seqs => seqs.length >= 2)
-  const journal = new GrowingJournal(eventsDir)
-  t.teardown(() => journal.close())
+  const journal = journalIn(t, eventsDir)
   journal.append(journal.line())
   t.same((await told).seqs, [1, 2])
   await tail.close()
@@ -207,8 +203,7 @@ t.test('tail - OB-47 what was given up at the end of a segment is not missing', 
 t.test(
   'tail - OB-11 newest lines that only look right are no head, and what comes is handed over',
   async t => {
-    const journal = new GrowingJournal(join(t.testdir({}), 'events'))
-    t.teardown(() => journal.close())
+    const journal = journalIn(t)
     journal.grow(2)
     for (let lines = 0; lines < 3; lines++)
       journal.append(journal.line().replace('"read":false', '"read":fals'))

@@ -86,9 +86,8 @@ for (const [name, open] of [
   })
 }
 
-t.test('plain watch - of no directory is broken and throws nothing', t => {
+t.test('plain watch - of no directory is broken and throws nothing', async t => {
   const { said, watch } = watched(t, openPlainWatch, join(t.testdir({}), 'nowhere'))
   t.same(said, ['broken'])
   watch.close()
-  t.end()
 })
