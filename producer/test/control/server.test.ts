@@ -98,14 +98,16 @@ t.test(
   },
 )
 
-t.test('control - on Windows it is a pipe, named with the hash that a directory elsewhere has (CP-3)', t => {
-  const paths = runDirectory(t, 'deep/'.repeat(30))
-  const elsewhere = socketPathOf(paths, { platform: 'linux', env: { XDG_RUNTIME_DIR: '/run' } }).path
-  const [, hash] = /^\/run\/kim-([0-9a-f]{16})\//.exec(elsewhere) ?? []
-  t.type(hash, 'string')
-  t.same(socketPathOf(paths, { platform: 'win32' }), { path: `\\\\.\\pipe\\kim-${hash}`, kind: 'pipe' })
-  t.end()
-})
+t.test(
+  'control - on Windows it is a pipe, named with the hash that a directory elsewhere has (CP-3)',
+  async t => {
+    const paths = runDirectory(t, 'deep/'.repeat(30))
+    const elsewhere = socketPathOf(paths, { platform: 'linux', env: { XDG_RUNTIME_DIR: '/run' } }).path
+    const [, hash] = /^\/run\/kim-([0-9a-f]{16})\//.exec(elsewhere) ?? []
+    t.type(hash, 'string')
+    t.same(socketPathOf(paths, { platform: 'win32' }), { path: `\\\\.\\pipe\\kim-${hash}`, kind: 'pipe' })
+  },
+)
 
 t.test('control - without a store no producer is asked (CP-4)', async t => {
   const paths = runDirectory(t)

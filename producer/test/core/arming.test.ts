@@ -23,7 +23,7 @@ t.test('first contact - backfills what is visible, says so, then arms (KS-30, KS
 
 t.test(
   'first contact - waits for the first counts, and tells by them what was unread (KS-31; B2, B3, B4)',
-  t => {
+  async t => {
     const told = (counts: Record<string, number>): unknown => {
       const desk = new CoreHarness(
         t,
@@ -35,11 +35,10 @@ t.test(
     t.equal(told({ argus: 3 }), 3)
     t.equal(told({ argus: 0 }), undefined)
     t.equal(told({}), undefined)
-    t.end()
   },
 )
 
-t.test('first contact - counts that hang hold it back for a second, no more (KS-31, KS-52)', t => {
+t.test('first contact - counts that hang hold it back for a second, no more (KS-31, KS-52)', async t => {
   const desk = new CoreHarness(
     t,
     { fastPath: true, waitSeconds: 50 },
@@ -48,32 +47,28 @@ t.test('first contact - counts that hang hold it back for a second, no more (KS-
   t.same(desk.settle().story(), [])
   t.same(desk.pass(999).story(), [])
   t.match(desk.pass(1).story(), ['backfill 5', 'persona', 'baseline_skipped', 'armed 5'])
-  t.end()
 })
 
-t.test('first contact - with an empty inbox has nothing to say (KS-31; B5)', t => {
+t.test('first contact - with an empty inbox has nothing to say (KS-31; B5)', async t => {
   const desk = new CoreHarness(t).settle()
   t.same(desk.story(), ['persona', 'armed 0', 'genesis list'])
-  t.end()
 })
 
-t.test('first contact - comes with the first poll that is healthy (KS-32; B13)', t => {
+t.test('first contact - comes with the first poll that is healthy (KS-32; B13)', async t => {
   const answers = [failure(), failure(), whole([3, 5])]
   const desk = new CoreHarness(t, {}, { page: () => answers.shift() ?? whole([3, 5]) }).pass(1900)
   t.same(desk.story(), [])
   t.match(desk.pass(200).story(), ['backfill 3', 'backfill 5', 'persona', 'baseline_skipped', 'armed 5'])
-  t.end()
 })
 
-t.test('resume - what came meanwhile is news, in the order of ids (KS-29, KS-46; B6, B14)', t => {
+t.test('resume - what came meanwhile is news, in the order of ids (KS-29, KS-46; B6, B14)', async t => {
   const desk = resumed(t, [4])
   desk.script.page = () => whole([3, 5, 7, 6])
   t.same(desk.restart().settle().story(), ['armed 4', 'new 5', 'new 6', 'new 7'])
   t.same(desk.restart().settle().story(), ['armed 7'])
-  t.end()
 })
 
-t.test('replay cap - as many as the cap are news, one more silences all (KS-34, KS-36; B7, B8)', t => {
+t.test('replay cap - as many as the cap are news, one more silences all (KS-34, KS-36; B7, B8)', async t => {
   const desk = resumed(t, [4])
   desk.script.page = () => whole(span(4, 54))
   const replayed = desk.restart().settle().story()
@@ -84,10 +79,9 @@ t.test('replay cap - as many as the cap are news, one more silences all (KS-34, 
   t.match(desk.payload('persona', 'argus'), { silent_to: 105, capped_to: 105, dropped: 51, cursor: 105 })
   desk.script.page = () => whole([106])
   t.same(desk.pass(1000).story(), ['new 106'])
-  t.end()
 })
 
-t.test('replay cap - of nothing silences any backlog, and recovery knows none (KS-34; B9)', t => {
+t.test('replay cap - of nothing silences any backlog, and recovery knows none (KS-34; B9)', async t => {
   const desk = resumed(t, [4], { maxReplay: 0 })
   desk.script.page = () => whole([4, 5])
   t.same(desk.restart().settle().story(), ['persona', 'silent 5', 'replay_capped', 'armed 5'])
@@ -95,41 +89,37 @@ t.test('replay cap - of nothing silences any backlog, and recovery knows none (K
   desk.pass(5000)
   desk.script.page = () => whole(span(5, 60))
   t.ok(desk.pass(1000).story().includes('new 60'))
-  t.end()
 })
 
-t.test('seed - what lies up to it is silent, what lies above it is news (KS-35, KS-36)', t => {
+t.test('seed - what lies up to it is silent, what lies above it is news (KS-35, KS-36)', async t => {
   const desk = new CoreHarness(t, { seedAt: 5 }, { page: () => whole([3, 5, 7]) }).settle()
   t.same(desk.story(), ['persona', 'silent 3', 'silent 5', 'armed 5', 'new 7', 'genesis list'])
   t.match(desk.payload('persona', 'argus'), { silent_to: 5, seeded: 5 })
   desk.script.page = () => whole([3, 4, 5, 7])
   t.same(desk.restart().settle().story(), ['armed 7'], 'the same seed again changes nothing')
-  t.end()
 })
 
-t.test('seed - above everything visible is said once and is never the watermark (KS-35; B10)', t => {
+t.test('seed - above everything visible is said once and is never the watermark (KS-35; B10)', async t => {
   const desk = new CoreHarness(t, { seedAt: 600 }, { page: () => whole([3, 539]) }).settle()
   t.same(desk.story(), ['persona', 'silent 3', 'silent 539', 'seed_ahead', 'armed 539', 'genesis list'])
   t.match(desk.payload('persona', 'argus'), { seeded: 600, current_max: 539, cursor: 539, silent_to: 600 })
   desk.script.page = () => whole([3, 539, 599, 601])
   t.same(desk.pass(1000).story(), ['silent 599', 'new 601'])
   t.same(desk.restart().settle().story(), ['armed 601'])
-  t.end()
 })
 
 t.test(
   'seed - of a persona with a record silences on from there, and one below is refused (KS-35; B11)',
-  t => {
+  async t => {
     const desk = resumed(t, [3])
     desk.script.page = () => whole([3, 5, 7])
     t.same(desk.restart({ seedAt: 5 }).settle().story(), ['persona', 'silent 5', 'armed 5', 'new 7'])
     t.same(desk.restart().settle().story(), ['armed 7'])
     t.throws(() => desk.restart({ seedAt: 7 }), { code: 'config_invalid', hint: /--after-id 7/ })
-    t.end()
   },
 )
 
-t.test('damage - a persona without a record is armed below its window, never silently (KS-38)', t => {
+t.test('damage - a persona without a record is armed below its window, never silently (KS-38)', async t => {
   const desk = new CoreHarness(t)
   const history = { isWhole: false, from: 9, holes: [] }
   desk.script.page = () => whole([150, 200])
@@ -138,33 +128,30 @@ t.test('damage - a persona without a record is armed below its window, never sil
   const said = desk.records().find(({ event }) => event === 'state_corrupt')?.payload
   t.match(said, { armed_at: 149, floor: 150, cursor: 0 })
   t.same(desk.restart().settle().story(), ['armed 200'])
-  t.end()
 })
 
-t.test('authors - mail of a suppressed author wakes no reader, in exact case (KS-44; C7, C8)', t => {
+t.test('authors - mail of a suppressed author wakes no reader, in exact case (KS-44; C7, C8)', async t => {
   const desk = resumed(t, [4], { suppressedAuthors: ['argus'] })
   desk.script.page = () =>
     whole([4, { id: 5, from: 'argus' }, { id: 6, from: 'river' }, { id: 7, from: 'Argus' }])
   t.same(desk.pass(1000).story(), ['silent 5', 'new 6', 'new 7'])
-  t.end()
 })
 
 t.test(
   'content - bodies are kept out of the store where that is asked for, and never compared (KS-42; C5)',
-  t => {
+  async t => {
     const desk = resumed(t, [{ id: 4, content: 'a😀b' }], { keepContent: false })
     desk.script.page = () => whole([{ id: 4, content: 'another' }])
     t.same(desk.pass(1000).story(), [])
     t.same(desk.restart().settle().story(), ['armed 4'])
     const { content, content_length } = desk.payload('message', 'argus/4') ?? {}
     t.same([content, content_length], [undefined, 3])
-    t.end()
   },
 )
 
 t.test(
   'content - another body for a known id is an update without an event, also after a restart (KS-43)',
-  t => {
+  async t => {
     const desk = resumed(t, [{ id: 4, content: 'first' }])
     desk.script.page = () => whole([{ id: 4, content: 'second' }])
     t.same(desk.pass(2000).story(), ['update 4'])
@@ -173,7 +160,6 @@ t.test(
     t.equal(desk.payload('message', 'argus/4')?.['content'], 'third')
     desk.script.page = () => whole([{ id: 4, content: 'th' }], { isClipped: true })
     t.same(desk.pass(2000).story(), [], 'a clipped body replaces none')
-    t.end()
   },
 )
 

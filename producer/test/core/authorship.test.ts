@@ -26,7 +26,7 @@ function isTold(
 const by = (from: string, id: number): { id: number; from: string } => ({ id, from })
 const withheld = { omitted: 3, isExact: true, continuation: { kind: 'more', beforeId: 12 } } as const
 
-t.test('has written - yes, no and unknown (KS-71)', t => {
+t.test('has written - yes, no and unknown (KS-71)', async t => {
   t.equal(isTold(t, [by('loom', 9)]), true, 'no: its last is older')
   t.equal(isTold(t, [by('loom', 11)]), false, 'yes: one is newer')
   t.equal(
@@ -35,5 +35,4 @@ t.test('has written - yes, no and unknown (KS-71)', t => {
     'unknown: an inbox was observed only from a later id on',
   )
   t.equal(isTold(t, [by('Loom', 11)]), true, 'another spelling is another author')
-  t.end()
 })

@@ -2,7 +2,7 @@ import { classifyWalkPage, holesBelow, parseHoles, phaseOf, walkMember } from '@
 import t from 'tap'
 import { cut, whole } from './core-harness.js'
 
-t.test('walk - the table of KS-23, row by row', t => {
+t.test('walk - the table of KS-23, row by row', async t => {
   const judge = (page: Parameters<typeof classifyWalkPage>[0]) => classifyWalkPage(page, 200, 100)
   t.equal(judge(undefined), 'failed', '1')
   t.equal(judge(cut([150, 200])), 'rejected', '2')
@@ -14,10 +14,9 @@ t.test('walk - the table of KS-23, row by row', t => {
   t.equal(judge(cut([100, 150])), 'covered', '8')
   t.equal(judge(whole([150])), 'covered', '9')
   t.equal(judge(cut([150])), 'on', '10')
-  t.end()
 })
 
-t.test('holes - a window trims, opens and extends them (KS-22, KS-25)', t => {
+t.test('holes - a window trims, opens and extends them (KS-22, KS-25)', async t => {
   const after = (holes: Parameters<typeof holesBelow>[0], floor: number, top: number, reach = 100) =>
     holesBelow(holes, { floor, top, reach }).map(({ above, below }) => [above, below])
   t.same(after([], 200, 100), [[100, 200]])
@@ -43,30 +42,26 @@ t.test('holes - a window trims, opens and extends them (KS-22, KS-25)', t => {
     ),
     [],
   )
-  t.end()
 })
 
-t.test('holes - so many are remembered one by one, more become one (KS-25)', t => {
+t.test('holes - so many are remembered one by one, more become one (KS-25)', async t => {
   let holes: ReturnType<typeof parseHoles> = []
   for (let n = 0; n < 20; n++)
     holes = holesBelow(holes, { floor: 200 + n * 100, top: 100 + n * 100, reach: 100 })
   t.equal(holes.length, 8)
   t.same([holes[0]?.above, holes.at(-1)?.below], [100, 2100], 'and none is forgotten')
   t.same(parseHoles(100, walkMember(holes)), holes, 'as a pin keeps them')
-  t.end()
 })
 
-t.test('holes - a pin without facts about its walk is walked again (KS-25)', t => {
+t.test('holes - a pin without facts about its walk is walked again (KS-25)', async t => {
   for (const walk of [undefined, null, 3, [], {}, { proven_down_to: 'x' }]) {
     t.same(parseHoles(100, walk), [{ above: 100, below: Number.MAX_SAFE_INTEGER }])
   }
-  t.end()
 })
 
-t.test('phases - are apart and spread evenly, however many there are (KS-55)', t => {
+t.test('phases - are apart and spread evenly, however many there are (KS-55)', async t => {
   const phases = Array.from({ length: 200 }, (_, n) => phaseOf(n)).sort((a, b) => a - b)
   t.equal(phases[0], 0)
   const gaps = phases.map((phase, n) => phase - (phases[n - 1] ?? 0)).slice(1)
   t.ok(Math.min(...gaps) >= 1 / 256 && Math.max(...gaps) <= 1 / 128)
-  t.end()
 })

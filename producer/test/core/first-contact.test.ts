@@ -79,17 +79,16 @@ t.test('first contact - cut after any message it walks down to the lowest (KS-94
   }
 })
 
-t.test('first contact - cut after its record it is over (KS-30, KS-31, KS-47)', t => {
+t.test('first contact - cut after its record it is over (KS-30, KS-31, KS-47)', async t => {
   const desk = cutOff(t, (_, at) => at < 10).settle()
   t.match(saidBy(desk), [{ armed_at: 80, skipped: 9, id_range: [72, 80] }])
   t.same(
     desk.story().slice(-30),
     span(81, 110).map(id => `new ${id}`),
   )
-  t.end()
 })
 
-t.test('first contact - cut after its record keeps a cap on what came meanwhile (KS-31, KS-34)', t => {
+t.test('first contact - cut after its record keeps a cap on what came meanwhile (KS-31, KS-34)', async t => {
   const desk = cutOff(t, (_, at) => at < 10)
     .restart({ maxReplay: 10 })
     .settle()
@@ -99,18 +98,16 @@ t.test('first contact - cut after its record keeps a cap on what came meanwhile 
   ])
   t.match(saidBy(desk), [{ armed_at: 80, skipped: 9, id_range: [72, 80] }])
   t.match(desk.payload('persona', 'argus'), { silent_to: 110, capped_to: 110, dropped: 30 })
-  t.end()
 })
 
-t.test('first contact - of which only some messages are left brings the others too (KS-94)', t => {
+t.test('first contact - of which only some messages are left brings the others too (KS-94)', async t => {
   const desk = cutOff(t, ({ item_id }) => ['argus/74', 'argus/75', 'argus/79'].includes(item_id)).settle()
   t.same(idsIn(desk), span(74, 110))
   t.match(saidBy(desk), [{ skipped: 37, id_range: [74, 110] }])
   t.match(desk.payload('persona', 'argus'), { floor: 74 })
-  t.end()
 })
 
-t.test('first contact - a page that reaches what is left needs no walk (KS-94)', t => {
+t.test('first contact - a page that reaches what is left needs no walk (KS-94)', async t => {
   const desk = cutOff(t, (_, at) => at < 3)
   desk.script.page = inboxOf(span(1, 79))
   desk.settle()
@@ -120,16 +117,14 @@ t.test('first contact - a page that reaches what is left needs no walk (KS-94)',
   t.match(desk.payload('persona', 'argus'), { floor: 71 })
   desk.script.page = () => whole([])
   t.same(desk.restart().settle().story().at(-1), 'armed 79')
-  t.end()
 })
 
-t.test('first contact - of which the server shows nothing any more counts what is left (KS-94)', t => {
+t.test('first contact - of which the server shows nothing any more counts what is left (KS-94)', async t => {
   const desk = cutOff(t, (_, at) => at < 3)
   desk.script.page = () => whole([])
   desk.settle()
   t.match(saidBy(desk), [{ armed_at: 74, skipped: 3, id_range: [72, 74] }])
   t.match(desk.payload('persona', 'argus'), { floor: 0, cursor: 74 })
-  t.end()
 })
 
 /** First contact was cut after three messages, and the walk of the next one fails. */
@@ -167,21 +162,23 @@ t.test('first contact - a walk that stays open holds no later mail back (KS-25, 
   await desk.store.verified(t)
 })
 
-t.test('first contact - with an open walk says what is unread as long as it knows (KS-31, KS-94)', t => {
-  const unreadHeld = (unread: number, newest: number): unknown => {
-    const desk = stuck(t)
-    desk.script.counts = () => ({ argus: unread })
-    desk.script.page = inboxOf(span(1, newest))
-    desk.restart({ fastPath: true }).settle()
-    t.match(desk.payload('persona', 'argus'), { silent_to: undefined })
-    t.not(desk.payload('alert', 'argus/bounded-window')?.['status'], 'open')
-    return saidBy(desk)[0]?.['unread_held']
-  }
-  t.equal(unreadHeld(5, 110), 5)
-  t.equal(unreadHeld(5, 111), 'unknown')
-  t.equal(unreadHeld(0, 111), undefined)
-  t.end()
-})
+t.test(
+  'first contact - with an open walk says what is unread as long as it knows (KS-31, KS-94)',
+  async t => {
+    const unreadHeld = (unread: number, newest: number): unknown => {
+      const desk = stuck(t)
+      desk.script.counts = () => ({ argus: unread })
+      desk.script.page = inboxOf(span(1, newest))
+      desk.restart({ fastPath: true }).settle()
+      t.match(desk.payload('persona', 'argus'), { silent_to: undefined })
+      t.not(desk.payload('alert', 'argus/bounded-window')?.['status'], 'open')
+      return saidBy(desk)[0]?.['unread_held']
+    }
+    t.equal(unreadHeld(5, 110), 5)
+    t.equal(unreadHeld(5, 111), 'unknown')
+    t.equal(unreadHeld(0, 111), undefined)
+  },
+)
 
 t.test('first contact - with an open walk can be cut anywhere (KS-37, KS-47, KS-94)', async t => {
   for (let kept = 1; ; kept++) {
@@ -207,7 +204,7 @@ t.test('first contact - with an open walk can be cut anywhere (KS-37, KS-47, KS-
   }
 })
 
-t.test('first contact - retention takes nothing that is still to be counted (KS-94, JF-79)', t => {
+t.test('first contact - retention takes nothing that is still to be counted (KS-94, JF-79)', async t => {
   const read = (to: number): RowLike[] => span(1, to).map(id => ({ id, read: true }))
   const desk = new CoreHarness(t, {}, { page: inboxOf(read(80)) })
   desk.journal.close()
@@ -221,7 +218,6 @@ t.test('first contact - retention takes nothing that is still to be counted (KS-
   t.match(saidBy(desk), [{ skipped: 39, id_range: [72, 110] }])
   desk.journal.roll()
   t.equal([...desk.journal.state.outlines('message')].length, 1, 'and then it may')
-  t.end()
 })
 
 /** The first commit of a first contact with 72 to 80 is cut, and a power loss takes 72 and 73 from it. */
@@ -237,7 +233,7 @@ function torn(t: Test, keeps: (draft: Draft, at: number) => boolean): CoreHarnes
 
 t.test(
   'first contact - what a power loss took of it is news, and not counted as skipped (KS-28, KS-31)',
-  t => {
+  async t => {
     const desk = torn(t, ({ event }) => event === undefined)
       .start()
       .settle()
@@ -245,11 +241,10 @@ t.test(
     t.same(desk.story(), ['alert bounded-window', 'genesis list', ...back])
     t.match(saidBy(desk), [{ armed_at: 80, skipped: 7, id_range: [74, 80] }])
     t.same(desk.restart().settle().story().at(-1), 'armed 80')
-    t.end()
   },
 )
 
-t.test('first contact - cut off by a power loss it is walked down to what is left (KS-94, RC-7)', t => {
+t.test('first contact - cut off by a power loss it is walked down to what is left (KS-94, RC-7)', async t => {
   const desk = torn(t, ({ item_type }) => item_type === 'message')
   desk.script.page = inboxOf(span(1, 110))
   desk.start().startOn({ isWhole: true, holes: [] }).settle()
@@ -259,5 +254,4 @@ t.test('first contact - cut off by a power loss it is walked down to what is lef
   t.match(saidBy(desk), [{ armed_at: 110, skipped: 37, id_range: [74, 110] }])
   t.match(desk.payload('alert', 'argus/bounded-window'), { status: 'cleared', cursor_at: 0 })
   t.same(desk.restart().settle().story(), ['armed 110'])
-  t.end()
 })

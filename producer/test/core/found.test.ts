@@ -5,7 +5,7 @@ import { CoreHarness, cut, type RowLike, whole } from './core-harness.js'
 
 const span = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, n) => from + n)
 
-t.test('unread walk - a page of an older one is not taken for the new one (KS-58)', t => {
+t.test('unread walk - a page of an older one is not taken for the new one (KS-58)', async t => {
   const counts = (): { argus: number } => ({ argus: 1 })
   const desk = new CoreHarness(
     t,
@@ -29,10 +29,9 @@ t.test('unread walk - a page of an older one is not taken for the new one (KS-58
     [5, 6, 7].map(id => desk.payload('message', `argus/${id}`)?.['read']),
     [false, false, false],
   )
-  t.end()
 })
 
-t.test('first contact - one whose grace is over on a full disk waits without turning (KS-31)', t => {
+t.test('first contact - one whose grace is over on a full disk waits without turning (KS-31)', async t => {
   const desk = new CoreHarness(
     t,
     { fastPath: true, waitSeconds: 50 },
@@ -45,10 +44,9 @@ t.test('first contact - one whose grace is over on a full disk waits without tur
   desk.core.committed('full', now)
   const { wakeAtMs } = desk.core.next(now)
   t.ok(wakeAtMs === undefined || wakeAtMs > now.monoMs)
-  t.end()
 })
 
-t.test('replay cap - retention takes away nothing that is still to be counted (KS-34, JF-79)', t => {
+t.test('replay cap - retention takes away nothing that is still to be counted (KS-34, JF-79)', async t => {
   const desk = new CoreHarness(t, {}, { page: () => whole([100]) })
   desk.journal.close()
   desk.journalOptions = { retainRead: 1 }
@@ -65,10 +63,9 @@ t.test('replay cap - retention takes away nothing that is still to be counted (K
   t.match(desk.payload('persona', 'argus'), { capped_to: 330, dropped: 130 })
   desk.journal.roll()
   t.equal([...desk.journal.state.outlines('message')].length, 1, 'and then it may')
-  t.end()
 })
 
-t.test('seed - another one is refused while a cap is owed (KS-35)', t => {
+t.test('seed - another one is refused while a cap is owed (KS-35)', async t => {
   const desk = new CoreHarness(t, { maxReplay: 0 }, { page: () => whole([100]) }).settle()
   desk.script.page = ({ beforeId }) => (beforeId === undefined ? cut([200]) : cut([]))
   desk.restart().settle()
@@ -77,10 +74,9 @@ t.test('seed - another one is refused while a cap is owed (KS-35)', t => {
     code: 'config_invalid',
     hint: /first poll of argus finish \(.*"a gap is being filled"\); then stop/,
   })
-  t.end()
 })
 
-t.test('seed - a first contact that was cut off goes on without it (KS-30, KS-35)', t => {
+t.test('seed - a first contact that was cut off goes on without it (KS-30, KS-35)', async t => {
   const desk = new CoreHarness(t, {}, { page: () => cut([60, 69]) })
   const { now } = desk
   const [ask] = desk.core.next(now).asks
@@ -91,5 +87,4 @@ t.test('seed - a first contact that was cut off goes on without it (KS-30, KS-35
   const story = desk.restart({ seedAt: 32 }).settle().story()
   t.same(story, ['persona', 'baseline_skipped', 'armed 69', 'genesis list'])
   t.match(desk.payload('persona', 'argus'), { floor: 60, cursor: 69 })
-  t.end()
 })

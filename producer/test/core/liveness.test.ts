@@ -18,30 +18,27 @@ function polls(hive: CoreHarness, answers: string): string[] {
   return hive.story()
 }
 
-t.test('liveness - below the threshold nothing is said (KS-49; E1)', t => {
+t.test('liveness - below the threshold nothing is said (KS-49; E1)', async t => {
   t.same(polls(desk(t, 3), '--+'), [])
-  t.end()
 })
 
-t.test('liveness - every outage is announced, and its end (KS-49; E2)', t => {
+t.test('liveness - every outage is announced, and its end (KS-49; E2)', async t => {
   const hive = desk(t)
   const cycle = ['alert unreachable', 'persona', 'recovered unreachable', 'persona']
   t.same(polls(hive, '--++--+'), [...cycle, ...cycle])
   t.match(hive.payload('alert', 'argus/unreachable'), { status: 'cleared', cursor: 5 })
   const opened = hive.records().find(({ event }) => event === 'alert')?.payload
   t.match(opened, { reason: 'http 503', consecutive_failures: 2, seconds: 1 })
-  t.end()
 })
 
-t.test('liveness - the seconds are measured from the first failure (KS-50)', t => {
+t.test('liveness - the seconds are measured from the first failure (KS-50)', async t => {
   const hive = new CoreHarness(t, { alertAfter: 3, pollSeconds: 7 }, { page: () => bad }).pass(20_000)
   t.match(hive.payload('alert', 'argus/unreachable'), { consecutive_failures: 3, seconds: 14 })
-  t.end()
 })
 
 t.test(
   'liveness - down survives a restart and is not said again; the count does not (KS-50; E3 to E6)',
-  t => {
+  async t => {
     const hive = desk(t)
     polls(hive, '---')
     hive.script.page = () => bad
@@ -52,35 +49,38 @@ t.test(
     hive.script.page = () => bad
     hive.restart().settle()
     t.same(hive.restart().settle().story(), [], 'one failure a life is below the threshold')
-    t.end()
   },
 )
 
-t.test('liveness - an inbox that never answered is announced too, and then comes in (KS-49; A14, A17)', t => {
-  const hive = new CoreHarness(t, { alertAfter: 2 }, { page: () => failure(403) }).pass(1000)
-  t.same(hive.story(), ['alert unreachable', 'genesis list'])
-  hive.script.page = () => whole([5])
-  t.same(hive.pass(1000).story(), [
-    ...['recovered unreachable', 'backfill 5', 'persona', 'baseline_skipped', 'armed 5'],
-  ])
-  t.match(hive.payload('alert', 'argus/unreachable'), { cursor: 5 }, 'E4: what it took over')
-  t.end()
-})
+t.test(
+  'liveness - an inbox that never answered is announced too, and then comes in (KS-49; A14, A17)',
+  async t => {
+    const hive = new CoreHarness(t, { alertAfter: 2 }, { page: () => failure(403) }).pass(1000)
+    t.same(hive.story(), ['alert unreachable', 'genesis list'])
+    hive.script.page = () => whole([5])
+    t.same(hive.pass(1000).story(), [
+      ...['recovered unreachable', 'backfill 5', 'persona', 'baseline_skipped', 'armed 5'],
+    ])
+    t.match(hive.payload('alert', 'argus/unreachable'), { cursor: 5 }, 'E4: what it took over')
+  },
+)
 
-t.test('liveness - E4: recovered has the true cursor, also before the first message is in (KS-49)', t => {
-  const seeded = new CoreHarness(t, { alertAfter: 1, seedAt: 8 }, { page: () => failure(502) }).settle()
-  seeded.script.page = () => whole([7, 9])
-  t.ok(seeded.pass(1000).story().includes('recovered unreachable'))
-  t.match(seeded.payload('alert', 'argus/unreachable'), { status: 'cleared', cursor: 8 })
-  const usual = desk(t)
-  polls(usual, '---')
-  usual.script.page = () => whole([5, 6])
-  usual.pass(1000)
-  t.match(usual.payload('alert', 'argus/unreachable'), { status: 'cleared', cursor: 5 }, 'before the news')
-  t.end()
-})
+t.test(
+  'liveness - E4: recovered has the true cursor, also before the first message is in (KS-49)',
+  async t => {
+    const seeded = new CoreHarness(t, { alertAfter: 1, seedAt: 8 }, { page: () => failure(502) }).settle()
+    seeded.script.page = () => whole([7, 9])
+    t.ok(seeded.pass(1000).story().includes('recovered unreachable'))
+    t.match(seeded.payload('alert', 'argus/unreachable'), { status: 'cleared', cursor: 8 })
+    const usual = desk(t)
+    polls(usual, '---')
+    usual.script.page = () => whole([5, 6])
+    usual.pass(1000)
+    t.match(usual.payload('alert', 'argus/unreachable'), { status: 'cleared', cursor: 5 }, 'before the news')
+  },
+)
 
-t.test('liveness - counts say nothing about an inbox (KS-18; F14, F15)', t => {
+t.test('liveness - counts say nothing about an inbox (KS-18; F14, F15)', async t => {
   const hive = new CoreHarness(
     t,
     { alertAfter: 2, fastPath: true, resyncEvery: 2 },
@@ -89,19 +89,17 @@ t.test('liveness - counts say nothing about an inbox (KS-18; F14, F15)', t => {
   hive.story()
   hive.script.page = () => bad
   t.same(hive.pass(10_000).story(), ['alert unreachable', 'persona'])
-  t.end()
 })
 
-t.test('liveness - a walk that fails is no failure of the inbox (KS-18, KS-23)', t => {
+t.test('liveness - a walk that fails is no failure of the inbox (KS-18, KS-23)', async t => {
   const hive = desk(t, 1)
   hive.script.page = ({ beforeId }) => (beforeId === undefined ? cut([200]) : bad)
   t.same(hive.pass(1000).story(), ['alert bounded-window', 'new 200'])
-  t.end()
 })
 
 t.test(
   'verdict - a store that never armed ends with a refused token or without an inbox (KS-51; A15, A16)',
-  t => {
+  async t => {
     const verdict = (
       status: number,
       personas: string[] | undefined,
@@ -121,6 +119,5 @@ t.test(
     const hive = desk(t)
     hive.script.page = () => failure(401)
     t.equal(hive.restart().settle().core.verdict, undefined, 'a store that armed goes on')
-    t.end()
   },
 )

@@ -14,7 +14,7 @@ const said = (desk: CoreHarness): string[] =>
 
 t.test(
   'names - one that the directory does not list is said once, with the nearest that it does (KS-92)',
-  t => {
+  async t => {
     const desk = list(t, ['rivr', 'argus']).settle()
     t.same(said(desk), ['persona_unlisted rivr: the server lists no persona "rivr"; did you mean river?'])
     desk.pass(20_000)
@@ -25,20 +25,18 @@ t.test(
     )
     desk.restart().settle()
     t.equal(said(desk).length, 1, 'a process that begins says it again: nothing of it stands')
-    t.end()
   },
 )
 
-t.test('names - one that shows mail, now or before, is looked up nowhere (KS-92)', t => {
+t.test('names - one that shows mail, now or before, is looked up nowhere (KS-92)', async t => {
   const desk = list(t, ['rivr'], {}, { page: () => whole([5]) }).settle()
   t.same([said(desk), looks(desk)], [[], 0])
   desk.script.page = () => whole([])
   desk.restart().pass(5000)
   t.same([said(desk), looks(desk)], [[], 0], 'what stands proves it')
-  t.end()
 })
 
-t.test('names - one that comes later is said when it does: listed, or with mail (KS-92)', t => {
+t.test('names - one that comes later is said when it does: listed, or with mail (KS-92)', async t => {
   const desk = list(t, ['loom', 'nova'], { rediscoverSeconds: 10 }).settle()
   t.equal(said(desk).length, 2)
   desk.script.directory = () => ['river', 'argus', 'loom']
@@ -50,21 +48,19 @@ t.test('names - one that comes later is said when it does: listed, or with mail 
   const before = looks(desk)
   desk.pass(30_000)
   t.equal(looks(desk), before, 'no name is missing any more')
-  t.end()
 })
 
 t.test(
   'names - a comma is part of one, and where it was meant to part two that is said (KS-67, KS-92)',
-  t => {
+  async t => {
     const desk = list(t, ['river,argus', 'river, absent']).settle()
     const [first, second] = desk.core.notes()
     t.match(first, { message: /but it lists river and argus$/, hint: /--persona river --persona argus$/ })
     t.match(second, { message: /no persona "river, absent"$/, hint: /exact case/ })
-    t.end()
   },
 )
 
-t.test('names - a directory that fails is asked again later, and ends nothing (KS-51, KS-92)', t => {
+t.test('names - a directory that fails is asked again later, and ends nothing (KS-51, KS-92)', async t => {
   const desk = list(t, ['rivr'], { rediscoverSeconds: 10 }, { directory: () => failure(401) }).settle()
   t.same([said(desk), looks(desk), desk.core.verdict], [[], 1, undefined])
   desk.pass(9000)
@@ -72,12 +68,11 @@ t.test('names - a directory that fails is asked again later, and ends nothing (K
   desk.script.directory = () => ['river']
   desk.pass(2000)
   t.equal(said(desk).length, 1)
-  t.end()
 })
 
 t.test(
   'names - a directory that refuses the token ends nothing, even before anybody is armed (KS-51, KS-92)',
-  t => {
+  async t => {
     // The first contact waits for counts, so nothing stands yet.
     const script = { directory: () => failure(401), counts: () => undefined }
     const desk = list(t, ['rivr'], { fastPath: true }, script).settle()
@@ -85,11 +80,10 @@ t.test(
       [looks(desk), desk.core.status(desk.now).personas[0]?.armed, desk.core.verdict],
       [1, false, undefined],
     )
-    t.end()
   },
 )
 
-t.test('names - an old directory judges no name that comes in later (KS-92)', t => {
+t.test('names - an old directory judges no name that comes in later (KS-92)', async t => {
   const desk = list(t, ['rivr', 'loom'], { rediscoverSeconds: 10 })
   desk.script.page = ({ persona }) => (persona === 'loom' ? failure() : whole([]))
   desk.settle()
@@ -102,5 +96,4 @@ t.test('names - an old directory judges no name that comes in later (KS-92)', t 
   desk.script.directory = () => ['river', 'loom']
   desk.release()
   t.same(said(desk), [])
-  t.end()
 })

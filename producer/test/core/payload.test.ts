@@ -82,14 +82,13 @@ t.test('payloads - every record of a full life is as its schema says (KS-41)', a
   await desk.store.verified(t)
 })
 
-t.test('payloads - seeds, damage and baselines are as their schema says (KS-41)', t => {
+t.test('payloads - seeds, damage and baselines are as their schema says (KS-41)', async t => {
   const seeded = new CoreHarness(t, { seedAt: 600 }, { page: () => whole([3]) }).settle()
   t.same(refused(seeded), [])
   const damaged = new CoreHarness(t, {}, { page: () => whole([3]) })
   damaged.startOn({ isWhole: true, holes: [{ from: 4, to: 5 }] }).settle()
   t.same(refused(damaged), [])
   t.ok(kinds(damaged).includes('persona state_corrupt'))
-  t.end()
 })
 
 t.test('genesis - names that do not fit one note go into several (KS-40)', async t => {

@@ -16,7 +16,7 @@ function desk(t: Test, options = {}, script = {}): CoreHarness {
 const reads = (one: CoreHarness): unknown[] =>
   ['argus/5', 'argus/6'].map(id => one.payload('message', id)?.['read'])
 
-t.test('read - its own row says so, and it is never taken back (KS-58)', t => {
+t.test('read - its own row says so, and it is never taken back (KS-58)', async t => {
   const one = desk(t, { fastPath: false })
   one.script.page = () => whole([{ id: 5, read: true }, 6])
   t.same(one.pass(1000).story(), ['update 5'])
@@ -24,10 +24,9 @@ t.test('read - its own row says so, and it is never taken back (KS-58)', t => {
   t.same(one.pass(1000).story(), [])
   t.same(one.restart().settle().story(), ['armed 6'])
   t.same(reads(one), [true, false])
-  t.end()
 })
 
-t.test('read - no unread mail means that what was durable before the request was read (KS-58)', t => {
+t.test('read - no unread mail means that what was durable before the request was read (KS-58)', async t => {
   const one = desk(t)
   one.script.counts = () => ({})
   t.same(one.pass(1000).story(), ['update 5', 'update 6'])
@@ -35,10 +34,9 @@ t.test('read - no unread mail means that what was durable before the request was
   t.same(one.pass(2000).story(), [])
   const local = desk(t, { dialect: 'local' }, { counts: () => ({}) })
   t.same(local.pass(3000).story(), [], 'on the local dialect only rows count')
-  t.end()
 })
 
-t.test('read - a message that came after the request was sent is not (KS-58)', t => {
+t.test('read - a message that came after the request was sent is not (KS-58)', async t => {
   const one = desk(t, { waitSeconds: 50 }, { counts: () => undefined, page: () => whole([5]) })
   one.pass(2000).story()
   one.script.page = () => whole([5, 6])
@@ -49,26 +47,23 @@ t.test('read - a message that came after the request was sent is not (KS-58)', t
   t.same(reads(one), [false, false], 'both were durable only after it was sent')
   one.pass(1000)
   t.same(reads(one), [true, true])
-  t.end()
 })
 
-t.test('read - at a resync a covered walk over unread rows tells which (KS-58)', t => {
+t.test('read - at a resync a covered walk over unread rows tells which (KS-58)', async t => {
   const one = desk(t, { resyncEvery: 1 }, { token: 'c1' })
   one.script.page = ({ unreadOnly }) => (unreadOnly === true ? whole([6]) : whole([]))
   one.pass(2000)
   t.same(reads(one), [true, false])
   const last = one.asked.findLast(({ ask }) => ask.kind === 'page')?.ask
   t.match(last, { query: { persona: 'argus', unreadOnly: true } })
-  t.end()
 })
 
-t.test('read - a walk that was not covered proves nothing (KS-58)', t => {
+t.test('read - a walk that was not covered proves nothing (KS-58)', async t => {
   const one = desk(t, { resyncEvery: 1 })
   const open = { continuation: { kind: 'unreadable' }, omitted: 1 } as const
   one.script.page = ({ unreadOnly }) => (unreadOnly === true ? whole([6], open) : whole([]))
   one.pass(2000)
   t.same(reads(one), [false, false])
-  t.end()
 })
 
 t.test('retention - takes read messages away, and nothing brings them back (KS-29, KS-58)', async t => {

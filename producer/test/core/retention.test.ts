@@ -42,14 +42,13 @@ t.test(
   },
 )
 
-t.test('retention - in the middle of an arming that a seed silences (KS-29, KS-35)', t => {
+t.test('retention - in the middle of an arming that a seed silences (KS-29, KS-35)', async t => {
   const page = (): ReturnType<typeof whole> => whole(rows(1, 2500))
   const desk = smallDesk(t, { dialect: 'local', seedAt: 2600 }, page).settle()
   t.same(created(desk), { distinct: 2500, again: [] })
-  t.end()
 })
 
-t.test('retention - right behind the record that ends a first contact (KS-30, KS-31)', t => {
+t.test('retention - right behind the record that ends a first contact (KS-30, KS-31)', async t => {
   for (const count of [998, 999, 1000, 1001, 1999, 2000]) {
     const desk = smallDesk(t, { dialect: 'local' }, () => whole(rows(1, count))).settle()
     t.same(created(desk), { distinct: count, again: [] })
@@ -57,24 +56,25 @@ t.test('retention - right behind the record that ends a first contact (KS-30, KS
     t.equal(said.length, 1, `${count} are announced once`)
     t.match(said[0]?.payload, { skipped: count, id_range: [1, count] })
   }
-  t.end()
 })
 
-t.test('retention - what it says of one persona stays when another one was committed (KS-71, JF-80)', t => {
-  const desk = smallDesk(t, { personas: ['argus', 'river'], dialect: 'local', maxReplay: 500 }, () =>
-    whole([1]),
-  )
-  desk.settle()
-  desk.script.page = ({ persona }) => whole(rows(1, persona === 'argus' ? 400 : 1))
-  desk.pass(1000)
-  const knownFrom = desk.journal.state.get('persona', 'argus')?.payload?.['known_from']
-  desk.script.page = ({ persona }) => (persona === 'argus' ? whole([]) : whole(rows(1, 300)))
-  desk.pass(1000)
-  desk.journal.roll()
-  const after = desk.journal.state.get('persona', 'argus')?.payload?.['known_from']
-  t.ok(Number(after) >= Number(knownFrom ?? 0), `${String(knownFrom)} then ${String(after)}`)
-  desk.restart().settle()
-  t.equal(desk.journal.state.get('persona', 'argus')?.payload?.['known_from'], after)
-  t.same(created(desk).again, [])
-  t.end()
-})
+t.test(
+  'retention - what it says of one persona stays when another one was committed (KS-71, JF-80)',
+  async t => {
+    const desk = smallDesk(t, { personas: ['argus', 'river'], dialect: 'local', maxReplay: 500 }, () =>
+      whole([1]),
+    )
+    desk.settle()
+    desk.script.page = ({ persona }) => whole(rows(1, persona === 'argus' ? 400 : 1))
+    desk.pass(1000)
+    const knownFrom = desk.journal.state.get('persona', 'argus')?.payload?.['known_from']
+    desk.script.page = ({ persona }) => (persona === 'argus' ? whole([]) : whole(rows(1, 300)))
+    desk.pass(1000)
+    desk.journal.roll()
+    const after = desk.journal.state.get('persona', 'argus')?.payload?.['known_from']
+    t.ok(Number(after) >= Number(knownFrom ?? 0), `${String(knownFrom)} then ${String(after)}`)
+    desk.restart().settle()
+    t.equal(desk.journal.state.get('persona', 'argus')?.payload?.['known_from'], after)
+    t.same(created(desk).again, [])
+  },
+)

@@ -20,21 +20,19 @@ const counted = (desk: CoreHarness): (string | undefined)[] =>
 const fp = (t: Test, options = {}, script = {}): CoreHarness =>
   new CoreHarness(t, { fastPath: true, ...options }, { page: () => whole([5]), token: 'c1', ...script })
 
-t.test('without counts - every inbox every --poll-seconds, and no request for them (KS-55; F11)', t => {
+t.test('without counts - every inbox every --poll-seconds, and no request for them (KS-55; F11)', async t => {
   const desk = new CoreHarness(t).pass(3500)
   t.same(times(desk, 'page'), [0, 1000, 2000, 3000])
   t.same(times(desk, 'counts'), [])
-  t.end()
 })
 
-t.test('resync - the floor is time, whatever counts say (KS-55; F1)', t => {
+t.test('resync - the floor is time, whatever counts say (KS-55; F1)', async t => {
   const desk = fp(t, { resyncEvery: 3 }, { counts: () => ({ argus: 1 }) }).pass(9000)
   t.same(times(desk, 'page'), [0, 4000, 8000])
   t.equal(times(desk, 'counts').length, 10)
-  t.end()
 })
 
-t.test('resync - many inboxes spread over the interval, each at its own phase (KS-55)', t => {
+t.test('resync - many inboxes spread over the interval, each at its own phase (KS-55)', async t => {
   const personas = Array.from({ length: 16 }, (_, n) => `p${n}`)
   const desk = fp(t, { personas, resyncEvery: 15 }).pass(16_000)
   const again = times(desk, 'page').filter(ms => ms > 0)
@@ -42,10 +40,9 @@ t.test('resync - many inboxes spread over the interval, each at its own phase (K
   desk.pass(16_000)
   const rest = times(desk, 'page').filter(ms => ms > 16_000)
   t.equal(new Set(rest).size, rest.length, 'and stay apart')
-  t.end()
 })
 
-t.test('rise - the persona whose count rose is polled at once (KS-54; F2)', t => {
+t.test('rise - the persona whose count rose is polled at once (KS-54; F2)', async t => {
   const desk = fp(t, { personas: ['argus', 'river'] }, { counts: () => ({ argus: 1 }) }).pass(2500)
   desk.story()
   desk.script.counts = () => ({ argus: 2 })
@@ -53,10 +50,9 @@ t.test('rise - the persona whose count rose is polled at once (KS-54; F2)', t =>
   t.match(desk.pass(1000).story(), ['new 6'])
   t.same(times(desk, 'page', 'argus'), [0, 3000])
   t.same(times(desk, 'page', 'river'), [0])
-  t.end()
 })
 
-t.test('rise - stays due until a poll of that persona succeeded (KS-54, KS-55; F16)', t => {
+t.test('rise - stays due until a poll of that persona succeeded (KS-54, KS-55; F16)', async t => {
   const desk = fp(t, { resyncEvery: 9 }, { counts: () => ({ argus: 1 }) }).pass(1500)
   desk.script.counts = () => ({ argus: 2 })
   desk.script.page = () => failure()
@@ -64,10 +60,9 @@ t.test('rise - stays due until a poll of that persona succeeded (KS-54, KS-55; F
   desk.script.page = () => whole([5, 6])
   desk.pass(1000)
   t.same(times(desk, 'page'), [0, 2000, 3000])
-  t.end()
 })
 
-t.test('rise - one that comes while the inbox is polled is polled for again (KS-54)', t => {
+t.test('rise - one that comes while the inbox is polled is polled for again (KS-54)', async t => {
   const desk = fp(t, {}, { counts: () => ({ argus: 1 }) }).settle()
   desk.script.page = () => undefined
   desk.core.poke(desk.now)
@@ -78,10 +73,9 @@ t.test('rise - one that comes while the inbox is polled is polled for again (KS-
   const before = times(desk, 'page').length
   desk.release()
   t.equal(times(desk, 'page').length, before + 1)
-  t.end()
 })
 
-t.test('token - a new one alone makes due who has unread mail, and the others soon (KS-54; F18)', t => {
+t.test('token - a new one alone makes due who has unread mail, and the others soon (KS-54; F18)', async t => {
   const personas = ['argus', 'river']
   const desk = fp(t, { personas, waitSeconds: 50 }, { counts: () => ({ argus: 1 }), token: 'c1' }).settle()
   desk.script.counts = () => undefined
@@ -93,12 +87,11 @@ t.test('token - a new one alone makes due who has unread mail, and the others so
   desk.script.counts = () => undefined
   desk.pass(1000)
   t.same(times(desk, 'page', 'river'), [0, 1500])
-  t.end()
 })
 
 t.test(
   'long poll - one at a time, the token goes back, a held one is followed at once (KS-52, KS-53; F5, F6)',
-  t => {
+  async t => {
     const desk = fp(t, { waitSeconds: 3, pollSeconds: 20 }, { counts: () => undefined }).pass(1000)
     t.equal(desk.hanging.length, 1)
     const tokens = ['c1', 'c2', 'c3']
@@ -117,41 +110,37 @@ t.test(
     }
     t.same(counted(desk), [undefined, 'c1', 'c2', 'c3'])
     t.same(times(desk, 'counts'), [0, 1000, 2000, 3000])
-    t.end()
   },
 )
 
 t.test(
   'long poll - answers that bring nothing are spaced: two a second at most, then ever fewer (KS-53; F19, F7)',
-  t => {
+  async t => {
     let n = 0
     const desk = fp(t, { waitSeconds: 3, pollSeconds: 60 }, { counts: () => ({}) })
     Object.defineProperty(desk.script, 'token', { get: () => `c${++n}` })
     desk.pass(20_000)
     t.same(times(desk, 'counts'), [0, 500, 1500, 3500, 7500, 12_500, 17_500])
-    t.end()
   },
 )
 
-t.test('long poll - the pause is never longer than --poll-seconds (KS-53)', t => {
+t.test('long poll - the pause is never longer than --poll-seconds (KS-53)', async t => {
   const desk = fp(t, { waitSeconds: 3, pollSeconds: 2 }, { counts: () => ({}) }).pass(8000)
   t.same(times(desk, 'counts'), [0, 500, 1500, 3500, 5500, 7500])
-  t.end()
 })
 
-t.test('long poll - a new row resets the pause (KS-53)', t => {
+t.test('long poll - a new row resets the pause (KS-53)', async t => {
   const desk = fp(t, { waitSeconds: 3 }, { counts: () => ({ argus: 1 }), token: 'c1' }).pass(4000)
   const before = times(desk, 'counts').length
   desk.script.page = () => whole([5, 6])
   desk.core.poke(desk.now)
   desk.settle()
   t.equal(times(desk, 'counts').length, before + 1, 'asked at once')
-  t.end()
 })
 
 t.test(
   'long poll - a failed one leaves every inbox due and backs off; the token stays (KS-14, KS-56; F4, F6)',
-  t => {
+  async t => {
     const desk = fp(t, { waitSeconds: 3, pollSeconds: 20 }, { counts: () => ({}), token: 'c1' }).settle()
     desk.script.counts = () => failure(502)
     desk.pass(10_000)
@@ -161,21 +150,19 @@ t.test(
     desk.pass(100_000)
     const gaps = times(desk, 'counts').map((ms, at, all) => ms - (all[at - 1] ?? 0))
     t.same(gaps.slice(-2), [30_000, 30_000])
-    t.end()
   },
 )
 
-t.test('without holding - a failure does not change the pace (KS-56; F3, F10, F12)', t => {
+t.test('without holding - a failure does not change the pace (KS-56; F3, F10, F12)', async t => {
   const desk = fp(t, {}, { counts: () => failure(500) }).pass(3000)
   t.same(times(desk, 'counts'), [0, 1000, 2000, 3000])
   t.same(times(desk, 'page'), [0, 1000, 2000, 3000])
   t.equal(desk.core.status(desk.now).counts, 'unavailable')
-  t.end()
 })
 
 t.test(
   'poke - makes every inbox due at once, two of them one round, also while a request is held (KS-57; F20, F21)',
-  t => {
+  async t => {
     const desk = fp(t, { pollSeconds: 30, waitSeconds: 50 }, { counts: () => undefined }).pass(1500)
     t.equal(desk.core.poke(desk.now), 1)
     desk.pass(1000)
@@ -184,11 +171,10 @@ t.test(
     desk.pass(1000)
     t.same(times(desk, 'page'), [0, 1500, 2500])
     t.equal(desk.core.poke(desk.now, 'nobody'), 0)
-    t.end()
   },
 )
 
-t.test('polls - eight at a time, and those that hang delay no other (KS-54, KS-59)', t => {
+t.test('polls - eight at a time, and those that hang delay no other (KS-54, KS-59)', async t => {
   const personas = Array.from({ length: 20 }, (_, n) => `p${String(n).padStart(2, '0')}`)
   const desk = new CoreHarness(
     t,
@@ -200,10 +186,9 @@ t.test('polls - eight at a time, and those that hang delay no other (KS-54, KS-5
   desk.pass(1000)
   t.equal(desk.hanging.length, 9)
   t.equal(desk.records().filter(({ event }) => event === 'armed').length, 11)
-  t.end()
 })
 
-t.test('polls - a host of inboxes that hang delays a healthy one by seconds at most (KS-59)', t => {
+t.test('polls - a host of inboxes that hang delays a healthy one by seconds at most (KS-59)', async t => {
   const personas = [...Array.from({ length: 120 }, (_, n) => `h${n}`), 'well']
   const desk = new CoreHarness(
     t,
@@ -222,13 +207,11 @@ t.test('polls - a host of inboxes that hang delays a healthy one by seconds at m
   desk.restart().settle()
   desk.pass(2500)
   t.equal(desk.records().filter(({ event }) => event === 'armed').length, 1)
-  t.end()
 })
 
-t.test('wall clock - its changes move no schedule (KS-60)', t => {
+t.test('wall clock - its changes move no schedule (KS-60)', async t => {
   const desk = new CoreHarness(t).settle()
   desk.store.clock.wall -= 86_400_000
   desk.pass(2000)
   t.same(times(desk, 'page'), [0, 1000, 2000])
-  t.end()
 })

@@ -55,7 +55,7 @@ for (const [name, seededAt] of Object.entries(seeds)) {
     await desk.store.verified(t)
   })
 
-  t.test(`${name} - within the newest page splits it (KS-35, KS-36)`, t => {
+  t.test(`${name} - within the newest page splits it (KS-35, KS-36)`, async t => {
     const desk = seededAt(t, 595, inboxOf(span(1, 600))).settle()
     t.same(storyOf(desk), [
       ...['persona', ...span(592, 595).map(id => `silent ${id}`), 'armed 595'],
@@ -63,7 +63,6 @@ for (const [name, seededAt] of Object.entries(seeds)) {
     ])
     t.same(desk.pages(), ['newest'])
     t.match(persona(desk), { floor: 592 })
-    t.end()
   })
 
   t.test(`${name} - below the newest page is where the walk ends (KS-23, KS-35)`, async t => {
@@ -76,7 +75,7 @@ for (const [name, seededAt] of Object.entries(seeds)) {
     await desk.store.verified(t)
   })
 
-  t.test(`${name} - a walk that stays open is pinned at the seed, after it armed (KS-25, KS-37)`, t => {
+  t.test(`${name} - a walk that stays open is pinned at the seed, after it armed (KS-25, KS-37)`, async t => {
     const inbox = inboxOf(span(1, 600))
     const desk = seededAt(t, 570, query => (query.beforeId === undefined ? inbox(query) : failure()))
     t.same(storyOf(desk.settle()), [
@@ -87,19 +86,17 @@ for (const [name, seededAt] of Object.entries(seeds)) {
     desk.script.page = inbox
     const closed = desk.restart().settle().story()
     t.same(closed, ['armed 570', ...span(571, 591).map(id => `new ${id}`), 'cleared bounded-window'])
-    t.end()
   })
 
-  t.test(`${name} - a cap counts what lies above it, walk included (KS-34; B8, B9, G31, G32)`, t => {
+  t.test(`${name} - a cap counts what lies above it, walk included (KS-34; B8, B9, G31, G32)`, async t => {
     const desk = seededAt(t, 570, inboxOf(span(1, 600)), { maxReplay: 2 }).settle()
     t.same(storyOf(desk), [
       ...['persona', ...span(571, 600).map(id => `silent ${id}`), 'replay_capped', 'armed 600'],
     ])
     t.match(persona(desk), { capped_to: 600, dropped: 30, floor: 571 })
-    t.end()
   })
 
-  t.test(`${name} - into an empty inbox misses nothing that comes later (KS-29, KS-35)`, t => {
+  t.test(`${name} - into an empty inbox misses nothing that comes later (KS-29, KS-35)`, async t => {
     const desk = seededAt(t, 600, () => whole([])).settle()
     t.same(storyOf(desk), ['persona', 'seed_ahead', 'armed 0'])
     t.match(persona(desk), { floor: 1, cursor: 0 })
@@ -109,13 +106,11 @@ for (const [name, seededAt] of Object.entries(seeds)) {
       [...span(1, 30).map(id => `silent ${id}`), 'armed 30'],
       'of a server whose ids began again',
     )
-    t.end()
   })
 
-  t.test(`${name} - of 0 walks down to the first message (KS-35; B14)`, t => {
+  t.test(`${name} - of 0 walks down to the first message (KS-35; B14)`, async t => {
     const desk = seededAt(t, 0, inboxOf(span(1, 30))).settle()
     t.same(storyOf(desk), ['persona', 'armed 0', ...span(1, 30).map(id => `new ${id}`)])
-    t.end()
   })
 
   t.test(`${name} - cut off anywhere it goes on above its floor (KS-35, KS-37, KS-47)`, async t => {
@@ -161,12 +156,11 @@ for (const [name, seededAt] of Object.entries(seeds)) {
   })
 }
 
-t.test('seed - a page that ends right above it is the last (KS-23, KS-35)', t => {
+t.test('seed - a page that ends right above it is the last (KS-23, KS-35)', async t => {
   const desk = new CoreHarness(t, { seedAt: 573 }, { page: inboxOf(span(1, 600)) }).settle()
   t.same(desk.pages(), ['newest', 592, 583])
   t.match(persona(desk), { floor: 574 })
   t.same(desk.pass(3000).story().slice(-2), ['new 600', 'genesis list'])
-  t.end()
 })
 
 t.test('seed - of a persona with a record ends its walk too (KS-35)', async t => {
@@ -196,26 +190,24 @@ t.test('seed - above a pin ends the walk of that pin (KS-26, KS-35)', async t =>
   await desk.store.verified(t)
 })
 
-t.test('seed - one that the page reaches below leaves the floor where it was (KS-35)', t => {
+t.test('seed - one that the page reaches below leaves the floor where it was (KS-35)', async t => {
   const desk = new CoreHarness(t, {}, { page: () => cut([90, 100]) }).settle()
   desk.script.page = () => cut([90, 100, 101, 150])
   t.same(desk.restart({ seedAt: 101 }).settle().story().slice(-3), ['silent 101', 'armed 101', 'new 150'])
   t.match(persona(desk), { floor: 90 })
-  t.end()
 })
 
-t.test('seed - one below the seed that the record keeps is refused (KS-35)', t => {
+t.test('seed - one below the seed that the record keeps is refused (KS-35)', async t => {
   const desk = imported(t, 600, () => whole([3, 539]))
   t.throws(() => desk.restart({ seedAt: 300 }), {
     code: 'config_invalid',
     message: /--seed-at 300: .* up to message 600 is already/,
   })
-  t.end()
 })
 
 t.test(
   'import - what a power loss takes of its first poll is walked for above the seed alone (KS-35, RC-7)',
-  t => {
+  async t => {
     const desk = imported(t, 570, inboxOf(span(1, 600))).settle()
     desk.story()
     const taken = ['"argus/571"', '"argus/572"', '"argus/573"', '"floor":571']
@@ -226,6 +218,5 @@ t.test(
     t.match(persona(desk), { floor: 571, seeded: 570 })
     t.match(desk.payload('alert', 'argus/bounded-window'), { status: 'cleared', cursor_at: 0, reconciled: 3 })
     t.same(desk.restart().settle().story(), ['armed 600'])
-    t.end()
   },
 )

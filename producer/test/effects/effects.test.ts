@@ -14,10 +14,10 @@ function lockPath(t: Test): string {
   return join(home, 'lock')
 }
 
-t.test('lock - one holder, who is named to the second, and free when released (JF-88, JF-89)', t => {
+t.test('lock - one holder, who is named to the second, and free when released (JF-88, JF-89)', async t => {
   const path = lockPath(t)
   const first = kernelLock.acquire(path, me)
-  if (!first.held) return t.fail('a free lock is taken')
+  if (!first.held) return void t.fail('a free lock is taken')
   t.same(kernelLock.acquire(path, { ...me, pid: 1 }), { held: false, holder: me })
   t.equal(statSync(path).mode & 0o777, 0o600)
   t.equal(first.intact(), true)
@@ -25,19 +25,17 @@ t.test('lock - one holder, who is named to the second, and free when released (J
   const second = kernelLock.acquire(path, me)
   t.equal(second.held, true)
   if (second.held) second.release()
-  return t.end()
 })
 
-t.test('lock - is no longer intact once its file is another one', t => {
+t.test('lock - is no longer intact once its file is another one', async t => {
   const path = lockPath(t)
   const held = kernelLock.acquire(path, me)
-  if (!held.held) return t.fail('a free lock is taken')
+  if (!held.held) return void t.fail('a free lock is taken')
   renameSync(path, `${path}.old`)
   t.equal(held.intact(), false)
   writeFileSync(path, '')
   t.equal(held.intact(), false)
   held.release()
-  return t.end()
 })
 
 t.test('lock - the system releases it when its holder is killed (JF-88)', async t => {
@@ -73,7 +71,7 @@ t.test('clock - three clocks that go forward together', async t => {
   t.ok((after[1] ?? 0) >= (after[0] ?? 0) - 20, 'what slept is in the boot clock')
 })
 
-t.test('clock - the boot clock follows a sleep, which the wall clock tells of', t => {
+t.test('clock - the boot clock follows a sleep, which the wall clock tells of', async t => {
   const real = Date.now
   t.teardown(() => {
     Date.now = real
@@ -82,17 +80,15 @@ t.test('clock - the boot clock follows a sleep, which the wall clock tells of', 
   Date.now = () => real() + 60_000
   const after = systemClock.bootMs?.() ?? 0
   t.ok(Math.abs(after - before) < 30_000, 'it is asked again, and this machine did not sleep')
-  t.end()
 })
 
-t.test('random and host - name one life of one process', t => {
+t.test('random and host - name one life of one process', async t => {
   t.match(systemRandom.hex(16), /^[0-9a-f]{32}$/)
   t.not(systemRandom.hex(16), systemRandom.hex(16))
   const host = currentHost()
   t.equal(host.pid, process.pid)
   t.ok(host.startKey.length > 5)
   t.same(host, currentHost(), 'the same process says the same')
-  t.end()
 })
 
 t.test('turn - ends after every callback of the turn', async t => {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { jcs, sha256Hex } from '@kim/manifest'
 import type { Draft } from '@kim/producer/internal'
 import t from 'tap'
-import { codeOf, message, messages, TestStore } from '../kit/store.js'
+import { message, messages, TestStore, throwsCode } from '../kit/store.js'
 
 t.test('append - a receipt follows the sync and names the seqs (JF-82, JF-84)', async t => {
   const store = new TestStore(t)
@@ -18,16 +18,13 @@ t.test('append - a receipt follows the sync and names the seqs (JF-82, JF-84)', 
   t.match(journal.state.get('message', 'river/2'), { entity_rev: 1, payload: { id: 2 } })
   t.same(journal.append([]), { seqs: [], deduped: [] })
   journal.close()
-  t.equal(
-    codeOf(() => journal.append([message(3)])),
-    'journal_closed',
-  )
+  throwsCode(t, 'journal_closed', () => journal.append([message(3)]))
   await store.verified(t)
 })
 
 t.test(
   'append - what the journal gives: seq, revision, clock, writer, sorted keys (JF-11, JF-13, JF-44)',
-  t => {
+  async t => {
     const store = new TestStore(t)
     store.with(journal => {
       const gate = (more: Partial<Draft>): Draft => message(1, { item_type: 'gate', ...more })
@@ -51,7 +48,6 @@ t.test(
       t.equal(line, jcs(JSON.parse(line)))
       t.match(line, /"v":2,"writer":"w_\d+-[0-9a-f]{6}"}$/)
     }
-    t.end()
   },
 )
 
@@ -79,7 +75,7 @@ t.test('append - a transaction stands in consecutive lines and never straddles a
   await store.verified(t)
 })
 
-t.test('append - a known key answers with the first receipt and appends nothing (JF-73)', t => {
+t.test('append - a known key answers with the first receipt and appends nothing (JF-73)', async t => {
   const store = new TestStore(t)
   const first = store.with(journal =>
     journal.append([message(1, { key: 'k', actor: { kind: 'agent', name: 'river' } })]),
@@ -93,25 +89,22 @@ t.test('append - a known key answers with the first receipt and appends nothing 
     t.same(again, { seqs: [first.seqs[0], 3, 3], deduped: [true, false, true] })
     t.equal(journal.state.size, 2)
   })
-  t.end()
 })
 
-t.test('append - a transaction whose keys are known in part is refused (JF-74)', t => {
+t.test('append - a transaction whose keys are known in part is refused (JF-74)', async t => {
   const store = new TestStore(t)
   store.with(journal => {
     journal.append([message(1, { key: 'a' })])
-    t.equal(
-      codeOf(() => journal.append([message(2, { key: 'a' }), message(3, { key: 'b' })], { tx: true })),
-      'record_invalid',
+    throwsCode(t, 'record_invalid', () =>
+      journal.append([message(2, { key: 'a' }), message(3, { key: 'b' })], { tx: true }),
     )
     const both = [message(2, { key: 'c' }), message(3, { key: 'd' })]
     const receipt = journal.append(both, { tx: true })
     t.same(journal.append(both, { tx: true }), { seqs: receipt.seqs, deduped: [true, true] })
   })
-  t.end()
 })
 
-t.test('append - what breaks a rule is refused whole and changes nothing', t => {
+t.test('append - what breaks a rule is refused whole and changes nothing', async t => {
   const store = new TestStore(t)
   store.with(journal => {
     const before = statSync(store.segment()).size
@@ -121,32 +114,25 @@ t.test('append - what breaks a rule is refused whole and changes nothing', t => 
       (more: object): (() => unknown) =>
       () =>
         journal.append([message(1), message(2, more)])
-    t.equal(codeOf(bad({ item_id: '' })), 'record_invalid')
-    t.equal(codeOf(bad({ action: 'explode' })), 'record_invalid')
-    t.equal(codeOf(bad({ summary: 7 })), 'record_invalid')
-    t.equal(codeOf(bad({ payload: { content: 'no version' } })), 'record_invalid')
-    t.equal(codeOf(bad({ payload: cyclic })), 'record_invalid')
-    t.equal(codeOf(bad({ payload: { schema_version: 1, n: 1n } })), 'record_invalid')
-    t.equal(codeOf(bad({ action: 'seq_repair' })), 'record_invalid', 'the journal repairs itself')
-    t.equal(codeOf(bad({ action: 'journal_note', item_type: 'journal' })), 'record_invalid')
-    t.equal(
-      codeOf(() => journal.append(messages(1, 1001))),
-      'commit_too_large',
-    )
+    throwsCode(t, 'record_invalid', bad({ item_id: '' }))
+    throwsCode(t, 'record_invalid', bad({ action: 'explode' }))
+    throwsCode(t, 'record_invalid', bad({ summary: 7 }))
+    throwsCode(t, 'record_invalid', bad({ payload: { content: 'no version' } }))
+    throwsCode(t, 'record_invalid', bad({ payload: cyclic }))
+    throwsCode(t, 'record_invalid', bad({ payload: { schema_version: 1, n: 1n } }))
+    throwsCode(t, 'record_invalid', bad({ action: 'seq_repair' }), 'the journal repairs itself')
+    throwsCode(t, 'record_invalid', bad({ action: 'journal_note', item_type: 'journal' }))
+    throwsCode(t, 'commit_too_large', () => journal.append(messages(1, 1001)))
     const long = messages(1, 30, { content: 'x'.repeat(60_000) })
-    t.equal(
-      codeOf(() => journal.append(long)),
-      'commit_too_large',
-    )
+    throwsCode(t, 'commit_too_large', () => journal.append(long))
     t.equal(statSync(store.segment()).size, before)
     t.equal(journal.state.size, 0)
     t.same(journal.append([message(1)]).seqs, [2], 'and the journal goes on')
     t.equal(journal.state.get('message', 'river/1')?.entity_rev, 1)
   })
-  t.end()
 })
 
-t.test('append - a summary is cut, a note of a user is a note', t => {
+t.test('append - a summary is cut, a note of a user is a note', async t => {
   const store = new TestStore(t)
   store.with(journal => {
     journal.append([message(1, { summary: '😀'.repeat(300) })])
@@ -161,7 +147,6 @@ t.test('append - a summary is cut, a note of a user is a note', t => {
   })
   t.equal([...(store.lines()[1]?.summary ?? '')].length, 200)
   t.equal(store.notes('store_marker')[0]?.entity_rev, 0)
-  t.end()
 })
 
 t.test('append - a large payload stands in a blob that was durable first (JF-51)', async t => {

@@ -3,7 +3,7 @@ import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { KimError } from '@kim/manifest'
 import { retryDelayMs, type StoreLock } from '@kim/producer/internal'
 import t from 'tap'
-import { codeOf, message, messages, TestStore } from '../kit/store.js'
+import { message, messages, TestStore, throwsCode } from '../kit/store.js'
 
 for (const code of ['ENOSPC', 'EDQUOT'] as const) {
   t.test(
@@ -13,16 +13,9 @@ for (const code of ['ENOSPC', 'EDQUOT'] as const) {
       const journal = store.open()
       journal.append([message(1)])
       store.fs.break('writeSync', '.jsonl', code)
-      t.equal(
-        codeOf(() => journal.append([message(2)])),
-        'store_full',
-      )
+      throwsCode(t, 'store_full', () => journal.append([message(2)]))
       t.equal(journal.isSettled, false)
-      t.equal(
-        codeOf(() => journal.append([message(2)])),
-        'store_full',
-        'as long as it lasts',
-      )
+      throwsCode(t, 'store_full', () => journal.append([message(2)]), 'as long as it lasts')
       store.fs.heal()
       t.same(journal.append([message(2)]).seqs, [3], 'nothing was left standing')
       t.equal(journal.isSettled, true)
@@ -39,10 +32,7 @@ t.test(
     const journal = store.open()
     journal.append([message(1)])
     store.fs.break('writeSync', '.jsonl', 100)
-    t.equal(
-      codeOf(() => journal.append([message(2)])),
-      'store_full',
-    )
+    throwsCode(t, 'store_full', () => journal.append([message(2)]))
     store.fs.heal()
     t.same(journal.append([message(2)]).seqs, [4], 'the note comes first')
     journal.close()
@@ -59,15 +49,9 @@ t.test(
     journal.append([message(1)])
     const line = readFileSync(store.segment(), 'utf8').split('\n').at(-2)?.length ?? 0
     store.fs.break('writeSync', '.jsonl', 2 * line + 20)
-    t.equal(
-      codeOf(() => journal.append(messages(2, 5))),
-      'store_full',
-    )
+    throwsCode(t, 'store_full', () => journal.append(messages(2, 5)))
     store.fs.heal()
-    t.equal(
-      codeOf(() => journal.append(messages(2, 5))),
-      'journal_moved',
-    )
+    throwsCode(t, 'journal_moved', () => journal.append(messages(2, 5)))
     t.match(
       journal.state.get('message', 'river/3'),
       { seq: 4, payload: { id: 3 } },
@@ -94,25 +78,16 @@ t.test('full disk - settle says what was written, and keyed drafts need not be d
     store.fs.fault = ({ name, path }) => (name === 'writeSync' && path.endsWith('.jsonl') ? 420 : undefined)
   }
   cutBehindFirst()
-  t.equal(
-    codeOf(() => journal.append(keyed)),
-    'store_full',
-  )
+  throwsCode(t, 'store_full', () => journal.append(keyed))
   store.fs.heal()
   t.same(journal.append(keyed).deduped, [true, false])
   t.equal(journal.settle().length, 1, 'it stays news until somebody without a key was told')
   cutBehindFirst()
-  t.equal(
-    codeOf(() => journal.append(messages(10, 11))),
-    'store_full',
-  )
+  throwsCode(t, 'store_full', () => journal.append(messages(10, 11)))
   store.fs.heal()
   t.equal(journal.settle().length, 1)
   t.same(journal.settle(), [])
-  t.equal(
-    codeOf(() => journal.append([message(12)])),
-    undefined,
-  )
+  t.doesNotThrow(() => journal.append([message(12)]))
   journal.close()
   await store.verified(t)
 })
@@ -122,17 +97,11 @@ t.test('full disk - a transaction cut off has no effect and is named (T4 to T6)'
   const journal = store.open()
   journal.append([message(1)])
   store.fs.break('writeSync', '.jsonl', 900)
-  t.equal(
-    codeOf(() => journal.append(messages(2, 5), { tx: true })),
-    'store_full',
-  )
+  throwsCode(t, 'store_full', () => journal.append(messages(2, 5), { tx: true }))
   store.fs.heal()
   t.same(journal.settle(), [])
   t.equal(journal.state.size, 1)
-  t.equal(
-    codeOf(() => journal.append(messages(2, 5), { tx: true })),
-    undefined,
-  )
+  t.doesNotThrow(() => journal.append(messages(2, 5), { tx: true }))
   journal.close()
   t.equal(store.notes('tx_abandoned').length, 1)
   t.equal(store.notes('torn_tail_adjudicated').length, 1)
@@ -148,10 +117,7 @@ t.test('full disk - an open succeeds and appends when it can (RC-8)', async t =>
   t.equal(journal.isSettled, false)
   t.equal(journal.state.size, 1)
   t.ok(store.logged.some(({ code }) => code === 'opened_full'))
-  t.equal(
-    codeOf(() => journal.append([message(2)])),
-    'store_full',
-  )
+  throwsCode(t, 'store_full', () => journal.append([message(2)]))
   store.fs.heal()
   t.same(journal.append([message(2)]).seqs, [4])
   journal.close()
@@ -194,15 +160,8 @@ for (const { name, code, as, hint = /./ } of fatal) {
     store.fs.break(name, '.jsonl', code)
     t.throws(() => journal.append([message(2)]), { code: as, exitCode: 1, hint })
     store.fs.heal()
-    t.equal(
-      codeOf(() => journal.append([message(2)])),
-      'journal_closed',
-      'it refuses everything afterwards',
-    )
-    t.equal(
-      codeOf(() => journal.roll()),
-      'journal_closed',
-    )
+    throwsCode(t, 'journal_closed', () => journal.append([message(2)]), 'it refuses everything afterwards')
+    throwsCode(t, 'journal_closed', () => journal.roll())
     t.ok(journal.failure instanceof KimError)
     journal.close()
     store.with(next => t.ok(next.state.get('message', 'river/1'), 'what was acknowledged is there'))
@@ -228,31 +187,22 @@ const intruders: { what: string; meddle: (store: TestStore) => void }[] = [
   { what: 'without its lock', meddle: store => rmSync(store.paths.lock) },
 ]
 for (const { what, meddle } of intruders) {
-  t.test(`fence - a store that is ${what} is not written to (JF-85)`, t => {
+  t.test(`fence - a store that is ${what} is not written to (JF-85)`, async t => {
     const store = new TestStore(t)
     const journal = store.open()
     journal.append([message(1)])
     meddle(store)
-    t.equal(
-      codeOf(() => journal.append([message(2)])),
-      'store_fenced',
-    )
-    t.equal(
-      codeOf(() => journal.append([message(2)])),
-      'journal_closed',
-    )
+    throwsCode(t, 'store_fenced', () => journal.append([message(2)]))
+    throwsCode(t, 'journal_closed', () => journal.append([message(2)]))
     t.notMatch(
       store.lines().map(({ item_id }) => item_id),
       ['river/2'],
     )
-    journal.close()
-    t.end()
   })
 }
 
-t.test('retry - from one second to thirty', t => {
+t.test('retry - from one second to thirty', async t => {
   t.same([1, 2, 3, 5, 6, 60].map(retryDelayMs), [1000, 2000, 4000, 16_000, 30_000, 30_000])
-  t.end()
 })
 
 t.test(
@@ -287,10 +237,7 @@ t.test('dead disk - a batch that is durable keeps its receipt, and the rest ends
   t.equal(one?.status, 'fulfilled')
   t.match(two, { status: 'rejected', reason: { code: 'store_failed' } })
   t.match(journal.failure, { code: 'store_failed' })
-  t.equal(
-    codeOf(() => journal.append([message(1)])),
-    'journal_closed',
-  )
+  throwsCode(t, 'journal_closed', () => journal.append([message(1)]))
 })
 
 for (const between of ['roll', 'checkpoint', 'gc', 'upkeep', 'keyed', 'keyed, and the disk is full again']) {
@@ -302,10 +249,7 @@ for (const between of ['roll', 'checkpoint', 'gc', 'upkeep', 'keyed', 'keyed, an
       journal.append([message(1)])
       const line = Buffer.byteLength(readFileSync(store.segment(), 'utf8').split('\n').at(-2) ?? '')
       store.fs.break('writeSync', '.jsonl', line + 20)
-      t.equal(
-        codeOf(() => journal.append(messages(2, 3))),
-        'store_full',
-      )
+      throwsCode(t, 'store_full', () => journal.append(messages(2, 3)))
       store.fs.heal()
       if (between === 'roll' || between === 'checkpoint' || between === 'gc' || between === 'upkeep') {
         journal[between]()
@@ -324,10 +268,7 @@ for (const between of ['roll', 'checkpoint', 'gc', 'upkeep', 'keyed', 'keyed, an
         } else t.equal(told[0]?.status, 'fulfilled')
       }
       if (!between.includes('again')) {
-        t.equal(
-          codeOf(() => journal.append(messages(2, 3))),
-          'journal_moved',
-        )
+        throwsCode(t, 'journal_moved', () => journal.append(messages(2, 3)))
       }
       t.equal(journal.append([message(3)]).seqs.length, 1, 'once')
       journal.close()
@@ -341,7 +282,7 @@ for (const between of ['roll', 'checkpoint', 'gc', 'upkeep', 'keyed', 'keyed, an
   )
 }
 
-t.test('lock - a lock file that cannot be looked at names the fault, and is not lost (JF-86)', t => {
+t.test('lock - a lock file that cannot be looked at names the fault, and is not lost (JF-86)', async t => {
   const store = new TestStore(t)
   let fault: string | undefined
   const look = (): boolean => {
@@ -356,21 +297,21 @@ t.test('lock - a lock file that cannot be looked at names the fault, and is not 
     message: `cannot read the attributes of the lock file ${store.paths.lock}: EIO`,
   })
   t.match(journal.failure, { code: 'store_failed' }, 'and it is the end of this journal')
-  journal.close()
-  t.end()
 })
 
-t.test('close - a lock that cannot be given up is said, and what comes before it is done (CL-14)', t => {
-  const store = new TestStore(t)
-  const release = (): never => {
-    throw Object.assign(new Error('EIO: i/o error, ftruncate'), { code: 'EIO', syscall: 'ftruncate' })
-  }
-  const lock: StoreLock = { acquire: () => ({ held: true, intact: () => true, release }) }
-  const journal = store.open({ lock })
-  t.throws(() => journal.close(), {
-    code: 'store_failed',
-    message: `cannot release the lock ${store.paths.lock}: EIO`,
-  })
-  t.ok(store.fs.count('closeSync', 'seg-') > 0, 'the segment is closed')
-  t.end()
-})
+t.test(
+  'close - a lock that cannot be given up is said, and what comes before it is done (CL-14)',
+  async t => {
+    const store = new TestStore(t)
+    const release = (): never => {
+      throw Object.assign(new Error('EIO: i/o error, ftruncate'), { code: 'EIO', syscall: 'ftruncate' })
+    }
+    const lock: StoreLock = { acquire: () => ({ held: true, intact: () => true, release }) }
+    const journal = store.open({ lock })
+    t.throws(() => journal.close(), {
+      code: 'store_failed',
+      message: `cannot release the lock ${store.paths.lock}: EIO`,
+    })
+    t.ok(store.fs.count('closeSync', 'seg-') > 0, 'the segment is closed')
+  },
+)

@@ -18,7 +18,7 @@ import { dirname, join } from 'node:path'
 import { currentHost, repairStore } from '@kim/producer/internal'
 import t from 'tap'
 import { run, whole } from '../kit/raw-lines.js'
-import { codeOf, message, messages, TestStore } from '../kit/store.js'
+import { message, messages, TestStore, throwsCode } from '../kit/store.js'
 
 t.test('open - a new store begins with its genesis (R1, JF-9, JF-91)', async t => {
   const store = new TestStore(t)
@@ -56,41 +56,29 @@ t.test('open - a new store begins with its genesis (R1, JF-9, JF-91)', async t =
   await store.verified(t)
 })
 
-t.test('open - without a source nothing is made, and what is there is opened', t => {
+t.test('open - without a source nothing is made, and what is there is opened', async t => {
   const store = new TestStore(t)
-  t.equal(
-    codeOf(() => store.open({ source: undefined })),
-    'no_store',
-  )
+  throwsCode(t, 'no_store', () => store.open({ source: undefined }))
   store.with(journal => journal.append([message(1)]))
   store.with(journal => t.equal(journal.state.size, 1), { source: undefined })
-  t.end()
 })
 
-t.test('open - an empty segment alone, with a number that no roll gave it, is refused (RC-12)', t => {
+t.test('open - an empty segment alone, with a number that no roll gave it, is refused (RC-12)', async t => {
   const store = new TestStore(t)
   store.with(() => undefined)
   const stray = join(dirname(store.segment()), 'seg-00000005.jsonl')
   renameSync(store.segment(), stray)
   writeFileSync(stray, '')
   rmSync(store.paths.meta)
-  t.equal(
-    codeOf(() => store.open()),
-    'store_damaged',
-  )
+  throwsCode(t, 'store_damaged', () => store.open())
   t.equal(statSync(stray).size, 0)
-  t.end()
 })
 
-t.test('open - another source is refused, naming both (JF-10)', t => {
+t.test('open - another source is refused, naming both (JF-10)', async t => {
   const store = new TestStore(t)
   store.with(() => undefined)
   for (const same of ['http://127.0.0.1:7474', 'http://[::1]:7474/', 'http://LOCALHOST:7474']) {
-    t.equal(
-      codeOf(() => store.open({ source: same }).close()),
-      undefined,
-      same,
-    )
+    t.doesNotThrow(() => store.open({ source: same }).close(), same)
   }
   t.throws(() => store.open({ source: 'https://kijito.example' }), {
     code: 'source_mismatch',
@@ -98,15 +86,10 @@ t.test('open - another source is refused, naming both (JF-10)', t => {
     message: /localhost:7474.*kijito\.example/,
     hint: /--url http:\/\/localhost:7474.*--store.*mv \S+ \S+\.old$/,
   })
-  t.equal(
-    codeOf(() => store.open().close()),
-    undefined,
-    'and the lock was let go',
-  )
-  t.end()
+  t.doesNotThrow(() => store.open().close(), 'and the lock was let go')
 })
 
-t.test('open - the error of a second writer names the holder of the store (JF-89)', t => {
+t.test('open - the error of a second writer names the holder of the store (JF-89)', async t => {
   const store = new TestStore(t)
   const journal = store.open()
   t.throws(() => store.open(), {
@@ -118,7 +101,6 @@ t.test('open - the error of a second writer names the holder of the store (JF-89
   })
   journal.close()
   store.with(() => t.pass('released'))
-  t.end()
 })
 
 t.test('tail - a journal without any of its records begins again, and the log says so (R1)', async t => {
@@ -188,20 +170,14 @@ t.test('meta - numbers lost behind an open run are told apart from it', async t 
   await store.verified(t)
 })
 
-t.test('open - a journal of another writer is never continued (R8, R9)', t => {
+t.test('open - a journal of another writer is never continued (R8, R9)', async t => {
   const store = new TestStore(t)
   store.with(journal => journal.append([message(1)]))
   const genesis = readFileSync(store.segment())
   writeFileSync(join(store.paths.events, 'seg-00000003.jsonl'), `${whole(3)}\n`)
-  t.equal(
-    codeOf(() => store.open()),
-    'journal_foreign',
-  )
+  throwsCode(t, 'journal_foreign', () => store.open())
   writeFileSync(join(store.paths.events, 'seg-00000003.jsonl'), genesis)
-  t.equal(
-    codeOf(() => store.open()),
-    'journal_foreign',
-  )
+  throwsCode(t, 'journal_foreign', () => store.open())
   t.ok(readFileSync(join(store.paths.events, 'seg-00000003.jsonl')).equals(genesis), 'nothing was appended')
   const stray = join(store.paths.events, 'seg-00000003.jsonl')
   t.throws(() => store.open(), {
@@ -210,10 +186,9 @@ t.test('open - a journal of another writer is never continued (R8, R9)', t => {
   })
   rmSync(stray)
   store.with(journal => t.same(journal.append([message(2)]).seqs, [3]))
-  t.end()
 })
 
-t.test('open - without any segment the hint names a copy, or another beginning', t => {
+t.test('open - without any segment the hint names a copy, or another beginning', async t => {
   const store = new TestStore(t)
   store.with(journal => {
     journal.append([message(1)])
@@ -227,7 +202,6 @@ t.test('open - without any segment the hint names a copy, or another beginning',
   })
   renameSync(store.dir, `${store.dir}.old`)
   t.doesNotThrow(() => store.open().close())
-  t.end()
 })
 
 t.test('open - history that is gone is said, and no checkpoint pretends otherwise (R7)', async t => {
@@ -253,7 +227,7 @@ t.test('open - history that is gone is said, and no checkpoint pretends otherwis
   })
 })
 
-t.test('open - holes in what was read are reported to the caller', t => {
+t.test('open - holes in what was read are reported to the caller', async t => {
   const store = new TestStore(t)
   store.with(journal => journal.append(messages(1, 3)))
   const lines = readFileSync(store.segment(), 'utf8').split('\n')
@@ -266,10 +240,9 @@ t.test('open - holes in what was read are reported to the caller', t => {
   t.match(opened(), { level: 'error', hint: /journal verify --store / })
   repairStore(store.options())
   t.match(opened(), { level: 'info', message: /in 1 place, first record 3; repair notes explain them all$/ })
-  t.end()
 })
 
-t.test('open - reads the newest checkpoint and the tail, not history', t => {
+t.test('open - reads the newest checkpoint and the tail, not history', async t => {
   const store = new TestStore(t)
   store.with(
     journal => {
@@ -288,7 +261,6 @@ t.test('open - reads the newest checkpoint and the tail, not history', t => {
   )
   t.ok(store.segments().length > 5)
   t.equal(opened.size, 2, 'the genesis and the newest segment')
-  t.end()
 })
 
 t.test('open - a bad checkpoint gives way to the one before, then to the segments (C1 to C6)', async t => {
@@ -318,55 +290,57 @@ t.test('open - a bad checkpoint gives way to the one before, then to the segment
   store.with(journal => t.equal(journal.append([message(1, { key: 'k' })]).deduped[0], true), { gc: false })
 })
 
-t.test('safety - what an attacker or an accident puts into a store is refused and left alone (JF-91)', t => {
-  const home = mkdtempSync(join(tmpdir(), 'kim-victim-'))
-  t.teardown(() => rmSync(home, { recursive: true, force: true }))
-  const victim = join(home, 'victim')
-  writeFileSync(victim, 'precious')
-  const plant: Record<string, (store: TestStore) => void> = {
-    'a linked store': store => {
-      renameSync(store.dir, `${store.dir}-real`)
-      symlinkSync(`${store.dir}-real`, store.dir)
-    },
-    'a linked events directory': store => {
-      renameSync(store.paths.events, `${store.paths.run}/events`)
-      symlinkSync(`${store.paths.run}/events`, store.paths.events)
-    },
-    'a shared store': store => chmodSync(store.dir, 0o770),
-    'a shared archive': store => chmodSync(store.paths.archive, 0o702),
-    'a linked quarantine': store => symlinkSync(home, store.paths.quarantine),
-    'a file for a directory': store => {
-      rmSync(store.paths.blobs, { recursive: true })
-      writeFileSync(store.paths.blobs, '')
-    },
-    'a linked segment': store => {
-      rmSync(store.segment())
-      symlinkSync(victim, store.segment('seg-00000001.jsonl'))
-    },
-    'a FIFO for a segment': store => {
-      rmSync(store.segment())
-      execFileSync('mkfifo', [store.segment('seg-00000001.jsonl')])
-    },
-    'a directory for a segment': store => {
-      rmSync(store.segment())
-      mkdirSync(store.segment('seg-00000001.jsonl'))
-    },
-    'a linked lock': store => {
-      rmSync(store.paths.lock)
-      symlinkSync(victim, store.paths.lock)
-    },
-  }
-  for (const [what, act] of Object.entries(plant)) {
-    const store = new TestStore(t)
-    store.with(journal => journal.append([message(1)]))
-    act(store)
-    t.throws(() => store.open(), { code: 'not_permitted', exitCode: 77 }, what)
-  }
-  t.equal(readFileSync(victim, 'utf8'), 'precious')
-  t.end()
-})
+t.test(
+  'safety - what an attacker or an accident puts into a store is refused and left alone (JF-91)',
+  async t => {
+    const home = mkdtempSync(join(tmpdir(), 'kim-victim-'))
+    t.teardown(() => rmSync(home, { recursive: true, force: true }))
+    const victim = join(home, 'victim')
+    writeFileSync(victim, 'precious')
+    const plant: Record<string, (store: TestStore) => void> = {
+      'a linked store': store => {
+        renameSync(store.dir, `${store.dir}-real`)
+        symlinkSync(`${store.dir}-real`, store.dir)
+      },
+      'a linked events directory': store => {
+        renameSync(store.paths.events, `${store.paths.run}/events`)
+        symlinkSync(`${store.paths.run}/events`, store.paths.events)
+      },
+      'a shared store': store => chmodSync(store.dir, 0o770),
+      'a shared archive': store => chmodSync(store.paths.archive, 0o702),
+      'a linked quarantine': store => symlinkSync(home, store.paths.quarantine),
+      'a file for a directory': store => {
+        rmSync(store.paths.blobs, { recursive: true })
+        writeFileSync(store.paths.blobs, '')
+      },
+      'a linked segment': store => {
+        rmSync(store.segment())
+        symlinkSync(victim, store.segment('seg-00000001.jsonl'))
+      },
+      'a FIFO for a segment': store => {
+        rmSync(store.segment())
+        execFileSync('mkfifo', [store.segment('seg-00000001.jsonl')])
+      },
+      'a directory for a segment': store => {
+        rmSync(store.segment())
+        mkdirSync(store.segment('seg-00000001.jsonl'))
+      },
+      'a linked lock': store => {
+        rmSync(store.paths.lock)
+        symlinkSync(victim, store.paths.lock)
+      },
+    }
+    for (const [what, act] of Object.entries(plant)) {
+      const store = new TestStore(t)
+      store.with(journal => journal.append([message(1)]))
+      act(store)
+      t.throws(() => store.open(), { code: 'not_permitted', exitCode: 77 }, what)
+    }
+    t.equal(readFileSync(victim, 'utf8'), 'precious')
+  },
+)
 
-t.test('safety - a store of somebody else is refused', t => {
+t.test('safety - a store of somebody else is refused', async t => {
   const store = new TestStore(t)
   store.with(() => undefined)
   const host = currentHost()
@@ -375,10 +349,9 @@ t.test('safety - a store of somebody else is refused', t => {
     code: 'not_permitted',
     hint: new RegExp(`if it is theirs, run as user ${own}; .* sudo chown -R ${own + 1} ${store.paths.root}$`),
   })
-  t.end()
 })
 
-t.test('safety - a file that root left is named with the command that gives it back', t => {
+t.test('safety - a file that root left is named with the command that gives it back', async t => {
   const store = new TestStore(t)
   store.with(() => undefined)
   const { port } = store.fs
@@ -396,10 +369,9 @@ t.test('safety - a file that root left is named with the command that gives it b
     message: /seg-00000001\.jsonl: it belongs to user 4711, not to user/,
     hint: /sudo chown \d+ .*seg-00000001\.jsonl /,
   })
-  t.end()
 })
 
-t.test('safety - what others may only read is closed to them and said once', t => {
+t.test('safety - what others may only read is closed to them and said once', async t => {
   const store = new TestStore(t)
   store.with(() => undefined)
   chmodSync(store.paths.events, 0o755)
@@ -408,48 +380,44 @@ t.test('safety - what others may only read is closed to them and said once', t =
   t.equal(statSync(store.paths.events).mode & 0o777, 0o700)
   t.equal(statSync(store.segment()).mode & 0o777, 0o600)
   t.equal(store.logged.filter(({ code }) => code === 'tightened').length, 2)
-  t.end()
 })
 
-t.test('safety - an ancestor that others control is one warning that names it', t => {
+t.test('safety - an ancestor that others control is one warning that names it', async t => {
   const store = new TestStore(t)
   chmodSync(dirname(store.dir), 0o777)
   store.with(journal => journal.append([message(1)]))
   const warnings = store.logged.filter(({ code }) => code === 'unsafe_ancestor')
   t.equal(warnings.length, 1)
   t.ok(warnings[0]?.message.includes(`write to ${dirname(store.dir)}, `))
-  t.end()
 })
 
-t.test('open - leftover temporary files are removed, misnamed segments are left alone (RC-16, F5)', t => {
-  const store = new TestStore(t)
-  store.with(journal => journal.append([message(1)]))
-  const temps = [store.paths.events, store.paths.checkpoints, store.paths.archive].map(path =>
-    join(path, '.x.tmp'),
-  )
-  for (const path of temps) writeFileSync(path, 'half')
-  const misnamed = join(store.paths.events, 'seg-1.jsonl')
-  copyFileSync(store.segment(), misnamed)
-  store.with(() => undefined)
-  for (const path of temps) t.notOk(existsSync(path))
-  t.ok(existsSync(misnamed))
-  t.ok(store.logged.some(({ code }) => code === 'segment_misnamed'))
-  t.notOk(readdirSync(store.paths.events).some(name => name.endsWith('.tmp')))
-  t.end()
-})
+t.test(
+  'open - leftover temporary files are removed, misnamed segments are left alone (RC-16, F5)',
+  async t => {
+    const store = new TestStore(t)
+    store.with(journal => journal.append([message(1)]))
+    const temps = [store.paths.events, store.paths.checkpoints, store.paths.archive].map(path =>
+      join(path, '.x.tmp'),
+    )
+    for (const path of temps) writeFileSync(path, 'half')
+    const misnamed = join(store.paths.events, 'seg-1.jsonl')
+    copyFileSync(store.segment(), misnamed)
+    store.with(() => undefined)
+    for (const path of temps) t.notOk(existsSync(path))
+    t.ok(existsSync(misnamed))
+    t.ok(store.logged.some(({ code }) => code === 'segment_misnamed'))
+    t.notOk(readdirSync(store.paths.events).some(name => name.endsWith('.tmp')))
+  },
+)
 
-t.test('open - every descriptor is given back, also when it fails', t => {
+t.test('open - every descriptor is given back, also when it fails', async t => {
   const store = new TestStore(t)
   store.with(journal => journal.checkpoint())
   const balance = (): number => store.fs.count('openSync') - store.fs.count('closeSync')
   t.equal(balance(), 0)
   writeFileSync(store.segment(), `${whole(9)}\n`)
-  t.equal(
-    codeOf(() => store.open()),
-    'journal_foreign',
-  )
+  throwsCode(t, 'journal_foreign', () => store.open())
   t.equal(balance(), 0)
-  t.end()
 })
 
 t.test('open - what a later version wrote keeps its numbers (RC-5, JF-21, JF-44, CO-3)', async t => {

@@ -17,7 +17,7 @@ import { type EventRecord, encodeRecord, type JsonObject, segmentName } from '@k
 import { type RedactReport, redactStore } from '@kim/producer/internal'
 import t, { type Test } from 'tap'
 import { holding } from '../kit/holding.js'
-import { codeOf, message, TestStore } from '../kit/store.js'
+import { message, TestStore, throwsCode } from '../kit/store.js'
 
 const SECRET = 'the launch code is 0000'
 
@@ -94,10 +94,7 @@ for (const [what, put] of Object.entries(junk)) {
       const store = secretive(t)
       store.fs.fault = ({ name }) =>
         name === call && store.notes('redaction').length > 0 ? 'EIO' : undefined
-      t.equal(
-        codeOf(() => redact(store)),
-        'store_failed',
-      )
+      throwsCode(t, 'store_failed', () => redact(store))
       store.fs.heal()
       put(store)
       store.with(journal => journal.append([message(3)]), { gc: false })
@@ -110,10 +107,7 @@ for (const [what, put] of Object.entries(junk)) {
 t.test('redact - a checkpoint that cannot be built keeps no journal from being opened (D6)', async t => {
   const store = secretive(t)
   store.fs.fault = ({ name, path }) => (name === 'openSync' && /ckpt-.*tmp$/.test(path) ? 'EIO' : undefined)
-  t.equal(
-    codeOf(() => redact(store)),
-    'store_failed',
-  )
+  throwsCode(t, 'store_failed', () => redact(store))
   store.fs.heal()
   store.with(journal => journal.append([message(3)]))
   t.same(holding(store.paths.events, SECRET), [])
@@ -123,9 +117,8 @@ t.test('redact - a checkpoint that cannot be built keeps no journal from being o
 t.test('redact - a reason too long for a note leaves nothing behind', async t => {
   const store = secretive(t)
   const target = { item_type: 'message', item_id: 'river/1' }
-  t.equal(
-    codeOf(() => redactStore({ ...store.options(), target, reason: 'y'.repeat(70_000) })),
-    'record_too_large',
+  throwsCode(t, 'record_too_large', () =>
+    redactStore({ ...store.options(), target, reason: 'y'.repeat(70_000) }),
   )
   t.same(
     readdirSync(store.paths.events).filter(name => name.endsWith('.tmp')),
@@ -210,12 +203,11 @@ for (const [what, make] of Object.entries(unsafe)) {
   })
 }
 
-t.test('blobs - a directory below that others may read is tightened', t => {
+t.test('blobs - a directory below that others may read is tightened', async t => {
   const store = secretive(t)
   const directory = blobDirectory(store)
   chmodSync(directory, 0o755)
   store.with(() => undefined)
   t.equal(statSync(directory).mode & 0o777, 0o700)
   t.match(store.logged, [{ code: 'tightened' }])
-  t.end()
 })

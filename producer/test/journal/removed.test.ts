@@ -25,7 +25,7 @@ function remembering(): {
   }
 }
 
-t.test('removed revisions - of messages are forgotten once a checkpoint covers them', t => {
+t.test('removed revisions - of messages are forgotten once a checkpoint covers them', async t => {
   const { table, removed, remove } = remembering()
   remove('message', 'river/1', 3, 4)
   remove('message', 'river/2', 2, 9)
@@ -37,19 +37,17 @@ t.test('removed revisions - of messages are forgotten once a checkpoint covers t
   t.equal(table.revisionOf('message', 'river/2'), undefined)
   t.equal(table.revisionOf('message', 'river/3'), 5)
   t.same([...removed.entries()], [], 'no checkpoint keeps them')
-  t.end()
 })
 
-t.test('removed revisions - a message without a known revision leaves nothing', t => {
+t.test('removed revisions - a message without a known revision leaves nothing', async t => {
   const { table, removed } = remembering()
   removed.add('message', 'river/1', 4)
   removed.forget(4)
   t.equal(table.slotOf('message', 'river/1'), -1)
   t.equal(table.slotCount, 0)
-  t.end()
 })
 
-t.test('removed revisions - of what may come back are kept, checkpoint or not', t => {
+t.test('removed revisions - of what may come back are kept, checkpoint or not', async t => {
   const { table, removed, remove, revive } = remembering()
   remove('alert', 'river/unreachable', 7, 4)
   remove('alert', 'river/unreachable', 9, 6)
@@ -58,10 +56,9 @@ t.test('removed revisions - of what may come back are kept, checkpoint or not', 
   t.same([...removed.entries()], [['alert', 'river/unreachable', 9]])
   revive('alert', 'river/unreachable', 10)
   t.same([...removed.entries()], [])
-  t.end()
 })
 
-t.test('removed revisions - the last removal of an entity counts, and none once it lives again', t => {
+t.test('removed revisions - the last removal of an entity counts, and none once it lives again', async t => {
   const { table, removed, remove, revive } = remembering()
   remove('message', 'river/1', 3, 4)
   remove('message', 'river/1', 6, 11)
@@ -71,10 +68,9 @@ t.test('removed revisions - the last removal of an entity counts, and none once 
   removed.forget(100)
   t.ok(table.get('message', 'river/1'), 'it lives')
   t.equal(table.revisionOf('message', 'river/1'), 7)
-  t.end()
 })
 
-t.test('removed revisions - a million messages that come and go take the room of one segment', t => {
+t.test('removed revisions - a million messages that come and go take the room of one segment', async t => {
   const { table, removed, remove, revive } = remembering()
   const segment = 10_000
   for (let seq = 1; seq <= 1_000_000; seq += 2) {
@@ -84,5 +80,4 @@ t.test('removed revisions - a million messages that come and go take the room of
   }
   t.equal(table.size, 0)
   t.equal(table.slotCount, segment / 2)
-  t.end()
 })

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { repairStore } from '@kim/producer/internal'
 import t from 'tap'
-import { codeOf, message, TestStore } from '../kit/store.js'
+import { message, TestStore, throwsCode } from '../kit/store.js'
 
 /** One flipped bit in the first line of the newest segment. */
 function hurt(store: TestStore): void {
@@ -23,10 +23,7 @@ for (const rolled of [true, false]) {
     )
     hurt(store)
     const before = store.segments()
-    t.equal(
-      codeOf(() => store.open()),
-      'store_damaged',
-    )
+    throwsCode(t, 'store_damaged', () => store.open())
     const dry = repairStore({ ...store.options(), dryRun: true })
     t.equal(dry.lines.length, 1)
     t.same(store.segments(), before, 'a dry run changes nothing')
@@ -40,20 +37,13 @@ for (const rolled of [true, false]) {
   })
 }
 
-t.test('repair - a journal that nothing says is ours stays foreign (R9)', t => {
+t.test('repair - a journal that nothing says is ours stays foreign (R9)', async t => {
   const store = new TestStore(t)
   store.with(journal => journal.append([message(1)]))
   hurt(store)
   rmSync(store.paths.meta)
-  t.equal(
-    codeOf(() => store.open()),
-    'journal_foreign',
-  )
-  t.equal(
-    codeOf(() => repairStore(store.options())),
-    'journal_foreign',
-  )
-  t.end()
+  throwsCode(t, 'journal_foreign', () => store.open())
+  throwsCode(t, 'journal_foreign', () => repairStore(store.options()))
 })
 
 for (const bytes of ['', '\n', 'junk\n', '{"v":2,"se']) {
@@ -63,10 +53,7 @@ for (const bytes of ['', '\n', 'junk\n', '{"v":2,"se']) {
     for (const name of ['seg-00000099.jsonl', 'seg-99999999.jsonl']) {
       writeFileSync(store.segment(name), bytes, { mode: 0o600 })
     }
-    t.equal(
-      codeOf(() => store.open()),
-      'store_damaged',
-    )
+    throwsCode(t, 'store_damaged', () => store.open())
     t.same(store.lines().at(-1)?.item_id, 'river/1', 'nothing was appended')
     t.equal(repairStore({ ...store.options(), dryRun: true }).irregular.length, 2)
     t.equal(repairStore(store.options()).irregular.length, 2)

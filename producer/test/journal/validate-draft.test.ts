@@ -1,6 +1,6 @@
 import type { Draft } from '@kim/producer/internal'
 import t from 'tap'
-import { codeOf, message, TestStore } from '../kit/store.js'
+import { message, TestStore, throwsCode } from '../kit/store.js'
 
 const note = (kind: string, payload: object, more: Partial<Draft> = {}): Draft => ({
   ...{ agent: 'kim', action: 'journal_note', item_type: 'journal', item_id: kind, summary: '' },
@@ -51,10 +51,7 @@ for (const [what, draft] of Object.entries(refused)) {
   t.test(`door - ${what} is refused with its batch alone (JF-92)`, async t => {
     const store = new TestStore(t)
     const journal = store.open()
-    t.equal(
-      codeOf(() => journal.append([draft as Draft])),
-      'record_invalid',
-    )
+    throwsCode(t, 'record_invalid', () => journal.append([draft as Draft]))
     const both = await Promise.allSettled([journal.submit([draft as Draft]), journal.submit([message(2)])])
     t.match(both, [{ reason: { code: 'record_invalid' } }, { status: 'fulfilled' }])
     t.equal(journal.failure, undefined)
@@ -97,10 +94,7 @@ t.test('door - a clock that tells no time refuses what is appended and ends noth
   const store = new TestStore(t)
   store.with(journal => {
     store.clock.wall = Number.NaN
-    t.equal(
-      codeOf(() => journal.append([message(1)])),
-      'record_invalid',
-    )
+    throwsCode(t, 'record_invalid', () => journal.append([message(1)]))
     store.clock.wall = Date.UTC(2026, 5, 10, 14)
     t.same(journal.append([message(1)]).seqs, [2])
   })

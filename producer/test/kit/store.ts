@@ -47,17 +47,21 @@ export class HandClock implements Clock {
   }
 }
 
-/** A store in a directory of its own, which goes away with its test. */
+/** A store in a directory of its own. With its test it goes away, after the journals that it opened are closed. */
 export class TestStore {
   readonly dir: string
   readonly paths: ReturnType<typeof storePaths>
   readonly fs: FaultyFs = new FaultyFs()
   readonly clock: HandClock = new HandClock()
   readonly logged: LogEntry[] = []
+  readonly #opened: Journal[] = []
 
   constructor(t: Test) {
     const home = mkdtempSync(join(tmpdir(), 'kim-journal-'))
-    t.teardown(() => rmSync(home, { recursive: true, force: true }))
+    t.teardown(() => {
+      for (const journal of this.#opened) journal.close()
+      rmSync(home, { recursive: true, force: true })
+    })
     this.dir = join(home, 'store')
     this.paths = storePaths(this.dir)
   }
@@ -74,7 +78,9 @@ export class TestStore {
   }
 
   open(more: Partial<JournalOptions> = {}): Journal {
-    return openJournal(this.options(more))
+    const journal = openJournal(this.options(more))
+    this.#opened.push(journal)
+    return journal
   }
 
   /** Opens, does something, closes. */
@@ -182,4 +188,9 @@ export function codeOf(act: () => unknown): string | undefined {
   } catch (error) {
     return String((error as { code?: string }).code ?? error)
   }
+}
+
+/** That a call throws a KimError with this code. */
+export function throwsCode(t: Test, code: string, act: () => unknown, comment = code): void {
+  t.equal(codeOf(act), code, comment)
 }

@@ -35,7 +35,6 @@ class Bench {
     beforeOpen(this.store)
     this.loop = new HandLoop(this.store.clock)
     this.journal = this.store.open()
-    t.teardown(() => this.journal.close())
     this.driver = new Driver({
       journal: this.journal,
       source: this.source,

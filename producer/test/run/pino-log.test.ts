@@ -1,7 +1,7 @@
 import { pinoLog, terminalLog } from '@kim/producer/internal'
 import t from 'tap'
 
-t.test('CL-16 log - D2: at a terminal it is text, with the hint on a line of its own', t => {
+t.test('CL-16 log - D2: at a terminal it is text, with the hint on a line of its own', async t => {
   const lines: string[] = []
   const log = terminalLog({ write: line => void lines.push(line) })
   log({ level: 'info', code: 'started', message: 'kim writes a store', fields: { pid: 7 } })
@@ -19,10 +19,9 @@ t.test('CL-16 log - D2: at a terminal it is text, with the hint on a line of its
     text,
     'T kim writes a store\nT warn: river: it\\x1b[2J is full (n=1)\n  look\\n\nT error: river is gone\n',
   )
-  t.end()
 })
 
-t.test('CL-16 log - is one JSON object a line, with its code', t => {
+t.test('CL-16 log - is one JSON object a line, with its code', async t => {
   const lines: string[] = []
   const log = pinoLog({ write: line => void lines.push(line) })
   log({
@@ -45,10 +44,9 @@ t.test('CL-16 log - is one JSON object a line, with its code', t => {
     msg: 'it is 0600 now',
   })
   t.match(JSON.parse(lines[1] ?? ''), { level: 'fatal', code: 'store_failed', msg: 'EIO' })
-  t.end()
 })
 
-t.test('CL-9 log - what a server said cannot move the cursor of a terminal', t => {
+t.test('CL-9 log - what a server said cannot move the cursor of a terminal', async t => {
   const lines: string[] = []
   const log = pinoLog({ write: line => void lines.push(line) })
   log({
@@ -59,5 +57,4 @@ t.test('CL-9 log - what a server said cannot move the cursor of a terminal', t =
     fields: { output: '\u202e\u009b' },
   })
   t.notMatch(lines.join(''), /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/)
-  t.end()
 })

@@ -35,7 +35,6 @@ class Bench {
     this.loop = new HandLoop(this.store.clock)
     const journal = this.store.open()
     this.journal = journal
-    t.teardown(() => journal.close())
     this.producer = new Producer({
       storeDir: this.store.dir,
       version: '9.8.7',
@@ -321,7 +320,7 @@ t.test('producer - a journal that failed under other hands ends it', async t => 
   t.match(await running, { kind: 'failed', error: { code: 'store_failed' } })
 })
 
-t.test('log - a full disk is said once, not by everything that meets it', t => {
+t.test('log - a full disk is said once, not by everything that meets it', async t => {
   const said: string[] = []
   const log = withoutEchoes(({ code }) => void said.push(code))
   for (const code of [
@@ -337,10 +336,9 @@ t.test('log - a full disk is said once, not by everything that meets it', t => {
   }
   log({ level: 'warn', code: 'meta_not_written', message: '' })
   t.same(said, ['meta_not_written', 'disk_full', 'disk_free', 'x', 'x', 'meta_not_written'])
-  t.end()
 })
 
-t.test('status file - is never what ends a service', t => {
+t.test('status file - is never what ends a service', async t => {
   const dir = t.testdir({ run: {} })
   const path = join(dir, 'run', 'health.json')
   const file = new StatusFile(path, process.getuid?.())
@@ -352,5 +350,4 @@ t.test('status file - is never what ends a service', t => {
   rmSync(join(dir, 'run'), { recursive: true })
   t.doesNotThrow(() => file.replace('{}\n'))
   t.notOk(existsSync(path))
-  t.end()
 })

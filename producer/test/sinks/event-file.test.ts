@@ -47,7 +47,7 @@ function appendAll(file: EventFile, lines: readonly string[]): Delivery {
 
 const textOf = (path: string): string => readFileSync(path, 'utf8')
 
-t.test('event file - KS-72 a full disk takes what fits, and the rest follows when there is room', t => {
+t.test('event file - KS-72 a full disk takes what fits, and the rest follows when there is room', async t => {
   const { file, fs, path } = setUp(t)
   t.same(file.append(['one', 'two']), { taken: 2, failure: undefined })
   fs.break('writeSync', path, 6)
@@ -61,22 +61,23 @@ t.test('event file - KS-72 a full disk takes what fits, and the rest follows whe
   fs.heal()
   t.same(file.append(['four', 'five']), { taken: 2, failure: undefined })
   t.equal(textOf(path), 'one\ntwo\nthree\nfou\nfour\nfive\n', 'the cut line is ended, nothing is changed')
-  t.end()
 })
 
-t.test('event file - KS-72 a full disk that takes all of a line but its end is not given it twice', t => {
-  const { file, fs, path } = setUp(t)
-  fs.break('writeSync', path, 7)
-  t.match(file.append(['one', 'two', 'three']), { taken: 1, failure: /full/ })
-  fs.heal()
-  t.same(file.append(['two', 'three']), { taken: 1, failure: undefined })
-  t.equal(textOf(path), 'one\ntwo\n')
-  t.equal(file.append(['three']).taken, 1)
-  t.equal(textOf(path), 'one\ntwo\nthree\n')
-  t.end()
-})
+t.test(
+  'event file - KS-72 a full disk that takes all of a line but its end is not given it twice',
+  async t => {
+    const { file, fs, path } = setUp(t)
+    fs.break('writeSync', path, 7)
+    t.match(file.append(['one', 'two', 'three']), { taken: 1, failure: /full/ })
+    fs.heal()
+    t.same(file.append(['two', 'three']), { taken: 1, failure: undefined })
+    t.equal(textOf(path), 'one\ntwo\n')
+    t.equal(file.append(['three']).taken, 1)
+    t.equal(textOf(path), 'one\ntwo\nthree\n')
+  },
+)
 
-t.test('event file - J11 what cannot be synced was not taken, and comes again', t => {
+t.test('event file - J11 what cannot be synced was not taken, and comes again', async t => {
   const { file, fs, path } = setUp(t)
   file.append(['one'])
   fs.break('fdatasyncSync', path, 'EIO')
@@ -84,10 +85,9 @@ t.test('event file - J11 what cannot be synced was not taken, and comes again', 
   fs.heal()
   t.same(file.append(['two']), { taken: 1, failure: undefined })
   t.equal(textOf(path), 'one\ntwo\ntwo\n', 'the line may stand twice')
-  t.end()
 })
 
-t.test('event file - what was synced before a rotation stays taken when what follows fails', t => {
+t.test('event file - what was synced before a rotation stays taken when what follows fails', async t => {
   const { file, fs, path } = setUp(t, { bytesMax: 8 })
   let syncs = 0
   fs.fault = ({ name }) => (name === 'fdatasyncSync' && ++syncs === 2 ? 'EIO' : undefined)
@@ -95,10 +95,9 @@ t.test('event file - what was synced before a rotation stays taken when what fol
   fs.heal()
   t.same(file.append(['three']), { taken: 1, failure: undefined })
   t.equal(textOf(`${path}.2`), 'one\ntwo\n')
-  t.end()
 })
 
-t.test('event file - a name is durable before what it names counts', t => {
+t.test('event file - a name is durable before what it names counts', async t => {
   const { file, fs, path, dir } = setUp(t, { bytesMax: 8 })
   file.append(['one'])
   t.equal(fs.count('fsyncSync', dir), 1)
@@ -107,10 +106,9 @@ t.test('event file - a name is durable before what it names counts', t => {
   file.append(['three'])
   t.equal(fs.count('fsyncSync', dir), 2, 'until it is another file')
   t.equal(textOf(path), 'three\n')
-  t.end()
 })
 
-t.test('event file - one that cannot be renamed goes on growing', t => {
+t.test('event file - one that cannot be renamed goes on growing', async t => {
   const { file, fs, path, said } = setUp(t, { bytesMax: 8 })
   fs.break('renameSync', path, 'EACCES')
   t.same(appendAll(file, ['one', 'two', 'three', 'four']), { taken: 4, failure: undefined })
@@ -119,10 +117,9 @@ t.test('event file - one that cannot be renamed goes on growing', t => {
   fs.heal()
   file.append(['five'])
   t.equal(textOf(path), 'five\n')
-  t.end()
 })
 
-t.test('event file - KS-87 a hard link is refused, before and while the file is in use', t => {
+t.test('event file - KS-87 a hard link is refused, before and while the file is in use', async t => {
   const { file, path, dir } = setUp(t)
   const other = join(dir, 'seg-00000001.jsonl')
   writeFileSync(other, 'a record\n', { mode: 0o600 })
@@ -136,20 +133,21 @@ t.test('event file - KS-87 a hard link is refused, before and while the file is 
   rmSync(path)
   t.same(file.append(['two']), { taken: 1, failure: undefined })
   t.equal(textOf(other), 'a record\n')
-  t.end()
 })
 
-t.test('event file - as many rotated files are kept as were asked for, and no stranger is touched', t => {
-  const { file, path, dir } = setUp(t, { bytesMax: 4, keep: 2 })
-  writeFileSync(`${path}.bak`, 'mine', { mode: 0o644 })
-  appendAll(file, ['one', 'two', 'six', 'ten'])
-  t.same(readdirSync(dir).sort(), ['ev.ndjson', 'ev.ndjson.1', 'ev.ndjson.2', 'ev.ndjson.bak'])
-  t.same([textOf(`${path}.2`), textOf(`${path}.1`), textOf(path)], ['two\n', 'six\n', 'ten\n'])
-  t.equal(textOf(`${path}.bak`), 'mine')
-  t.end()
-})
+t.test(
+  'event file - as many rotated files are kept as were asked for, and no stranger is touched',
+  async t => {
+    const { file, path, dir } = setUp(t, { bytesMax: 4, keep: 2 })
+    writeFileSync(`${path}.bak`, 'mine', { mode: 0o644 })
+    appendAll(file, ['one', 'two', 'six', 'ten'])
+    t.same(readdirSync(dir).sort(), ['ev.ndjson', 'ev.ndjson.1', 'ev.ndjson.2', 'ev.ndjson.bak'])
+    t.same([textOf(`${path}.2`), textOf(`${path}.1`), textOf(path)], ['two\n', 'six\n', 'ten\n'])
+    t.equal(textOf(`${path}.bak`), 'mine')
+  },
+)
 
-t.test('event file - KS-72 lines stand once and in order, whatever fails where', t => {
+t.test('event file - KS-72 lines stand once and in order, whatever fails where', async t => {
   const seed = Number(process.env['KIM_SEED'] ?? 20260610)
   t.comment(`KIM_SEED=${seed}`)
   let state = seed
@@ -187,21 +185,22 @@ t.test('event file - KS-72 lines stand once and in order, whatever fails where',
     written,
   )
   t.ok(faults > 20, `${faults} appends failed`)
-  t.end()
 })
 
-t.test('event file - KS-90 what an earlier process appended and did not note is not appended again', t => {
-  const { file, path, parts } = setUp(t, { bytesMax: 12 })
-  t.equal(appendAll(file, ['one', 'two', 'three', 'four']).taken, 4)
-  file.close()
-  const next = new EventFile(path, parts)
-  t.same(appendAll(next, ['two', 'three', 'four', 'five']), { taken: 4, failure: undefined })
-  const files = [`${path}.2`, `${path}.1`, path]
-  t.same(files.map(textOf), ['one\ntwo\n', 'three\nfour\n', 'five\n'], 'rotated ones count')
-  t.end()
-})
+t.test(
+  'event file - KS-90 what an earlier process appended and did not note is not appended again',
+  async t => {
+    const { file, path, parts } = setUp(t, { bytesMax: 12 })
+    t.equal(appendAll(file, ['one', 'two', 'three', 'four']).taken, 4)
+    file.close()
+    const next = new EventFile(path, parts)
+    t.same(appendAll(next, ['two', 'three', 'four', 'five']), { taken: 4, failure: undefined })
+    const files = [`${path}.2`, `${path}.1`, path]
+    t.same(files.map(textOf), ['one\ntwo\n', 'three\nfour\n', 'five\n'], 'rotated ones count')
+  },
+)
 
-t.test('event file - KS-90 no append leaves its file, nor outgrows what is looked back at', t => {
+t.test('event file - KS-90 no append leaves its file, nor outgrows what is looked back at', async t => {
   const { file } = setUp(t, { bytesMax: 12 })
   t.same(file.append(['one', 'two', 'three']), { taken: 2, failure: undefined }, 'three would rotate')
   t.same(file.append(['three']), { taken: 1, failure: undefined })
@@ -209,10 +208,9 @@ t.test('event file - KS-90 no append leaves its file, nor outgrows what is looke
   const line = 'x'.repeat(16_000)
   t.same(long.append(Array.from({ length: 100 }, () => line)), { taken: 8, failure: undefined }, '128 KiB')
   t.same(long.append(['x'.repeat(1_000_000)]), { taken: 1, failure: undefined }, 'but never none')
-  t.end()
 })
 
-t.test('event file - KS-90 a line that lacks nothing but its end is ended, and stands', t => {
+t.test('event file - KS-90 a line that lacks nothing but its end is ended, and stands', async t => {
   const { path, parts } = setUp(t)
   writeFileSync(path, 'one\ntwo', { mode: 0o600 })
   const file = new EventFile(path, parts)
@@ -220,37 +218,33 @@ t.test('event file - KS-90 a line that lacks nothing but its end is ended, and s
   t.equal(textOf(path), 'one\ntwo\n')
   t.equal(file.append(['three']).taken, 1)
   t.equal(textOf(path), 'one\ntwo\nthree\n')
-  t.end()
 })
 
-t.test('event file - KS-90 signs of life tell nothing about what stands', t => {
+t.test('event file - KS-90 signs of life tell nothing about what stands', async t => {
   const { path, parts } = setUp(t)
   writeFileSync(path, 'one\n', { mode: 0o600 })
   const file = new EventFile(path, parts)
   t.equal(file.append(['beat'], false).taken, 1)
   t.equal(file.append(['one']).taken, 1)
   t.equal(textOf(path), 'one\nbeat\n')
-  t.end()
 })
 
-t.test('event file - KS-90 a line of the same event stands, whatever else it says', t => {
+t.test('event file - KS-90 a line of the same event stands, whatever else it says', async t => {
   const { path, parts } = setUp(t)
   const line = (content: string): string => JSON.stringify({ content, event_id: 'river:new:1' })
   writeFileSync(path, `${line('the whole')}\n`, { mode: 0o600 })
   new EventFile(path, parts).append([line('the')])
   t.equal(textOf(path), `${line('the whole')}\n`, 'as with another --content-chars')
-  t.end()
 })
 
-t.test('event file - KS-87 an unreadable file beside it blocks no event', t => {
+t.test('event file - KS-87 an unreadable file beside it blocks no event', async t => {
   const { path, parts, dir } = setUp(t)
   mkdirSync(`${path}.1`)
   symlinkSync(join(dir, 'nowhere'), `${path}.2`)
   t.same(new EventFile(path, parts).append(['one']), { taken: 1, failure: undefined })
-  t.end()
 })
 
-t.test('event file - KS-90 an end that could not be read is looked at again', t => {
+t.test('event file - KS-90 an end that could not be read is looked at again', async t => {
   const { fs, path, parts } = setUp(t)
   writeFileSync(path, 'one\n', { mode: 0o600 })
   const file = new EventFile(path, parts)
@@ -260,28 +254,28 @@ t.test('event file - KS-90 an end that could not be read is looked at again', t 
   t.match(file.append(['one']), { taken: 0, failure: /EMFILE/ })
   t.same(file.append(['one']), { taken: 1, failure: undefined })
   t.equal(textOf(path), 'one\n')
-  t.end()
 })
 
-t.test('event file - KS-90 after the first new line every line is new, and a torn one never stands', t => {
-  const { path, parts } = setUp(t)
-  writeFileSync(path, 'one\ntwo\nthr', { mode: 0o600 })
-  const file = new EventFile(path, parts)
-  t.equal(file.append(['two']).taken, 1)
-  t.equal(appendAll(file, ['three', 'two', 'one']).taken, 3)
-  t.equal(textOf(path), 'one\ntwo\nthr\nthree\ntwo\none\n')
-  t.end()
-})
+t.test(
+  'event file - KS-90 after the first new line every line is new, and a torn one never stands',
+  async t => {
+    const { path, parts } = setUp(t)
+    writeFileSync(path, 'one\ntwo\nthr', { mode: 0o600 })
+    const file = new EventFile(path, parts)
+    t.equal(file.append(['two']).taken, 1)
+    t.equal(appendAll(file, ['three', 'two', 'one']).taken, 3)
+    t.equal(textOf(path), 'one\ntwo\nthr\nthree\ntwo\none\n')
+  },
+)
 
-t.test('event file - KS-90 what the disk had refused is not trusted to stand', t => {
+t.test('event file - KS-90 what the disk had refused is not trusted to stand', async t => {
   const { path, parts } = setUp(t)
   writeFileSync(path, 'one\n', { mode: 0o600 })
   t.equal(new EventFile(path, parts, false).append(['one']).taken, 1)
   t.equal(textOf(path), 'one\none\n')
-  t.end()
 })
 
-t.test('event file - KS-90 only the end of a long file is looked at', t => {
+t.test('event file - KS-90 only the end of a long file is looked at', async t => {
   const { path, parts } = setUp(t)
   const lines = Array.from({ length: 40_000 }, (_, n) => `line ${String(n).padStart(8, '0')}`)
   writeFileSync(path, `${lines.join('\n')}\n`, { mode: 0o600 })
@@ -292,7 +286,6 @@ t.test('event file - KS-90 only the end of a long file is looked at', t => {
   const other = new EventFile(path, parts)
   other.append(lines.slice(0, 1))
   t.equal(textOf(path).length, size + 14, 'further back it does not stand')
-  t.end()
 })
 
 t.test('event file - KS-87 one that is refused is left as it is', async t => {

@@ -3,7 +3,7 @@ import t from 'tap'
 
 const TEMPLATE = '/ev/{persona}.ndjson'
 
-t.test('file names - KS-68 fold case and hold nothing that means anything in a path', t => {
+t.test('file names - KS-68 fold case and hold nothing that means anything in a path', async t => {
   const names = new FileNames(TEMPLATE)
   t.equal(names.of('River'), 'river')
   t.equal(names.of('river x'), 'river_x')
@@ -11,10 +11,9 @@ t.test('file names - KS-68 fold case and hold nothing that means anything in a p
   t.equal(names.of('a/b'), 'a_b')
   t.equal(names.of('$(touch x)'), '__touch_x_')
   t.equal(names.of('.hidden'), '.hidden')
-  t.end()
 })
 
-t.test('file names - KS-68 two that would be one are told apart, and who has one keeps it', t => {
+t.test('file names - KS-68 two that would be one are told apart, and who has one keeps it', async t => {
   const names = new FileNames(TEMPLATE)
   t.equal(names.of('River'), 'river')
   const other = names.of('river')
@@ -24,27 +23,28 @@ t.test('file names - KS-68 two that would be one are told apart, and who has one
   t.equal(again.of('river'), other, 'also in the next life')
   t.equal(again.of('e\u0301lan'), 'e_lan', 'one text in two forms is no file of one name on any system')
   t.equal(again.of('élan'), 'élan')
-  t.end()
 })
 
-t.test('file names - E6: are those that the older monitor gave, so that its followers read on (KS-68)', t => {
-  const given = [
-    ['Straße', 'strasse'],
-    ['STRASSE!', 'strasse_'],
-    ['Οδυσσεύς', 'οδυσσεύσ'],
-    ['ı', 'ı'],
-    ['İ', 'i_'],
-    ['Ꭰ', 'Ꭰ'],
-    ['ꭰ2', 'Ꭰ2'],
-    ['ẞ', 'ss'],
-    ['E\u0301', 'e_'],
-  ] as const
-  const names = new FileNames(TEMPLATE)
-  for (const [persona, name] of given) t.equal(names.of(persona), name, persona)
-  t.end()
-})
+t.test(
+  'file names - E6: are those that the older monitor gave, so that its followers read on (KS-68)',
+  async t => {
+    const given = [
+      ['Straße', 'strasse'],
+      ['STRASSE!', 'strasse_'],
+      ['Οδυσσεύς', 'οδυσσεύσ'],
+      ['ı', 'ı'],
+      ['İ', 'i_'],
+      ['Ꭰ', 'Ꭰ'],
+      ['ꭰ2', 'Ꭰ2'],
+      ['ẞ', 'ss'],
+      ['E\u0301', 'e_'],
+    ] as const
+    const names = new FileNames(TEMPLATE)
+    for (const [persona, name] of given) t.equal(names.of(persona), name, persona)
+  },
+)
 
-t.test('file names - KS-68 no file of a persona is the rotated file of another', t => {
+t.test('file names - KS-68 no file of a persona is the rotated file of another', async t => {
   const names = new FileNames('/ev/{persona}')
   t.equal(names.of('x'), 'x')
   t.match(names.of('x.1'), /^x\.1-[0-9a-f]{8}$/)
@@ -60,10 +60,9 @@ t.test('file names - KS-68 no file of a persona is the rotated file of another',
   ])
   t.equal(again.of('y'), 'y')
   t.match(again.of('y.2'), /^y\.2-/, 'nor one that was given out before')
-  t.end()
 })
 
-t.test('file names - KS-70 are never a way out, and never too long', t => {
+t.test('file names - KS-70 are never a way out, and never too long', async t => {
   const names = new FileNames(TEMPLATE)
   const hostile = [
     '.',
@@ -84,5 +83,4 @@ t.test('file names - KS-70 are never a way out, and never too long', t => {
     t.notMatch(name, /^\.+$|[/\\\u0000]/, name)
     t.ok(Buffer.byteLength(name) <= 120, name)
   }
-  t.end()
 })

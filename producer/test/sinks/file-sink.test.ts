@@ -38,7 +38,6 @@ interface Scene {
 async function scene(t: Test, count: number, bytes: number, bytesMax: number): Promise<Scene> {
   const store = new TestStore(t)
   const journal = store.open()
-  t.teardown(() => journal.close())
   const root = mkdtempSync(join(tmpdir(), 'kim-sinks-'))
   t.teardown(() => rmSync(root, { recursive: true, force: true }))
   const [first, ledgers, files] = ['first', 'ledgers', 'files'].map(name => join(root, name)) as [

@@ -29,7 +29,7 @@ function block(lane: Lane): void {
   lane.block = { tries: 1, sinceMs: 0, why: 'broken' }
 }
 
-t.test('lanes - KS-72 one that is held stays where it is, and others go on', t => {
+t.test('lanes - KS-72 one that is held stays where it is, and others go on', async t => {
   const lanes = new Lanes(at(10))
   const lane = add(t, lanes, 'a', 12)
   block(lane)
@@ -41,10 +41,9 @@ t.test('lanes - KS-72 one that is held stays where it is, and others go on', t =
   t.notOk(lanes.wants('b', 20))
   t.same([lanes.areBlocked, lanes.areWorking], [true, false])
   t.same(lanes.open(), at(20), 'nothing is read again for one that takes nothing')
-  t.end()
 })
 
-t.test('lanes - one that has dealt with everything is where the sink is', t => {
+t.test('lanes - one that has dealt with everything is where the sink is', async t => {
   const lanes = new Lanes(at(10))
   const lane = add(t, lanes, 'a', 12, 14)
   take(lanes, lane, 2)
@@ -60,10 +59,9 @@ t.test('lanes - one that has dealt with everything is where the sink is', t => {
   take(lanes, next, 1)
   t.same(places(lanes), [])
   t.notOk(lanes.areWorking)
-  t.end()
 })
 
-t.test('lanes - one that is too far behind misses events, and reads them again in order', t => {
+t.test('lanes - one that is too far behind misses events, and reads them again in order', async t => {
   const lanes = new Lanes(at(0))
   const lane = add(t, lanes, 'a', 1, 100)
   block(lane)
@@ -86,10 +84,9 @@ t.test('lanes - one that is too far behind misses events, and reads them again i
   t.same([lanes.passed, places(lanes)], [at(200), [['a', at(150)]]], 'the rest is still to be read')
   lanes.pass(at(200))
   t.same(places(lanes), [])
-  t.end()
 })
 
-t.test('lanes - what was not read to its end is read again', t => {
+t.test('lanes - what was not read to its end is read again', async t => {
   const lanes = new Lanes(at(100), [
     ['a', at(40)],
     ['b', at(60)],
@@ -104,10 +101,9 @@ t.test('lanes - what was not read to its end is read again', t => {
   t.ok(lanes.mustReopen)
   t.same(lanes.open(), at(50))
   t.ok(lanes.wants('a', 55))
-  t.end()
 })
 
-t.test('lanes - one that is ahead of the sink, or with it, has nothing to catch up with', t => {
+t.test('lanes - one that is ahead of the sink, or with it, has nothing to catch up with', async t => {
   const lanes = new Lanes(at(100), [
     ['a', at(100)],
     ['b', at(104)],
@@ -116,18 +112,16 @@ t.test('lanes - one that is ahead of the sink, or with it, has nothing to catch 
   t.same(places(lanes), [['b', at(104)]])
   t.notOk(lanes.wants('b', 104), 'it is not given it again')
   t.ok(lanes.wants('b', 105))
-  t.end()
 })
 
-t.test('lanes - all queues together are bounded, and an empty one always takes events', t => {
+t.test('lanes - all queues together are bounded, and an empty one always takes events', async t => {
   const lanes = new Lanes(at(0))
   for (let n = 0; n < 20; n++) block(add(t, lanes, `lane ${n}`, n * 50 + 1, n * 50 + 50))
   t.equal(lanes.add('lane 0', [parcel(1001)], 0), undefined)
   add(t, lanes, 'another', 1002)
-  t.end()
 })
 
-t.test('lanes - how long the event waits that has waited longest', t => {
+t.test('lanes - how long the event waits that has waited longest', async t => {
   const lanes = new Lanes(at(0))
   t.equal(lanes.waitMs(50), 0)
   const lane = add(t, lanes, 'a', 1, 100, 50)
@@ -139,21 +133,22 @@ t.test('lanes - how long the event waits that has waited longest', t => {
   lanes.pass(at(200))
   take(lanes, lanes.of('b'), 1)
   t.equal(lanes.waitMs(100), 25, 'what was missed waits too')
-  t.end()
 })
 
-t.test('lanes - a rewind makes everything after it new to every lane, and ends what is under way', t => {
-  const lanes = new Lanes(at(100), [['a', at(40)]])
-  const lane = add(t, lanes, 'b', 101)
-  block(lane)
-  lane.isUnderWay = true
-  const { signal } = lane.stop
-  lanes.rewind(at(7))
-  t.ok(signal.aborted)
-  t.notOk(lane.stop.signal.aborted, 'what comes is not')
-  t.same([lanes.passed, lanes.areBlocked, lane.queue], [at(7), false, []])
-  t.ok(lanes.wants('b', 8))
-  t.equal(lanes.of('b'), lane, 'what comes waits for the end of it')
-  t.notOk(lanes.all.some(({ name }) => name === 'a'))
-  t.end()
-})
+t.test(
+  'lanes - a rewind makes everything after it new to every lane, and ends what is under way',
+  async t => {
+    const lanes = new Lanes(at(100), [['a', at(40)]])
+    const lane = add(t, lanes, 'b', 101)
+    block(lane)
+    lane.isUnderWay = true
+    const { signal } = lane.stop
+    lanes.rewind(at(7))
+    t.ok(signal.aborted)
+    t.notOk(lane.stop.signal.aborted, 'what comes is not')
+    t.same([lanes.passed, lanes.areBlocked, lane.queue], [at(7), false, []])
+    t.ok(lanes.wants('b', 8))
+    t.equal(lanes.of('b'), lane, 'what comes waits for the end of it')
+    t.notOk(lanes.all.some(({ name }) => name === 'a'))
+  },
+)

@@ -168,7 +168,6 @@ const codes = (logged: readonly SinkEntry[], code: string): number =>
 t.test('sinks - KS-73 one that never began takes the head, at once and for good', async t => {
   const { store, logged, open } = world(t)
   const journal = store.open()
-  t.teardown(() => journal.close())
   journal.append([news('river', 1), message(2), news('river', 3)])
   const first = new KeepingSink()
   const before = open(journal, first)
@@ -191,7 +190,6 @@ t.test('sinks - KS-73 one that never began takes the head, at once and for good'
 t.test('sinks - KS-72 what is in the way of one lane is in the way of no other', async t => {
   const { store, logged, open } = world(t)
   const journal = store.open()
-  t.teardown(() => journal.close())
   const sink = new KeepingSink()
   let isBroken = true
   sink.refuse = event => (isBroken && event['persona'] === 'loom' && event['id'] === 2 ? 'broken' : undefined)
@@ -220,7 +218,6 @@ t.test(
   async t => {
     const { store, open } = world(t)
     const journal = store.open()
-    t.teardown(() => journal.close())
     journal.append([news('river', 1)])
     const disk = new Disk(store.fs.port, process.getuid?.(), {}, () => undefined)
     const watermarkFile = new WatermarkFile(
@@ -244,7 +241,6 @@ t.test(
 t.test('sinks - a blocked lane is where it was in the next life', async t => {
   const { store, open } = world(t)
   const journal = store.open()
-  t.teardown(() => journal.close())
   const sink = new KeepingSink()
   sink.refuse = event => (event['persona'] === 'loom' ? 'broken' : undefined)
   const sinks = open(journal, sink)
@@ -274,7 +270,6 @@ t.test('sinks - a store that was restored is announced from where the two differ
   rmSync(store.dir, { recursive: true })
   cpSync(copy, store.dir, { recursive: true })
   journal = store.open()
-  t.teardown(() => journal.close())
   for (let id = 2; id <= 9; id++) journal.append([news('river', id)])
   const second = new KeepingSink()
   sinks = open(journal, second)
@@ -291,7 +286,6 @@ t.test('sinks - a store that was restored is announced from where the two differ
 t.test('sinks - a watermark that cannot be kept is said once, and kept when it can be', async t => {
   const { store, logged, open } = world(t)
   const journal = store.open()
-  t.teardown(() => journal.close())
   const sink = new KeepingSink()
   store.fs.break('openSync', 'ledgers', 'EACCES')
   const sinks = open(journal, sink)
@@ -313,7 +307,6 @@ t.test('sinks - a watermark that cannot be kept is said once, and kept when it c
 t.test('sinks - what a full disk left is announced once it is part of the journal', async t => {
   const { store, open } = world(t)
   const journal = store.open()
-  t.teardown(() => journal.close())
   const sink = new KeepingSink()
   const sinks = open(journal, sink)
   journal.append([news('river', 1)])
@@ -348,7 +341,6 @@ for (const hasLanes of [true, false]) {
       }
       const { store, open } = world(t)
       const journal = store.open({ segmentBytes: 8192 })
-      t.teardown(() => journal.close())
       const personas = ['argus', 'loom', 'river']
       const wanted = new Map<string, number[]>(personas.map(persona => [persona, []]))
       const told = new Map<string, unknown[]>(personas.map(persona => [persona, []]))
@@ -392,7 +384,6 @@ for (const hasLanes of [true, false]) {
 t.test('sinks - KS-72 a sign of life that a command refuses holds no mail', async t => {
   const { store, logged, open } = world(t)
   const journal = store.open()
-  t.teardown(() => journal.close())
   const commands = new Commands()
   commands.refuse = ({ KIJITOMON_EVENT }) => (KIJITOMON_EVENT === 'new' ? undefined : 'exited with 1')
   const sinks = open(journal, commands.sink(logged))
@@ -431,7 +422,6 @@ t.test('sinks - KS-72 a sign of life that a command refuses holds no mail', asyn
 t.test('sinks - KS-72 a limit of tries skips mail too, as an error each time', async t => {
   const { store, logged, open } = world(t)
   const journal = store.open()
-  t.teardown(() => journal.close())
   const commands = new Commands()
   commands.refuse = ({ KIJITOMON_ID }) => (KIJITOMON_ID === '3' ? undefined : 'exited with 1')
   const sinks = open(journal, commands.sink(logged, 3))
@@ -456,7 +446,6 @@ t.test('sinks - KS-72 a limit of tries skips mail too, as an error each time', a
 t.test('sinks - KS-72 KS-74 a command that fails or hangs for one inbox delays no other', async t => {
   const { store, logged, open } = world(t)
   const journal = store.open()
-  t.teardown(() => journal.close())
   const commands = new Commands()
   let isBroken = true
   let release: (why: string | undefined) => void = () => undefined
@@ -499,7 +488,6 @@ t.test('sinks - KS-72 KS-74 a command that fails or hangs for one inbox delays n
 t.test('sinks - KS-74 commands of many inboxes run at once, those of one inbox do not', async t => {
   const { store, logged, open } = world(t)
   const journal = store.open()
-  t.teardown(() => journal.close())
   const commands = new Commands()
   const running = new Map<string, number>()
   let together = 0
@@ -525,7 +513,6 @@ t.test('sinks - KS-74 commands of many inboxes run at once, those of one inbox d
 t.test('sinks - KS-72 an inbox goes on from the one lane of an earlier version', async t => {
   const { store, logged, open } = world(t)
   const journal = store.open()
-  t.teardown(() => journal.close())
   for (let id = 1; id <= 6; id++) journal.append([news('loom', id), news('river', id)])
   const disk = new Disk(store.fs.port, process.getuid?.(), {}, () => undefined)
   const watermarkFile = new WatermarkFile(
@@ -556,7 +543,6 @@ t.test('sinks - KS-72 an inbox goes on from the one lane of an earlier version',
 t.test('sinks - KS-72 nothing is lost, whatever a command refuses and whenever it is ended', async t => {
   const { store, logged, open } = world(t)
   const journal = store.open({ segmentBytes: 8192 })
-  t.teardown(() => journal.close())
   const personas = ['loom', 'river']
   const told = new Map<string, number[]>(personas.map(persona => [persona, []]))
   const [commits, size, lives] = [5, 30, 3]
@@ -591,7 +577,6 @@ t.test('sinks - KS-72 nothing is lost, whatever a command refuses and whenever i
 t.test('sinks - KS-72 a place that takes nothing refuses no event', async t => {
   const { store, logged, open } = world(t)
   const journal = store.open()
-  t.teardown(() => journal.close())
   const sink = new KeepingSink(10, false)
   let tries = 0
   sink.refuse = () => (++tries < 8 ? 'no space' : undefined)
@@ -626,7 +611,6 @@ t.test('sinks - KS-87 what is skipped again is one line an hour, with the count'
 t.test('sinks - KS-72 heartbeats that a command refuses keep no other heartbeat back', async t => {
   const { store, logged, open } = world(t)
   const journal = store.open()
-  t.teardown(() => journal.close())
   const commands = new Commands()
   commands.refuse = ({ KIJITOMON_PERSONA }) => (KIJITOMON_PERSONA === 'argus' ? 'exited with 1' : undefined)
   const watched = ['argus', 'river'].map(persona => ({ persona, cursor: 4 }))
@@ -640,7 +624,6 @@ t.test('sinks - KS-72 heartbeats that a command refuses keep no other heartbeat 
 t.test('sinks - what was passed is noted where nothing follows', async t => {
   const { store, open } = world(t)
   const journal = store.open()
-  t.teardown(() => journal.close())
   const sink = new KeepingSink(10, false)
   const sinks = open(journal, sink)
   journal.append([news('river', 1), message(2), news('river', 3)])

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { StdoutFile } from '@kim/producer/internal'
 import t from 'tap'
 
-t.test('stdout file - KS-87 a line that a full disk cut is ended before the next one', t => {
+t.test('stdout file - KS-87 a line that a full disk cut is ended before the next one', async t => {
   const path = join(t.testdir(), 'out')
   const fd = openSync(path, 'a')
   /** Bytes that the disk still has room for. */
@@ -27,13 +27,12 @@ t.test('stdout file - KS-87 a line that a full disk cut is ended before the next
   file.append('four\n')
   t.equal(readFileSync(path, 'utf8'), 'one\ntwo\nth\ntwo\nthree\nfour\n')
   closeSync(fd)
-  t.end()
 })
 
 t.test(
   'stdout file - KS-87 what an earlier life cut is ended too',
   { skip: process.platform !== 'linux' },
-  t => {
+  async t => {
     const path = join(t.testdir({ out: 'one\ntw' }), 'out')
     for (const text of ['two\n', 'three\n']) {
       const fd = openSync(path, 'a')
@@ -41,6 +40,5 @@ t.test(
       closeSync(fd)
     }
     t.equal(readFileSync(path, 'utf8'), 'one\ntw\ntwo\nthree\n')
-    t.end()
   },
 )

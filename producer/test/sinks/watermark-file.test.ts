@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Disk, type SinkState, WatermarkFile } from '@kim/producer/internal'
 import t, { type Test } from 'tap'
 import { FaultyFs } from '../kit/faulty-fs.js'
-import { codeOf } from '../kit/store.js'
+import { codeOf, throwsCode } from '../kit/store.js'
 
 function setUp(t: Test): {
   of: (project: string, identity: string) => WatermarkFile
@@ -28,7 +28,7 @@ const progress: SinkState = {
   names: [['a/b', 'a_b']],
 }
 
-t.test('watermark file - KS-73 a watermark is private, whole and one per journal and sink', t => {
+t.test('watermark file - KS-73 a watermark is private, whole and one per journal and sink', async t => {
   const { of, dir } = setUp(t)
   const watermarkFile = of('p1', 'exec-per-event')
   t.equal(watermarkFile.load(), undefined)
@@ -39,10 +39,9 @@ t.test('watermark file - KS-73 a watermark is private, whole and one per journal
   t.same(readdirSync(dir), ['p1'])
   t.equal(statSync(join(dir, 'p1')).mode & 0o777, 0o700)
   t.equal(statSync(watermarkFile.path).mode & 0o777, 0o600)
-  t.end()
 })
 
-t.test('watermark file - after any fault the old one or the new one is there, complete', t => {
+t.test('watermark file - after any fault the old one or the new one is there, complete', async t => {
   const { of, fs } = setUp(t)
   const watermarkFile = of('p1', 'x')
   watermarkFile.save(progress)
@@ -57,16 +56,12 @@ t.test('watermark file - after any fault the old one or the new one is there, co
     t.ok([12, 13].includes(watermarkFile.load()?.passed.seq ?? 0), name)
   }
   fs.break('writeSync', 'p1', 5)
-  t.equal(
-    codeOf(() => watermarkFile.save(next)),
-    'store_full',
-  )
+  throwsCode(t, 'store_full', () => watermarkFile.save(next))
   fs.heal()
   t.ok(watermarkFile.load())
-  t.end()
 })
 
-t.test('watermark file - KS-87 what is none is refused, never taken for none', t => {
+t.test('watermark file - KS-87 what is none is refused, never taken for none', async t => {
   const { of } = setUp(t)
   const watermarkFile = of('p1', 'x')
   watermarkFile.save(progress)
@@ -86,11 +81,6 @@ t.test('watermark file - KS-87 what is none is refused, never taken for none', t
   ]
   for (const text of spoilt) {
     writeFileSync(watermarkFile.path, text)
-    t.equal(
-      codeOf(() => watermarkFile.load()),
-      'cursor_invalid',
-      text,
-    )
+    throwsCode(t, 'cursor_invalid', () => watermarkFile.load(), text)
   }
-  t.end()
 })

@@ -15,7 +15,7 @@ function givenUp(sizes: readonly number[]): readonly number[] {
 
 t.test(
   'bodies - all of them together hold no more than they may; the largest goes first (KS-6, KS-59)',
-  t => {
+  async t => {
     const third = Math.floor(BYTES_MAX / 4)
     t.same(givenUp([BYTES_MAX - 5, 5]), [])
     t.same(givenUp([5, BYTES_MAX - 4]), [1])
@@ -27,15 +27,13 @@ t.test(
     budget.close(ended)
     budget.open({ bytes: 100, giveUp: () => t.fail('there is room') })
     budget.grew()
-    t.end()
   },
 )
 
-t.test('rows - an answer of more than 100 000 is a failed request (KS-6, KS-17)', t => {
+t.test('rows - an answer of more than 100 000 is a failed request (KS-6, KS-17)', async t => {
   const rows = Array.from({ length: 100_001 }, (_, n) => ({ id: n + 1 }))
   const page = validatePage({ result: rows }, 'local', true)
   t.match(page, { ok: false, failure: { token: 'shape-invalid', reason: /more than 100000 rows/ } })
   t.equal(validatePage({ result: rows.slice(1) }, 'local', true).ok, true)
   t.equal(judgeCounts({ result: rows }).ok, false)
-  t.end()
 })

@@ -74,11 +74,10 @@ const CLASSES: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-t.test('address - judged by what it is, IPv4 inside IPv6 by the IPv4 (KS-81)', t => {
+t.test('address - judged by what it is, IPv4 inside IPv6 by the IPv4 (KS-81)', async t => {
   for (const [is, addresses] of Object.entries(CLASSES)) {
     for (const address of addresses) t.equal(classOfAddress(address), is, address)
   }
-  t.end()
 })
 
 const never: Resolve = () => {

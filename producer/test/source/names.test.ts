@@ -26,42 +26,48 @@ const NO_NAMES: readonly unknown[] = [
   `${'é'.repeat(512)}x`,
 ]
 
-t.test('directory - every well-formed text is a name, exact and once (KS-11, KS-68, KS-70)', t => {
+t.test('directory - every well-formed text is a name, exact and once (KS-11, KS-68, KS-70)', async t => {
   const judged = judgeDirectory({ result: [...NAMES, ...NAMES].map(persona => ({ persona })) })
   t.same(judged.ok && judged.value.entries.map(({ persona }) => persona), NAMES)
   t.same(judged.ok && judged.value.refused, [])
-  t.end()
 })
 
-t.test('directory - a row without a usable name is skipped and named, safe to print (KS-11, KS-70)', t => {
-  const bad = [...NO_NAMES.map(persona => ({ persona })), 1, null, ['argus'], { persona: '\u001b[31m\ud800' }]
-  const judged = judgeDirectory({ result: [...bad, ...bad, { persona: 'argus' }] })
-  t.ok(judged.ok)
-  if (!judged.ok) return t.end()
-  t.same(
-    judged.value.entries.map(({ persona }) => persona),
-    ['argus'],
-  )
-  t.same(judged.value.refused, [
-    '""',
-    'a row without a name',
-    '"\\ud800"',
-    '"a\\udfffb"',
-    `"${'é'.repeat(80)}"`,
-    '"\\x1b[31m\\ud800"',
-  ])
-  return t.end()
-})
+t.test(
+  'directory - a row without a usable name is skipped and named, safe to print (KS-11, KS-70)',
+  async t => {
+    const bad = [
+      ...NO_NAMES.map(persona => ({ persona })),
+      1,
+      null,
+      ['argus'],
+      { persona: '\u001b[31m\ud800' },
+    ]
+    const judged = judgeDirectory({ result: [...bad, ...bad, { persona: 'argus' }] })
+    t.ok(judged.ok)
+    if (!judged.ok) return
+    t.same(
+      judged.value.entries.map(({ persona }) => persona),
+      ['argus'],
+    )
+    t.same(judged.value.refused, [
+      '""',
+      'a row without a name',
+      '"\\ud800"',
+      '"a\\udfffb"',
+      `"${'é'.repeat(80)}"`,
+      '"\\x1b[31m\\ud800"',
+    ])
+  },
+)
 
-t.test('directory - a flood of bad names is counted, not printed', t => {
+t.test('directory - a flood of bad names is counted, not printed', async t => {
   const flood = Array.from({ length: 5000 }, (_, n) => ({ persona: `${n}\ud800` }))
   const judged = judgeDirectory({ result: [{ persona: 'argus' }, ...flood] })
   t.same(judged.ok && judged.value.refused.length, 21)
   t.same(judged.ok && judged.value.refused.at(-1), 'and 4980 more')
-  t.end()
 })
 
-t.test('directory - members of another type are unknown, never 0 (KS-11)', t => {
+t.test('directory - members of another type are unknown, never 0 (KS-11)', async t => {
   const cases: readonly (readonly [object, object])[] = [
     [{}, { memoryCount: undefined, readCount: undefined, isRetired: false, isWriteOnly: false }],
     [
@@ -100,28 +106,29 @@ t.test('directory - members of another type are unknown, never 0 (KS-11)', t => 
       ...expected,
     })
   }
-  t.end()
 })
 
-t.test('directory - without one usable row, or with more than 2000, it is no directory (KS-12, A12)', t => {
-  const many = (count: number): object => ({
-    result: Array.from({ length: count }, (_, n) => ({ persona: `p${n}` })),
-  })
-  for (const body of [
-    { result: {} },
-    [],
-    { result: [] },
-    { result: [{ persona: '' }, 5] },
-    null,
-    many(2001),
-  ]) {
-    t.match(judgeDirectory(body), { ok: false, failure: { token: 'shape-invalid' } })
-  }
-  t.equal(judgeDirectory(many(2000)).ok, true)
-  t.end()
-})
+t.test(
+  'directory - without one usable row, or with more than 2000, it is no directory (KS-12, A12)',
+  async t => {
+    const many = (count: number): object => ({
+      result: Array.from({ length: count }, (_, n) => ({ persona: `p${n}` })),
+    })
+    for (const body of [
+      { result: {} },
+      [],
+      { result: [] },
+      { result: [{ persona: '' }, 5] },
+      null,
+      many(2001),
+    ]) {
+      t.match(judgeDirectory(body), { ok: false, failure: { token: 'shape-invalid' } })
+    }
+    t.equal(judgeDirectory(many(2000)).ok, true)
+  },
+)
 
-t.test('counts - rows of no use say nothing, mistyped counts are 0 or no statement (KS-13, F13)', t => {
+t.test('counts - rows of no use say nothing, mistyped counts are 0 or no statement (KS-13, F13)', async t => {
   const judged = judgeCounts({
     result: [
       1,
@@ -137,7 +144,7 @@ t.test('counts - rows of no use say nothing, mistyped counts are 0 or no stateme
     cursor: 'c1',
   })
   t.ok(judged.ok)
-  if (!judged.ok) return t.end()
+  if (!judged.ok) return
   t.same(
     [...judged.value.byPersona],
     [
@@ -150,10 +157,9 @@ t.test('counts - rows of no use say nothing, mistyped counts are 0 or no stateme
   )
   t.same(judged.value.refused, ['a row without a name', '"x\\ud800"'])
   t.equal(judged.value.cursor, 'c1')
-  return t.end()
 })
 
-t.test('counts - a token is a non-empty text that fits an address (KS-14, F7)', t => {
+t.test('counts - a token is a non-empty text that fits an address (KS-14, F7)', async t => {
   const cursorOf = (cursor: unknown): unknown => {
     const judged = judgeCounts({ result: [], cursor })
     return judged.ok ? judged.value.cursor : 'failed'
@@ -161,13 +167,11 @@ t.test('counts - a token is a non-empty text that fits an address (KS-14, F7)', 
   t.equal(cursorOf('x'.repeat(4096)), 'x'.repeat(4096))
   for (const cursor of [undefined, '', 5, null, ['c'], {}, '\ud800', 'x'.repeat(4097)])
     t.equal(cursorOf(cursor), undefined)
-  t.end()
 })
 
-t.test('counts - anything but an object with an array is unavailable (KS-15, F12)', t => {
+t.test('counts - anything but an object with an array is unavailable (KS-15, F12)', async t => {
   for (const body of ['text', [], { result: {} }, {}, null]) {
     t.match(judgeCounts(body), { ok: false, failure: { token: 'shape-invalid' } })
   }
   t.match(judgeCounts({ result: [] }), { ok: true, value: { cursor: undefined, refused: [] } })
-  t.end()
 })
