@@ -42,14 +42,13 @@ const program: Program = {
   exitCodes: [],
 }
 
-t.test('completion - every shell gets every command and flag', t => {
+t.test('completion - every shell gets every command and flag', async t => {
   for (const shell of SHELLS) {
     const script = completionScript(program, shell)
     for (const word of ['journal', 'verify', 'stats', 'status', 'json', 'since', 'output', 'help'])
       t.match(script, word, `${shell}: ${word}`)
   }
   t.throws(() => completionScript(program, 'csh'), { code: 'usage' })
-  t.end()
 })
 
 function complete(line: string[]): string[] {
@@ -61,17 +60,20 @@ function complete(line: string[]): string[] {
 }
 
 const bash = spawnSync('bash', ['--version']).status === 0
-t.test('completion - bash offers what fits the words so far', { skip: bash ? false : 'needs bash' }, t => {
-  t.same(complete(['kim-test', 'jo']), ['journal'])
-  t.same(complete(['kim-test', 'journal', '']), ['verify', 'stats'])
-  t.same(complete(['kim-test', 'journal', 'verify', '--j']), ['--json'])
-  t.same(complete(['kim-test', 'status', '--o']), ['--output'])
-  t.same(complete(['kim-test', 'status', '-o', '']), ['short', 'json'], 'a value, where one is to come')
-  t.same(complete(['kim-test', 'status', '--output', 'j']), ['json'])
-  t.same(complete(['kim-test', 'status', '--output', '=', 'sh']), ['short'])
-  t.same(complete(['kim-test', 'status', '--output', '=']), ['short', 'json'])
-  t.same(complete(['kim-test', 'status', '--store', '']), [''], 'of a file the shell knows more')
-  t.same(complete(['kim-test', 'status', '--store', 'x', '--o']), ['--output'])
-  t.same(complete(['kim-test', 'speak', 'f']), ['fish'])
-  t.end()
-})
+t.test(
+  'completion - bash offers what fits the words so far',
+  { skip: bash ? false : 'needs bash' },
+  async t => {
+    t.same(complete(['kim-test', 'jo']), ['journal'])
+    t.same(complete(['kim-test', 'journal', '']), ['verify', 'stats'])
+    t.same(complete(['kim-test', 'journal', 'verify', '--j']), ['--json'])
+    t.same(complete(['kim-test', 'status', '--o']), ['--output'])
+    t.same(complete(['kim-test', 'status', '-o', '']), ['short', 'json'], 'a value, where one is to come')
+    t.same(complete(['kim-test', 'status', '--output', 'j']), ['json'])
+    t.same(complete(['kim-test', 'status', '--output', '=', 'sh']), ['short'])
+    t.same(complete(['kim-test', 'status', '--output', '=']), ['short', 'json'])
+    t.same(complete(['kim-test', 'status', '--store', '']), [''], 'of a file the shell knows more')
+    t.same(complete(['kim-test', 'status', '--store', 'x', '--o']), ['--output'])
+    t.same(complete(['kim-test', 'speak', 'f']), ['fish'])
+  },
+)

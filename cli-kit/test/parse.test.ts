@@ -209,7 +209,7 @@ t.test("commands - their exit code is the program's", async t => {
   t.equal((await run(['status'])).code, 7)
 })
 
-t.test('errors - a full disk and too many open files have their own hints', t => {
+t.test('errors - a full disk and too many open files have their own hints', async t => {
   const hintOf = (code: string): string =>
     asKimError(Object.assign(new Error(code), { code, syscall: 'mkdtemp', path: '/x' })).hint
   t.match(hintOf('ENOSPC'), /^free disk space/)
@@ -217,5 +217,4 @@ t.test('errors - a full disk and too many open files have their own hints', t =>
   t.match(hintOf('EMFILE'), /ulimit -n/)
   t.match(hintOf('ENOENT'), /^check the path/)
   t.match(hintOf('EIO'), /the disk reported an error/)
-  t.end()
 })

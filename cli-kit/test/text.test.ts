@@ -15,42 +15,44 @@ import {
 import fc from 'fast-check'
 import t from 'tap'
 
-t.test('text - nothing in a message can move the cursor, forge a line or reverse the reading order', t => {
-  t.equal(safeText('plain – ünïcode 🙂'), 'plain – ünïcode 🙂')
-  t.equal(safeText('a\nseq=9 forged'), 'a\\nseq=9 forged')
-  t.equal(safeText('\u001b[2J\u0007'), '\\x1b[2J\\x07')
-  t.equal(safeText('\u009b31m'), '\\x9b31m')
-  t.equal(safeText('abc\u202etxt'), 'abc\\u202etxt')
-  t.equal(safeText('\u2028\u2029'), '\\u2028\\u2029')
-  t.equal(safeText('\ud800x'), '\\ud800x')
-  t.equal(safeText('x\udc00'), 'x\\udc00')
-  t.equal(safeText('\u{e0041}'), '\\u{e0041}')
-  for (const hidden of [
-    '\u3164',
-    '\uffa0',
-    '\u{1bca0}',
-    '\u{1d173}',
-    '\u{13430}',
-    '\u{e0100}',
-    '\u034f',
-    '\u2800',
-  ])
-    t.match(safeText(`a${hidden}b`), /^a\\u\{?[\da-f]+\}?b$/, 'CL-9 invisible')
-  t.equal(safeText('❤\ufe0f \u0600'), '❤\ufe0f \u0600', 'what is seen stays')
-  // Half a byte each: a run of them carries any text, unseen.
-  t.equal(safeText('a\ufe04\ufe08\ufe06b'), 'a\ufe04\\ufe08\\ufe06b', 'one for one sign')
-  t.equal(safeText('\ufe0fa \ufe00'), '\\ufe0fa \\ufe00', 'and none where there is no sign')
-  t.equal(safeJson('"a\ufe04\ufe08 \ufe06"'), '"a\ufe04\\ufe08 \\ufe06"')
-  fc.assert(
-    fc.property(fc.string({ unit: 'binary' }), text => {
-      return !/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/.test(safeText(text))
-    }),
-    { numRuns: 5000 },
-  )
-  t.end()
-})
+t.test(
+  'text - nothing in a message can move the cursor, forge a line or reverse the reading order',
+  async t => {
+    t.equal(safeText('plain – ünïcode 🙂'), 'plain – ünïcode 🙂')
+    t.equal(safeText('a\nseq=9 forged'), 'a\\nseq=9 forged')
+    t.equal(safeText('\u001b[2J\u0007'), '\\x1b[2J\\x07')
+    t.equal(safeText('\u009b31m'), '\\x9b31m')
+    t.equal(safeText('abc\u202etxt'), 'abc\\u202etxt')
+    t.equal(safeText('\u2028\u2029'), '\\u2028\\u2029')
+    t.equal(safeText('\ud800x'), '\\ud800x')
+    t.equal(safeText('x\udc00'), 'x\\udc00')
+    t.equal(safeText('\u{e0041}'), '\\u{e0041}')
+    for (const hidden of [
+      '\u3164',
+      '\uffa0',
+      '\u{1bca0}',
+      '\u{1d173}',
+      '\u{13430}',
+      '\u{e0100}',
+      '\u034f',
+      '\u2800',
+    ])
+      t.match(safeText(`a${hidden}b`), /^a\\u\{?[\da-f]+\}?b$/, 'CL-9 invisible')
+    t.equal(safeText('❤\ufe0f \u0600'), '❤\ufe0f \u0600', 'what is seen stays')
+    // Half a byte each: a run of them carries any text, unseen.
+    t.equal(safeText('a\ufe04\ufe08\ufe06b'), 'a\ufe04\\ufe08\\ufe06b', 'one for one sign')
+    t.equal(safeText('\ufe0fa \ufe00'), '\\ufe0fa \\ufe00', 'and none where there is no sign')
+    t.equal(safeJson('"a\ufe04\ufe08 \ufe06"'), '"a\ufe04\\ufe08 \\ufe06"')
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), text => {
+        return !/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/.test(safeText(text))
+      }),
+      { numRuns: 5000 },
+    )
+  },
+)
 
-t.test('durations - are read and shown', t => {
+t.test('durations - are read and shown', async t => {
   for (const [text, ms] of Object.entries({
     '15': 15_000,
     '250ms': 250,
@@ -67,10 +69,9 @@ t.test('durations - are read and shown', t => {
   t.equal(formatDuration(190_000), '3m 10s')
   t.equal(formatDuration(7_500_000), '2h 5m')
   t.equal(formatDuration(4 * 86_400_000 + 3 * 3_600_000), '4d 3h')
-  t.end()
 })
 
-t.test('sizes - are read and shown', t => {
+t.test('sizes - are read and shown', async t => {
   for (const [text, bytes] of Object.entries({
     '4096': 4096,
     '64K': 65_536,
@@ -83,17 +84,15 @@ t.test('sizes - are read and shown', t => {
   t.equal(formatBytes(512), '512 B')
   t.equal(formatBytes(1536), '1.5 KiB')
   t.equal(formatBytes(10 * 1024 ** 2), '10.0 MiB')
-  t.end()
 })
 
-t.test('suggestion - the nearest word, or none', t => {
+t.test('suggestion - the nearest word, or none', async t => {
   t.equal(suggest('rivr', ['river', 'argus']), 'river')
   t.equal(suggest('RIVER', ['river', 'argus']), 'river')
   t.equal(suggest('zzz', ['river', 'argus']), undefined)
-  t.end()
 })
 
-t.test('progress - shows share, rate and time left on a terminal and nothing in a pipe, CL-17', t => {
+t.test('progress - shows share, rate and time left on a terminal and nothing in a pipe, CL-17', async t => {
   t.equal(
     progressLine('verify', 'bytes', 1024 ** 2, 4 * 1024 ** 2, 1000),
     'verify 25% (1.0 MiB of 4.0 MiB, 1.0 MiB/s, 3.0s left)',
@@ -118,14 +117,12 @@ t.test('progress - shows share, rate and time left on a terminal and nothing in 
   t.match(drawn, /x 50%/)
   t.notMatch(drawn, /100%/, 'redraws are spaced')
   t.ok(drawn.endsWith('\r\u001b[K'), 'the line is cleared at the end')
-  t.end()
 })
 
-t.test('shellWord - a name is one word of a shell, whatever is in it', t => {
+t.test('shellWord - a name is one word of a shell, whatever is in it', async t => {
   t.equal(shellWord('/a/b-c_d.e/river@home'), '/a/b-c_d.e/river@home')
   for (const name of ['', 'a b', "river's", '$(x)', '`x`;y', '~x', 'a\nb', '-*']) {
     const { stdout } = spawnSync('sh', ['-c', `printf %s ${shellWord(name)}`], { encoding: 'utf8' })
     t.equal(stdout, name)
   }
-  t.end()
 })

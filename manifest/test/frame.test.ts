@@ -52,7 +52,7 @@ const records = fc
     return { ...rest, ...refOnly, ...(rest.key === undefined || actor === undefined ? {} : { actor }) }
   })
 
-t.test('codec - a line is byte for byte what the stable stringify makes of the record', t => {
+t.test('codec - a line is byte for byte what the stable stringify makes of the record', async t => {
   const result = fc.check(
     fc.property(records, drawn => {
       const record = drawn as unknown as EventRecord
@@ -62,5 +62,4 @@ t.test('codec - a line is byte for byte what the stable stringify makes of the r
     { numRuns: 3000 },
   )
   t.notOk(result.failed, fc.defaultReportMessage(result) ?? '')
-  t.end()
 })

@@ -170,7 +170,7 @@ for (const [name, way] of Object.entries(WAYS)) {
   })
 }
 
-t.test('replace file - chunks that end in a failure leave the old file', t => {
+t.test('replace file - chunks that end in a failure leave the old file', async t => {
   const disk = new ModelDisk()
   function* chunks(): Generator<Uint8Array> {
     yield Buffer.from('half')
@@ -179,10 +179,9 @@ t.test('replace file - chunks that end in a failure leave the old file', t => {
   t.throws(() => replaceFile<string>(disk, { ...replacement, chunks: chunks() }), { code: 'EIO' })
   t.equal(disk.files.size, 0)
   t.equal(disk.open.size, 0)
-  t.end()
 })
 
-t.test('replace file - syncs nothing on a disk that leaves it out', t => {
+t.test('replace file - syncs nothing on a disk that leaves it out', async t => {
   const model = new ModelDisk()
   const loose: ReplaceDisk<string> = {
     create: path => model.create(path),
@@ -194,5 +193,4 @@ t.test('replace file - syncs nothing on a disk that leaves it out', t => {
   replaceFile(loose, replacement)
   t.same(model.calls, ['create', 'write', 'write', 'close', 'rename'])
   t.equal(model.files.get(TARGET), NEW)
-  t.end()
 })

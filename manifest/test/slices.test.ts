@@ -1,7 +1,7 @@
 import { nextTurn, runAtOnce, runInTurns } from '@kim/manifest'
 import t from 'tap'
 
-t.test('slices - run at once to what they return', t => {
+t.test('slices - run at once to what they return', async t => {
   let steps = 0
   function* work(): Generator<void, string> {
     for (; steps < 3; steps++) yield
@@ -9,7 +9,6 @@ t.test('slices - run at once to what they return', t => {
   }
   t.equal(runAtOnce(work()), 'all')
   t.equal(steps, 3)
-  t.end()
 })
 
 t.test('turn - what is due in this turn of the event loop runs first', async t => {
@@ -44,5 +43,4 @@ t.test('slices - work is done step by step, and ends between two steps at a sign
   done.length = 0
   await t.rejects(runInTurns(steps(2), control.signal), { message: 'told to end' })
   t.same(done, [1, 2])
-  t.end()
 })

@@ -25,7 +25,7 @@ const own = (of: ReadRecord): Record<string, unknown> => {
   return rest
 }
 
-t.test('monitor - KS-75 KS-76 KS-77 a message, to the byte', t => {
+t.test('monitor - KS-75 KS-76 KS-77 a message, to the byte', async t => {
   const of = message(18342, { clock: { mono_ms: 5206680, boot_ms: 5207000.5 } })
   t.equal(
     line(of),
@@ -36,10 +36,9 @@ t.test('monitor - KS-75 KS-76 KS-77 a message, to the byte', t => {
       '"emitted": {"wall": "2026-06-10T14:03:22.114342+00:00", "monotonic": 5206.68, "boottime": 5207.0005, ' +
       '"src": {"monotonic": "CLOCK_MONOTONIC", "boottime": "CLOCK_BOOTTIME"}}, "wake_class": "mail"}',
   )
-  t.end()
 })
 
-t.test('monitor - KS-75 the members of each kind, in order', t => {
+t.test('monitor - KS-75 the members of each kind, in order', async t => {
   const noise = { schema_version: 1, persona: 'river', cursor: 40, floor: 1, state: 'up', watched: true }
   t.same(Object.entries(own(lifecycle('armed', noise))), [
     ['cursor', 40],
@@ -118,16 +117,14 @@ t.test('monitor - KS-75 the members of each kind, in order', t => {
     'E7: as the older monitor ordered it',
   )
   t.same(own(lifecycle('made_up', { reason: 'r', x: 1 })), { reason: 'r', persona: 'river' })
-  t.end()
 })
 
-t.test('monitor - KS-79 a record that announces nothing prints nothing', t => {
+t.test('monitor - KS-79 a record that announces nothing prints nothing', async t => {
   t.equal(line(message(1, { event: undefined })), undefined)
   t.equal(line(message(1, { action: 'backfill' })), undefined)
-  t.end()
 })
 
-t.test('monitor - KS-78 two lifecycle events of one millisecond differ in ts', t => {
+t.test('monitor - KS-78 two lifecycle events of one millisecond differ in ts', async t => {
   t.equal(JSON.parse(line(lifecycle('armed', {})) ?? '').ts, '2026-06-10T14:03:22.114234+00:00')
   t.equal(microsecondTime(0, 7), '1970-01-01T00:00:00.000007+00:00')
   t.equal(
@@ -135,10 +132,9 @@ t.test('monitor - KS-78 two lifecycle events of one millisecond differ in ts', t
     '1970-01-01T00:00:00.000234+00:00',
     'still a time',
   )
-  t.end()
 })
 
-t.test('monitor - content is cut by code points, left out, or null', t => {
+t.test('monitor - content is cut by code points, left out, or null', async t => {
   const of = (content: JsonObject): ReadRecord => message(1, { payload: { id: 1, ...content } })
   t.equal(JSON.parse(line(of({ content: '\u{1f600}'.repeat(300) })) ?? '').content, '\u{1f600}'.repeat(220))
   t.equal(JSON.parse(line(of({ content: null })) ?? '').content, '')
@@ -147,10 +143,9 @@ t.test('monitor - content is cut by code points, left out, or null', t => {
   t.equal(JSON.parse(line(of({})) ?? '').from, null)
   const without = line(message(1), { ...look, contentChars: undefined })
   t.notOk('content' in JSON.parse(String(without)), 'bodies left out')
-  t.end()
 })
 
-t.test('monitor - a line is at most 16384 bytes, and still the event it was', t => {
+t.test('monitor - a line is at most 16384 bytes, and still the event it was', async t => {
   const max = 16384
   const huge = { facts, contentChars: 100_000, platform: 'linux' } as const
   for (const content of [
@@ -173,15 +168,13 @@ t.test('monitor - a line is at most 16384 bytes, and still the event it was', t 
   const printed = String(line(many))
   t.ok(Buffer.byteLength(printed) < max)
   t.match(JSON.parse(printed).reason, /^stranded-mail:/, 'what consumers tell alerts apart by is kept')
-  t.end()
 })
 
-t.test('monitor - what cannot even be identified within the limit is not printed', t => {
+t.test('monitor - what cannot even be identified within the limit is not printed', async t => {
   t.equal(line(message(1, { agent: 'p'.repeat(20_000), item_id: `${'p'.repeat(20_000)}/1` })), undefined)
-  t.end()
 })
 
-t.test('monitor - unsafe characters are escapes, and the value is the same', t => {
+t.test('monitor - unsafe characters are escapes, and the value is the same', async t => {
   const content = 'a\u202eb\u2028c\u009b\u001b[0m\nd'
   const printed = line(message(1, { payload: { ...message(1).payload, content } })) ?? ''
   t.notMatch(printed, /[\u0000-\u001f\u007f-\u009f\u2028-\u202e]/)
@@ -191,10 +184,9 @@ t.test('monitor - unsafe characters are escapes, and the value is the same', t =
     /grün 界/,
     'other text is not escaped',
   )
-  t.end()
 })
 
-t.test('clocks - KS-78 what the platform cannot give is left out, an inverted pair is a defect', t => {
+t.test('clocks - KS-78 what the platform cannot give is left out, an inverted pair is a defect', async t => {
   const at = (
     monotonicMs: number | undefined,
     boottimeMs: number | undefined,
@@ -215,37 +207,33 @@ t.test('clocks - KS-78 what the platform cannot give is left out, an inverted pa
     at(9000, 1000),
     '{"wall": "w", "monotonic": 9.0, "src": {"monotonic": "CLOCK_MONOTONIC"}, "clock_defect": {"kind": "boottime_below_monotonic", "boottime": 1.0, "boottime_src": "CLOCK_BOOTTIME", "monotonic": 9.0}}',
   )
-  t.end()
 })
 
-t.test('heartbeat - is an event like the others', t => {
+t.test('heartbeat - is an event like the others', async t => {
   const moment = { ts: microsecondTime(0, 1), monotonicMs: undefined, boottimeMs: undefined }
   t.match(
     monitorLine(heartbeatEvent('river', undefined, 'river:heartbeat:00112233aabbccdd-1', moment, 'linux')),
     /^\{"event": "heartbeat", "source": "kijito-inbox", "ts": "1970-01-01T00:00:00\.000001\+00:00", "cursor": null, "persona": "river", "event_id": "river:heartbeat:00112233aabbccdd-1", "nonce": "\w{11}", "emitted": \{"wall": .*\}, "wake_class": "liveness"\}$/,
   )
-  t.end()
 })
 
-t.test('spacing - is what Python prints', t => {
+t.test('spacing - is what Python prints', async t => {
   t.equal(
     pythonJson({ a: [1, 'x', null, true], b: { c: new PythonFloat(2), d: undefined }, e: [], f: {}, g: 0.1 }),
     '{"a": [1, "x", null, true], "b": {"c": 2.0}, "e": [], "f": {}, "g": 0.1}',
   )
-  t.end()
 })
 
-t.test('monitor - JF-26 an event named like a member of every object is an event', t => {
+t.test('monitor - JF-26 an event named like a member of every object is an event', async t => {
   for (const event of ['__proto__', 'constructor', 'toString']) {
     const look = { facts, contentChars: 220, platform: 'linux' } as const
     const made = monitorEvent(message(2, { event }), look)
     t.equal(made?.event, event)
     t.equal((JSON.parse(monitorLine(made as MonitorEvent) ?? '') as MonitorEvent).event, event)
   }
-  t.end()
 })
 
-t.test('monitor - KS-75 every line is JSON and every message has one, whatever it holds', t => {
+t.test('monitor - KS-75 every line is JSON and every message has one, whatever it holds', async t => {
   const parsed = (of: ReadRecord): Record<string, unknown> =>
     JSON.parse(line(of) ?? '') as Record<string, unknown>
   for (const ms of [1e24, 1e308]) t.ok(parsed(message(2, { clock: { mono_ms: ms, boot_ms: ms } })))
@@ -259,12 +247,10 @@ t.test('monitor - KS-75 every line is JSON and every message has one, whatever i
   )
   t.equal(pythonJson(new PythonFloat(1e21)), '1e+21')
   t.equal(pythonJson(new PythonFloat(Number.POSITIVE_INFINITY)), 'null')
-  t.end()
 })
 
-t.test('text - is cut between characters, never inside one', t => {
+t.test('text - is cut between characters, never inside one', async t => {
   t.equal(firstCodePoints('a\u{1f600}b', 2), 'a\u{1f600}')
   t.equal(firstBytes('a\u{1f600}b', 4), 'a')
   t.equal(firstBytes('äöü', 4), 'äö')
-  t.end()
 })

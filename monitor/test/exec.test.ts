@@ -10,7 +10,7 @@ import { facts, message, record } from './records.js'
 const never = new AbortController().signal
 const look = { facts, contentChars: 220, platform: 'linux' } as const
 
-t.test('exec environment - exactly the variables of the event, nothing stale, no credential', t => {
+t.test('exec environment - exactly the variables of the event, nothing stale, no credential', async t => {
   const parent = {
     PATH: '/bin',
     KIJITOMON_ID: '999',
@@ -39,10 +39,9 @@ t.test('exec environment - exactly the variables of the event, nothing stale, no
     KIJITOMON_CONTENT: 'ab\ufffd',
     KIJITOMON_CREATED: '2026-06-10T14:03:21Z',
   })
-  t.end()
 })
 
-t.test('exec environment - numbers, lists and absent members', t => {
+t.test('exec environment - numbers, lists and absent members', async t => {
   const of = (
     event: string,
     payload: Record<string, string | number | boolean | string[] | null>,
@@ -81,14 +80,13 @@ t.test('exec environment - numbers, lists and absent members', t => {
   })
   t.same(of('armed', { cursor: 4 }), { KIJITOMON_CURSOR: '4' })
   t.same(of('armed', {}), {}, 'null is unset')
-  t.end()
 })
 
 /** What the variables of an event take, as the system counts them. */
 const bytesOf = (env: Readonly<Record<string, string>>): number =>
   Object.entries(env).reduce((sum, [name, value]) => sum + Buffer.byteLength(`${name}=${value}`) + 1, 0)
 
-t.test('exec environment - KS-74 fits what a system takes, whatever the event holds', t => {
+t.test('exec environment - KS-74 fits what a system takes, whatever the event holds', async t => {
   const of = (members: Record<string, string | number>): Record<string, string> => {
     const event = monitorEvent(message(7, { payload: { ...message(7).payload, ...members } }), look)
     return event === undefined ? {} : execEnvironment(event, {})
@@ -101,12 +99,11 @@ t.test('exec environment - KS-74 fits what a system takes, whatever the event ho
   t.ok(bytesOf(two) <= 128_000)
   for (const name of ['FROM', 'CREATED']) t.ok((two[`KIJITOMON_${name}`] ?? '').length > 20_000, name)
   t.match(two['KIJITOMON_CREATED'], /^é+$/, 'no character is cut')
-  t.end()
 })
 
 t.test(
   'exec environment - KS-74 names of a list are cut between two, and a name that is too long is left out',
-  t => {
+  async t => {
     const names = Array.from({ length: 300 }, (_, n) => `g${n}-${'n'.repeat(900)}`)
     const payload = { reason: 'stranded-mail: x', stranded_inboxes: names }
     const alert = monitorEvent(
@@ -124,7 +121,6 @@ t.test(
     t.notOk('KIJITOMON_PERSONA' in foreign, 'half a name is no persona')
     t.notOk('KIJITOMON_EVENT_ID' in foreign)
     t.equal(foreign['KIJITOMON_NONCE'], event?.nonce)
-    t.end()
   },
 )
 
@@ -222,7 +218,7 @@ t.test(
   },
 )
 
-t.test('exec - a process without descriptors gets an error and continues', { skip: procOnly }, t => {
+t.test('exec - a process without descriptors gets an error and continues', { skip: procOnly }, async t => {
   const script = `
     import { openSync } from 'node:fs'
     import { runExec } from '${import.meta.resolve('@kim/monitor')}'
@@ -232,5 +228,4 @@ t.test('exec - a process without descriptors gets an error and continues', { ski
   const { kind, why } = JSON.parse(execFileSync('sh', words, { encoding: 'utf8' })) as Record<string, string>
   t.equal(kind, 'refused')
   t.match(why, /EMFILE/)
-  t.end()
 })

@@ -52,7 +52,6 @@ t.test('CL-60 find - takes the state from the checkpoint behind a segment that i
   t.same(await turns(eventsDir, 'count.message == 1'), [[2, [2, 6]]])
   t.same(await turns(eventsDir, 'count.message == 4'), [[9, null]], 'what comes later is as it was')
   t.same(await turns(eventsDir, 'seq >= 4'), [[[2, 6], null]])
-  t.end()
 })
 
 t.test('CL-60 find - reads on behind a damaged line until a checkpoint covers it', async t => {
@@ -64,7 +63,6 @@ t.test('CL-60 find - reads on behind a damaged line until a checkpoint covers it
   t.same(await turns(eventsDir, 'entity.message."river/3".exists'), [[6, null]], 'before it')
   t.same(await turns(eventsDir, 'count.message >= 3'), [[[4, 6], null]])
   t.same(await turns(eventsDir, 'count.message == 4'), [[9, null]])
-  t.end()
 })
 
 t.test('CL-60 find - without a checkpoint behind the damage answers from what can be read', async t => {
@@ -72,5 +70,4 @@ t.test('CL-60 find - without a checkpoint behind the damage answers from what ca
   rmSync(join(eventsDir, middle))
   t.same(await turns(eventsDir, 'count.message >= 3'), [])
   t.same(await turns(eventsDir, 'count.message == 2'), [[9, null]])
-  t.end()
 })

@@ -62,7 +62,6 @@ t.test('CL-59 explain - of a clock that was set back, where the two clocks disag
   const agreed = await explain(openCopy(eventsDir), named(2))
   t.same(agreed.host, [])
   t.notMatch(agreed.unknown, [/disagree/])
-  t.end()
 })
 
 t.test('CL-59 explain - of a host whose clock is behind, what the last two records show', async t => {
@@ -79,7 +78,6 @@ t.test('CL-59 explain - of a host whose clock is behind, what the last two recor
     /^the delay: .*the record that precedes the message/,
     /^when kim-tail or another reader printed it/,
   ])
-  t.end()
 })
 
 t.test('CL-59 explain - does not call what may have been sleep a clock that was set', async t => {
@@ -93,7 +91,6 @@ t.test('CL-59 explain - does not call what may have been sleep a clock that was 
     /^whether the host slept: 1 record of that time without the clocks/,
     /^when kim-tail or another reader printed it/,
   ])
-  t.end()
 })
 
 t.test('CL-35 CL-59 times - without a zone name no moment, wherever they are read', async t => {
@@ -114,7 +111,6 @@ t.test('CL-35 CL-59 times - without a zone name no moment, wherever they are rea
   const timeline = await collectTimeline(openCopy(eventsDir), everything)
   t.equal(timeline.undated, 1)
   t.match(timeline.latency, { messages: 4, unknown: 3 })
-  t.end()
 })
 
 t.test(
@@ -129,7 +125,6 @@ t.test(
       from_seq: 2,
       to_seq: 2,
     })
-    t.end()
   },
 )
 
@@ -169,7 +164,6 @@ t.test(
         [50_000, 6, 6],
       ],
     )
-    t.end()
   },
 )
 
@@ -202,7 +196,6 @@ t.test(
     t.equal(told.unknown.length, 1)
     const early = await explain(openCopy(eventsDir), named(1))
     t.same(early.alarms, [], 'what came after its last record is not told of it')
-    t.end()
   },
 )
 
@@ -221,7 +214,6 @@ t.test('CL-67 explain, timeline - a clock that was set while no producer ran hid
     const gap = spans.find(({ kind }) => kind === 'no_producer')
     t.match(gap, { from: start + 10_000 + set, to: start + 1_000_000 + set })
   }
-  t.end()
 })
 
 t.test('CL-59 explain - tells a second life, and one whose beginning is lost', async t => {
@@ -269,5 +261,4 @@ t.test('CL-59 explain - tells a second life, and one whose beginning is lost', a
     exitCode: 5,
     hint: /seq_hole: seq 5 missing; find the damage: kim-replay verify/,
   })
-  t.end()
 })

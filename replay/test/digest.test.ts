@@ -24,7 +24,6 @@ t.test('CL-39 digest - ends at a signal, and says how far it is', async t => {
   const signal = AbortSignal.abort(reason)
   await t.rejects(fullScan(eventsDir, cursor, { signal }), reason)
   await t.rejects(coldStart(eventsDir, cursor, signal), reason)
-  t.end()
 })
 
 t.test('digest - OB-10 OB-40 the last with the highest seq counts, one without effect too', async t => {

@@ -109,7 +109,6 @@ t.test(
         told,
         `seq ${seq} is of the same message, and tells the same`,
       )
-    t.end()
   },
 )
 
@@ -141,7 +140,6 @@ t.test('CL-68 explain - a message that waited for the journal was held up by tha
   t.match(await told(2), held)
   t.match(await told(3), held, 'what could not be polled meanwhile waited for the same')
   t.match(await told(4), { commit_wait: null })
-  t.end()
 })
 
 t.test('CL-68 explain, timeline - do not say that nothing ran where what would tell is missing', async t => {
@@ -166,7 +164,6 @@ t.test('CL-68 explain, timeline - do not say that nothing ran where what would t
   } as const
   const { spans } = await collectTimeline(openCopy(eventsDir), request)
   t.match(spans.find(({ kind }) => kind === 'no_producer')?.label, /at most this long.*missing/)
-  t.end()
 })
 
 t.test('CL-44 explain, timeline - a store command before a producer is no producer that ended', async t => {
@@ -248,5 +245,4 @@ t.test('CL-44 explain - what was not recorded is unknown, not zero', async t => 
     code: 'no_record',
     hint: /did you mean river:new:2/,
   })
-  t.end()
 })

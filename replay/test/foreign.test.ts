@@ -33,7 +33,6 @@ for (const native of [true, false]) {
     t.equal(found.missing.exit, verdict.exit)
     const name = { kind: 'seq', seq: 40, text: '40' } as const
     await t.rejects(explain(copy, name), { code: native ? 'record_corrupt' : 'no_record' })
-    t.end()
   })
 }
 
@@ -48,5 +47,4 @@ t.test('CL-50 OB-67 answers - a journal whose first note is gone is not foreign 
   const copy = openCopy(eventsDir)
   t.equal(copy.isForeign, false)
   t.equal((await stateAt(copy, { kind: 'end' })).missing.exit, 5)
-  t.end()
 })

@@ -58,7 +58,6 @@ t.test('CL-58 blobs - one that is gone is named by every answer that needed it',
     t.match(timeline, { missing: expected, latency: { messages: isThere ? 2 : 1, unknown: 0 } })
     t.equal((await explain(copy, { ...name, id: 2 })).missing.exit, 0, 'not needed')
   }
-  t.end()
 })
 
 t.test('CL-58 blobs - one that is not what it was is named as verify names it', async t => {
@@ -67,10 +66,9 @@ t.test('CL-58 blobs - one that is not what it was is named as verify names it', 
     writeFileSync(join(eventsDir, path), JSON.stringify({ ...payload, id: 3 }))
   const { missing } = await stateAt(openCopy(eventsDir), { kind: 'end' })
   t.match(missing, { exit: 6, findings: { blob_mismatch: { count: 1 } } })
-  t.end()
 })
 
-t.test('payloads - a blob that is asked for again and again is read once', t => {
+t.test('payloads - a blob that is asked for again and again is read once', async t => {
   const { eventsDir, maker } = journal(t.testdir(), true)
   const payloads = new Payloads(eventsDir)
   const ref = maker.blob(payload)
@@ -79,7 +77,6 @@ t.test('payloads - a blob that is asked for again and again is read once', t => 
   for (const path of maker.files.keys()) writeFileSync(join(eventsDir, path), 'other')
   t.equal(payloads.of({ payload: undefined, payload_ref: ref }), first)
   t.same([...payloads.faults], [])
-  t.end()
 })
 
 t.test('CL-45 find - the newest message of a persona is one that is there', async t => {
@@ -102,5 +99,4 @@ t.test('CL-45 find - the newest message of a persona is one that is there', asyn
       seqs,
     )
   }
-  t.end()
 })

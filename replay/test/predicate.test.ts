@@ -44,7 +44,7 @@ function worldOf(): PredicateScope {
 const world = worldOf()
 const asks = (text: string): boolean => parsePredicate(text).holds(world)
 
-t.test('CL-45 predicate - compares what the state holds', t => {
+t.test('CL-45 predicate - compares what the state holds', async t => {
   const yes = [
     'persona.river.unread > 0',
     'persona.river.unread >= 1 and persona.river.alerts = 1',
@@ -89,10 +89,9 @@ t.test('CL-45 predicate - compares what the state holds', t => {
     types: new Set(['d', 'e']),
     alertKinds: new Set(['c']),
   })
-  t.end()
 })
 
-t.test('CL-45 predicate - refuses what it cannot read, and says in which column', t => {
+t.test('CL-45 predicate - refuses what it cannot read, and says in which column', async t => {
   const wrong: readonly (readonly [text: string, column: number, why: RegExp])[] = [
     ['', 1, /a value is missing at the end/],
     ['seq >', 6, /a value is missing at the end/],
@@ -150,10 +149,9 @@ t.test('CL-45 predicate - refuses what it cannot read, and says in which column'
       )
     }
   }
-  t.end()
 })
 
-t.test('CL-45 predicate - any text is read or refused', t => {
+t.test('CL-45 predicate - any text is read or refused', async t => {
   const words = [
     'seq',
     '.',
@@ -192,5 +190,4 @@ t.test('CL-45 predicate - any text is read or refused', t => {
     }
   }
   t.ok(read >= 0)
-  t.end()
 })

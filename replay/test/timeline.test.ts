@@ -89,7 +89,6 @@ t.test('CL-49 timeline - shows messages, outages, runs, gaps and waits', async t
     code: 'gap_found',
     hint: /^did you mean river\? Known personas: river; seq_hole: seq 11…12 missing/,
   })
-  t.end()
 })
 
 t.test(
@@ -198,7 +197,6 @@ t.test(
       JSON.stringify(page.element('rows').children.map(row => row.children.map(cell => cell.textContent))),
       new RegExp(SECRET),
     )
-    t.end()
   },
 )
 
@@ -215,7 +213,6 @@ t.test('CL-49 forms - hostile text is text in Markdown, and no formula in a spre
   const rows = [...timelineCsv(timeline)]
   t.ok(rows.length > 5)
   t.notMatch(rows.join(''), /(^|,|\n)"?[=+\-@]/)
-  t.end()
 })
 
 t.test('CL-9 page - what its script shows is escaped as what stands in its markup is', async t => {
@@ -235,7 +232,6 @@ t.test('CL-9 page - what its script shows is escaped as what stands in its marku
     /\\u00[01]|[^\\]\\u2|\u202e/,
     'nor is there another text that a picture could show',
   )
-  t.end()
 })
 
 t.test('CL-49 timeline - what lasted before a window takes nothing from what lasted in it', async t => {
@@ -263,7 +259,6 @@ t.test('CL-49 timeline - what lasted before a window takes nothing from what las
     [{ label: 'stranded-mail: redacted', to: null }],
   )
   t.equal(spans_left_out, 0, 'and what is not asked for is not missed')
-  t.end()
 })
 
 t.test('CL-51 timeline - what people wrote is nowhere in it, unless it is asked for', async t => {
@@ -279,7 +274,6 @@ t.test('CL-51 timeline - what people wrote is nowhere in it, unless it is asked 
     t.notMatch(all, new RegExp(SECRET))
     t.equal(all.includes('river'), mode === 'bodies')
   }
-  t.end()
 })
 
 t.test('D8 CL-51 timeline - with --redact none it hides nothing that people wrote', async t => {
@@ -311,7 +305,6 @@ t.test('CL-49 bins - too many marks are counted, and the page says so', async t 
   page.settle()
   t.ok(page.element('picture').painted > 100)
   t.ok(page.element('rows').children.length > 0)
-  t.end()
 })
 
 t.test('CL-49 page - answers to keys and pointer, and paints no more than there are pixels', async t => {
@@ -347,5 +340,4 @@ t.test('CL-49 page - answers to keys and pointer, and paints no more than there 
   page.element('all').onclick?.()
   page.settle()
   t.match(page.element('count').textContent, /of 11 /)
-  t.end()
 })

@@ -22,7 +22,7 @@ const pin = (name: string, at: number, status = 'open'): BoardEntity => ({
   payload: { persona: name, kind: 'bounded-window', status, cursor_at: at },
 })
 
-t.test('activity - KS-71 yes, no and not known, about a covered span', t => {
+t.test('activity - KS-71 yes, no and not known, about a covered span', async t => {
   const entities = [
     persona('argus', { floor: 100 }),
     message('argus', 200, 'river'),
@@ -36,10 +36,9 @@ t.test('activity - KS-71 yes, no and not known, about a covered span', t => {
   t.equal(since('river', 50), 'yes', 'evidence needs no coverage')
   t.equal(since('River', 150), 'no', 'exact case')
   t.equal(since('nobody', 100), 'no', 'at the floor')
-  t.end()
 })
 
-t.test('activity - KS-71 the floor is the largest over inboxes, known_from included', t => {
+t.test('activity - KS-71 the floor is the largest over inboxes, known_from included', async t => {
   const entities = [persona('argus', { floor: 10, known_from: 300 }), persona('loom', { floor: 90 })]
   t.match(judgeActivity('river', 299, entities), { answer: 'unknown', floor: 300 })
   t.match(judgeActivity('river', 300, entities), {
@@ -47,10 +46,9 @@ t.test('activity - KS-71 the floor is the largest over inboxes, known_from inclu
     floor: 300,
     why: /^river wrote no message with an id above 300/,
   })
-  t.end()
 })
 
-t.test('activity - KS-71 an open pin leaves what lies above it unknown', t => {
+t.test('activity - KS-71 an open pin leaves what lies above it unknown', async t => {
   const entities = [persona('argus', { floor: 1 }), pin('argus', 500), message('argus', 600, 'river')]
   t.equal(judgeActivity('loom', 700, entities).answer, 'unknown')
   t.equal(judgeActivity('loom', 100, entities).answer, 'unknown')
@@ -59,45 +57,40 @@ t.test('activity - KS-71 an open pin leaves what lies above it unknown', t => {
     judgeActivity('loom', 700, [persona('argus', { floor: 1 }), pin('argus', 500, 'cleared')]).answer,
     'no',
   )
-  t.end()
 })
 
-t.test('activity - KS-71 a no says that an inbox is watched no more', t => {
+t.test('activity - KS-71 a no says that an inbox is watched no more', async t => {
   const entities = [persona('argus'), persona('loom', { watched: false }), message('loom', 3, 'river')]
   t.match(judgeActivity('river', 5, entities), { answer: 'no', why: /\(loom is not watched any more\)$/ })
   t.equal(judgeActivity('river', 2, entities).answer, 'yes')
   const watched = judgeActivity('river', 5, [persona('loom', { watched: true })])
   t.match(watched, { answer: 'no', why: /is known$/ })
-  t.end()
 })
 
-t.test('personas - the liveness of one that is no longer watched is unknown', t => {
+t.test('personas - the liveness of one that is no longer watched is unknown', async t => {
   t.match(personaRows([persona('river', { watched: true }), persona('loom', { watched: false })]), [
     { persona: 'loom', state: 'unknown', watched: false },
     { persona: 'river', state: 'up', watched: true },
   ])
-  t.end()
 })
 
-t.test('activity - without a finished first contact nothing is known', t => {
+t.test('activity - without a finished first contact nothing is known', async t => {
   t.equal(judgeActivity('river', 5, []).answer, 'unknown')
   t.equal(judgeActivity('river', 5, [message('argus', 3, 'loom')]).answer, 'unknown')
   t.equal(judgeActivity('river', 5, [persona('argus'), message('loom', 3, 'loom')]).answer, 'unknown')
   t.equal(judgeActivity('river', 5, [persona('argus', { floor: null })]).answer, 'unknown')
   t.equal(judgeActivity('river', 5, [persona('argus')]).answer, 'no')
-  t.end()
 })
 
-t.test('personas - B11 the agents of a journal without mail are listed, as -p knows them', t => {
+t.test('personas - B11 the agents of a journal without mail are listed, as -p knows them', async t => {
   const rows = personaRows([
     { itemType: 'plan', itemId: 'pln_1', agent: 'codex', payload: {} },
     { itemType: 'claim', itemId: 'clm_1', agent: 'claude', payload: {} },
   ])
   t.match(rows, [{ persona: 'claude', unread: 0, newest_id: null, state: 'unknown' }, { persona: 'codex' }])
-  t.end()
 })
 
-t.test('personas - unread, newest, state and alerts, by name', t => {
+t.test('personas - unread, newest, state and alerts, by name', async t => {
   const rows = personaRows([
     message('river', 7, 'argus'),
     message('river', 9, 'loom', { read: true }),
@@ -143,10 +136,9 @@ t.test('personas - unread, newest, state and alerts, by name', t => {
       open_alerts: ['bounded-window'],
     },
   ])
-  t.end()
 })
 
-t.test('consumers - those of this journal, how far behind, and whether in use', t => {
+t.test('consumers - those of this journal, how far behind, and whether in use', async t => {
   const env = { XDG_STATE_HOME: t.testdir() }
   const place = { projectId: 'p', seq: 7, writer: null, checkpointSeq: 0 }
   writeConsumer(consumerPath(env, 'mine'), place)
@@ -172,10 +164,9 @@ t.test('consumers - those of this journal, how far behind, and whether in use', 
   t.match(consumersOf({ ...journal, only: 'broken' }), [
     { consumer: 'broken', seq: null, behind: null, in_use: false },
   ])
-  t.end()
 })
 
-t.test('activity - KS-71 a message or an alert that cannot be read leaves it unknown', t => {
+t.test('activity - KS-71 a message or an alert that cannot be read leaves it unknown', async t => {
   const known = persona('argus', { floor: 1 })
   const gone = (itemType: string, itemId: string): BoardEntity => ({
     itemType,
@@ -186,5 +177,4 @@ t.test('activity - KS-71 a message or an alert that cannot be read leaves it unk
   const redacted = { ...message('argus', 9, 'river'), payload: { persona: 'argus', redacted: true } }
   t.equal(judgeActivity('river', 5, [known, redacted]).answer, 'unknown')
   t.equal(judgeActivity('river', 9, [known, redacted]).answer, 'no', 'for every author')
-  t.end()
 })

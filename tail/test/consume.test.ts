@@ -21,7 +21,7 @@ import {
 const never = new AbortController().signal
 const place = { projectId: 'p', seq: 7, writer: 'w_1-aa', checkpointSeq: 3 }
 
-t.test('consumer file - CL-24 is private, whole, and comes back as it was', t => {
+t.test('consumer file - CL-24 is private, whole, and comes back as it was', async t => {
   const env = { XDG_STATE_HOME: t.testdir() }
   const path = consumerPath(env, 'session')
   t.equal(path, join(env.XDG_STATE_HOME, 'kim/clients/kim-tail/cursors/session.json'))
@@ -39,10 +39,9 @@ t.test('consumer file - CL-24 is private, whole, and comes back as it was', t =>
   t.same(listConsumers(env), ['session'], 'locks and drafts are no consumers')
   t.ok(removeConsumer(path))
   t.notOk(removeConsumer(path))
-  t.end()
 })
 
-t.test('consumer file - the draft of a process that died is no obstacle, and none is left', t => {
+t.test('consumer file - the draft of a process that died is no obstacle, and none is left', async t => {
   const env = { XDG_STATE_HOME: t.testdir() }
   const path = consumerPath(env, 'session')
   mkdirSync(dirname(path), { recursive: true })
@@ -50,19 +49,17 @@ t.test('consumer file - the draft of a process that died is no obstacle, and non
   writeConsumer(path, place)
   t.same(readConsumer(path), place)
   t.same(readdirSync(dirname(path)), [basename(path)])
-  t.end()
 })
 
-t.test('consumer file - where no directory can be made that is said at once', t => {
+t.test('consumer file - where no directory can be made that is said at once', async t => {
   const root = t.testdir({ file: '' })
   const nowhere = [join(root, 'file', 'x', 'y.json')]
   // A place where Node's own way to make directories never comes to an end.
   if (process.platform === 'linux') nowhere.push('/proc/nowhere/x/y.json')
   for (const path of nowhere) t.throws(() => writeConsumer(path, place), { code: 'store_failed' }, path)
-  t.end()
 })
 
-t.test('consumer file - what is no cursor is refused, never taken for none', t => {
+t.test('consumer file - what is no cursor is refused, never taken for none', async t => {
   const path = join(t.testdir(), 'c.json')
   for (const text of [
     '',
@@ -84,14 +81,12 @@ t.test('consumer file - what is no cursor is refused, never taken for none', t =
       text,
     )
   }
-  t.end()
 })
 
-t.test('consumer name - is a plain file name', t => {
+t.test('consumer name - is a plain file name', async t => {
   for (const name of ['', '.', '..', '../x', 'a/b', 'a b', '-x', 'x'.repeat(101), 'é']) {
     t.throws(() => consumerPath({}, name), { code: 'usage' }, name)
   }
-  t.end()
 })
 
 t.test('consumer lock - one holder, free again when let go', async t => {
@@ -143,10 +138,12 @@ t.test('consumer lock - CL-25 a dead holder is succeeded', async t => {
   await late.release()
 })
 
-t.test('consumer file - CL-6 one that cannot be written is an error of ours, and leaves no draft', t => {
-  const directory = t.testdir({ 'c.json': { inside: '' }, file: '' })
-  t.throws(() => writeConsumer(join(directory, 'c.json'), place), { code: 'store_failed', exitCode: 1 })
-  t.same(readdirSync(directory), ['c.json', 'file'])
-  t.throws(() => writeConsumer(join(directory, 'file/c.json'), place), { code: 'store_failed' })
-  t.end()
-})
+t.test(
+  'consumer file - CL-6 one that cannot be written is an error of ours, and leaves no draft',
+  async t => {
+    const directory = t.testdir({ 'c.json': { inside: '' }, file: '' })
+    t.throws(() => writeConsumer(join(directory, 'c.json'), place), { code: 'store_failed', exitCode: 1 })
+    t.same(readdirSync(directory), ['c.json', 'file'])
+    t.throws(() => writeConsumer(join(directory, 'file/c.json'), place), { code: 'store_failed' })
+  },
+)

@@ -68,7 +68,7 @@ t.test('heartbeat - KS-28 KS-35 the cursor of an inbox moves with its messages',
   t.equal(await after(7), 9, 'a seed that lies ahead')
 })
 
-t.test('beginning - CL-23 --after-id of the newest message goes on after what was looked at', t => {
+t.test('beginning - CL-23 --after-id of the newest message goes on after what was looked at', async t => {
   const { append, eventsDir } = journal(t.testdir())
   const plan = {
     position: { kind: 'after-message', id: 2 },
@@ -83,17 +83,15 @@ t.test('beginning - CL-23 --after-id of the newest message goes on after what wa
     seq: 2,
     writer: null,
   })
-  t.end()
 })
 
-t.test('progress - a batch that gave nothing never moves back what was told', t => {
+t.test('progress - a batch that gave nothing never moves back what was told', async t => {
   const progress = new ReadCursor({ seq: 100, writer: 'w_1-aa' })
   progress.stand(90)
   progress.pass({ seq: 0, writer: null })
   progress.flushed()
   progress.projectId = 'p'
   t.match(progress.place, { seq: 90, writer: null })
-  t.end()
 })
 
 t.test('unhandled - CL-21 all existing records are counted and printed without being held', async t => {

@@ -14,7 +14,7 @@ import { tailProgram } from '../dist/program.js'
 
 const none = { count: undefined, untilMatch: undefined, timeoutMs: undefined, deadlineMs: undefined }
 
-t.test('stop - count, match, idle and total time', t => {
+t.test('stop - count, match, idle and total time', async t => {
   const count = new StopWatch({ ...none, count: 2 }, 0)
   t.same([count.onPrinted(() => '', 1), count.onPrinted(() => '', 2)], [false, true])
   t.ok(new StopWatch({ ...none, count: 0 }, 0).isDone)
@@ -36,10 +36,9 @@ t.test('stop - count, match, idle and total time', t => {
   timed.onCame(24)
   t.equal(timed.due(24), undefined, 'one that was held back came too')
   t.equal(new StopWatch(none, 0).dueAtMs, undefined)
-  t.end()
 })
 
-t.test('stop - CL-5 3 says that what was waited for did not come', t => {
+t.test('stop - CL-5 3 says that what was waited for did not come', async t => {
   const quiet = new StopWatch({ ...none, timeoutMs: 1 }, 0)
   t.equal(quiet.exitCode('timeout'), 3)
   quiet.onPrinted(() => '', 0)
@@ -48,10 +47,9 @@ t.test('stop - CL-5 3 says that what was waited for did not come', t => {
   const wanting = new StopWatch({ ...none, count: 2, timeoutMs: 1 }, 0)
   wanting.onPrinted(() => '', 0)
   t.equal(wanting.exitCode('deadline'), 3, 'one of two is not what was asked for')
-  t.end()
 })
 
-t.test('rate - lets so many pass, counts the rest, and tells them in a line that counts too', t => {
+t.test('rate - lets so many pass, counts the rest, and tells them in a line that counts too', async t => {
   const gate = new RateGate(parseRate('2/1s'))
   t.same(
     [gate.admits(1, 0), gate.admits(2, 10), gate.admits(3, 20), gate.admits(4, 900)],
@@ -68,7 +66,6 @@ t.test('rate - lets so many pass, counts the rest, and tells them in a line that
   t.same(gate.take(1003, true), { n: 1, first: 6, last: 6 }, 'at the end at once')
   t.equal(gate.dueAtMs, undefined)
   t.ok(gate.admits(7, 9000))
-  t.end()
 })
 
 t.test('output - one write a turn, resolved when the stream took it', async t => {
@@ -122,7 +119,7 @@ t.test('due - sleeps until the signal is raised or something is due', async t =>
   t.same([keep(9), keep(10), keep(11), every.dueAtMs], [0, 1, 1, 20])
 })
 
-t.test('health - CL-30 up, stale, down, by what the file says', t => {
+t.test('health - CL-30 up, stale, down, by what the file says', async t => {
   const judge = (health: JsonObject, ageMs: number, alive = true): string =>
     judgeHealth(health, 1e12 - ageMs, 1e12, () => alive).state
   t.equal(judge({ pid: 5 }, 29_000), 'up')
@@ -141,10 +138,9 @@ t.test('health - CL-30 up, stale, down, by what the file says', t => {
   t.equal(judge({ pid: 'x', interval_ms: -1 }, 100), 'up', 'odd values count for nothing')
   t.equal(judge({ interval_ms: 1e300 }, 11_000_000), 'stale', 'CL-30 nothing is fresh for ever')
   t.equal(judge({ updated: '2099-01-01T00:00:00Z' }, 31_000), 'stale', 'a time to come is no sign of life')
-  t.end()
 })
 
-t.test('health - CL-30 of as many inboxes as there can be, and of what is no object', t => {
+t.test('health - CL-30 of as many inboxes as there can be, and of what is no object', async t => {
   const storeDir = t.testdir({ run: {} })
   const health = join(storeDir, 'run', 'health.json')
   const stateOf = (text: string): string => {
@@ -155,7 +151,6 @@ t.test('health - CL-30 of as many inboxes as there can be, and of what is no obj
   const personas = Array.from({ length: limits.personasMax }, () => inbox)
   t.equal(stateOf(JSON.stringify({ pid: process.pid, personas })), 'up')
   for (const text of ['[]', '3', 'null', '{"pid"']) t.equal(stateOf(text), 'unknown', text)
-  t.end()
 })
 
 t.test('look - a terminal of unknown size is taken for one of 80 columns', async t => {

@@ -20,24 +20,22 @@ function plan(argv: readonly string[], env: Record<string, string> = {}, isTermi
   return planOf(input(argv, env), { env, isTerminal, nowMs })
 }
 
-t.test('program - its version is what the rest believes', t => {
+t.test('program - its version is what the rest believes', async t => {
   const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
     version: string
   }
   t.equal(VERSION, manifest.version)
-  t.end()
 })
 
-t.test('mode - the flag, the variable, the terminal, else json', t => {
+t.test('mode - the flag, the variable, the terminal, else json', async t => {
   t.equal(plan([]).mode, 'json')
   t.equal(plan([], {}, true).mode, 'short')
   t.equal(plan([], { KIM_AGENT: '1' }, true).mode, 'agent')
   t.equal(plan([], { KIM_AGENT: '0' }).mode, 'json')
   t.equal(plan(['-o', 'cat'], { KIM_AGENT: '1' }).mode, 'cat')
-  t.end()
 })
 
-t.test('position - CL-21 ten entries unless a position is given', t => {
+t.test('position - CL-21 ten entries unless a position is given', async t => {
   const of = (...argv: string[]): Plan['position'] => plan(argv).position
   const all = Number.POSITIVE_INFINITY
   t.same(of(), { kind: 'last', lines: 10 })
@@ -58,10 +56,9 @@ t.test('position - CL-21 ten entries unless a position is given', t => {
   t.match(of('--after-id', 'river:new:246'), { kind: 'after-event', ref: { kind: 'message', id: 246 } })
   t.same(of('--consumer', 'c'), { kind: 'consumer', name: 'c' })
   t.same(of('--cursor-file', 'f'), { kind: 'cursor-file', path: 'f' })
-  t.end()
 })
 
-t.test('selection - personas, and what a mode prints of itself', t => {
+t.test('selection - personas, and what a mode prints of itself', async t => {
   const of = (argv: string[], env: Record<string, string> = {}): Plan['selection'] =>
     plan(argv, env).selection
   t.same(of(['-p', 'a,b', '-p', 'a']).personas, ['a', 'b'])
@@ -73,10 +70,9 @@ t.test('selection - personas, and what a mode prints of itself', t => {
   t.equal(of(['-o', 'agent']).records, 'entries')
   t.equal(of(['-o', 'agent', '-f']).records, 'news', 'nothing wakes for old mail')
   t.equal(of(['-o', 'agent', '-f', '--all-records']).records, 'all')
-  t.end()
 })
 
-t.test('defaults - of agents, monitors and waits', t => {
+t.test('defaults - of agents, monitors and waits', async t => {
   t.equal(plan(['-f', '-o', 'agent']).exitWithParent, true)
   t.equal(plan(['-f']).exitWithParent, false)
   t.equal(plan(['-o', 'monitor']).bodyChars, 220)
@@ -93,17 +89,15 @@ t.test('defaults - of agents, monitors and waits', t => {
   t.equal(plan(['--events', '/data/events']).journalFlag, ' --events /data/events')
   t.match(plan(['--wait']), { follow: true, count: 1 })
   t.equal(plan(['-F']).follow, true)
-  t.end()
 })
 
-t.test('plan - CL-32 how often an event is tried', t => {
+t.test('plan - CL-32 how often an event is tried', async t => {
   const attempts = (...argv: string[]): unknown => plan(['--exec', 'x', '--consumer', 'c', ...argv]).exec
   t.same(attempts(), { command: 'x', maxAttempts: undefined })
   t.same(attempts('--max-attempts', '3'), { command: 'x', maxAttempts: 3 })
-  t.end()
 })
 
-t.test('fields - CL-72 an unknown name is refused, with the closest one', t => {
+t.test('fields - CL-72 an unknown name is refused, with the closest one', async t => {
   const schema = new URL('../../manifest/schema/record.json', import.meta.url)
   const { properties } = JSON.parse(readFileSync(schema, 'utf8')) as { properties: object }
   const derived = ['id', 'type', 'persona', 'from', 'text', 'wake', 'nonce']
@@ -127,10 +121,9 @@ t.test('fields - CL-72 an unknown name is refused, with the closest one', t => {
     })
   for (const name of ['nothing.here', '__proto__.x', 'constructor', 'Seq', '.seq'])
     t.throws(() => plan(['--fields', name]), { code: 'usage', exitCode: 2 }, name)
-  t.end()
 })
 
-t.test('bodies - CL-71 are cut where a text is printed, or given to a command', t => {
+t.test('bodies - CL-71 are cut where a text is printed, or given to a command', async t => {
   const exec = ['--exec', 'x', '--consumer', 'c']
   for (const mode of ['short', 'short-iso', 'cat', 'agent'])
     t.equal(plan(['-o', mode, '--body-chars', '3']).bodyChars, 3, mode)
@@ -139,10 +132,9 @@ t.test('bodies - CL-71 are cut where a text is printed, or given to a command', 
   t.equal(plan([...exec, '--no-body']).bodyChars, undefined)
   t.throws(() => plan(['--no-body']), { code: 'usage', message: /^-o json prints/ })
   t.throws(() => plan(['--no-body', '--fields', 'text'], {}, true), { message: /^--fields prints/ })
-  t.end()
 })
 
-t.test('usage - what can never work is refused, with the way out', t => {
+t.test('usage - what can never work is refused, with the way out', async t => {
   const refused: readonly (readonly string[])[] = [
     ['-p', 'a', '--all-personas'],
     ['--after-seq', '1', '--from-seq', '1'],
@@ -203,10 +195,9 @@ t.test('usage - what can never work is refused, with the way out', t => {
   t.throws(() => plan(['cursors', 'lss']), {
     message: 'there is no command "cursors lss"; did you mean cursors ls?',
   })
-  t.end()
 })
 
-t.test('store - the flag, the variable, the default', t => {
+t.test('store - the flag, the variable, the default', async t => {
   const home = { XDG_STATE_HOME: '/state' }
   t.same(locateStore(input([]), home), {
     eventsDir: '/state/kim/stores/default/events',
@@ -222,10 +213,9 @@ t.test('store - the flag, the variable, the default', t => {
     storeDir: undefined,
   })
   t.throws(() => locateStore(input(['--events', '/e', '--store', '/s']), home), { code: 'usage' })
-  t.end()
 })
 
-t.test('store - CL-10 nothing is written at or below what is read, links included', t => {
+t.test('store - CL-10 nothing is written at or below what is read, links included', async t => {
   const root = t.testdir()
   const store = join(root, 'store')
   mkdirSync(join(store, 'events'), { recursive: true })
@@ -241,10 +231,9 @@ t.test('store - CL-10 nothing is written at or below what is read, links include
   })
   const noStore = { eventsDir: join(root, 'events'), storeDir: root }
   t.throws(() => refuseInside(noStore, join(root, 'x'), '--consumer'), { code: 'no_store' })
-  t.end()
 })
 
-t.test('missing - a store or a persona that is not there, and the closest that is', t => {
+t.test('missing - a store or a persona that is not there, and the closest that is', async t => {
   const root = t.testdir()
   mkdirSync(join(root, 'default/events'), { recursive: true })
   const refuse = (eventsDir: string, storeDir: string | undefined, hint: RegExp): void => {
@@ -262,12 +251,10 @@ t.test('missing - a store or a persona that is not there, and the closest that i
     hint: 'known: loom, river',
   })
   t.match(noPersona('a\nb', []), { message: 'no persona "a\\nb"', hint: /no persona yet/ })
-  t.end()
 })
 
-t.test('rate - what is none is refused', t => {
+t.test('rate - what is none is refused', async t => {
   t.same(parseRate('10/1m'), { lines: 10, perMs: 60_000 })
   for (const text of ['', '10', '0/1s', '10/', '10/0s', 'x/1s'])
     t.throws(() => parseRate(text), { code: 'usage' }, text)
-  t.end()
 })

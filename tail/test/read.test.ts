@@ -39,7 +39,7 @@ function seqs(entries: Iterable<{ readonly record: { readonly seq: number } } | 
   return [...entries].flatMap(entry => (entry === undefined ? [] : [entry.record.seq]))
 }
 
-t.test('last - the newest that are wanted, and no more than is needed is read', t => {
+t.test('last - the newest that are wanted, and no more than is needed is read', async t => {
   const events = journal(t.testdir(), {
     'seg-00000001.jsonl': Array.from({ length: 20 }, (_, i) =>
       line(i + 1, { agent: i % 2 ? 'river' : 'loom' }),
@@ -59,10 +59,9 @@ t.test('last - the newest that are wanted, and no more than is needed is read', 
   const strange = new SeenPersonas(['nobody', 'loom'])
   t.same(seqs(lastEntries(past, { ...wanted, personas: ['nobody', 'loom'], lines: 0 }, strange)), [])
   t.same(strange.unseen, ['nobody'])
-  t.end()
 })
 
-t.test('last - with a time, nothing before two segments that are old is looked into', t => {
+t.test('last - with a time, nothing before two segments that are old is looked into', async t => {
   const at = (hour: number): object => ({ ts: `2026-06-10T${String(hour).padStart(2, '0')}:00:00.000Z` })
   const events = journal(t.testdir(), {
     'seg-00000001.jsonl': line(1, at(1)) + line(2, at(23)),
@@ -79,10 +78,9 @@ t.test('last - with a time, nothing before two segments that are old is looked i
   }
   t.same(seqs(lastEntries(past, wanted, new SeenPersonas([]))), [3, 4, 5, 6], 'two in a row are old')
   t.same(seqs(allEntries(past, wanted, new SeenPersonas([]))), [3, 4, 5, 6])
-  t.end()
 })
 
-t.test('wanted - says no only of lines that cannot matter', t => {
+t.test('wanted - says no only of lines that cannot matter', async t => {
   const wanted = lineFilter(['river'])
   const of = (text: string): boolean | undefined => wanted?.(Buffer.from(text))
   t.ok(of('{"agent":"river"}'))
@@ -92,10 +90,9 @@ t.test('wanted - says no only of lines that cannot matter', t => {
   t.notOk(of('{"agent":"loom","summary":"for river"}'))
   t.equal(lineFilter([]), undefined)
   t.equal(lineFilter(['ri"ver']), undefined, 'a name that JSON can spell in several ways')
-  t.end()
 })
 
-t.test('facts - payloads from blobs', t => {
+t.test('facts - payloads from blobs', async t => {
   const payload = '{"content":"big","id":1}'
   const sha256 = createHash('sha256').update(payload).digest('hex')
   const ref = (bytes: number): object => ({ payload: undefined, payload_ref: { sha256, bytes } })
@@ -107,10 +104,9 @@ t.test('facts - payloads from blobs', t => {
   const [whole, wrong] = [...past.forwards()].map(({ record }) => factsOf(past).payloadOf(record))
   t.same(whole, { content: 'big', id: 1 })
   t.equal(wrong, undefined)
-  t.end()
 })
 
-t.test('find - by seq, by message, by event id, and what is damaged', t => {
+t.test('find - by seq, by message, by event id, and what is damaged', async t => {
   const events = journal(t.testdir(), {
     'seg-00000001.jsonl':
       line(1, { action: 'backfill', event: undefined, item_id: 'river/9' }) +
@@ -149,7 +145,6 @@ t.test('find - by seq, by message, by event id, and what is damaged', t => {
   t.same(findRecord(past, { kind: 'event', persona: 'river', seq: 4, text: `river:alert:${run}-4` }, facts), {
     kind: 'absent',
   })
-  t.end()
 })
 
 t.test(

@@ -7,7 +7,7 @@ const iso = (text: string): string | undefined => {
   return ms === undefined ? undefined : new Date(ms).toISOString()
 }
 
-t.test('time - CL-4 every way people write one', t => {
+t.test('time - CL-4 every way people write one', async t => {
   const cases: Readonly<Record<string, string>> = {
     now: '2026-06-10T14:03:22.500Z',
     today: '2026-06-10T00:00:00.000Z',
@@ -32,10 +32,9 @@ t.test('time - CL-4 every way people write one', t => {
     '@1700000000.25': '2023-11-14T22:13:20.250Z',
   }
   for (const [text, expected] of Object.entries(cases)) t.equal(iso(text), expected, text)
-  t.end()
 })
 
-t.test('time - what is none is refused', t => {
+t.test('time - what is none is refused', async t => {
   for (const text of [
     '',
     'soon',
@@ -53,17 +52,15 @@ t.test('time - what is none is refused', t => {
   ]) {
     t.equal(parseTime(text, now, true), undefined, text)
   }
-  t.end()
 })
 
-t.test('time - without a zone it is local', t => {
+t.test('time - without a zone it is local', async t => {
   const local = new Date(now)
   t.equal(parseTime('today', now), new Date(local.getFullYear(), local.getMonth(), local.getDate()).getTime())
   t.equal(parseTime('2026-06-01 10:20', now), new Date(2026, 5, 1, 10, 20).getTime())
-  t.end()
 })
 
-t.test('record name - D5 seqs, messages and other events, colons in names included', t => {
+t.test('record name - D5 seqs, messages and other events, colons in names included', async t => {
   t.same(parseRecordName('4711'), { kind: 'seq', seq: 4711, text: '4711' })
   t.match(parseRecordName('a/b/246'), { kind: 'message', persona: 'a/b', id: 246 })
   t.same(parseRecordName('river:new:246'), {
@@ -96,5 +93,4 @@ t.test('record name - D5 seqs, messages and other events, colons in names includ
   ]) {
     t.equal(parseRecordName(text), undefined, text)
   }
-  t.end()
 })

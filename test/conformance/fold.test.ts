@@ -69,7 +69,7 @@ function* digestEntities(entities: EntityTable<Entity>): Generator<DigestEntity>
   for (const entity of entities.images()) yield { ...entity, hash: entityHash(entity) }
 }
 
-t.test('fold - comes to the state, head, activity and anomalies of every vector (OB-8, OB-9)', t => {
+t.test('fold - comes to the state, head, activity and anomalies of every vector (OB-8, OB-9)', async t => {
   let folded = 0
   for (const { name, eventsDir, expect } of loadVectors()) {
     const segments = segmentsOf(eventsDir)
@@ -103,5 +103,4 @@ t.test('fold - comes to the state, head, activity and anomalies of every vector 
   }
   t.comment(`${folded} vectors folded`)
   t.ok(folded > 200)
-  t.end()
 })

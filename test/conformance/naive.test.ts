@@ -10,7 +10,7 @@ import { loadVectors, repositoryRoot } from './vectors.js'
 const rules = loadRules(join(repositoryRoot, 'manifest'))
 const vectors = loadVectors()
 
-t.test('naive reader - finds what every vector states (OB-61, OB-62)', t => {
+t.test('naive reader - finds what every vector states (OB-61, OB-62)', async t => {
   for (const { name, eventsDir, cursorFile, expect } of vectors) {
     const cursor = cursorFile === undefined ? undefined : JSON.parse(readFileSync(cursorFile, 'utf8'))
     const { verify_exit: _, ...stated } = expect
@@ -18,33 +18,29 @@ t.test('naive reader - finds what every vector states (OB-61, OB-62)', t => {
   }
   t.comment(`${vectors.length} vectors`)
   t.ok(vectors.length >= 70, 'there are enough of them')
-  t.end()
 })
 
-t.test('naive reader - its cold part has the members of a cold start', t => {
+t.test('naive reader - its cold part has the members of a cold start', async t => {
   const result = coldPart(readNaively(join(repositoryRoot, 'nowhere'), undefined, rules))
   t.same(Object.keys(result).sort(), coldMembers)
-  t.end()
 })
 
-t.test('naive reader - refuses a cursor that is none (U2)', t => {
+t.test('naive reader - refuses a cursor that is none (U2)', async t => {
   for (const cursor of [null, 5, {}, { seq: '1' }, { seq: -1 }, { seq: 1.5 }]) {
     t.throws(() => readNaively(repositoryRoot, cursor, rules), JSON.stringify(cursor))
   }
-  t.end()
 })
 
-t.test('canonical JSON - is the text RFC 8785 prints in its own example', t => {
+t.test('canonical JSON - is the text RFC 8785 prints in its own example', async t => {
   const text =
     '{"numbers":[333333333.33333329,1E30,4.50,2e-3,0.000000000000000000000000001],"string":"\\u20ac$\\u000F\\u000aA\'\\u0042\\u0022\\u005c\\\\\\"\\/","literals":[null,true,false]}'
   t.equal(
     canonicalJson(JSON.parse(text)),
     '{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],"string":"\u20ac$\\u000f\\nA\'B\\"\\\\\\\\\\"/"}',
   )
-  t.end()
 })
 
-t.test('digest - of the record that journal-format.md shows is the one it states (JF-55, JF-57)', t => {
+t.test('digest - of the record that journal-format.md shows is the one it states (JF-55, JF-57)', async t => {
   const payload = {
     content: 'tests are green',
     content_length: 15,
@@ -62,5 +58,4 @@ t.test('digest - of the record that journal-format.md shows is the one it states
     '47c895bf3ef0803466976fe706662afa7fa9ec612912183d5e23e6116d4ab7f9',
   )
   t.equal(projectionDigest([]), 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855')
-  t.end()
 })

@@ -24,7 +24,6 @@ t.test('cold start - finds what a forward reader finds (OB-10, OB-11)', async t 
     const { result } = await coldStart(vector.eventsDir, cursorOf(vector))
     t.same(differencesOf(pick(vector.expect, coldMembers), { ...result }), [], vector.name)
   }
-  t.end()
 })
 
 /** What is handed over until nothing more is at hand. */

@@ -31,15 +31,14 @@ function script(t: Test, text: string): string[] {
 
 const cursorVectors = loadVectors().filter(({ name }) => name.includes('cursor-at-')).length
 
-t.test('runner - passes an implementation that agrees, cursor and cold start included (OB-61)', t => {
+t.test('runner - passes an implementation that agrees, cursor and cold start included (OB-61)', async t => {
   const { status, verdict } = run('cursor-at-', naive, ['--json', '--omit', 'verify_exit'])
   t.same(verdict, { vectors: cursorVectors, agree: cursorVectors, differ: 0, failures: [] })
   t.ok(cursorVectors >= 2)
   t.equal(status, 0)
-  t.end()
 })
 
-t.test('runner - fails an implementation that leaves a member out', t => {
+t.test('runner - fails an implementation that leaves a member out', async t => {
   const { status, verdict } = run('no-directory', naive)
   t.equal(status, 1)
   t.match(verdict, { vectors: 1, agree: 0, differ: 1 })
@@ -47,18 +46,16 @@ t.test('runner - fails an implementation that leaves a member out', t => {
     { mode: '--full', differences: [{ member: 'verify_exit', expected: '4', actual: 'nothing' }] },
   ])
   t.equal(verdict.failures.length, 1, 'a cold start owes no verify_exit')
-  t.end()
 })
 
-t.test('runner - tells people which vector differs in what, and counts', t => {
+t.test('runner - tells people which vector differs in what, and counts', async t => {
   const { status, stdout } = run('no-directory', naive, [])
   t.equal(status, 1)
   t.match(stdout, /^FAIL no-directory\n {4}--full: not as expected\n {6}verify_exit: expected 4\n/)
   t.match(stdout, /1 vectors, twice each: 0 agree, 1 differ\n$/)
-  t.end()
 })
 
-t.test('runner - fails an implementation that ends badly, says nothing or says too much', t => {
+t.test('runner - fails an implementation that ends badly, says nothing or says too much', async t => {
   for (const [text, problem] of [
     ["process.stderr.write('cannot'); process.exitCode = 3", /^exit 3: cannot$/],
     ['', /^no JSON object on stdout/],
@@ -71,10 +68,9 @@ t.test('runner - fails an implementation that ends badly, says nothing or says t
     t.match(verdict.failures[0].problem, problem)
   }
   t.equal(run('torn-one-byte', [join(repositoryRoot, 'nowhere')]).status, 1, 'a command that is not there')
-  t.end()
 })
 
-t.test('runner - fails an implementation that changes the directory it was shown', t => {
+t.test('runner - fails an implementation that changes the directory it was shown', async t => {
   const writes = `
     import { chmodSync, writeFileSync } from 'node:fs'
     const events = process.argv[process.argv.indexOf('--events') + 1]
@@ -84,11 +80,9 @@ t.test('runner - fails an implementation that changes the directory it was shown
   const { status, verdict } = run('empty-segment-after-another', script(t, writes))
   t.equal(status, 1)
   t.match(verdict.failures.at(-1), { mode: 'both', problem: 'the directory was changed' })
-  t.end()
 })
 
-t.test('runner - refuses a selection of nothing and a missing command', t => {
+t.test('runner - refuses a selection of nothing and a missing command', async t => {
   t.equal(run('there is no such vector', naive).status, 2)
   t.equal(run('', []).status, 2)
-  t.end()
 })

@@ -27,7 +27,7 @@ const sortedKeys = (_: string, value: unknown): unknown =>
 
 const textOf = (path: string): string => readFileSync(join(repositoryRoot, path), 'utf8')
 
-t.test('generator - writes the committed tree, no file more, none less, none other (CO-10)', t => {
+t.test('generator - writes the committed tree, no file more, none less, none other (CO-10)', async t => {
   const out = mkdtempSync(join(tmpdir(), 'kim-vectors-'))
   t.teardown(() => rmSync(out, { recursive: true, force: true }))
   t.match(generate(out), / changed$/m)
@@ -38,10 +38,9 @@ t.test('generator - writes the committed tree, no file more, none less, none oth
   )
   t.same(unlike, [], 'the same bytes')
   t.match(generate(out), /; 0 changed\n$/, 'a second run changes nothing')
-  t.end()
 })
 
-t.test('generator - removes what nothing declares, and touches no other folder', t => {
+t.test('generator - removes what nothing declares, and touches no other folder', async t => {
   const out = mkdtempSync(join(tmpdir(), 'kim-vectors-'))
   t.teardown(() => rmSync(out, { recursive: true, force: true }))
   const stray = join(out, 'stray')
@@ -53,10 +52,9 @@ t.test('generator - removes what nothing declares, and touches no other folder',
   writeFileSync(join(out, 'gone/events/seg-00000001.jsonl'), '')
   t.match(generate(out), /; 1 changed\n$/)
   t.notOk(readdirSync(out).includes('gone'), 'a vector that is no longer declared goes with its folder')
-  t.end()
 })
 
-t.test('vectors - are small and name no machine', t => {
+t.test('vectors - are small and name no machine', async t => {
   let total = 0
   for (const file of filesBelow(vectorsDir)) {
     const content = readFileSync(join(vectorsDir, file))
@@ -65,10 +63,9 @@ t.test('vectors - are small and name no machine', t => {
     if (/\/(home|Users|tmp)\//.test(content.toString('latin1'))) t.fail(`${file} names a path`)
   }
   t.ok(total < 1_000_000, `${total} bytes`)
-  t.end()
 })
 
-t.test('vectors - hold the files of CO-9 and no other, keys sorted', t => {
+t.test('vectors - hold the files of CO-9 and no other, keys sorted', async t => {
   const odd = filesBelow(vectorsDir).filter(
     file => !/^[\w-]+\/(events\/.+|cursor\.json|expect\.json)$/.test(file) && file !== 'README.md',
   )
@@ -78,7 +75,6 @@ t.test('vectors - hold the files of CO-9 and no other, keys sorted', t => {
     t.same(JSON.parse(text, sortedKeys), expect, name)
     t.equal(text, `${JSON.stringify(JSON.parse(text, sortedKeys), null, 2)}\n`, `${name}: keys are sorted`)
   }
-  t.end()
 })
 
 const names = loadVectors().map(({ name }) => name)
@@ -99,23 +95,21 @@ const readme = rowsOf('spec/vectors/README.md')
 const listed = readme.filter(([first = '']) => first.startsWith('`'))
 const excused = readme.filter(([first = '']) => rowLabels.includes(first))
 
-t.test('README - names every vector once, and no other', t => {
+t.test('README - names every vector once, and no other', async t => {
   t.same(listed.map(([name = '']) => name.replaceAll('`', '')).sort(), names)
   t.ok(listed.every(([, shows = '', cites = '']) => shows !== '' && cites !== ''))
-  t.end()
 })
 
-t.test('README - every row of recovery.md has a vector, or a reason why it has none (RC-2)', t => {
+t.test('README - every row of recovery.md has a vector, or a reason why it has none (RC-2)', async t => {
   const cited = new Set(listed.flatMap(([, , cites = '']) => cites.split(' ')))
   const reasons = new Map(excused.map(([row = '', why = '']) => [row, why]))
   t.ok(rowLabels.length > 50, `${rowLabels.length} rows`)
   for (const row of rowLabels) {
     t.ok(cited.has(row) !== (reasons.get(row) ?? '') > '', `${row}: ${reasons.get(row) ?? 'has a vector'}`)
   }
-  t.end()
 })
 
-t.test('README - cites rows and clauses that exist', t => {
+t.test('README - cites rows and clauses that exist', async t => {
   const pages = readdirSync(join(repositoryRoot, 'spec')).filter(name => name.endsWith('.md'))
   const clauses = pages.flatMap(page =>
     [...textOf(`spec/${page}`).matchAll(/\*\*([A-Z]+-\d+)\*\*/g)].map(([, id]) => id),
@@ -128,5 +122,4 @@ t.test('README - cites rows and clauses that exist', t => {
       .map(id => `${name} ${id}`),
   )
   t.same(unknown, [])
-  t.end()
 })

@@ -12,5 +12,4 @@ t.test('verify - exits as every vector states (OB-65)', async t => {
     t.equal(exit, expect['verify_exit'], `${name}: ${Object.keys(findings).join(' ') || 'nothing found'}`)
   }
   t.same([...seen].sort(), [0, 4, 5, 6], 'every exit code was met')
-  t.end()
 })

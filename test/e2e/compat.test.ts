@@ -75,7 +75,7 @@ const idsOf = (lines: readonly Readonly<Record<string, unknown>>[]): string[] =>
 for (const release of releases) {
   const { name, head } = release
 
-  t.test(`kim-tail - CO-14 goes on from each token of ${name} at the next record`, t => {
+  t.test(`kim-tail - CO-14 goes on from each token of ${name} at the next record`, async t => {
     const home = homeOf(t)
     const store = copied(release, home)
     for (const { token, seq } of release.tokens) {
@@ -88,10 +88,9 @@ for (const release of releases) {
       t.same(seqsIn(from.stdout), seqsUpTo(seq, head), `from ${seq}`)
     }
     t.ok(release.tokens.length > 2)
-    t.end()
   })
 
-  t.test(`kim-tail - CO-14 goes on from each consumer file of ${name} at the next record`, t => {
+  t.test(`kim-tail - CO-14 goes on from each consumer file of ${name} at the next record`, async t => {
     const home = homeOf(t)
     const store = copied(release, home)
     const directory = join(home, 'state/kim/clients/kim-tail/cursors')
@@ -107,10 +106,9 @@ for (const release of releases) {
       t.same(seqsIn(read().stdout), seqsUpTo(seq + 1, head), consumer)
       t.equal(read().stdout, '', `${consumer}: once`)
     }
-    t.end()
   })
 
-  t.test(`kim-tail --exec - CO-14 hands over what a consumer of ${name} held, and nothing twice`, t => {
+  t.test(`kim-tail --exec - CO-14 hands over what a consumer of ${name} held, and nothing twice`, async t => {
     const home = homeOf(t)
     const store = copied(release, home)
     const file = join(home, 'state/kim/clients/kim-tail/cursors/held.json')
@@ -122,7 +120,6 @@ for (const release of releases) {
     const expected = idsAfter(release, seq, 'loom')
     t.ok(expected.length > 5)
     t.same(stderr.trimEnd().split('\n'), expected)
-    t.end()
   })
 
   t.test(`kim-producer - CO-14 goes on with the store of ${name}, and so do sinks and readers`, async t => {

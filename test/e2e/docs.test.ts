@@ -87,7 +87,7 @@ t.test('troubleshoot - has every error code with its exit, what it means and wha
 
 t.test(
   'operate - the copy for the collector is as old as what it copies, for the alert goes by its age',
-  t => {
+  async t => {
     const [, commands = ''] = /^```\n(install .*[\s\S]*?)^```/m.exec(read('docs/operate.md')) ?? []
     const [, from = '', to = ''] = /(\S+metrics\.prom) (\S+\.prom)\b/.exec(commands) ?? []
     t.match(read('docs/alerts.yml'), 'node_textfile_mtime_seconds')
@@ -99,7 +99,6 @@ t.test(
     t.equal(readFileSync(shown, 'utf8'), 'kim_up 1\n')
     t.match(statSync(shown), { mtimeMs: 1_000_000_000, mode: 0o100644 })
     t.same(readdirSync(t.testdirName).sort(), ['kim.prom', 'metrics.prom'])
-    t.end()
   },
 )
 

@@ -115,7 +115,7 @@ const STATES: readonly (readonly [what: string, make: (store: string) => void, o
 ]
 
 for (const [what, make, opening] of STATES) {
-  t.test(`CL-19 dry run - leaves no trace in ${what}, and says what the open would do`, t => {
+  t.test(`CL-19 dry run - leaves no trace in ${what}, and says what the open would do`, async t => {
     const store = makeStore(t)
     make(store)
     const before = traces(store)
@@ -127,7 +127,6 @@ for (const [what, make, opening] of STATES) {
     }
     const text = run('gc', '--store', store, '--dry-run').out
     t.equal(/^opening the store would first:$/m.test(text), opening.source !== /"opening":\[\]/.source, text)
-    t.end()
   })
 }
 
@@ -140,7 +139,7 @@ t.test('CL-19 dry run - is refused while a writer holds the store', async t => {
   t.equal(run('gc', '--store', store, '--dry-run').code, 0)
 })
 
-t.test('CL-19 repair - says beforehand what it then does, whichever segment is a link', t => {
+t.test('CL-19 repair - says beforehand what it then does, whichever segment is a link', async t => {
   for (const at of [0, 1, -1]) {
     const store = makeStore(t)
     const victim = segments(store).at(at) ?? ''
@@ -157,10 +156,9 @@ t.test('CL-19 repair - says beforehand what it then does, whichever segment is a
     t.equal(real.code, 0, real.err)
     t.equal(run('verify', '--store', store).code, 0)
   }
-  t.end()
 })
 
-t.test('CL-52 repair - moves nothing where it cannot go on to the end', t => {
+t.test('CL-52 repair - moves nothing where it cannot go on to the end', async t => {
   const store = makeStore(t)
   for (const path of segments(store)) {
     renameSync(path, join(store, 'elsewhere.jsonl'))
@@ -173,10 +171,9 @@ t.test('CL-52 repair - moves nothing where it cannot go on to the end', t => {
     t.match(err, /nothing was changed/)
     t.same(traces(store), before)
   }
-  t.end()
 })
 
-t.test('CL-52 repair - does not say repaired of what stays corrupt', t => {
+t.test('CL-52 repair - does not say repaired of what stays corrupt', async t => {
   const store = makeStore(t)
   const [first = ''] = segments(store)
   const bytes = readFileSync(first)
@@ -195,10 +192,9 @@ t.test('CL-52 repair - does not say repaired of what stays corrupt', t => {
   t.match(JSON.parse(again.out), { left: { chain_broken: 1 }, lines: [] })
   t.match(run('repair', '--store', store).out, /^nothing that can be repaired\n/)
   t.equal(run('verify', '--store', store).code, 6)
-  t.end()
 })
 
-t.test('CL-5 redact - of what the journal does not hold is 4, and the store stays as it is', t => {
+t.test('CL-5 redact - of what the journal does not hold is 4, and the store stays as it is', async t => {
   const store = makeStore(t)
   for (const target of [
     ['--seq', '9999'],
@@ -211,5 +207,4 @@ t.test('CL-5 redact - of what the journal does not hold is 4, and the store stay
     }
   }
   t.equal(run('verify', '--store', store).code, 0)
-  t.end()
 })

@@ -165,7 +165,7 @@ t.test(
   },
 )
 
-t.test('checkpoint - without the beginning of the journal, the reason is named', t => {
+t.test('checkpoint - without the beginning of the journal, the reason is named', async t => {
   const store = makeStore(t)
   const events = join(store, 'events')
   rmSync(join(events, 'seg-00000001.jsonl'))
@@ -179,10 +179,9 @@ t.test('checkpoint - without the beginning of the journal, the reason is named',
     )
   }
   t.notOk(Object.hasOwn(json(run('checkpoint', '--store', store, '--json')), 'isWhole'))
-  t.end()
 })
 
-t.test('gc - a segment stays if the archive has another copy, and the headline says so', t => {
+t.test('gc - a segment stays if the archive has another copy, and the headline says so', async t => {
   const store = makeStore(t)
   const [first = ''] = json(run('gc', '--store', store, '--dry-run', '--json'))['segments'] as string[]
   const copies = json(run('gc', '--store', store, '--dry-run', '--json'))['segments'] as string[]
@@ -195,7 +194,6 @@ t.test('gc - a segment stays if the archive has another copy, and the headline s
     out,
     /^nothing to move: .*, or the copy in archive\/ differs \(a warning above, or archive_differs in the log /,
   )
-  t.end()
 })
 
 t.test('CL-19 checkpoint - D4: it says what it moves to archive/, in a dry run too', async t => {

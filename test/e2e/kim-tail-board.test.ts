@@ -58,7 +58,7 @@ function makeStore(root: string): string {
   return store
 }
 
-t.test('kim-tail activity - CL-33 three answers, three codes, everything else is 2', t => {
+t.test('kim-tail activity - CL-33 three answers, three codes, everything else is 2', async t => {
   const root = t.testdir()
   const store = makeStore(root)
   const ask = (...args: string[]): number | null => tail(root, ['activity', ...args, '--store', store]).code
@@ -84,10 +84,9 @@ t.test('kim-tail activity - CL-33 three answers, three codes, everything else is
       floor: 100,
     },
   )
-  t.end()
 })
 
-t.test('kim-tail personas - lists who is there', t => {
+t.test('kim-tail personas - lists who is there', async t => {
   const root = t.testdir()
   const store = makeStore(root)
   const { code, stdout } = tail(root, ['personas', '--store', store])
@@ -99,10 +98,9 @@ t.test('kim-tail personas - lists who is there', t => {
   const rows = tail(root, ['personas', '--store', store, '--json']).stdout.trim().split('\n')
   t.match(JSON.parse(rows[1] ?? ''), { persona: 'river', unread: 1, newest_id: 202, open_alerts: [] })
   t.equal(tail(root, ['personas', '--store', join(root, 'none')]).code, 4)
-  t.end()
 })
 
-t.test('kim-tail status - four facts, kept apart; --check is about the producer alone', t => {
+t.test('kim-tail status - four facts, kept apart; --check is about the producer alone', async t => {
   const root = t.testdir()
   const store = makeStore(root)
   const status = (...args: string[]): ReturnType<typeof tail> =>
@@ -139,10 +137,9 @@ t.test('kim-tail status - four facts, kept apart; --check is about the producer 
   t.equal(status('--check').code, 7)
   t.equal(tail(root, ['status', '--check', '--events', join(store, 'events')]).code, 8)
   t.equal(tail(root, ['status', '--store', join(root, 'none')]).code, 4)
-  t.end()
 })
 
-t.test('kim-tail status - says what a reader knows to be missing', t => {
+t.test('kim-tail status - says what a reader knows to be missing', async t => {
   const root = t.testdir()
   const store = write(join(root, 'store'), { 'events/seg-00000005.jsonl': `${line(5)}{"v":3}\n` })
   t.match(
@@ -150,5 +147,4 @@ t.test('kim-tail status - says what a reader knows to be missing', t => {
     /, some records are of a later version, older records are missing, head 5\n/,
   )
   t.equal(tail(root, ['activity', 'argus', '--since-id', '9', '--store', store]).code, 2)
-  t.end()
 })

@@ -26,7 +26,7 @@ function intoFull(root: string, out: string, args: readonly string[]): Pick<Ende
 t.test(
   'kim-tail - CL-63 a file that takes part of a write is full, and what it did not take is not committed',
   { skip: process.platform === 'win32' },
-  t => {
+  async t => {
     const root = t.testdir()
     const events = write(join(root, 'events'), { 'seg-00000001.jsonl': lines(1, 150) })
     const out = join(root, 'out')
@@ -42,11 +42,10 @@ t.test(
     const taken = whole()
     const rest = tail(root, args).stdout.split('\n').slice(0, -1)
     t.equal(new Set([...taken, ...rest]).size, 150, 'nothing is lost')
-    t.end()
   },
 )
 
-t.test('kim-tail - CL-65 silence counts once everything that stood there was looked at', t => {
+t.test('kim-tail - CL-65 silence counts once everything that stood there was looked at', async t => {
   const root = t.testdir()
   const events = write(join(root, 'events'), { 'seg-00000001.jsonl': lines(1, 3) })
   const run = (...args: string[]): Ended => tail(root, ['--events', events, '-o', 'cat', ...args])
@@ -54,10 +53,9 @@ t.test('kim-tail - CL-65 silence counts once everything that stood there was loo
   t.equal(waiting.stdout, 'text 3\n', 'what waits is no silence, however long it takes to get there')
   t.equal(waiting.code, 0)
   t.equal(run('--wait', '--after-seq', '3', '--timeout', '1ms').code, 3)
-  t.end()
 })
 
-t.test('kim-tail - CL-65 --deadline ends a wait for a command that keeps failing', t => {
+t.test('kim-tail - CL-65 --deadline ends a wait for a command that keeps failing', async t => {
   const root = t.testdir()
   const events = write(join(root, 'events'), { 'seg-00000001.jsonl': lines(1, 3) })
   const held = ['--events', events, '-f', '--consumer', 'c', '--start', 'earliest', '--exec', 'exit 1']
@@ -66,36 +64,36 @@ t.test('kim-tail - CL-65 --deadline ends a wait for a command that keeps failing
   const next = `echo $KIJITOMON_ID >> '${out}'`
   t.equal(tail(root, ['--events', events, '--consumer', 'c', '--exec', next]).code, 0)
   t.equal(readFileSync(out, 'utf8'), '1\n2\n3\n', 'nothing was passed over')
-  t.end()
 })
 
-t.test('kim-tail - CL-65 --deadline also ends a look at existing records, which can be continued', t => {
-  const root = t.testdir()
-  const events = write(join(root, 'events'), { 'seg-00000001.jsonl': lines(1, 100_000) })
-  for (const follow of [[], ['-f']]) {
-    const args = ['--events', events, '-n', 'all', ...follow, '--deadline', '1ms', '-o', 'agent']
-    const { code, stdout } = tail(root, args)
-    const end = /^kim end reason=deadline(?: resume="--after-seq (\d+)")?$/m.exec(stdout)
-    t.ok(end, stdout.slice(-200))
-    const printed = [...stdout.matchAll(/^seq=(\d+) /gm)].map(([, number]) => number)
-    t.ok(printed.length < 100_000)
-    t.equal(printed.at(-1), end?.[1], 'as far as it was printed')
-    t.equal(code, printed.length === 0 ? 3 : 0)
-  }
-  t.end()
-})
+t.test(
+  'kim-tail - CL-65 --deadline also ends a look at existing records, which can be continued',
+  async t => {
+    const root = t.testdir()
+    const events = write(join(root, 'events'), { 'seg-00000001.jsonl': lines(1, 100_000) })
+    for (const follow of [[], ['-f']]) {
+      const args = ['--events', events, '-n', 'all', ...follow, '--deadline', '1ms', '-o', 'agent']
+      const { code, stdout } = tail(root, args)
+      const end = /^kim end reason=deadline(?: resume="--after-seq (\d+)")?$/m.exec(stdout)
+      t.ok(end, stdout.slice(-200))
+      const printed = [...stdout.matchAll(/^seq=(\d+) /gm)].map(([, number]) => number)
+      t.ok(printed.length < 100_000)
+      t.equal(printed.at(-1), end?.[1], 'as far as it was printed')
+      t.equal(code, printed.length === 0 ? 3 : 0)
+    }
+  },
+)
 
-t.test('kim-tail - CL-65 what --until-match waits for is not held back by --max-rate', t => {
+t.test('kim-tail - CL-65 what --until-match waits for is not held back by --max-rate', async t => {
   const root = t.testdir()
   const events = write(join(root, 'events'), { 'seg-00000001.jsonl': lines(1, 9) })
   const args = ['--events', events, '-f', '--after-seq', '0', '--max-rate', '1/1h', '--deadline', '20s']
   const { code, stdout } = tail(root, [...args, '--until-match', 'text 7', '-o', 'agent'])
   t.equal(code, 0)
   t.match(stdout, /seq=1 .*\nkim suppressed n=5 first=2 last=6\nseq=7 .*\nkim end reason=met/)
-  t.end()
 })
 
-t.test('kim-tail - CL-65 following ends when the time of --until has passed', t => {
+t.test('kim-tail - CL-65 following ends when the time of --until has passed', async t => {
   const root = t.testdir()
   const events = write(join(root, 'events'), { 'seg-00000001.jsonl': lines(1, 3) })
   const args = ['--events', events, '-f', '--deadline', '20s', '-o', 'agent', '--all-records']
@@ -105,7 +103,6 @@ t.test('kim-tail - CL-65 following ends when the time of --until has passed', t 
   const none = tail(root, [...args, '--after-seq', '3', '--until', '+1s'])
   t.match(none.stdout, 'kim end reason=until')
   t.equal(none.code, 3)
-  t.end()
 })
 
 t.test(
@@ -137,7 +134,7 @@ t.test(
   },
 )
 
-t.test('kim-tail - CL-38 an agent gets every error, also of a command line that cannot be read', t => {
+t.test('kim-tail - CL-38 an agent gets every error, also of a command line that cannot be read', async t => {
   const root = t.testdir({ file: '' })
   const events = write(join(root, 'events'), { 'seg-00000001.jsonl': lines(1, 3) })
   const told = (args: string[], more = {}): string => {
@@ -158,7 +155,6 @@ t.test('kim-tail - CL-38 an agent gets every error, also of a command line that 
   )
   t.equal(tail(root, ['-o', 'cat', '--bogus'], { KIM_AGENT: '1' }).stdout, '')
   t.equal(tail(root, ['show'], { KIM_AGENT: '1' }).stdout, '', 'only lines of agent mode are its own')
-  t.end()
 })
 
 t.test('kim-tail - CL-66 what cannot be read is reported, and is no silence', async t => {

@@ -12,7 +12,7 @@ function setUp(root: string): { readonly store: string; readonly segment: string
   return { store, segment: join(store, 'events/seg-00000001.jsonl'), out: join(root, 'out') }
 }
 
-t.test('kim-tail --exec - runs once per event, in order, with its variables and no credential', t => {
+t.test('kim-tail --exec - runs once per event, in order, with its variables and no credential', async t => {
   const root = t.testdir()
   const { out, segment, store } = setUp(root)
   appendFileSync(
@@ -36,7 +36,6 @@ t.test('kim-tail --exec - runs once per event, in order, with its variables and 
   t.notMatch(runs[3], /KIJITOMON_ID=/)
   t.equal(tail(root, args).code, 0)
   t.equal(said(out).length, 4, 'acknowledged is acknowledged')
-  t.end()
 })
 
 t.test('kim-tail --exec - CL-31 a failing command holds its event and everything behind it', async t => {
@@ -60,7 +59,7 @@ t.test('kim-tail --exec - CL-31 a failing command holds its event and everything
   t.equal((await following.ended).code, 143)
 })
 
-t.test('kim-tail --exec - CL-32 poison is passed after so many tries, loudly', t => {
+t.test('kim-tail --exec - CL-32 poison is passed after so many tries, loudly', async t => {
   const root = t.testdir()
   const { out, store } = setUp(root)
   const command = `echo $KIJITOMON_ID >> ${out}; test $KIJITOMON_ID != 2`
@@ -69,10 +68,9 @@ t.test('kim-tail --exec - CL-32 poison is passed after so many tries, loudly', t
   t.equal(done.code, 0)
   t.same(said(out), ['1', '2', '2', '3'])
   t.match(done.stderr, /skipped river:new:2 after 2 tries: the command exited with 1; skipped so far: 1/)
-  t.end()
 })
 
-t.test('kim-tail --exec - CL-32 --max-attempts counts what was skipped', t => {
+t.test('kim-tail --exec - CL-32 --max-attempts counts what was skipped', async t => {
   const root = t.testdir()
   const { out, store } = setUp(root)
   const command = `echo $KIJITOMON_ID >> ${out}; test $KIJITOMON_ID = 2`
@@ -84,10 +82,9 @@ t.test('kim-tail --exec - CL-32 --max-attempts counts what was skipped', t => {
   t.match(done.stderr, /skipped river:new:3 after one try: the command exited with 1; skipped so far: 2/)
   t.equal(tail(root, args).code, 0)
   t.equal(said(out).length, 3, 'what was skipped is passed')
-  t.end()
 })
 
-t.test('kim-tail --exec - CL-32 a sign of life that the command refuses holds no mail', t => {
+t.test('kim-tail --exec - CL-32 a sign of life that the command refuses holds no mail', async t => {
   const root = t.testdir()
   const { out, segment, store } = setUp(root)
   appendFileSync(
@@ -99,7 +96,6 @@ t.test('kim-tail --exec - CL-32 a sign of life that the command refuses holds no
   t.equal(done.code, 0)
   t.same(said(out), ['1', '2', '3', '5'])
   t.match(done.stderr, /skipped river:armed:\S+ after one try: the command exited with 1/)
-  t.end()
 })
 
 t.test('kim-tail --exec - what was not acknowledged when the process died comes again', async t => {

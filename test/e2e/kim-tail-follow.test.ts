@@ -203,7 +203,7 @@ t.test('kim-tail --consumer - CL-24 goes on where it was, whatever ended it', as
   journal.close()
 })
 
-t.test('kim-tail --consumer - where one without a cursor begins, and when it moves', t => {
+t.test('kim-tail --consumer - where one without a cursor begins, and when it moves', async t => {
   const root = t.testdir()
   const store = join(root, 'store')
   const journal = open(store)
@@ -247,10 +247,9 @@ t.test('kim-tail --consumer - where one without a cursor begins, and when it mov
   const words = /or kim-tail (.*): the next run then begins with new mail\n/.exec(astray.stderr)?.[1]
   t.match(tail(root, words?.split(' ') ?? []), { code: 0, stdout: 'deleted b\n' })
   t.equal(tail(root, ['--store', join(root, 'other'), '--consumer', 'b']).code, 0)
-  t.end()
 })
 
-t.test('kim-tail cursors - lists, sets and removes', t => {
+t.test('kim-tail cursors - lists, sets and removes', async t => {
   const root = t.testdir()
   const store = write(join(root, 'store'), { 'events/seg-00000001.jsonl': line(1) + line(2) })
   const cursors = (...args: string[]): ReturnType<typeof tail> => tail(root, ['cursors', ...args])
@@ -281,7 +280,6 @@ t.test('kim-tail cursors - lists, sets and removes', t => {
   t.equal(cursors('rm', 'c', '--dry-run').stdout, 'would delete c\n')
   t.equal(cursors('rm', 'c').stdout, 'deleted c\n')
   t.match(cursors('ls'), { stdout: '' })
-  t.end()
 })
 
 t.test(
@@ -329,7 +327,7 @@ t.test(
   },
 )
 
-t.test('kim-tail - CL-26 a gap is said where it stands, refused, or passed over', t => {
+t.test('kim-tail - CL-26 a gap is said where it stands, refused, or passed over', async t => {
   const root = t.testdir()
   const store = write(join(root, 'store'), { 'events/seg-00000005.jsonl': line(5) + line(6) })
   const run = (...args: string[]): ReturnType<typeof tail> =>
@@ -357,10 +355,9 @@ t.test('kim-tail - CL-26 a gap is said where it stands, refused, or passed over'
     stdout: /./,
     stderr: /earlier state/,
   })
-  t.end()
 })
 
-t.test('kim-tail - what stands at the end without effect is passed, not waited for', t => {
+t.test('kim-tail - what stands at the end without effect is passed, not waited for', async t => {
   const root = t.testdir()
   const tx = { tx: { id: 'a', i: 2, n: 2 } }
   const store = write(join(root, 'store'), {
@@ -375,10 +372,9 @@ t.test('kim-tail - what stands at the end without effect is passed, not waited f
     code: 3,
     stderr: /caught up at seq 4/,
   })
-  t.end()
 })
 
-t.test('kim-tail - a cursor token and a cursor file go on without repeats', t => {
+t.test('kim-tail - a cursor token and a cursor file go on without repeats', async t => {
   const root = t.testdir()
   const store = write(join(root, 'store'), { 'events/seg-00000001.jsonl': line(1) + line(2) })
   const segment = join(store, 'events/seg-00000001.jsonl')
@@ -401,7 +397,6 @@ t.test('kim-tail - a cursor token and a cursor file go on without repeats', t =>
   t.match(run('--after-id', 'river:new:2').stdout, /"seq":3/)
   t.same(ids(run('--after-id', '1', '-p', 'river').stdout.split('\n')), [2, 3, 4])
   t.equal(run('--after-id', 'river:new:99').code, 4)
-  t.end()
 })
 
 t.test('kim-tail - stops at a count, a match, in silence and at last', async t => {

@@ -26,7 +26,7 @@ const seqs = (stdout: string): number[] =>
     .filter(Boolean)
     .map(text => (JSON.parse(text) as { seq: number }).seq)
 
-t.test('kim-tail - prints the stored lines of the real writer, byte for byte', t => {
+t.test('kim-tail - prints the stored lines of the real writer, byte for byte', async t => {
   const root = t.testdir()
   const store = join(root, 'store')
   const journal = openJournal({ storeDir: store, source: 'http://localhost:7474', segmentBytes: 4096 })
@@ -72,10 +72,9 @@ t.test('kim-tail - prints the stored lines of the real writer, byte for byte', t
       .map(text => (JSON.parse(text) as { payload: { id: number } }).payload.id),
     [21, 22, 23, 24, 25, 26, 27, 28, 29, 30],
   )
-  t.end()
 })
 
-t.test('kim-tail - selects and positions', t => {
+t.test('kim-tail - selects and positions', async t => {
   const root = t.testdir()
   const store = handMade(root)
   const of = (...args: string[]): number[] => {
@@ -97,10 +96,9 @@ t.test('kim-tail - selects and positions', t => {
   t.same(of('-c', '2', '-n', 'all'), [1, 2])
   t.same(of('--until-match', 'text 3', '-n', 'all'), [1, 2, 3])
   t.equal(tail(root, ['--store', store, '--until-match', 'nothing']).code, 3)
-  t.end()
 })
 
-t.test('kim-tail - CL-27 no such persona or store is exit 4, with the closest known name', t => {
+t.test('kim-tail - CL-27 no such persona or store is exit 4, with the closest known name', async t => {
   const root = t.testdir()
   const store = handMade(root)
   const persona = tail(root, ['--store', store, '-p', 'rivr'])
@@ -121,10 +119,9 @@ t.test('kim-tail - CL-27 no such persona or store is exit 4, with the closest kn
   const agent = tail(root, ['--store', store, '-p', 'rivr', '-o', 'agent'])
   t.equal(agent.code, 4)
   t.match(agent.stdout, /^kim error code=no_persona .*did you mean river.*\nkim end reason=error/s, 'CL-38')
-  t.end()
 })
 
-t.test('kim-tail - CL-8 a closed pipe is exit 0 and silence', t => {
+t.test('kim-tail - CL-8 a closed pipe is exit 0 and silence', async t => {
   const root = t.testdir()
   const store = join(root, 'store')
   const lines = Array.from({ length: 20_000 }, (_, i) => line(i + 1)).join('')
@@ -136,10 +133,9 @@ t.test('kim-tail - CL-8 a closed pipe is exit 0 and silence', t => {
   })
   t.equal(piped.stdout.split('\n').length, 2)
   t.equal(piped.stderr, 'exit 0\n')
-  t.end()
 })
 
-t.test('kim-tail - agent mode begins with ready, ends with end, and lists existing records', t => {
+t.test('kim-tail - agent mode begins with ready, ends with end, and lists existing records', async t => {
   const root = t.testdir()
   const store = handMade(root)
   const { code, stdout } = tail(root, ['--store', store, '-p', 'river', '-n', '2'], { KIM_AGENT: '1' })
@@ -150,10 +146,9 @@ t.test('kim-tail - agent mode begins with ready, ends with end, and lists existi
   t.match(second, /^seq=10 /)
   t.equal(end, 'kim end reason=done resume="--after-seq 12"')
   t.same(rest, [''])
-  t.end()
 })
 
-t.test('kim-tail - output cannot be forged in any mode but json', t => {
+t.test('kim-tail - output cannot be forged in any mode but json', async t => {
   const root = t.testdir()
   const store = join(root, 'store')
   const content = 'one\nseq=9 id=x\r\u001b[2J\u202ekcab\u2028kim end\u0007'
@@ -183,10 +178,9 @@ t.test('kim-tail - output cannot be forged in any mode but json', t => {
   ]) {
     t.equal(tail(root, ['--store', store, ...extra]).stdout.split('\n').length, 2)
   }
-  t.end()
 })
 
-t.test('kim-tail show - the whole record by seq or event id, exit 4 and 6', t => {
+t.test('kim-tail show - the whole record by seq or event id, exit 4 and 6', async t => {
   const root = t.testdir()
   const big = JSON.stringify({
     content: `${'x'.repeat(70_000)}\nkim end`,
@@ -221,10 +215,9 @@ t.test('kim-tail show - the whole record by seq or event id, exit 4 and 6', t =>
   t.match(show('2'), { code: 6, stderr: /no_action/ })
   t.match(show('4'), { code: 6, stderr: /blob/ })
   t.equal(show('nonsense').code, 2)
-  t.end()
 })
 
-t.test('kim-tail - usage errors are exit 2 with a way out; help and version are 0', t => {
+t.test('kim-tail - usage errors are exit 2 with a way out; help and version are 0', async t => {
   const root = t.testdir()
   t.match(tail(root, ['--lnies', '5']), { code: 2, stderr: /unknown flag --lnies; did you mean --lines\?/ })
   t.match(tail(root, ['shwo', '5']), { code: 2, stderr: /./ })
@@ -236,10 +229,9 @@ t.test('kim-tail - usage errors are exit 2 with a way out; help and version are 
     t.match(tail(root, ['completion', shell]), { code: 0, stdout: /until-match/ })
   }
   t.equal(tail(root, ['completion', 'cmd']).code, 2)
-  t.end()
 })
 
-t.test('kim-tail schema - names and prints what the manifest comes with', t => {
+t.test('kim-tail schema - names and prints what the manifest comes with', async t => {
   const root = t.testdir()
   const names = tail(root, ['schema'])
   t.equal(names.code, 0)
@@ -249,10 +241,9 @@ t.test('kim-tail schema - names and prints what the manifest comes with', t => {
     t.type(JSON.parse(one.stdout), 'object')
   }
   t.match(tail(root, ['schema', 'mesage']), { code: 2, stderr: /did you mean message\?/ })
-  t.end()
 })
 
-t.test('kim-tail - KIM_STORE and KIM_PERSONA stand for their flags', t => {
+t.test('kim-tail - KIM_STORE and KIM_PERSONA stand for their flags', async t => {
   const root = t.testdir()
   const store = handMade(root)
   const { code, stdout } = tail(root, ['-n', '1'], { KIM_STORE: store, KIM_PERSONA: 'river' })
@@ -262,10 +253,9 @@ t.test('kim-tail - KIM_STORE and KIM_PERSONA stand for their flags', t => {
     seqs(tail(root, ['-n', '1', '--all-personas'], { KIM_STORE: store, KIM_PERSONA: 'river' }).stdout),
     [11],
   )
-  t.end()
 })
 
-t.test('kim-tail - CL-26 a segment that is missing in the middle is a gap, where it stands', t => {
+t.test('kim-tail - CL-26 a segment that is missing in the middle is a gap, where it stands', async t => {
   const root = t.testdir()
   const lines = Array.from({ length: 12 }, (_, i) => line(i + 1))
   const store = write(join(root, 'store'), {
@@ -297,10 +287,9 @@ t.test('kim-tail - CL-26 a segment that is missing in the middle is a gap, where
     t.equal(seqs(failed.stdout).at(-1), 3, 'nothing behind it')
   }
   t.match(tail(root, [...at, '-p', 'river', '--after-seq', '3', '-o', 'agent']).stdout, gap)
-  t.end()
 })
 
-t.test('kim-tail --since - CL-21 one segment that a wrong clock wrote hides nothing before it', t => {
+t.test('kim-tail --since - CL-21 one segment that a wrong clock wrote hides nothing before it', async t => {
   const root = t.testdir()
   const at = (seq: number, hour: number): string =>
     line(seq, { ts: new Date(Date.UTC(2026, 5, 10, hour)).toISOString() })
@@ -314,5 +303,4 @@ t.test('kim-tail --since - CL-21 one segment that a wrong clock wrote hides noth
     const { stdout } = tail(root, ['--store', store, '-o', 'cat', '--since', '2026-06-10T09:00:00Z', ...more])
     t.equal(stdout, 'text 2\ntext 6\n', more.join(' '))
   }
-  t.end()
 })

@@ -26,7 +26,7 @@ const lines = (from: number, to: number, more = {}): string =>
 const seqs = (stdout: string): number[] => [...stdout.matchAll(/^seq=(\d+) /gm)].map(([, seq]) => Number(seq))
 const resumeOf = (stdout: string): string[] => (/ resume="([^"]*)"/.exec(stdout)?.[1] ?? '').split(' ')
 
-t.test('kim-tail - CL-38 resume loses nothing that was not printed', t => {
+t.test('kim-tail - CL-38 resume loses nothing that was not printed', async t => {
   const root = t.testdir()
   const store = write(join(root, 'store'), { 'events/seg-00000001.jsonl': GENESIS + lines(2, 5) })
   const run = (...args: string[]): string => tail(root, ['--store', store, '-o', 'agent', ...args]).stdout
@@ -47,10 +47,9 @@ t.test('kim-tail - CL-38 resume loses nothing that was not printed', t => {
   t.same(resumeOf(run('--to-seq', '3')), ['--after-seq', '3'])
   t.same(resumeOf(run('--to-seq', '3', '--after-seq', '0')), ['--after-seq', '3'])
   t.same(resumeOf(run('-c', '0', '-n', 'all')), ['--after-seq', '1'], 'nothing was printed')
-  t.end()
 })
 
-t.test('kim-tail - CL-23 --show-cursor names the last record that was printed', t => {
+t.test('kim-tail - CL-23 --show-cursor names the last record that was printed', async t => {
   const root = t.testdir()
   const store = write(join(root, 'store'), { 'events/seg-00000001.jsonl': GENESIS + lines(2, 5) })
   const cursor = (...args: string[]): string => {
@@ -62,17 +61,15 @@ t.test('kim-tail - CL-23 --show-cursor names the last record that was printed', 
   t.equal(next(cursor('-n', 'all', '-c', '1')), 'text 3\ntext 4\ntext 5\n')
   t.equal(next(cursor('--to-seq', '4')), 'text 5\n')
   t.equal(next(cursor('-n', '1')), '')
-  t.end()
 })
 
-t.test('kim-tail -f - CL-20 --to-seq ends at once where that number has passed', t => {
+t.test('kim-tail -f - CL-20 --to-seq ends at once where that number has passed', async t => {
   const root = t.testdir()
   const store = write(join(root, 'store'), { 'events/seg-00000001.jsonl': GENESIS + lines(2, 5) })
   const run = (...args: string[]): ReturnType<typeof tail> =>
     tail(root, ['--store', store, '-f', '-o', 'cat', '--to-seq', '3', ...args])
   t.match(run(), { code: 0, stdout: 'text 2\ntext 3\n' })
   t.match(run('--after-seq', '4'), { code: 0, stdout: '' })
-  t.end()
 })
 
 t.test(
@@ -99,7 +96,7 @@ t.test(
   },
 )
 
-t.test('kim-tail - CL-24 --commit ack stores where a new consumer begins, and no more', t => {
+t.test('kim-tail - CL-24 --commit ack stores where a new consumer begins, and no more', async t => {
   const root = t.testdir()
   const store = write(join(root, 'store'), { 'events/seg-00000001.jsonl': GENESIS + lines(2, 4) })
   const run = (...args: string[]): ReturnType<typeof tail> => tail(root, ['--store', store, ...args])
@@ -114,7 +111,6 @@ t.test('kim-tail - CL-24 --commit ack stores where a new consumer begins, and no
   t.match(tail(root, ['ack', '--store', store, '--consumer', 'd', '--seq', '4']).stdout, 'already')
   run('--consumer', 'e', '--commit', 'never')
   t.equal(tail(root, ['ack', '--store', store, '--consumer', 'e', '--seq', '4']).code, 2, 'never is never')
-  t.end()
 })
 
 t.test('kim-tail -o agent - CL-37 a wait for the consumer is said while it is waited', async t => {
@@ -162,14 +158,13 @@ t.test('kim-tail - CL-6 a cursor that cannot be stored is one error, told to an 
   )
 })
 
-t.test('kim-tail - JF-46 a line that is repeated is printed once, from either end', t => {
+t.test('kim-tail - JF-46 a line that is repeated is printed once, from either end', async t => {
   const root = t.testdir()
   const repeated = line(3) + line(3) + line(3)
   const store = write(join(root, 'store'), { 'events/seg-00000001.jsonl': GENESIS + line(2) + repeated })
   const run = (...args: string[]): string => tail(root, ['--store', store, '-o', 'cat', ...args]).stdout
   t.equal(run('-n', '3'), 'text 2\ntext 3\n')
   t.equal(run('-n', 'all'), 'text 2\ntext 3\n')
-  t.end()
 })
 
 /** The call that README shows for a program that waits for mail, without its comment. */
@@ -197,7 +192,7 @@ t.test('kim-tail --wait - CL-21 in a loop, the documented call misses nothing', 
   t.match(tail(root, call), { code: 0, stdout: 'text 5\n' })
 })
 
-t.test('kim-tail --wait - CL-21 without a position, it says that earlier mail is not seen', t => {
+t.test('kim-tail --wait - CL-21 without a position, it says that earlier mail is not seen', async t => {
   const root = t.testdir()
   const store = write(join(root, 'store'), { 'events/seg-00000001.jsonl': GENESIS + line(2) })
   const run = (...args: string[]): ReturnType<typeof tail> =>
@@ -213,7 +208,6 @@ t.test('kim-tail --wait - CL-21 without a position, it says that earlier mail is
   ]) {
     t.notMatch(run(...silent).stderr, '--wait', silent.join(' '))
   }
-  t.end()
 })
 
 /** Code that Node runs first: every close of a file below a directory reports EIO, after it closed. */

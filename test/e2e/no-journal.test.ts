@@ -54,17 +54,16 @@ const WRONG: readonly (readonly [what: string, path: string, hint: RegExp])[] = 
 ]
 
 for (const [what, path, hint] of WRONG) {
-  t.test(`CL-41 no journal - ${what} given as --events is exit 4 and a hint`, t => {
+  t.test(`CL-41 no journal - ${what} given as --events is exit 4 and a hint`, async t => {
     for (const reader of READERS) {
       const { code, said } = run([...reader, '--events', path])
       t.equal(code, 4, `${reader.slice(1).join(' ')}: ${said}`)
       t.match(said, hint)
     }
-    t.end()
   })
 }
 
-t.test('CL-41 no journal - an events directory given as --store is recognised', t => {
+t.test('CL-41 no journal - an events directory given as --store is recognised', async t => {
   for (const reader of READERS.filter(([bin, , ...rest]) => bin !== tail && !rest.includes('--full'))) {
     if (reader.includes('digest')) continue
     const { code, said } = run([...reader, '--store', events])
@@ -82,10 +81,9 @@ t.test('CL-41 no journal - an events directory given as --store is recognised', 
     t.equal(code, 4, words.join(' '))
     t.match(said, `did you mean --store ${store}?`)
   }
-  t.end()
 })
 
-t.test('CL-41 no journal - a store that this user may not enter is not called missing', t => {
+t.test('CL-41 no journal - a store that this user may not enter is not called missing', async t => {
   const closed = join(root, 'closed')
   mkdirSync(join(closed, 'events'), { recursive: true })
   const uid = process.getuid?.() === 0 ? 1235 : process.getuid?.()
@@ -102,33 +100,29 @@ t.test('CL-41 no journal - a store that this user may not enter is not called mi
     t.match(stderr, `cannot read ${closed} (EACCES)\n  run this as the user that owns the store\n`)
   }
   chmodSync(closed, 0o700)
-  t.end()
 })
 
-t.test('CL-41 no journal - an empty directory is an empty journal', t => {
+t.test('CL-41 no journal - an empty directory is an empty journal', async t => {
   for (const reader of READERS.filter(reader => !reader.includes('-f') && !reader.includes('show'))) {
     const { code, said } = run([...reader, '--events', empty])
     t.equal(code, 0, `${reader.slice(1).join(' ')}: ${said}`)
   }
-  t.end()
 })
 
-t.test('CL-11 kim-replay - takes a store', t => {
+t.test('CL-11 kim-replay - takes a store', async t => {
   for (const verb of ['verify', 'stats', 'digest']) {
     const { out, err } = run([replay, verb, '--store', store])
     t.equal(out, run([replay, verb, '--events', events]).out, err)
     t.equal(run([replay, verb, '--store', store, '--events', events]).code, 2)
   }
-  t.end()
 })
 
-t.test('verify - counts one as one', t => {
+t.test('verify - counts one as one', async t => {
   const { out } = run([replay, 'verify', '--events', events])
   t.match(out, /2 records in 1 segment \(/)
-  t.end()
 })
 
-t.test('help - an example stands on one line, however wide the terminal is', t => {
+t.test('help - an example stands on one line, however wide the terminal is', async t => {
   for (const args of [
     [tail],
     [producer, 'journal', 'redact'],
@@ -143,15 +137,13 @@ t.test('help - an example stands on one line, however wide the terminal is', t =
     run([producer, 'journal', 'redact', '--help']).out,
     / --entity message river\/246 --reason "holds a key"\n/,
   )
-  t.end()
 })
 
-t.test('no journal - without any store the error says what creates one', t => {
+t.test('no journal - without any store the error says what creates one', async t => {
   const { code, err } = run([tail, '-p', 'river'])
   t.equal(code, 4)
   t.match(
     err,
     /^kim-tail: there is no journal at \S+default\n {2}create it with: kim-producer run --store \S+default; or name another store with --store DIR/,
   )
-  t.end()
 })

@@ -26,7 +26,7 @@ t.before(() => {
 
 t.test(
   'CL-69 at, diff - say where the state holds what is later than the time that was asked for, and else nothing',
-  t => {
+  async t => {
     // Records 2 and 3 are of 14:30 and 15:00, records 4 and 5 of 13:30 and 14:00.
     const twice = replay(['at', '--time', '2026-06-10T14:10:00Z', '--events', events])
     t.match(twice.out, /^at seq 5,/)
@@ -55,6 +55,5 @@ t.test(
       ['--seq', '3'],
     ])
       t.equal(replay(['at', ...moment, '--events', events]).err, '')
-    t.end()
   },
 )

@@ -13,7 +13,7 @@ const events = writeStore(join(scratch, 'store'), 60)
 const out = (name: string): string => join(scratch, name)
 const lines = (text: string): string[] => text.split('\n').filter(line => line !== '')
 
-t.test('CL-35 commands - print the same bytes for the same input', t => {
+t.test('CL-35 commands - print the same bytes for the same input', async t => {
   const asks: readonly (readonly string[])[] = [
     ['at', '--seq', '90', '-o', 'json'],
     ['at', '--time', 'now'],
@@ -37,10 +37,9 @@ t.test('CL-35 commands - print the same bytes for the same input', t => {
     for (const name of ['one', 'two']) t.equal(replay([...args, out(name), '--events', events]).code, 0)
     t.same(readFileSync(out('one')), readFileSync(out('two')), args.join(' '))
   }
-  t.end()
 })
 
-t.test('CL-47 bundle - is dated by SOURCE_DATE_EPOCH, and a plain tar opens it', t => {
+t.test('CL-47 bundle - is dated by SOURCE_DATE_EPOCH, and a plain tar opens it', async t => {
   const file = out('dated.tgz')
   t.equal(
     replay(['bundle', '--out', file, '--events', events], { env: { SOURCE_DATE_EPOCH: '1700000000' } }).code,
@@ -68,52 +67,53 @@ t.test('CL-47 bundle - is dated by SOURCE_DATE_EPOCH, and a plain tar opens it',
     wrong: [],
     not_applicable: ['blobs', 'chain', 'checkpoints', 'digest', 'revisions', 'schema'],
   })
-  t.end()
 })
 
-t.test('CL-48 verify - finds a file that was changed, one that is gone, and one that is not listed', t => {
-  const file = out('judged.tgz')
-  const opened = out('judged')
-  t.equal(replay(['bundle', '--out', file, '--events', events]).code, 0)
-  const fresh = (): string => {
-    spawnSync('rm', ['-rf', opened])
-    mkdirSync(opened)
-    spawnSync('tar', ['-xzf', file, '-C', opened])
-    return segmentsOf(join(opened, 'events'))[1] as string
-  }
-  const name = fresh()
-  const path = join(opened, 'events', name)
-  writeFileSync(path, readFileSync(path, 'utf8').replace('river', 'rover'))
-  t.match(JSON.parse(replay(['verify', '--json', opened]).out), {
-    exit: 6,
-    wrong: [{ path: `events/${name}`, why: 'changed' }],
-  })
-  fresh()
-  spawnSync('rm', [path])
-  t.match(JSON.parse(replay(['verify', '--json', opened]).out), {
-    exit: 6,
-    wrong: [{ why: 'absent' }],
-    findings: { seq_hole: { count: 1 } },
-  })
-  fresh()
-  writeFileSync(join(opened, 'events', 'more.txt'), 'x')
-  t.match(JSON.parse(replay(['verify', '--json', opened]).out), {
-    exit: 6,
-    wrong: [{ path: 'events/more.txt', why: 'unlisted' }],
-  })
-  const bytes = readFileSync(file)
-  writeFileSync(out('short.tgz'), bytes.subarray(0, bytes.length / 2))
-  t.match(JSON.parse(replay(['verify', '--json', out('short.tgz')]).out), {
-    exit: 6,
-    broken: /unpacked|ends/,
-  })
-  writeFileSync(out('no.tgz'), 'no archive')
-  t.equal(replay(['verify', out('no.tgz')]).code, 6)
-  t.equal(replay(['verify', out('nowhere.tgz')]).code, 4)
-  t.end()
-})
+t.test(
+  'CL-48 verify - finds a file that was changed, one that is gone, and one that is not listed',
+  async t => {
+    const file = out('judged.tgz')
+    const opened = out('judged')
+    t.equal(replay(['bundle', '--out', file, '--events', events]).code, 0)
+    const fresh = (): string => {
+      spawnSync('rm', ['-rf', opened])
+      mkdirSync(opened)
+      spawnSync('tar', ['-xzf', file, '-C', opened])
+      return segmentsOf(join(opened, 'events'))[1] as string
+    }
+    const name = fresh()
+    const path = join(opened, 'events', name)
+    writeFileSync(path, readFileSync(path, 'utf8').replace('river', 'rover'))
+    t.match(JSON.parse(replay(['verify', '--json', opened]).out), {
+      exit: 6,
+      wrong: [{ path: `events/${name}`, why: 'changed' }],
+    })
+    fresh()
+    spawnSync('rm', [path])
+    t.match(JSON.parse(replay(['verify', '--json', opened]).out), {
+      exit: 6,
+      wrong: [{ why: 'absent' }],
+      findings: { seq_hole: { count: 1 } },
+    })
+    fresh()
+    writeFileSync(join(opened, 'events', 'more.txt'), 'x')
+    t.match(JSON.parse(replay(['verify', '--json', opened]).out), {
+      exit: 6,
+      wrong: [{ path: 'events/more.txt', why: 'unlisted' }],
+    })
+    const bytes = readFileSync(file)
+    writeFileSync(out('short.tgz'), bytes.subarray(0, bytes.length / 2))
+    t.match(JSON.parse(replay(['verify', '--json', out('short.tgz')]).out), {
+      exit: 6,
+      broken: /unpacked|ends/,
+    })
+    writeFileSync(out('no.tgz'), 'no archive')
+    t.equal(replay(['verify', out('no.tgz')]).code, 6)
+    t.equal(replay(['verify', out('nowhere.tgz')]).code, 4)
+  },
+)
 
-t.test('CL-51 bundle - holds nothing that people wrote, and no name if that is asked for', t => {
+t.test('CL-51 bundle - holds nothing that people wrote, and no name if that is asked for', async t => {
   for (const mode of ['none', 'bodies', 'all']) {
     const file = out(`${mode}.tgz`)
     t.equal(replay(['bundle', '--redact', mode, '--out', file, '--events', events]).code, 0)
@@ -122,10 +122,9 @@ t.test('CL-51 bundle - holds nothing that people wrote, and no name if that is a
     t.equal(text.includes('river'), mode !== 'all', `${mode}: names`)
     t.equal(replay(['verify', file]).code, 0)
   }
-  t.end()
 })
 
-t.test('CL-47 bundle - takes a range, whole transactions, and says what it would do', t => {
+t.test('CL-47 bundle - takes a range, whole transactions, and says what it would do', async t => {
   const file = out('range.tgz')
   const dry = replay([
     'bundle',
@@ -149,20 +148,18 @@ t.test('CL-47 bundle - takes a range, whole transactions, and says what it would
   t.match(JSON.parse(replay(['verify', '--json', file]).out), { exit: 0, manifest: { range: plan.range } })
   t.equal(replay(['bundle', '--from-seq', '99999', '--out', file, '--events', events]).code, 4)
   t.equal(replay(['bundle', '--from-seq', '9', '--to-seq', '8', '--out', file, '--events', events]).code, 2)
-  t.end()
 })
 
-t.test('CL-10 output - is refused at or below what is read', t => {
+t.test('CL-10 output - is refused at or below what is read', async t => {
   for (const command of ['bundle', 'timeline']) {
     const refused = replay([command, '--out', join(events, 'x'), '--events', events])
     t.equal(refused.code, 2)
     t.match(refused.err, /inside the store/)
     t.equal(replay([command, '--events', events]).code, 2, 'and must be named')
   }
-  t.end()
 })
 
-t.test('CL-46 play - prints stored lines, by persona, by range, by step, and to a command', t => {
+t.test('CL-46 play - prints stored lines, by persona, by range, by step, and to a command', async t => {
   const all = lines(replay(['play', '--speed', 'max', '--events', events]).out)
   const stored = segmentsOf(events).flatMap(name => lines(readFileSync(join(events, name), 'utf8')))
   t.same(all.slice(-stored.length), stored)
@@ -199,10 +196,9 @@ t.test('CL-46 play - prints stored lines, by persona, by range, by step, and to 
     code: 4,
     err: /did you mean river/,
   })
-  t.end()
 })
 
-t.test('D5 CL-75 names - a message has the same names for every command', t => {
+t.test('D5 CL-75 names - a message has the same names for every command', async t => {
   const said = (...args: string[]): unknown => {
     const { code, err, out: text } = replay([...args, '--json', '--events', events])
     t.equal(code, 0, err)
@@ -219,10 +215,9 @@ t.test('D5 CL-75 names - a message has the same names for every command', t => {
   }
   t.match(replay(['at', 'end', '--events', events]).out, /^at seq /)
   t.match(replay(['at', '5', '--time', '1h', '--events', events]), { code: 2, err: /"5" and --time exclude/ })
-  t.end()
 })
 
-t.test('CL-42 CL-45 errors - say what was meant', t => {
+t.test('CL-42 CL-45 errors - say what was meant', async t => {
   const wrong: readonly (readonly [args: readonly string[], code: number, said: RegExp])[] = [
     [['at'], 2, /a point in the journal is missing/],
     [['at', '--seq', '3', '--time', '1h'], 2, /--seq and --time exclude each other/],
@@ -277,32 +272,32 @@ t.test('CL-42 CL-45 errors - say what was meant', t => {
     { code: 2, err: /not a number of seconds that an archive can hold/ },
   )
   t.match(replay(['at', '--seq', '1', '--events', out('nowhere')]), { code: 4, err: /there is no journal/ })
-  t.end()
 })
 
-t.test('CL-42 errors - without a journal, or with an unknown number, the error says what to name', t => {
-  const env = { HOME: scratch, XDG_STATE_HOME: out('state'), KIM_STORE: '' }
-  for (const command of ['verify', 'stats', 'digest']) {
-    const { code, err } = replay([command], { env })
-    t.equal(code, 4, command)
-    t.match(err, /there is no journal at .*\n {2}name a copied directory with --events DIR, or a store/)
-  }
-  const beyond = replay(['explain', '99999', '--events', events])
-  t.match(beyond, {
-    code: 4,
-    err: /no record with seq 99999\n {2}see which seqs there are: kim-replay stats/,
-  })
-  t.end()
-})
+t.test(
+  'CL-42 errors - without a journal, or with an unknown number, the error says what to name',
+  async t => {
+    const env = { HOME: scratch, XDG_STATE_HOME: out('state'), KIM_STORE: '' }
+    for (const command of ['verify', 'stats', 'digest']) {
+      const { code, err } = replay([command], { env })
+      t.equal(code, 4, command)
+      t.match(err, /there is no journal at .*\n {2}name a copied directory with --events DIR, or a store/)
+    }
+    const beyond = replay(['explain', '99999', '--events', events])
+    t.match(beyond, {
+      code: 4,
+      err: /no record with seq 99999\n {2}see which seqs there are: kim-replay stats/,
+    })
+  },
+)
 
-t.test('CL-43 diff - tells the record that made an item from those that changed it afterwards', t => {
+t.test('CL-43 diff - tells the record that made an item from those that changed it afterwards', async t => {
   const { out: told } = replay(['diff', '--from', '0', '--to', '20', '--events', events])
   t.match(told, /^message river\/2: created by seq \d+, then \d+$/m)
   t.match(told, /^message argus\/2: created by seq \d+$/m)
-  t.end()
 })
 
-t.test('CL-43 diff - says in words that an item came and went', t => {
+t.test('CL-43 diff - says in words that an item came and went', async t => {
   const storeDir = join(scratch, 'brief')
   const journal = openJournal({ storeDir, source: 'http://localhost:7474' })
   const item = { agent: 'river', item_type: 'assignment', item_id: 'a-1', summary: 'x' }
@@ -311,20 +306,18 @@ t.test('CL-43 diff - says in words that an item came and went', t => {
   journal.close()
   const { out: told } = replay(['diff', '--from', '1', '--to', 'end', '--store', storeDir])
   t.match(told, /^assignment a-1: created and removed again by seq 2, 3$/m)
-  t.end()
 })
 
-t.test('CL-34 at - a seq above the newest is answered for the end, which it says', t => {
+t.test('CL-34 at - a seq above the newest is answered for the end, which it says', async t => {
   const whole = replay(['at', '--seq', '1000000000', '--events', events])
   t.equal(whole.code, 0)
   const head = Number(/^at seq (\d+)/.exec(whole.out)?.[1])
   t.match(whole.err, `kim-replay: the newest record is seq ${head}: this is the state at the end\n`)
   t.equal(replay(['at', '--seq', String(head), '--events', events]).err, '')
   t.equal(replay(['at', '--seq', '5', '--events', events]).err, '')
-  t.end()
 })
 
-t.test('CL-45 find - its help has every path', t => {
+t.test('CL-45 find - its help has every path', async t => {
   const { out: help } = replay(['find', '--help'])
   for (const [root, form] of Object.entries(pathForms)) {
     t.match(help, new RegExp(`^ {2}.*\\b${root}\\b`, 'm'))
@@ -332,15 +325,13 @@ t.test('CL-45 find - its help has every path', t => {
     for (const field of fields)
       t.match(help, new RegExp(`^ {2}${root}\\..*[{,]${field}[,}.]`, 'm'), `${root} ${field}`)
   }
-  t.end()
 })
 
-t.test('CL-43 diff - goes backwards where it is asked to', t => {
+t.test('CL-43 diff - goes backwards where it is asked to', async t => {
   const back = replay(['diff', '--from', 'end', '--to', '20', '--events', events])
   t.equal(back.code, 0)
   t.match(back.out, /\(backwards\)/)
   t.match(back.out, /message river\/60: removed by seq/)
-  t.end()
 })
 
 t.test('CL-39 commands - end by the signal that was sent, and leave no half file', async t => {
@@ -361,7 +352,6 @@ t.test('CL-39 commands - end by the signal that was sent, and leave no half file
     readdirSync(scratch).filter(name => name.endsWith('.tmp')),
     [],
   )
-  t.end()
 })
 
 t.test('CL-46 play - a signal that ends it ends the whole command', async t => {
@@ -379,7 +369,7 @@ t.test('CL-46 play - a signal that ends it ends the whole command', async t => {
   t.pass('nothing of it is left')
 })
 
-t.test('CL-43 CL-45 diff, find - count the records they read', t => {
+t.test('CL-43 CL-45 diff, find - count the records they read', async t => {
   const diff = replay(['diff', '--from', '5', '--to', '10', '--json', '--events', events])
   t.match(JSON.parse(diff.out), { records: 5, from: { seq: 5 }, to: { seq: 10 } })
   const begin = replay(['find', '--until', 'not (entities > 0)', '--json', '--events', events])
@@ -387,5 +377,4 @@ t.test('CL-43 CL-45 diff, find - count the records they read', t => {
   t.match(JSON.parse(begin.out), { found: [{ from: null, until: null }], times: 1, records: 0 })
   const all = replay(['find', '--all', '--until', 'not (entities > 0)', '--json', '--events', events])
   t.match(JSON.parse(all.out), { found: [{ from: null, until: { seq: 2 } }], times: 1 })
-  t.end()
 })

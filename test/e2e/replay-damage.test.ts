@@ -42,7 +42,7 @@ const asks: readonly (readonly [name: string, args: readonly string[], answer: R
 ]
 
 for (const [name, args, answer] of asks) {
-  t.test(`CL-50 ${name} - answers from what can be read, and says what is missing`, t => {
+  t.test(`CL-50 ${name} - answers from what can be read, and says what is missing`, async t => {
     const sound = replay([...args, '--events', whole])
     t.equal(sound.code, 0, 'sound: 0')
     t.equal(
@@ -60,11 +60,10 @@ for (const [name, args, answer] of asks) {
     t.equal(holed.code, 5, 'a segment is gone: 5')
     t.match(holed.out, answer)
     t.match(name === 'diff json-patch' ? 'seq_hole' : holed.out + holed.err, /seq_hole/)
-    t.end()
   })
 }
 
-t.test('CL-50 at - what lies before the damage is answered without a word of it', t => {
+t.test('CL-50 at - what lies before the damage is answered without a word of it', async t => {
   const before = replay(['at', '--seq', String(lost.seq - 30), '--events', garbled])
   t.equal(before.code, 0)
   t.notMatch(before.out, /malformed/)
@@ -75,20 +74,18 @@ t.test('CL-50 at - what lies before the damage is answered without a word of it'
       'the first record on',
     ),
   )
-  t.end()
 })
 
-t.test('CL-42 at - a checkpoint behind the damage gives what the lines no longer can', t => {
+t.test('CL-42 at - a checkpoint behind the damage gives what the lines no longer can', async t => {
   const copy = copyOf(whole, join(scratch, 'early'))
   const early = segmentsOf(copy)[0] as string
   rmSync(join(copy, early))
   const answered = replay(['at', '--seq', '100000', '--events', copy, '-o', 'json'])
   t.equal(answered.code, 0)
   t.equal(answered.out, replay(['at', '--seq', '100000', '--events', whole, '-o', 'json']).out)
-  t.end()
 })
 
-t.test('CL-48 bundle - holds damage as it is, and its judge finds it', t => {
+t.test('CL-48 bundle - holds damage as it is, and its judge finds it', async t => {
   for (const [events, exit] of [
     [whole, 0],
     [garbled, 6],
@@ -98,62 +95,67 @@ t.test('CL-48 bundle - holds damage as it is, and its judge finds it', t => {
     t.equal(replay(['bundle', '--out', file, '--redact', 'none', '--events', events]).code, 0)
     t.equal(replay(['verify', file]).code, exit)
   }
-  t.end()
 })
 
-t.test('CL-70 bundle - a line that a redaction took out harms no answer from it, and any other answer', t => {
-  const events = damaged('extra')
-  const extra = readFileSync(join(events, middle), 'latin1').split('\n')
-  // Within a transaction it would take the transaction with it.
-  const between = extra.findIndex((line, i) => i > 3 && !line.includes('"tx":'))
-  writeFileSync(join(events, middle), extra.toSpliced(between, 0, 'no record').join('\n'), 'latin1')
-  const file = out('taken-out.tgz')
-  const unpacked = out('unpacked')
-  // What is copied is damaged, and what is made of it is not.
-  t.equal(replay(['bundle', '--out', file, '--events', events]).code, 0)
-  mkdirSync(unpacked)
-  t.equal(spawnSync('tar', ['-xzf', file, '-C', unpacked]).status, 0)
-  const inside = join(unpacked, 'events')
-  t.match(replay(['verify', '--events', inside]), { code: 0, out: /1 line without a record/ })
-  for (const [name, args, answer] of asks) {
-    const { code, out: said, err } = replay([...args, '--events', inside])
-    t.equal(code, 0, `${name}: ${err}`)
-    t.match(said, answer)
-    t.equal(replay([...args, '--events', events]).code, 6, name)
-  }
-  const bare = join(scratch, 'bare')
-  t.equal(replay(['at', '--seq', '100000', '--events', copyOf(inside, bare)]).code, 6, 'without the manifest')
-  t.end()
-})
+t.test(
+  'CL-70 bundle - a line that a redaction took out harms no answer from it, and any other answer',
+  async t => {
+    const events = damaged('extra')
+    const extra = readFileSync(join(events, middle), 'latin1').split('\n')
+    // Within a transaction it would take the transaction with it.
+    const between = extra.findIndex((line, i) => i > 3 && !line.includes('"tx":'))
+    writeFileSync(join(events, middle), extra.toSpliced(between, 0, 'no record').join('\n'), 'latin1')
+    const file = out('taken-out.tgz')
+    const unpacked = out('unpacked')
+    // What is copied is damaged, and what is made of it is not.
+    t.equal(replay(['bundle', '--out', file, '--events', events]).code, 0)
+    mkdirSync(unpacked)
+    t.equal(spawnSync('tar', ['-xzf', file, '-C', unpacked]).status, 0)
+    const inside = join(unpacked, 'events')
+    t.match(replay(['verify', '--events', inside]), { code: 0, out: /1 line without a record/ })
+    for (const [name, args, answer] of asks) {
+      const { code, out: said, err } = replay([...args, '--events', inside])
+      t.equal(code, 0, `${name}: ${err}`)
+      t.match(said, answer)
+      t.equal(replay([...args, '--events', events]).code, 6, name)
+    }
+    const bare = join(scratch, 'bare')
+    t.equal(
+      replay(['at', '--seq', '100000', '--events', copyOf(inside, bare)]).code,
+      6,
+      'without the manifest',
+    )
+  },
+)
 
-t.test('CL-70 verify - a line that a redaction took out of a transaction leaves it as torn as it was', t => {
-  const events = damaged('within')
-  const extra = readFileSync(join(events, middle), 'latin1').split('\n')
-  // Where the segment begins depends on how long the writer's name is: maybe with what ends a transaction.
-  const within = extra.findIndex((line, i) => i > 3 && /"tx":{"i":1,/.test(line)) + 1
-  t.ok(within > 4, 'a transaction begins in it')
-  writeFileSync(join(events, middle), extra.toSpliced(within, 0, 'no record').join('\n'), 'latin1')
-  const file = out('within.tgz')
-  t.equal(replay(['bundle', '--out', file, '--events', events]).code, 0)
-  const { code, out: said } = replay(['verify', file])
-  t.equal(code, 6)
-  t.match(said, /389 records with effect.*1 line without a record.*tx_incomplete × 2/s)
-  t.notMatch(said, /malformed_line/)
-  t.end()
-})
+t.test(
+  'CL-70 verify - a line that a redaction took out of a transaction leaves it as torn as it was',
+  async t => {
+    const events = damaged('within')
+    const extra = readFileSync(join(events, middle), 'latin1').split('\n')
+    // Where the segment begins depends on how long the writer's name is: maybe with what ends a transaction.
+    const within = extra.findIndex((line, i) => i > 3 && /"tx":{"i":1,/.test(line)) + 1
+    t.ok(within > 4, 'a transaction begins in it')
+    writeFileSync(join(events, middle), extra.toSpliced(within, 0, 'no record').join('\n'), 'latin1')
+    const file = out('within.tgz')
+    t.equal(replay(['bundle', '--out', file, '--events', events]).code, 0)
+    const { code, out: said } = replay(['verify', file])
+    t.equal(code, 6)
+    t.match(said, /389 records with effect.*1 line without a record.*tx_incomplete × 2/s)
+    t.notMatch(said, /malformed_line/)
+  },
+)
 
-t.test('CL-35 kim-replay - leaves what it reads as it was', t => {
+t.test('CL-35 kim-replay - leaves what it reads as it was', async t => {
   const before = contentOf(whole)
   for (const [, args] of asks) replay([...args, '--events', whole])
   t.same(contentOf(whole), before)
-  t.end()
 })
 
-t.test('CL-50 diff - sees an end that is torn in a segment it reads on through', t => {
+t.test('CL-50 diff - sees an end that is torn in a segment it reads on through', async t => {
   const torn = damaged('torn')
   appendFileSync(join(torn, middle), '{"seq":')
   const ran = replay(['diff', '--from', '5', '--to', 'end', '--json', '--events', torn])
   t.equal(ran.code, 6)
   t.match(JSON.parse(ran.out), { missing: { malformed_line: { count: 1 } } })
-  t.end()
 })

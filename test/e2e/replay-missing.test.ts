@@ -28,7 +28,7 @@ function without(name: string, ...files: readonly string[]): string {
 
 const cut = without('cut', gone)
 
-t.test('CL-58 at, diff, play - a moment inside of what is missing says so', t => {
+t.test('CL-58 at, diff, play - a moment inside of what is missing says so', async t => {
   const missing = `seq ${first}…${middle} missing`
   const state = replay(['at', '--seq', String(middle), '--json', '--events', cut])
   t.equal(state.code, 5)
@@ -46,16 +46,17 @@ t.test('CL-58 at, diff, play - a moment inside of what is missing says so', t =>
     t.match(ran.out + ran.err, missing)
     t.equal(replay([...args, '--events', whole]).code, 0)
   }
-  t.end()
 })
 
-t.test('CL-58 at - what lies before the hole, and behind the record that was named, is not missing', t => {
-  t.equal(replay(['at', '--seq', String(first - 1), '--events', cut]).code, 0)
-  t.equal(replay(['at', '--event-id', String(first - 1), '--events', cut]).code, 0)
-  t.end()
-})
+t.test(
+  'CL-58 at - what lies before the hole, and behind the record that was named, is not missing',
+  async t => {
+    t.equal(replay(['at', '--seq', String(first - 1), '--events', cut]).code, 0)
+    t.equal(replay(['at', '--event-id', String(first - 1), '--events', cut]).code, 0)
+  },
+)
 
-t.test('CL-58 at - a time may be one of what is missing', t => {
+t.test('CL-58 at - a time may be one of what is missing', async t => {
   const copy = without('timed', gone)
   // One minute apart, so that a time names a place.
   let minute = 0
@@ -80,19 +81,17 @@ t.test('CL-58 at - a time may be one of what is missing', t => {
   const ran = replay(['at', '--time', ts, '--events', copy])
   t.equal(ran.code, 5)
   t.match(ran.out, `seq ${first}…${last} missing`)
-  t.end()
 })
 
-t.test('CL-58 at - the records of a run that is not complete yet are not missing', t => {
+t.test('CL-58 at - the records of a run that is not complete yet are not missing', async t => {
   const runs = seqsOf(segments[0] as string).filter(record => 'tx' in record)
   const inside = runs.find(record => (record as unknown as { tx: { i: number } }).tx.i === 1)
   const ran = replay(['at', '--seq', String(inside?.seq), '--events', without('runs')])
   t.equal(ran.code, 0)
   t.notMatch(ran.out, /missing/)
-  t.end()
 })
 
-t.test('CL-58 kim-replay - a folder and a file that cannot be looked into are named', t => {
+t.test('CL-58 kim-replay - a folder and a file that cannot be looked into are named', async t => {
   const folder = without('folder', gone)
   rmSync(join(folder, 'archive'), { recursive: true, force: true })
   writeFileSync(join(folder, 'archive'), 'no folder')
@@ -122,10 +121,9 @@ t.test('CL-58 kim-replay - a folder and a file that cannot be looked into are na
   const early = replay(['at', '--seq', '1', '--events', folder])
   t.equal(early.code, 6, 'what may stand in it is not said to be gone')
   t.match(early.err, /archive cannot be read \(ENOTDIR\)/)
-  t.end()
 })
 
-t.test('CL-61 digest - says what it met, and exits 6 only for what could not be read', t => {
+t.test('CL-61 digest - says what it met, and exits 6 only for what could not be read', async t => {
   const copy = without('lines')
   t.same(replay(['digest', '--events', copy]).err, '')
   const damaged = readFileSync(join(copy, gone), 'latin1').split('\n')
@@ -141,10 +139,9 @@ t.test('CL-61 digest - says what it met, and exits 6 only for what could not be 
   t.equal(barred.code, 6)
   t.match(barred.err, /unreadable × 1/)
   t.match(JSON.parse(barred.out), { head_seq: Number })
-  t.end()
 })
 
-t.test('CL-58 kim-replay - a directory that may not be read is no empty journal', t => {
+t.test('CL-58 kim-replay - a directory that may not be read is no empty journal', async t => {
   const closed = copyOf(whole, join(scratch, 'closed'))
   chmodSync(closed, 0)
   t.teardown(() => chmodSync(closed, 0o755))
@@ -165,10 +162,9 @@ t.test('CL-58 kim-replay - a directory that may not be read is no empty journal'
     t.match(ran.err, /EACCES/)
   }
   t.ok(readdirSync(scratch).includes('closed'))
-  t.end()
 })
 
-t.test('CL-58 kim-replay - a persona that only missing records know is not called unknown', t => {
+t.test('CL-58 kim-replay - a persona that only missing records know is not called unknown', async t => {
   const events = join(scratch, 'unheard')
   mkdirSync(join(events, 'archive'), { recursive: true })
   const line = (persona: string, seq: number): string =>
@@ -229,5 +225,4 @@ t.test('CL-58 kim-replay - a persona that only missing records know is not calle
     t.equal(code, 4, args.join(' '))
     t.match(err, /the journal knows no persona river/)
   }
-  t.end()
 })

@@ -110,7 +110,6 @@ t.test(
     t.equal(points, POINTS)
     t.comment(`${pairs} pairs`)
     t.ok(fromCheckpoint > 50, `${fromCheckpoint} of ${points} began with a checkpoint`)
-    t.end()
   },
 )
 
@@ -164,7 +163,6 @@ t.test('CL-42 at - agrees at the end of every vector with what any reader comes 
     else t.same(ours, theirs, name)
   }
   t.ok(agree > 250, `${agree} vectors`)
-  t.end()
 })
 
 t.test('CL-43 diff - leads from the beginning of every vector to its end and back', async t => {
@@ -189,5 +187,4 @@ t.test('CL-43 diff - leads from the beginning of every vector to its end and bac
     }
   }
   t.ok(pairs > 400, `${pairs} pairs`)
-  t.end()
 })

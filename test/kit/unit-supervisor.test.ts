@@ -37,7 +37,7 @@ t.test(
   },
 )
 
-t.test('unit supervisor - takes a command line apart as systemd does', t => {
+t.test('unit supervisor - takes a command line apart as systemd does', async t => {
   t.same(words('/bin/x "a b" "" "\\"" "\\\\" %%h $$HOME "x\\ny" plain'), [
     '/bin/x',
     'a b',
@@ -49,5 +49,4 @@ t.test('unit supervisor - takes a command line apart as systemd does', t => {
     'x\ny',
     'plain',
   ])
-  t.end()
 })

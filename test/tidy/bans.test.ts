@@ -88,38 +88,34 @@ const BANS: readonly Ban[] = [
 ]
 
 for (const { rule, pattern, files } of BANS) {
-  t.test(rule, t => {
+  t.test(rule, async t => {
     const own = ['test/tidy/']
     const looked = files().filter(file => !own.some(prefix => file.startsWith(prefix)))
     t.ok(looked.length > 0 || !rule.startsWith('observer'), 'files were looked at')
     t.same(report(grep(looked, pattern, true)), [])
-    t.end()
   })
 }
 
 /** Lines a source file may have: beyond it, a second noun has moved in. */
 const FILE_LINES_MAX = 600
 
-t.test('size - a source file holds one noun', t => {
+t.test('size - a source file holds one noun', async t => {
   const long = sources(...SOURCE)
     .filter(file => !file.startsWith('manifest/src/generated/'))
     .map(file => ({ file, lines: textOf(file).split('\n').length }))
     .filter(({ lines }) => lines > FILE_LINES_MAX)
   t.same(long, [], `at most ${FILE_LINES_MAX} lines: split by noun`)
-  t.end()
 })
 
-t.test('files - are named in kebab-case', t => {
+t.test('files - are named in kebab-case', async t => {
   const odd = sources('').filter(
     file => !/^[\w.-]+(\/[\w.-]+)*$/.test(file) || /[A-Z_]/.test(file.split('/').at(-1) ?? ''),
   )
   t.same(odd, [])
-  t.end()
 })
 
-t.test('titles - of tests read "subject - case"', t => {
+t.test('titles - of tests read "subject - case"', async t => {
   const files = sources('').filter(file => file.endsWith('.test.ts'))
   const breaches = grep(files, /\bt\.test\(\s*(['"`])(?!.* - .*\1)(?!\$\{)[^'"`]*\1/)
   t.same(report(breaches.filter(({ file }) => !file.startsWith('test/tidy/'))), [])
-  t.end()
 })

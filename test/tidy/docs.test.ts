@@ -5,7 +5,7 @@ import { repositoryFiles, root, sources, textOf } from './sources.js'
 
 const documents = repositoryFiles().filter(file => file.endsWith('.md'))
 
-t.test('links - in documents lead to files that exist', t => {
+t.test('links - in documents lead to files that exist', async t => {
   const broken: string[] = []
   for (const file of documents) {
     for (const [, target = ''] of textOf(file).matchAll(/\]\(([^)\s]+)\)/g)) {
@@ -15,10 +15,9 @@ t.test('links - in documents lead to files that exist', t => {
     }
   }
   t.same(broken, [])
-  t.end()
 })
 
-t.test('scripts - that documents tell to run exist', t => {
+t.test('scripts - that documents tell to run exist', async t => {
   const { scripts } = JSON.parse(textOf('package.json')) as { scripts: Record<string, string> }
   const unknown: string[] = []
   let seen = 0
@@ -30,7 +29,6 @@ t.test('scripts - that documents tell to run exist', t => {
   }
   t.ok(seen > 0)
   t.same(unknown, [])
-  t.end()
 })
 
 /** Clauses that no program can show. spec/README.md lists each with the reason. */
@@ -49,17 +47,16 @@ function definedClauses(): Map<string, string[]> {
   return found
 }
 
-t.test('clauses - each id is defined once', t => {
+t.test('clauses - each id is defined once', async t => {
   const defined = definedClauses()
   t.ok(defined.size > 0, `${defined.size} clauses`)
   t.same(
     [...defined].filter(([, files]) => files.length > 1).map(([id, files]) => `${id}: ${files.join(', ')}`),
     [],
   )
-  t.end()
 })
 
-t.test('clauses - every one that a test, a source or a document cites exists', t => {
+t.test('clauses - every one that a test, a source or a document cites exists', async t => {
   const defined = definedClauses()
   const dangling: string[] = []
   const cited = new Set<string>()
@@ -77,5 +74,4 @@ t.test('clauses - every one that a test, a source or a document cites exists', t
     'a test names every clause but those that spec/README.md lists',
   )
   t.comment(`clauses: ${defined.size} defined, ${cited.size} cited by tests`)
-  t.end()
 })

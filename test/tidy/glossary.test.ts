@@ -30,7 +30,7 @@ function isTerm(word: string): boolean {
   )
 }
 
-t.test('glossary - has at most 40 terms, in order, each explained once', t => {
+t.test('glossary - has at most 40 terms, in order, each explained once', async t => {
   const terms = entries.map(({ term }) => term)
   t.equal(terms.length, textOf('GLOSSARY.md').match(/^- /gm)?.length, 'every entry was read')
   t.ok(terms.length > 20 && terms.length <= TERMS_MAX, `${terms.length} terms`)
@@ -45,10 +45,9 @@ t.test('glossary - has at most 40 terms, in order, each explained once', t => {
       .map(sentence => `${term}: ${sentence}`),
   )
   t.same(long, [], 'no sentence has more than 25 words')
-  t.end()
 })
 
-t.test('glossary - each term is used in README, docs or help', t => {
+t.test('glossary - each term is used in README, docs or help', async t => {
   const text = [...guides().map(textOf), helpText(all)].join('\n')
   t.ok(helpText(all).length > 5000, 'help was read')
   const used = ({ term }: { readonly term: string }): boolean => formsOf(term).test(text)
@@ -57,10 +56,9 @@ t.test('glossary - each term is used in README, docs or help', t => {
     [],
   )
   t.equal(used({ term: 'flux capacitor' }), false)
-  t.end()
 })
 
-t.test('glossary - explains every word that README and docs set in italics', t => {
+t.test('glossary - explains every word that README and docs set in italics', async t => {
   let seen = 0
   const unknown: string[] = []
   for (const file of guides()) {
@@ -72,31 +70,32 @@ t.test('glossary - explains every word that README and docs set in italics', t =
   }
   t.ok(seen > 20, `${seen} words in italics`)
   t.same(unknown, [], 'italics introduce a term; literal output is code')
-  t.end()
 })
 
-t.test('names - of commands, flags, error codes and public types are glossary words or plain ones', t => {
-  const names = new Set([
-    ...all.flatMap(({ commands }) =>
-      commands.flatMap(({ name, flags }) => [name, ...flags.map(flag => flag.name)]),
-    ),
-    ...Object.keys(errorCodes),
-    ...publicNames('observer-sdk/src/index.ts'),
-    ...publicNames('producer/src/index.ts'),
-  ])
-  t.ok(names.size > 150 && names.has('max-replay') && names.has('store_full') && names.has('openObserver'))
-  const unexplained = [...names].flatMap(name =>
-    wordsOf(name)
-      .filter(word => !isTerm(word) && !PLAIN_WORDS.has(word))
-      .map(word => `${word} (${name})`),
-  )
-  t.same(unexplained, [], 'explain the word in GLOSSARY.md, or say in plain-words.ts that it is plain')
-  const both = [...PLAIN_WORDS].filter(isTerm)
-  t.same(both, [], 'a term of the glossary is not also listed as plain')
-  t.end()
-})
+t.test(
+  'names - of commands, flags, error codes and public types are glossary words or plain ones',
+  async t => {
+    const names = new Set([
+      ...all.flatMap(({ commands }) =>
+        commands.flatMap(({ name, flags }) => [name, ...flags.map(flag => flag.name)]),
+      ),
+      ...Object.keys(errorCodes),
+      ...publicNames('observer-sdk/src/index.ts'),
+      ...publicNames('producer/src/index.ts'),
+    ])
+    t.ok(names.size > 150 && names.has('max-replay') && names.has('store_full') && names.has('openObserver'))
+    const unexplained = [...names].flatMap(name =>
+      wordsOf(name)
+        .filter(word => !isTerm(word) && !PLAIN_WORDS.has(word))
+        .map(word => `${word} (${name})`),
+    )
+    t.same(unexplained, [], 'explain the word in GLOSSARY.md, or say in plain-words.ts that it is plain')
+    const both = [...PLAIN_WORDS].filter(isTerm)
+    t.same(both, [], 'a term of the glossary is not also listed as plain')
+  },
+)
 
-t.test('jargon - is not used in README, docs and help without an explanation', t => {
+t.test('jargon - is not used in README, docs and help without an explanation', async t => {
   const texts = [
     ...guides().map(file => [file, withoutCode(textOf(file))] as const),
     ['help', helpText(all)] as const,
@@ -105,15 +104,13 @@ t.test('jargon - is not used in README, docs and help without an explanation', t
     JARGON.filter(word => !isTerm(word) && formsOf(word).test(text)).map(word => `${where}: ${word}`),
   )
   t.same(used, [], 'use a word of the glossary, add it there, or say it in plain words')
-  t.end()
 })
 
-t.test('names - are split into their words', t => {
+t.test('names - are split into their words', async t => {
   t.same(wordsOf('CheckpointStats'), ['checkpoint', 'stats'])
   t.same(wordsOf('cursors ls'), ['cursors', 'ls'])
   t.same(wordsOf('on-gap'), ['on', 'gap'])
   t.ok(formsOf('hash chain').test('the hash\nchains'))
   t.ok(formsOf('acknowledge').test('it acknowledged') && formsOf('activity').test('activities'))
   t.notOk(formsOf('seal').test('sealant'))
-  t.end()
 })

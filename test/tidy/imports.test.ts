@@ -44,7 +44,7 @@ function importsOf(file: string): { line: number; target: string }[] {
     })
 }
 
-t.test('packages - import only what the table allows, and siblings by name', t => {
+t.test('packages - import only what the table allows, and siblings by name', async t => {
   const breaches: Breach[] = []
   let seen = 0
   for (const [name, allowed] of Object.entries(MAY_IMPORT)) {
@@ -61,10 +61,9 @@ t.test('packages - import only what the table allows, and siblings by name', t =
   }
   t.ok(seen > 0, 'imports were found')
   t.same(report(breaches), [])
-  t.end()
 })
 
-t.test('stages - imports point upstream only', t => {
+t.test('stages - imports point upstream only', async t => {
   const breaches: Breach[] = []
   for (const [name, stages] of Object.entries(STAGES)) {
     const rank = new Map(stages.flatMap((group, index) => group.map(stage => [stage, index] as const)))
@@ -84,18 +83,16 @@ t.test('stages - imports point upstream only', t => {
     }
   }
   t.same(report(breaches), [])
-  t.end()
 })
 
-t.test('hosts - tail, replay and monitor use public doors only', t => {
+t.test('hosts - tail, replay and monitor use public doors only', async t => {
   const insiders = sources(...HOSTS).filter(file =>
     importsOf(file).some(({ target }) => /^@kim\/[\w-]+\/internal$/.test(target)),
   )
   t.same(insiders.sort(), [...OLD_INSIDERS].sort(), 'whatever a program of ours needs, every host needs')
-  t.end()
 })
 
-t.test('producer - only cli and sinks see the observer', t => {
+t.test('producer - only cli and sinks see the observer', async t => {
   const files = sources('producer/src/').filter(file => !/^producer\/src\/(cli|sinks)\//.test(file))
   const breaches = files.flatMap(file =>
     importsOf(file)
@@ -103,7 +100,6 @@ t.test('producer - only cli and sinks see the observer', t => {
       .map(({ line, target }) => ({ file, line, text: `imports ${target}` })),
   )
   t.same(report(breaches), [])
-  t.end()
 })
 
 /** Every file that a door loads, and what each imports. */
@@ -120,7 +116,7 @@ function reachedFrom(door: string): Map<string, readonly string[]> {
   return reached
 }
 
-t.test('observer-sdk - who embeds it loads nothing beyond the manifest and chokidar', t => {
+t.test('observer-sdk - who embeds it loads nothing beyond the manifest and chokidar', async t => {
   const reached = reachedFrom('observer-sdk/src/index.ts')
   t.ok(reached.size > 20, `${reached.size} files`)
   const breaches = [...reached].flatMap(([file, targets]) =>
@@ -129,15 +125,13 @@ t.test('observer-sdk - who embeds it loads nothing beyond the manifest and choki
       .map(target => `${file} imports ${target}`),
   )
   t.same(breaches, [])
-  t.end()
 })
 
-t.test('doors - are written by hand, name by name', t => {
+t.test('doors - are written by hand, name by name', async t => {
   const doors = sources('').filter(file => /^[\w-]+\/src\/(index|internal)\.ts$/.test(file))
   t.ok(doors.length >= 4)
   const breaches = doors.flatMap(file =>
     /export \*/.test(textOf(file)) ? [{ file, line: 1, text: 'export *' }] : [],
   )
   t.same(report(breaches), [])
-  t.end()
 })

@@ -51,7 +51,7 @@ function sharedNames(
   return new Map([...found].filter(([, places]) => places.length > 1))
 }
 
-t.test('names - an exported name is declared once in the repository', t => {
+t.test('names - an exported name is declared once in the repository', async t => {
   const commands = commandFiles(production)
   t.ok(production.length > 100 && commands.size > 20, `${production.length} files, ${commands.size} commands`)
   const shared = sharedNames(new Map(production.map(file => [file, textOf(file)])), commands)
@@ -59,10 +59,9 @@ t.test('names - an exported name is declared once in the repository', t => {
     [...shared].map(([name, files]) => `${name}: ${files.join(', ')}`),
     [],
   )
-  t.end()
 })
 
-t.test('names - a second declaration is found in each form that it can take', t => {
+t.test('names - a second declaration is found in each form that it can take', async t => {
   const first = 'export interface Cursor {}\nexport function load(): void\nexport function load(): void {}\n'
   const forms = [
     'export type Cursor = string',
@@ -106,12 +105,11 @@ t.test('names - a second declaration is found in each form that it can take', t 
   ])
   t.same([...sharedNames(runs, new Set(['a.ts', 'b.ts']))], [], 'commands')
   t.same([...sharedNames(runs, none)], [['run', ['a.ts', 'b.ts']]], 'no commands')
-  t.end()
 })
 
 const kind = `['"](?:${[...alertKinds.keys()].join('|')})['"]`
 
-t.test('names - kinds of alerts are listed in the manifest only', t => {
+t.test('names - kinds of alerts are listed in the manifest only', async t => {
   const spelled = grep(
     production.filter(file => !/^(manifest|producer|scripts|examples)\//.test(file)),
     new RegExp(kind),
@@ -124,5 +122,4 @@ t.test('names - kinds of alerts are listed in the manifest only', t => {
       new RegExp(`${kind}\\s*[,|]\\s*${kind}`).test(textOf(file)),
   )
   t.same(listed, [], 'use AlertKind, AccountAlertKind or alertKinds')
-  t.end()
 })

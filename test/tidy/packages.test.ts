@@ -20,27 +20,25 @@ const lock = JSON.parse(textOf('package-lock.json')) as {
   packages: Record<string, { hasInstallScript?: boolean; resolved?: string; link?: boolean }>
 }
 
-t.test('dependencies - are pinned exactly', t => {
+t.test('dependencies - are pinned exactly', async t => {
   const loose = manifests.flatMap(({ file, json }) =>
     Object.entries({ ...json.dependencies, ...json.devDependencies })
       .filter(([, range]) => !/^\d+\.\d+\.\d+$/.test(range))
       .map(([name, range]) => `${file}: ${name} ${range}`),
   )
   t.same(loose, [])
-  t.end()
 })
 
-t.test('dependencies - run no script when they are installed', t => {
+t.test('dependencies - run no script when they are installed', async t => {
   t.same(
     Object.entries(lock.packages)
       .filter(([, entry]) => entry.hasInstallScript === true)
       .map(([name]) => name),
     [],
   )
-  t.end()
 })
 
-t.test('lockfile - carries no download address', t => {
+t.test('lockfile - carries no download address', async t => {
   const resolved = Object.entries(lock.packages).filter(
     ([, entry]) => entry.resolved !== undefined && entry.link !== true,
   )
@@ -48,10 +46,9 @@ t.test('lockfile - carries no download address', t => {
     resolved.map(([name]) => name),
     [],
   )
-  t.end()
 })
 
-t.test('versions - of our packages agree', t => {
+t.test('versions - of our packages agree', async t => {
   const ours = manifests.filter(({ json }) => json.name.startsWith('@kim/'))
   t.ok(ours.length >= 5)
   const version = ours[0]?.json.version
@@ -65,20 +62,18 @@ t.test('versions - of our packages agree', t => {
       .map(([name]) => `${file}: ${name}`),
   )
   t.same(stale, [])
-  t.end()
 })
 
-t.test('packages - bring the licence along, the same for all', t => {
+t.test('packages - bring the licence along, the same for all', async t => {
   const published = manifests.filter(({ json }) => json.private !== true)
   t.ok(published.length >= 4)
   for (const { file } of published) {
     const copy = file.replace('package.json', 'LICENSE')
     t.equal(repositoryFiles().includes(copy) && textOf(copy), textOf('LICENSE'), copy)
   }
-  t.end()
 })
 
-t.test('packages - are ESM for the same Node, with a string default door', t => {
+t.test('packages - are ESM for the same Node, with a string default door', async t => {
   for (const { file, json } of manifests) {
     t.equal(json.type, 'module', file)
     if (json.private === true) continue
@@ -86,7 +81,6 @@ t.test('packages - are ESM for the same Node, with a string default door', t => 
     const door = json.exports?.['.'] as { default?: unknown } | undefined
     t.type(door?.default, 'string', file)
   }
-  t.end()
 })
 
 /**
@@ -106,7 +100,7 @@ const FIRST_STATEMENTS: Readonly<Record<string, readonly RegExp[]>> = {
   ],
 }
 
-t.test('bins - are committed launchers of compiled code, two lines but for signals', t => {
+t.test('bins - are committed launchers of compiled code, two lines but for signals', async t => {
   let seen = 0
   for (const { file, json } of manifests) {
     for (const path of Object.values(json.bin ?? {})) {
@@ -125,12 +119,10 @@ t.test('bins - are committed launchers of compiled code, two lines but for signa
     }
   }
   t.equal(seen, 3)
-  t.end()
 })
 
-t.test('observer-sdk - installs what a reader needs, and no command', t => {
+t.test('observer-sdk - installs what a reader needs, and no command', async t => {
   const sdk = manifests.find(({ json }) => json.name === '@kim/observer-sdk')?.json
   t.same(Object.keys(sdk?.dependencies ?? {}).sort(), ['@kim/manifest', 'chokidar', 'proper-lockfile'])
   t.equal(sdk?.bin, undefined)
-  t.end()
 })

@@ -55,7 +55,7 @@ function namesOf(file: string, keyword: 'import' | 'export'): { name: string; ta
 
 const isOurs = (target: string): boolean => target.startsWith('.') || target.startsWith('@kim/')
 
-t.test('reader and fold - their parts are used nowhere else', t => {
+t.test('reader and fold - their parts are used nowhere else', async t => {
   const uses = production().flatMap(file =>
     namesOf(file, 'import')
       .filter(({ target }) => isOurs(target))
@@ -83,10 +83,9 @@ t.test('reader and fold - their parts are used nowhere else', t => {
       )
     }
   }
-  t.end()
 })
 
-t.test('reader and fold - their parts are behind the door of manifest', t => {
+t.test('reader and fold - their parts are behind the door of manifest', async t => {
   const exported = namesOf('manifest/src/index.ts', 'export').map(({ name }) => name)
   t.ok(exported.includes('SegmentReader') && exported.includes('Fold'))
   const parts = PARTS.flatMap(({ names }) => names)
@@ -94,26 +93,22 @@ t.test('reader and fold - their parts are behind the door of manifest', t => {
     exported.filter(name => parts.includes(name)),
     EXPORTED,
   )
-  t.end()
 })
 
-t.test('reader and fold - each part is where the table says', t => {
+t.test('reader and fold - each part is where the table says', async t => {
   for (const { of, names } of PARTS)
     for (const name of names)
       t.match(textOf(`manifest/src/${of}.ts`), new RegExp(`^export (class|function) ${name}\\b`, 'm'))
-  t.end()
 })
 
-t.test('reader and fold - only the fold makes a table of entities', t => {
+t.test('reader and fold - only the fold makes a table of entities', async t => {
   const made = grep(production(), /\bnew EntityTable\b/, true)
   t.same([...new Set(made.map(({ file }) => file))], ['manifest/src/fold.ts'], report(made).join('\n'))
-  t.end()
 })
 
-t.test('reader and fold - the stages that ARCHITECTURE names fold with it', t => {
+t.test('reader and fold - the stages that ARCHITECTURE names fold with it', async t => {
   for (const stage of FOLDED_IN) {
     const folds = grep(sources(stage), /\bnew Fold\b/, true)
     t.ok(folds.length > 0, `${stage}: ${report(folds).join(', ')}`)
   }
-  t.end()
 })

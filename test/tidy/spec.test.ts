@@ -50,7 +50,7 @@ function combinations(features: readonly Feature[]): string[][] {
 const accepts = (cell: string | undefined, value: string): boolean =>
   cell === '*' || (cell?.split(' ').includes(value) ?? false)
 
-t.test('recovery - every combination of features meets exactly one row, RC-2', t => {
+t.test('recovery - every combination of features meets exactly one row, RC-2', async t => {
   const headings = [...textOf('spec/recovery.md').matchAll(/^## ([A-Z]): /gm)].map(([, label = '']) => label)
   t.same(headings, ['T', 'M', 'R', 'C', 'G', 'D', 'X', 'U', 'F'])
   for (const label of headings) {
@@ -79,10 +79,9 @@ t.test('recovery - every combination of features meets exactly one row, RC-2', t
       .filter(match => match.rows.length !== 1)
     t.same(wrong, [], `table ${label} decides everything once`)
   }
-  t.end()
 })
 
-t.test('recovery - table T is the one the code holds', t => {
+t.test('recovery - table T is the one the code holds', async t => {
   const rows = rowsOf(section('spec/recovery.md', 'T: ')).map(([label, lines, fragments, actions]) => ({
     label,
     lines,
@@ -90,10 +89,9 @@ t.test('recovery - table T is the one the code holds', t => {
     actions: actions === '–' ? [] : actions?.split(' '),
   }))
   t.same(rows, TAIL_ROWS)
-  t.end()
 })
 
-t.test('clauses - are numbered without gaps, and each number stands once', t => {
+t.test('clauses - are numbered without gaps, and each number stands once', async t => {
   for (const page of pages) {
     const numbers = [...textOf(page).matchAll(/^\*\*[A-Z]{2}-(\d+)\*\*/gm)].map(([, digits]) =>
       Number(digits),
@@ -104,10 +102,9 @@ t.test('clauses - are numbered without gaps, and each number stands once', t => 
       page,
     )
   }
-  t.end()
 })
 
-t.test('limits - the table is the data, JF section 21', t => {
+t.test('limits - the table is the data, JF section 21', async t => {
   const data = JSON.parse(textOf('manifest/limits.json')) as Record<string, { value: number; unit: string }>
   const rows = rowsOf(section('spec/journal-format.md', '21. ')).map(([name = '', value, unit]) => [
     code(name)[0],
@@ -118,30 +115,26 @@ t.test('limits - the table is the data, JF section 21', t => {
     new Map(rows.map(([name, ...rest]) => [name, rest])),
     new Map(Object.entries(data).map(([name, { value, unit }]) => [name, [value, unit]])),
   )
-  t.end()
 })
 
-t.test('anomalies - the table names every kind once, OB-27', t => {
+t.test('anomalies - the table names every kind once, OB-27', async t => {
   const named = rowsOf(section('spec/observer-protocol.md', '6. ')).flatMap(([kinds = '']) => code(kinds))
   t.same(named.toSorted(), Object.keys(anomalies).toSorted())
-  t.end()
 })
 
-t.test('notes - the table names every kind, JF section 6', t => {
+t.test('notes - the table names every kind, JF section 6', async t => {
   const named = rowsOf(section('spec/journal-format.md', '6. ')).flatMap(([kind = '']) =>
     kind.includes('(verb)') ? [] : code(kind),
   )
   t.same(named.toSorted(), [...actionClasses.note_kinds].toSorted())
-  t.end()
 })
 
-t.test('alerts - the table names every kind, KS section 10', t => {
+t.test('alerts - the table names every kind, KS section 10', async t => {
   const named = rowsOf(section('spec/kijito-source.md', '10. ')).flatMap(([kind = '']) => code(kind))
   t.same(named, [...alertKinds.keys()])
-  t.end()
 })
 
-t.test('classes - the table gives every verb its class, JF section 5', t => {
+t.test('classes - the table gives every verb its class, JF section 5', async t => {
   const verbs = new Map<string, string>()
   for (const [name = '', cell = ''] of rowsOf(section('spec/journal-format.md', '5. '))) {
     for (const group of cell.split(';')) {
@@ -151,5 +144,4 @@ t.test('classes - the table gives every verb its class, JF section 5', t => {
     }
   }
   t.same(verbs, new Map(Object.entries(actionClasses.verbs)))
-  t.end()
 })

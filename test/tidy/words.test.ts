@@ -3,7 +3,7 @@ import { bannedByFile, bannedIn, LATER, textUnderBan, withoutCode } from './bann
 import { PACKAGES, sources, textOf } from './sources.js'
 import { textsIn } from './texts-in.js'
 
-t.test('banned words - are in no document, help, error or test title', t => {
+t.test('banned words - are in no document, help, error or test title', async t => {
   const found = bannedByFile()
   const above = Object.entries(found)
     .filter(([file, count]) => count > (LATER[file] ?? 0))
@@ -15,30 +15,27 @@ t.test('banned words - are in no document, help, error or test title', t => {
   const done = Object.keys(LATER).filter(file => found[file] === undefined)
   t.same(done, [], 'files without any leave the list: node test/dist-test/tidy/shrink-banned-words.js')
   t.comment(`${Object.values(LATER).reduce((sum, count) => sum + count, 0)} left in older files`)
-  t.end()
 })
 
-t.test('banned words - are in no comment of the product', t => {
+t.test('banned words - are in no comment of the product', async t => {
   const product = sources(...PACKAGES.map(name => `${name}/src/`))
   t.ok(product.length > 250)
   t.same(
     product.filter(file => bannedIn(textOf(file)).length > 0),
     [],
   )
-  t.end()
 })
 
-t.test('banned words - are found across a line break and in any case, not inside other words', t => {
+t.test('banned words - are found across a line break and in any case, not inside other words', async t => {
   t.same(bannedIn('Nobody reads it.\nThe reader is\n  told of it, and begins Anew.'), [
     'nobody',
     'is told',
     'anew',
   ])
   t.same(bannedIn('a new whomever stands by there; this told'), [])
-  t.end()
 })
 
-t.test('banned words - are exempt in code of documents and in comments of tests', t => {
+t.test('banned words - are exempt in code of documents and in comments of tests', async t => {
   t.same(bannedIn(withoutCode('See `nobody` and ``a ` whom``.\n```\nanew\n```\n')), [])
   t.same(bannedIn(withoutCode('See `this` anew and `that`.')), ['anew'])
   t.same(bannedIn(textUnderBan('a.ts', "// nobody\nconst nobody = ['whom', 'to whom'] /* anew */\n")), [
@@ -46,10 +43,9 @@ t.test('banned words - are exempt in code of documents and in comments of tests'
   ])
   t.same(bannedIn(textUnderBan('a.yml', '# nobody\nsummary: whom\n')), ['whom'])
   t.same(bannedIn(textUnderBan('a.json', '{"description":"// nobody"}')), ['nobody'])
-  t.end()
 })
 
-t.test('texts - of a source are its strings and templates, whatever looks like one', t => {
+t.test('texts - of a source are its strings and templates, whatever looks like one', async t => {
   const cases: readonly (readonly [source: string, ...texts: string[]])[] = [
     ["const a = 'http://x' // 'b'", 'http://x'],
     ['const a = "\\"//" /* "b" */ + \'c\'', '\\"//', 'c'],
@@ -68,5 +64,4 @@ t.test('texts - of a source are its strings and templates, whatever looks like o
       .map(text => `${file}: ${text.slice(0, 80)}`),
   )
   t.same(odd, [], 'no text is code')
-  t.end()
 })

@@ -36,7 +36,7 @@ function body(outcome: AskResult): Record<string, unknown> {
 
 const status = (outcome: AskResult): number => (outcome.kind === 'answer' ? outcome.answer.status : 0)
 
-t.test('rules - the nth request gets the nth effect, and the last goes on', t => {
+t.test('rules - the nth request gets the nth effect, and the last goes on', async t => {
   const kijito = account({
     on: { endpoint: 'inbox' },
     effect: [{ status: 500 }, {}, { status: 503 }],
@@ -46,10 +46,9 @@ t.test('rules - the nth request gets the nth effect, and the last goes on', t =>
     Array.from({ length: 5 }, () => status(ask(kijito))),
     [200, 500, 200, 503, 503],
   )
-  t.end()
 })
 
-t.test('rules - end after their times, are named, and the newest decides', t => {
+t.test('rules - end after their times, are named, and the newest decides', async t => {
   const kijito = account(
     { on: { endpoint: 'inbox', page: 'walk' }, effect: { status: 500 }, name: 'walks' },
     { on: { before_id: 3 }, effect: { status: 404 }, times: 1 },
@@ -60,10 +59,9 @@ t.test('rules - end after their times, are named, and the newest decides', t => 
   t.equal(status(ask(kijito, { persona: 'loom', before_id: '9' })), 500)
   performCommand(kijito, { do: 'drop_rules', name: 'walks' }, at(0))
   t.equal(status(ask(kijito, { before_id: '3' })), 200)
-  t.end()
 })
 
-t.test('rules - set and leave out members of a body and of its rows', t => {
+t.test('rules - set and leave out members of a body and of its rows', async t => {
   const effect = {
     patch: { truncated: 'yes' },
     omit: ['next_before_id'],
@@ -74,10 +72,9 @@ t.test('rules - set and leave out members of a body and of its rows', t => {
   t.match(page, { truncated: 'yes', size_dropped: 0 })
   t.notOk('next_before_id' in page)
   t.same(Object.keys((page['result'] as object[])[0] ?? {}), ['id', 'from', 'content', 'created'])
-  t.end()
 })
 
-t.test('rules - make pages that no server should give', t => {
+t.test('rules - make pages that no server should give', async t => {
   const page = (distort: RuleEffect['distort']): Record<string, unknown> & { result: { id: number }[] } =>
     body(ask(account({ on: {}, effect: { distort } as RuleEffect }), { before_id: '3' })) as never
   const ids = (distort: RuleEffect['distort']): number[] => page(distort).result.map(({ id }) => id)
@@ -87,10 +84,9 @@ t.test('rules - make pages that no server should give', t => {
   t.match(page('skip-rows'), { truncated: true, next_before_id: 0 })
   t.match(page('claim-more'), { truncated: false, size_dropped: 0, next_before_id: 1 })
   t.match(page('claim-end'), { truncated: true, next_before_id: null })
-  t.end()
 })
 
-t.test('rules - put a whole body in the place of the real one', t => {
+t.test('rules - put a whole body in the place of the real one', async t => {
   const said = (effect: RuleEffect): string => {
     const outcome = ask(account({ on: {}, effect }))
     return outcome.kind === 'answer' ? bodyText(outcome.answer.body) : ''
@@ -98,10 +94,9 @@ t.test('rules - put a whole body in the place of the real one', t => {
   t.equal(said({ text: '{"result":[{"id":99999999999999999999999}]}' }).length, 43)
   t.equal(said({ json: null }), 'null')
   t.equal(said({ base64: Buffer.from('héllo').toString('base64') }), 'héllo')
-  t.end()
 })
 
-t.test('long poll - is held until there is mail, or until it is due', t => {
+t.test('long poll - is held until there is mail, or until it is due', async t => {
   const kijito = account()
   const pending = (query: Record<string, string>, monoMs: number): AskResult =>
     ask(kijito, query, '/api/notify/pending', monoMs)
@@ -122,10 +117,9 @@ t.test('long poll - is held until there is mail, or until it is due', t => {
   if (quiet.kind !== 'held') throw new Error('it is not held')
   t.equal(quiet.held.settle(at(4999)), undefined)
   t.match(quiet.held.settle(at(5000)), { body: { json: { cursor: 'm6' } } })
-  t.end()
 })
 
-t.test('long poll - can be held by a rule, and let go by one', t => {
+t.test('long poll - can be held by a rule, and let go by one', async t => {
   const kijito = account({
     on: { endpoint: 'pending' },
     effect: [{ hold_ms: 700, patch: { cursor: 5 } }, { hold_ms: 0 }],
@@ -134,10 +128,9 @@ t.test('long poll - can be held by a rule, and let go by one', t => {
   if (first.kind !== 'held') throw new Error('it is not held')
   t.match(first.held.settle(at(700)), { body: { json: { cursor: 5 } } })
   t.equal(ask(kijito, { wait: '9', cursor: 'm5' }, '/api/notify/pending').kind, 'answer')
-  t.end()
 })
 
-t.test('log - keeps what was asked, and finds it again', t => {
+t.test('log - keeps what was asked, and finds it again', async t => {
   const kijito = account({ on: { persona: 'loom' }, effect: { status: 500 } })
   ask(kijito)
   ask(kijito, { before_id: '3' })
@@ -147,10 +140,9 @@ t.test('log - keeps what was asked, and finds it again', t => {
   t.match(log({ page: 'walk' }), [{ n: 2, query: { before_id: '3', mark_read: 'false' } }])
   t.match(log({}, 3), [{ n: 3, status: 500, headers: { 'user-agent': 'test/1' } }])
   t.equal(performCommand(kijito, { do: 'count' }, at(9)), 3)
-  t.end()
 })
 
-t.test('ids - can be left out, and start again', t => {
+t.test('ids - can be left out, and start again', async t => {
   const kijito = account()
   performCommand(kijito, { do: 'ids', skip: 10 }, at(0))
   t.same(performCommand(kijito, { do: 'send', to: 'river', from: 'argus', content: 'a' }, at(0)), [16])
@@ -160,5 +152,4 @@ t.test('ids - can be left out, and start again', t => {
     performCommand(kijito, { do: 'send', to: 'river', from: 'argus', content: 'a', count: 2 }, at(0)),
     [1, 2],
   )
-  t.end()
 })

@@ -42,7 +42,7 @@ const mail = (count: number, content = 'hello'): ScriptCommand => ({
   count,
 })
 
-t.test('window - says what the count withheld, and an exact page says nothing is', t => {
+t.test('window - says what the count withheld, and an exact page says nothing is', async t => {
   const kijito = account({ pageRows: 3 }, [mail(7)])
   const newest = page(kijito)
   t.match(newest, { truncated: true, size_dropped: 0, next_before_id: 5, unread_not_shown: 4 })
@@ -57,10 +57,9 @@ t.test('window - says what the count withheld, and an exact page says nothing is
   t.match(page(kijito, { before_id: '4' }), { ids: [3, 2, 1], truncated: false, next_before_id: null })
   t.match(page(kijito, { before_id: '0' }), { ids: [], next_before_id: null }, 'zero is a real cursor')
   t.match(page(kijito, { before_id: '8', limit: '1' }), { ids: [7], truncated: true, next_before_id: 7 })
-  t.end()
 })
 
-t.test('window - the budget drops the oldest rows, and never the newest', t => {
+t.test('window - the budget drops the oldest rows, and never the newest', async t => {
   const kijito = account({ pageBudget: 10 }, [mail(4, 'four')])
   t.match(page(kijito), {
     ids: [4, 3],
@@ -73,10 +72,9 @@ t.test('window - the budget drops the oldest rows, and never the newest', t => {
   const clipped = page(kijito, { limit: '1' })
   t.match(clipped, { ids: [5], size_dropped: 0, size_truncated: true })
   t.match(clipped['result'], [{ content: 'far too lo' }])
-  t.end()
 })
 
-t.test('window - rows are withheld exactly where there is a continuation, at the lowest id', t => {
+t.test('window - rows are withheld exactly where there is a continuation, at the lowest id', async t => {
   for (const pageRows of [1, 2, 5, 50])
     for (const pageBudget of [5, 12, 1000])
       for (const rowOrder of ['ascending', 'descending', 'shuffled'] as const) {
@@ -94,10 +92,9 @@ t.test('window - rows are withheld exactly where there is a continuation, at the
         }
         t.same(new Set(seen), new Set([1, 2, 3, 4, 5, 6, 7, 8, 9]))
       }
-  t.end()
 })
 
-t.test('window - marks as read what it returns, unless told not to', t => {
+t.test('window - marks as read what it returns, unless told not to', async t => {
   const kijito = account({ pageRows: 2 }, [mail(3)])
   t.match(page(kijito), { unread_not_shown: 1 })
   t.match(page(kijito, { mark_read: 'true' }), { unread_not_shown: 1 })
@@ -105,10 +102,9 @@ t.test('window - marks as read what it returns, unless told not to', t => {
   const body = read(ask(kijito, '/api/inbox', { persona: 'river' }))
   t.ok(body)
   t.match(page(kijito, { unread_only: 'true', before_id: '2' }), { ids: [1] }, 'only what was returned')
-  t.end()
 })
 
-t.test('window - the local dialect shows everything and says nothing', t => {
+t.test('window - the local dialect shows everything and says nothing', async t => {
   const kijito = new Kijito(settingsOf('local'))
   performCommand(kijito, mail(600), now)
   const body = read(
@@ -116,20 +112,18 @@ t.test('window - the local dialect shows everything and says nothing', t => {
   )
   t.same(Object.keys(body), ['result'])
   t.equal((body['result'] as unknown[]).length, 600)
-  t.end()
 })
 
-t.test('inbox - an unknown persona has an empty one; a malformed query is refused', t => {
+t.test('inbox - an unknown persona has an empty one; a malformed query is refused', async t => {
   const kijito = account()
   t.same(page(kijito, { persona: 'nobody' }).ids, [])
   for (const query of [{ before_id: 'x' }, { before_id: '-1' }, { mark_read: 'no' }, { persona: '' }]) {
     const outcome = ask(kijito, '/api/inbox', { persona: 'river', ...query })
     t.match(outcome, { kind: 'answer', answer: { status: 400 } }, JSON.stringify(query))
   }
-  t.end()
 })
 
-t.test('counts - a row only for unread mail, and none for what one sends oneself', t => {
+t.test('counts - a row only for unread mail, and none for what one sends oneself', async t => {
   const kijito = account({}, [
     mail(2),
     { do: 'send', to: 'river', from: 'argus', content: 'now', urgent: true },
@@ -139,10 +133,9 @@ t.test('counts - a row only for unread mail, and none for what one sends oneself
   t.same(pending(), { result: [{ persona: 'river', unread: 3, unread_urgent: 1 }], cursor: 'm4' })
   performCommand(kijito, { do: 'read', persona: 'river' }, now)
   t.same(pending(), { result: [], cursor: 'm4' }, 'reading does not move the token')
-  t.end()
 })
 
-t.test('directory - lists members and recipients of mail, each member of a row can be left out', t => {
+t.test('directory - lists members and recipients of mail, each member of a row can be left out', async t => {
   const kijito = account({}, [
     { do: 'persona', persona: 'river', row: { memory_count: 61, retired: true }, omit: ['projects'] },
     { do: 'send', to: 'all', from: 'river', content: 'hello?' },
@@ -155,10 +148,9 @@ t.test('directory - lists members and recipients of mail, each member of a row c
   })
   const [river] = read(ask(kijito, '/api/personas'))['result'] as object[]
   t.notOk('projects' in (river ?? {}))
-  t.end()
 })
 
-t.test("doors - a token, a name of one's own and a known path are asked for", t => {
+t.test("doors - a token, a name of one's own and a known path are asked for", async t => {
   const kijito = account({ token: 'secret' })
   const status = (path: string, headers: Record<string, string>, method = 'GET'): number => {
     const outcome = kijito.ask({ method, path, query: { persona: 'river' }, headers }, now)
@@ -174,5 +166,4 @@ t.test("doors - a token, a name of one's own and a known path are asked for", t 
   t.equal(status('/api/inbox', { ...agent, authorization: 'Bearer secret' }, 'POST'), 405)
   kijito.settings = { ...kijito.settings, hive: false }
   t.equal(status('/api/inbox', { ...agent, authorization: 'Bearer secret' }), 404)
-  t.end()
 })

@@ -115,8 +115,7 @@ t.test('board - CO-5 a payload of a later schema version is kept, and counts by 
 })
 
 t.test('persona - OB-39 lives by the evidence in records and its age, never by its word alone', async t => {
-  const journal = new GrowingJournal(join(t.testdir({}), 'events'))
-  t.teardown(() => journal.close())
+  const journal = journalIn(t)
   const written = Date.parse('2026-06-10T14:03:22.114Z')
   let now = written
   const options = { eventsDir: journal.eventsDir, cursors: memoryCursors() }

@@ -5,7 +5,7 @@ import { openObserverWith } from '@kim/observer-sdk/internal'
 import t from 'tap'
 import { JournalFollower } from '../../dist/deliver/journal-follower.js'
 import { RecordSource } from '../../dist/tail/record-source.js'
-import { GrowingJournal } from './growing-journal.js'
+import { GrowingJournal, journalIn } from './growing-journal.js'
 
 const SECOND = 'd00d'.repeat(8)
 const THIRD = 'cafe'.repeat(8)
@@ -48,8 +48,7 @@ t.test('tail - a journal replaced while the one before is looked at is noticed (
 })
 
 t.test('observer - OB-60 what follows the port asks it alone where records come from', async t => {
-  const journal = new GrowingJournal(join(t.testdir(), 'events'))
-  t.teardown(() => journal.close())
+  const journal = journalIn(t, join(t.testdir(), 'events'))
   journal.grow(3)
   journal.roll()
   const source = new RecordSource(journal.eventsDir)

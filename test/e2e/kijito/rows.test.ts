@@ -18,24 +18,22 @@ const rows = text('rows.md')
   .filter(match => match !== null)
   .map(([, id = '', about = '', here = '']) => ({ id, about, here }))
 
-t.test('rows - each id stands once, and none is left out', t => {
+t.test('rows - each id stands once, and none is left out', async t => {
   const ids = Object.entries(CHAPTERS).flatMap(([chapter, count]) =>
     Array.from({ length: count }, (_, at) => `${chapter}${at + 1}`),
   )
   t.same(rows.map(({ id }) => id).sort(), [...ids, ...BETWEEN].sort())
-  t.end()
 })
 
-t.test('rows - say what became of them, by a clause or a reason', t => {
+t.test('rows - say what became of them, by a clause or a reason', async t => {
   const odd = rows.filter(
     ({ here }) => !/^(covered|translated: (KS|JF)-\d+|(apart|not applicable): \S)/.test(here),
   )
   t.same(odd, [])
   t.ok(rows.filter(({ here }) => here.startsWith('not applicable')).length <= NOT_APPLICABLE_MAX)
-  t.end()
 })
 
-t.test('rows - of the self-test each have a test with its id beside these', t => {
+t.test('rows - of the self-test each have a test with its id beside these', async t => {
   const tests = text('../self-test.test.ts')
   const wanted = rows
     .filter(({ here }) => here.startsWith('apart: kim-producer self-test'))
@@ -45,14 +43,12 @@ t.test('rows - of the self-test each have a test with its id beside these', t =>
     wanted.filter(id => !new RegExp(`'self-test - ${id} `).test(tests)),
     [],
   )
-  t.end()
 })
 
-t.test('rows - that are tested here have a test, and no test has another id', t => {
+t.test('rows - that are tested here have a test, and no test has another id', async t => {
   const tests = readdirSync(sources).filter(file => file.endsWith('.test.ts') && file !== 'rows.test.ts')
   const titled = new Set(tests.flatMap(file => text(file).match(/(?<=')[A-N]\d+b?(?=')/g) ?? []))
   const promised = rows.filter(({ here }) => /^(covered|translated)/.test(here)).map(({ id }) => id)
   t.same([...titled].sort(), promised.sort())
   t.comment(`rows: ${rows.length} in all, ${promised.length} of them tested here`)
-  t.end()
 })

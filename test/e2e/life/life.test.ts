@@ -24,21 +24,22 @@ t.test('life of a message - ARCHITECTURE lists each file that takes part, once',
   t.ok(listed.length <= FILES_MAX, `${listed.length} files, ${FILES_MAX} allowed`)
 })
 
-t.test('life of a message - a list is read line by line, in its section alone', t => {
+t.test('life of a message - a list is read line by line, in its section alone', async t => {
   const page =
     '1. `a` – x\n## The life of a message\nText.\n1. `b` – y\n2. `c` – z\n   more `d`\n## Next\n1. `e` – x\n'
   t.same(listedIn(page), ['b', 'c'])
   t.same(listedIn('## Other\n1. `b` – y\n'), [])
-  t.end()
 })
 
-t.test('life of a message - a function counts that ran for each message and not in the idle window', t => {
-  const url = (file: string, name: string): string =>
-    `${new URL(`../../../../${file}`, import.meta.url)} ${name} 0`
-  const reader = 'manifest/dist/segment-reader.js'
-  const [first, other] = [url(reader, 'a'), url(reader, 'b')]
-  t.same(filesOf([new Set([first]), new Set([first])], new Set()), ['manifest/src/segment-reader.ts'])
-  t.same(filesOf([new Set([first]), new Set([first])], new Set([first])), [], 'idle')
-  t.same(filesOf([new Set([first]), new Set([other])], new Set()), [], 'not for each message')
-  t.end()
-})
+t.test(
+  'life of a message - a function counts that ran for each message and not in the idle window',
+  async t => {
+    const url = (file: string, name: string): string =>
+      `${new URL(`../../../../${file}`, import.meta.url)} ${name} 0`
+    const reader = 'manifest/dist/segment-reader.js'
+    const [first, other] = [url(reader, 'a'), url(reader, 'b')]
+    t.same(filesOf([new Set([first]), new Set([first])], new Set()), ['manifest/src/segment-reader.ts'])
+    t.same(filesOf([new Set([first]), new Set([first])], new Set([first])), [], 'idle')
+    t.same(filesOf([new Set([first]), new Set([other])], new Set()), [], 'not for each message')
+  },
+)

@@ -9,7 +9,7 @@ const table = fileURLToPath(new URL('../../../e2e/kijito/rows.md', import.meta.u
 const OURS = /^\| (\w+) \| .+ \| apart: (sinks|import of a state file)/
 const ELSEWHERE = ['J11']
 
-t.test('rows - of sinks and of the import each have a test here', t => {
+t.test('rows - of sinks and of the import each have a test here', async t => {
   const rows = readFileSync(table, 'utf8').split('\n')
   const wanted = rows.flatMap(line => OURS.exec(line)?.[1] ?? [])
   const titles = readdirSync(here)
@@ -21,5 +21,4 @@ t.test('rows - of sinks and of the import each have a test here', t => {
     wanted.filter(id => !shown.has(id) && !ELSEWHERE.includes(id)),
     [],
   )
-  t.end()
 })

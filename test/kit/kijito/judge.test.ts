@@ -42,7 +42,7 @@ const pin = (status: string): object => ({
 const judged = (records: readonly ReadRecord[], ...inbox: ReturnType<typeof sent>[]): string =>
   objectionsTo(records, new Map([['argus', inbox]])).join('; ')
 
-t.test('judge - a sound journal is one that holds what was sent from its floor on', t => {
+t.test('judge - a sound journal is one that holds what was sent from its floor on', async t => {
   t.equal(judged(journal(met(0), 3, 5), sent(3), sent(5)), '')
   t.equal(
     judged(journal(3, met(3), 5), sent(1), sent(3), sent(5)),
@@ -50,10 +50,9 @@ t.test('judge - a sound journal is one that holds what was sent from its floor o
     'what lies below the floor is not owed',
   )
   t.equal(judged(journal(met(0), pin('open'), 5, 3, pin('cleared'), 7), sent(3), sent(5), sent(7)), '')
-  t.end()
 })
 
-t.test('judge - it sees whatever is wrong', t => {
+t.test('judge - it sees whatever is wrong', async t => {
   t.match(judged(journal(met(0), 3), sent(3), sent(5)), /^argus\/5 is missing$/)
   t.match(judged(journal(met(0), 3, 3), sent(3)), /argus\/3 came in twice/)
   t.match(judged(journal(met(0), 5, 3), sent(3), sent(5)), /^argus\/3 stands after 5/)
@@ -65,5 +64,4 @@ t.test('judge - it sees whatever is wrong', t => {
   t.match(judged(journal(met(0), 3), sent(3, { read: true })), /^argus\/3 was marked as read$/)
   t.match(judged(journal(met(0), 3)), /^argus\/3 was never sent$/)
   t.match(judged(journal(3), sent(3)), /^"argus" was never met$/)
-  t.end()
 })
