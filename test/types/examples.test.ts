@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { compileFiles, root } from './compile.js'
@@ -34,6 +34,15 @@ t.test('examples - every public name of the SDK has one', async t => {
   t.same(withoutExample(names, examples), [])
   t.same(withoutExample(['openObserver', 'openStore'], examples), ['openStore'], 'one that has none is found')
   t.same(publicNames("export type { A, B } from 'x'\nexport { type C, d } from 'y'"), ['A', 'B', 'C', 'd'])
+})
+
+t.test('examples - the five tasks of the guide are the files that tests run', t => {
+  const [section = ''] = /^## Five tasks\n.*?^## /ms.exec(textOf('observer-sdk/README.md')) ?? []
+  const folder = 'examples/extension-host/src/tasks'
+  const files = readdirSync(join(root, folder)).map(name => textOf(`${folder}/${name}`))
+  t.equal(files.length, 5)
+  t.same(examplesIn(section).sort(), files.sort())
+  t.end()
 })
 
 t.test('examples - all of them compile, those of the front page too', async t => {
