@@ -58,7 +58,9 @@ export interface OpenFile {
 export function openRegularFile(path: string): ReadResult<OpenFile> {
   let fd: number
   try {
-    const before = lstatSync(path)
+    // Without an exception: most files are looked for in two places.
+    const before = lstatSync(path, { throwIfNoEntry: false })
+    if (before === undefined) return { ok: false, reason: 'absent', path, code: 'ENOENT' }
     if (before.isSymbolicLink()) return unreadable(path, 'symlink')
     if (!before.isFile()) return unreadable(path, 'not_regular')
     fd = openSync(path, openFlags)

@@ -10,6 +10,9 @@ import { message, TestStore } from '../kit/store.js'
 /** So many times faster than the clock on the wall does this sink wait. */
 const SPEED = 200
 
+/** More files than any test here fills: each rotation looks at all of them. */
+const KEEP = 100
+
 /** What changes the disk; a kill between two of these leaves what a kill at the second one leaves. */
 const CHANGES: ReadonlySet<keyof FileSystem> = new Set([
   'openSync',
@@ -94,7 +97,7 @@ async function scene(t: Test, count: number, bytes: number, bytesMax: number): P
     const log = (): void => undefined
     // A kill takes nothing from what the system holds already.
     const disk = new Disk(fs, uid, { skipFsync: true }, log)
-    const parts = { fs, disk, uid, log, storeDir: store.dir, bytesMax, keep: 1000 }
+    const parts = { fs, disk, uid, log, storeDir: store.dir, bytesMax, keep: KEEP }
     const sinks = new Sinks({
       plans: [{ identity: 'file', make: () => new FileSink(join(dir, 'ev.ndjson'), parts) }],
       around: {
