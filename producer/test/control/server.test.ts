@@ -310,6 +310,43 @@ t.test('control - a shutdown is answered before it is done, and done once (CP-6)
   t.same(asked, ['shutdown'])
 })
 
+t.test(
+  'control - a gc shares the outcome of one that runs, a trial only that of a trial (CP-13)',
+  async t => {
+    const paths = runDirectory(t)
+    const asked: boolean[] = []
+    let release = (): void => undefined
+    const held = new Promise<void>(resolve => {
+      release = resolve
+    })
+    const gc = async (dryRun: boolean): Promise<JsonObject> => {
+      asked.push(dryRun)
+      await held
+      return { dryRun }
+    }
+    await controlServer(t, { paths, verbs: scriptedVerbs([], { gc }) })
+    const client = await rawClient(t, paths.controlSocket)
+    const trials = [false, false, true, true]
+    client.send(
+      ...trials.map((dry_run, id) => ({
+        id: String(id),
+        verb: 'gc',
+        principal: operator,
+        params: { dry_run },
+      })),
+    )
+    while (asked.length < 2) await turns(1)
+    await turns(5)
+    release()
+    const replies = await client.replies(4)
+    t.same(asked, [false, true], 'each is done once')
+    t.same(
+      trials.map((_, id) => replies.find(reply => reply['id'] === String(id))?.['result']),
+      trials.map(dryRun => ({ dryRun })),
+    )
+  },
+)
+
 t.test('control - at most 64 requests wait and 32 connections are open, then it is busy (CP-14)', async t => {
   const paths = runDirectory(t)
   let release = (): void => undefined
