@@ -258,6 +258,19 @@ export const layoutVectors: readonly Vector[] = [
     facts: both,
   },
   {
+    name: 'archive-gzipped-in-members',
+    shows: 'a gzip file may have several members, and a line may be in two of them',
+    cites: ['JF-71'],
+    files: {
+      [`archive/${one}.gz`]: bytes(
+        gzipStored(bytes(older).slice(0, 100)),
+        gzipStored(bytes(older).slice(100)),
+      ),
+      'seg-00000003.jsonl': newer,
+    },
+    facts: both,
+  },
+  {
     name: 'archive-plain-before-gzipped',
     shows: 'of two archived copies the plain one is read',
     cites: ['JF-7'],
