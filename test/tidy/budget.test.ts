@@ -27,6 +27,18 @@ t.test('budget - no package has more lines of code than it may', async t => {
   t.ok(total <= budgets.total, `all packages have ${total} lines of code, ${budgets.total} allowed`)
 })
 
+/** Scripts and examples, without their tests and the generators of the vectors. */
+const BESIDE_MAX = 3100
+
+t.test('budget - scripts and examples have no more lines of code than they may', t => {
+  const files = sources('scripts/src/', 'examples/').filter(file => !/\/(test|vectors)\//.test(file))
+  const lines = files.reduce((sum, file) => sum + codeLines(textOf(file)), 0)
+  t.ok(files.length > 50)
+  t.comment(`scripts and examples: ${lines} lines of code in ${files.length} files, ${BESIDE_MAX} allowed`)
+  t.ok(lines <= BESIDE_MAX, `scripts and examples have ${lines} lines of code, ${BESIDE_MAX} allowed`)
+  t.end()
+})
+
 t.test('budget - a package without one is noticed', async t => {
   const folders = new Set(sources('').flatMap(file => /^([\w-]+)\/src\//.exec(file)?.[1] ?? []))
   folders.delete('scripts')
