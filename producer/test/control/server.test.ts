@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { existsSync, mkdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { dirname } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -378,6 +378,21 @@ t.test('control - at most 64 requests wait and 32 connections are open, then it 
   await clients[1]?.closed()
   await turns(3)
   t.match(await askProducer(paths, { verb: 'status', principal: operator }), { ok: true })
+})
+
+t.test('control - beside 64 connections a further one is closed without an answer (CP-14)', async t => {
+  const paths = runDirectory(t)
+  await controlServer(t, { paths, timers: new ManualTime(), verbs: scriptedVerbs([]) })
+  for (let n = 0; n < 32; n++) await rawClient(t, paths.controlSocket)
+  for (let n = 32; n < 64; n++) {
+    // It has its answer, and does not end its own side.
+    const refused = connect({ path: paths.controlSocket, allowHalfOpen: true })
+    t.teardown(() => refused.destroy())
+    const [reply] = await once(refused, 'data')
+    t.match(JSON.parse(String(reply)), { id: null, error: { code: 'busy' } })
+  }
+  const last = await rawClient(t, paths.controlSocket)
+  t.equal(await last.closed(), '')
 })
 
 t.test(
