@@ -19,6 +19,9 @@ import {
 /** Bytes read at a time: large enough to amortise the call, small enough to stay in cache. */
 export const chunkBytes: number = 256 * 1024
 
+/** A compressed file up to this size holds 4 MiB at most, and is inflated at once: a stream takes ten times as long. */
+const SMALL_GZIP_BYTES = 4096
+
 /** Most bytes that a compressed file may hold for a caller that needs it whole. */
 const inflatedBytesMax = 1024 * 1024 * 1024
 
@@ -71,7 +74,8 @@ export class FileContent {
 
   /** The content in fresh chunks, front to back, in bounded memory whatever it is. */
   async *stream(): AsyncGenerator<Buffer> {
-    if (!this.candidate.gzip) {
+    const isSmall = this.storedBytes <= SMALL_GZIP_BYTES
+    if (!this.candidate.gzip || (isSmall && this.#whole() !== undefined)) {
       yield* this.chunks()
       return
     }
