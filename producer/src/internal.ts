@@ -1,8 +1,6 @@
 export { importedDrafts } from './cli/import/import.js'
-export { type AskOptions, askProducer, type ControlReply, type ControlRequest } from './control/client.js'
-export type { Principal } from './control/protocol.js'
+export { askProducer } from './control/client.js'
 export { type ControlOptions, type ControlServer, openControl } from './control/server.js'
-export type { SocketPathOptions } from './control/socket-path.js'
 export { type ControlVerbs, journalCare } from './control/verbs.js'
 export { NameLists } from './core/alerts.js'
 export {
@@ -11,13 +9,11 @@ export {
   type Commit,
   type CommitOutcome,
   type Core,
-  type CoreJournal,
   type CoreNote,
   type CoreOptions,
   type CoreStatus,
   createCore,
   type Now,
-  type PersonaStatus,
 } from './core/core.js'
 export { holesBelow, parseHoles, walkMember } from './core/holes.js'
 export { classifyWalkPage } from './core/poll-pages.js'
@@ -39,50 +35,44 @@ export {
   loopTurn,
   nodeFileSystem,
   openFlags,
-  type Random,
   systemClock,
   systemRandom,
   type Timers,
   type Turn,
 } from './effects/system.js'
 export type { AppendOptions, Draft, Receipt } from './journal/draft.js'
-export type { StoredEntity, WriterState as StoredState } from './journal/entity-reader.js'
-export { type ExportOptions, exportRecords } from './journal/export.js'
+export type { WriterState as StoredState } from './journal/entity-reader.js'
+export { exportRecords } from './journal/export.js'
 export { Disk } from './journal/file-ops.js'
 export {
   type OpenJournal as Journal,
   openJournalWith as openJournal,
   retryDelayMs,
 } from './journal/journal.js'
-export type { OpenHistory } from './journal/open.js'
-export { type RedactOptions, type RedactReport, type RedactTarget, redactStore } from './journal/redact.js'
-export { type RepairOptions, type RepairReport, repairStore } from './journal/repair.js'
-export type { GcReport } from './journal/roll.js'
-export {
-  canonicalSource,
-  type JournalOptions,
-  type Log,
-  type LogEntry,
-  type Switches,
+export { type RedactReport, type RedactTarget, redactStore } from './journal/redact.js'
+export { repairStore } from './journal/repair.js'
+export type {
+  JournalOptions,
+  LogEntry,
+  ServiceLogEntry,
+  Switches,
 } from './journal/store.js'
-export { Driver, type DriverParts, type Ending } from './run/main-loop.js'
+export { Driver, type Ending } from './run/main-loop.js'
 export { Producer, type ProducerParts, startedNote, stoppedNote } from './run/producer.js'
-export { LogStream, pinoLog, type RunEntry, type RunLog, terminalLog, withoutEchoes } from './run/run-log.js'
+export { LogStream, pinoLog, type RunEntry, terminalLog, withoutEchoes } from './run/run-log.js'
 export { type ProducerStatus, StatusFile } from './run/status.js'
 export { EventFile, type EventFileParts } from './sinks/event-file.js'
 export { ExecSink, progressByInbox } from './sinks/exec-sink.js'
 export { FileNames, FileSink } from './sinks/file-sink.js'
 export { type Lane, Lanes, type QueuedEvent, Skips } from './sinks/lanes.js'
-export type { Delivery, Sink, SinkEntry } from './sinks/sink.js'
-export { SinkRunner, type SinkSurroundings } from './sinks/sink-runner.js'
-export { type SinkPlan, Sinks, type SinksParts } from './sinks/sinks.js'
+export type { Delivery, Sink } from './sinks/sink.js'
+export { Sinks, type SinksParts } from './sinks/sinks.js'
 export { StdoutFile } from './sinks/stdout-sink.js'
 export { type SinkState, WatermarkFile } from './sinks/watermark-file.js'
-export { type AddressClass, classOfAddress } from './source/address.js'
+export { classOfAddress } from './source/address.js'
 export {
   BodyBudget,
   type BudgetedBody,
-  type Connect,
   connectTo,
   type Resolve,
   type Target,
@@ -99,13 +89,11 @@ export {
 export {
   type Answer,
   type BodyResult,
-  type Continuation,
   type CountsQuery,
   type Dialect,
   type DirectoryEntry,
   type Page,
   type PageQuery,
-  type PersonaCount,
   type PersonaDirectory,
   type RequestFailure,
   type Row,

@@ -10,7 +10,7 @@ import {
   sha256Hex,
 } from '@kim/manifest'
 import { everyStep } from '../effects/every-step.js'
-import { resolveExisting } from '../effects/system.js'
+import { ANYBODY_BUT_OWNER, resolveExisting } from '../effects/system.js'
 
 /** Where a producer of a store listens. */
 export interface SocketPath {
@@ -30,7 +30,6 @@ const PATH_BYTES_MAX: Readonly<Partial<Record<NodeJS.Platform, number>>> = { lin
 const PATH_BYTES_MAX_ELSEWHERE = 103
 
 const ID_DIGITS = 16
-const ANYBODY_BUT_OWNER = 0o077
 
 /** The place for a store, also for one that is only going to be there (CP-1 to CP-3). */
 export function socketPathOf(

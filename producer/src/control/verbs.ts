@@ -1,5 +1,6 @@
 import { checkpointName, type JsonObject, KimError } from '@kim/manifest'
 import type { Turn } from '../effects/system.js'
+import { isNoSpace } from '../journal/disk-errors.js'
 import type { OpenJournal } from '../journal/journal.js'
 import { type ControlErrorCode, type Reply, type Request, readRequest, refusal } from './protocol.js'
 
@@ -120,11 +121,8 @@ export class ControlDispatcher {
       this.#isStopping = true
       return { reply, after: plan.after }
     } catch (error) {
-      const isFull = error instanceof KimError && error.code === 'store_full'
-      return no(
-        isFull ? 'store_full' : 'failed',
-        error instanceof Error ? error.message : 'the request failed',
-      )
+      const message = error instanceof Error ? error.message : 'the request failed'
+      return no(isNoSpace(error) ? 'store_full' : 'failed', message)
     }
   }
 

@@ -7,19 +7,8 @@ import type { CoreState } from './core.js'
 import { pinOf } from './holes.js'
 import type { HealthyPoll } from './poll-pages.js'
 
-/** Alerts that the newest page of an inbox opens (step 9 of KS-46). */
-export function* windowAlertsOpened(
-  core: CoreState,
-  persona: Persona,
-  poll: HealthyPoll,
-  knownTo: number,
-): Generator<Draft> {
-  yield* unreadNotShown(core, persona, poll.window, knownTo)
-  yield* idRegressed(persona, poll)
-}
-
 /** KS-62: unread mail that the newest page does not show. The pages of a walk are never asked for it. */
-function* unreadNotShown(
+export function* unreadNotShown(
   core: CoreState,
   persona: Persona,
   { rows, unreadNotShown: hidden }: Page,
@@ -45,7 +34,7 @@ function* unreadNotShown(
  * KS-39: ids that come back lower than the watermark, be it all of them or some beside the highest. What they bring
  * never comes in, as the ids of a journal ascend.
  */
-function* idRegressed(persona: Persona, poll: HealthyPoll): Generator<Draft> {
+export function* idRegressed(persona: Persona, poll: HealthyPoll): Generator<Draft> {
   const { window, watermark, wasArmed } = poll
   const highest = window.rows.at(-1)?.id
   if (!wasArmed || highest === undefined || persona.openAlert('id-regressed') !== undefined) return

@@ -9,6 +9,7 @@ import {
   registryOfAllCapability,
 } from '@kim/manifest'
 import type { Draft } from '../journal/draft.js'
+import { journalNote } from '../journal/notes.js'
 import {
   alertDraft,
   blankPersonaRecord,
@@ -225,21 +226,12 @@ function genesisDrafts(
   }
   list(personas, 'personas')
   list(missing, 'missing')
-  return parts.map((part, at) => ({
-    agent: 'kim',
-    action: 'journal_note',
-    item_type: 'journal',
-    item_id: 'registry_genesis',
-    summary: `the journal covers ${personas.length} personas; ${missing.length} did not answer yet`,
-    payload: {
-      schema_version: 1,
-      kind: 'registry_genesis',
-      mode,
-      personas: part.personas,
-      missing: part.missing,
-      ...(parts.length > 1 ? { part: at + 1, parts: parts.length } : {}),
-    },
-  }))
+  const summary = `the journal covers ${personas.length} personas; ${missing.length} did not answer yet`
+  return parts.map((part, at) => {
+    const place = parts.length > 1 ? { part: at + 1, parts: parts.length } : {}
+    const fields = { mode, personas: part.personas, missing: part.missing, ...place }
+    return journalNote('registry_genesis', fields, summary)
+  })
 }
 
 /** What the line of a record has besides what the draft brings: names of members, numbers, clocks. */

@@ -6,6 +6,7 @@ import type { Draft } from '../journal/draft.js'
 import type { WriterState } from '../journal/entity-reader.js'
 import type { OpenHistory } from '../journal/open.js'
 import type { Persona, Personas } from '../journal/persona.js'
+import type { ServiceLogEntry } from '../journal/store.js'
 import type {
   Answer,
   CountsQuery,
@@ -52,15 +53,9 @@ export interface Commit {
 export type CommitOutcome = 'durable' | 'full' | 'moved'
 
 /** A line for the log: a lasting condition is logged once when it begins and once when it ends. */
-export interface CoreNote {
-  readonly level: 'info' | 'warn' | 'error'
-  readonly code: string
-  readonly message: string
-  readonly persona?: string | undefined
-  readonly hint?: string
+export interface CoreNote extends ServiceLogEntry {
   /** Why the server could not be asked. The driver knows which server that is, and says what to do about it. */
   readonly failure?: string | undefined
-  readonly fields?: Readonly<Record<string, string | number | boolean>> | undefined
 }
 
 /** The choices of the operator that decide what is asked and what is recorded. */
@@ -83,19 +78,20 @@ export interface CoreOptions {
   readonly urgentAfterMs: number
 }
 
-/** One persona for `status`, health and metrics. */
-export interface PersonaStatus {
+/** One persona for `status` and metrics, with the members of `run/health.json`. Its times are monotonic. */
+export type PersonaStatus = {
   readonly persona: string
   readonly state: 'up' | 'down'
   readonly armed: boolean
   readonly watermark: number
-  readonly consecutiveFailures: number
-  readonly lastPollMs: number | undefined
-  readonly lastHealthyMs: number | undefined
-  readonly unread: number | undefined
-  readonly unreadUrgent: number | undefined
   readonly pinned: boolean
-  readonly lastReason: string | undefined
+  readonly consecutive_failures: number
+  readonly last_poll?: number | undefined
+  readonly last_healthy?: number | undefined
+  readonly unread?: number | undefined
+  readonly unread_urgent?: number | undefined
+  /** Why the last poll failed. */
+  readonly reason?: string | undefined
 }
 
 /** The whole for `status`, health and metrics. Monotonic times. */
@@ -108,35 +104,20 @@ export interface CoreStatus {
   readonly genesis: boolean
 }
 
+/** What the loop needs of a core. */
+export type Core = Readonly<Pick<InboxCore, keyof InboxCore>>
+
+/** The decisions of one process over the journal that it just opened. */
+export function createCore(options: CoreOptions, journal: CoreJournal): Core {
+  return new InboxCore(options, journal)
+}
+
 /**
  * Decides which requests to make, and which records their answers become. It holds no timer and makes no call: the
  * driver says what time it is. In one turn the driver hands in every answer that is in, commits until there is nothing
  * to commit, and then makes the requests of `next`.
  */
-export interface Core {
-  /** Requests to make now, and the monotonic time at which to ask again at the latest. */
-  next(now: Now): { readonly asks: readonly Ask[]; readonly wakeAtMs: number | undefined }
-  answered(answered: Answered, now: Now): void
-  /** The next commit, or undefined; the same one until `committed` says how it went. */
-  commit(now: Now): Commit | undefined
-  committed(outcome: CommitOutcome, now: Now): void
-  /** Makes one persona due, or all of them; says how many are. */
-  poke(now: Now, persona?: string): number
-  /** Lines for the log since the last call. */
-  notes(): readonly CoreNote[]
-  /** Set once if going on can never bring anything (KS-51): the process exits 2. */
-  readonly verdict:
-    | { readonly code: 'token_refused' | 'no_such_persona'; readonly message: string }
-    | undefined
-  status(now: Now): CoreStatus
-}
-
-/** The decisions of one process over the journal that it just opened. */
-export function createCore(options: CoreOptions, journal: CoreJournal): Core {
-  return new HiveCore(options, journal)
-}
-
-class HiveCore implements Core {
+class InboxCore {
   readonly #state: CoreState
   readonly #polls: Poller
   readonly #counts: CountsPoller
@@ -144,7 +125,8 @@ class HiveCore implements Core {
   readonly #account: AccountAlerts
   readonly #committer: Committer
   readonly #asked: Record<Ask['kind'], number> = { page: 0, counts: 0, directory: 0 }
-  verdict: Core['verdict']
+  /** Set once if going on can never bring anything (KS-51): the process exits 2. */
+  verdict: { readonly code: 'token_refused' | 'no_such_persona'; readonly message: string } | undefined
 
   constructor(options: CoreOptions, journal: CoreJournal) {
     const state = new CoreState(options, journal)
@@ -156,6 +138,7 @@ class HiveCore implements Core {
     this.#committer = new Committer(state, this.#polls, this.#account)
   }
 
+  /** Requests to make now, and the monotonic time at which to ask again at the latest. */
   next({ monoMs }: Now): { readonly asks: readonly Ask[]; readonly wakeAtMs: number | undefined } {
     const state = this.#state
     state.start(monoMs)
@@ -210,6 +193,7 @@ class HiveCore implements Core {
       : { code: 'no_such_persona', message: 'the server answers 404 for every selected persona' }
   }
 
+  /** The next commit, or undefined; the same one until `committed` says how it went. */
   commit({ monoMs }: Now): Commit | undefined {
     this.#state.start(monoMs)
     const drafts = this.#committer.next(monoMs)
@@ -220,6 +204,7 @@ class HiveCore implements Core {
     if (this.#committer.committed(outcome, monoMs)) this.#counts.rowFollowed(monoMs)
   }
 
+  /** Makes one persona due, or all of them; says how many are. */
   poke({ monoMs }: Now, persona?: string): number {
     this.#state.start(monoMs)
     const due = [...this.#state.inboxes.values()].filter(
@@ -229,6 +214,7 @@ class HiveCore implements Core {
     return due.length
   }
 
+  /** Lines for the log since the last call. */
   notes(): readonly CoreNote[] {
     return this.#state.takeNotes()
   }
@@ -246,8 +232,15 @@ class HiveCore implements Core {
     }
   }
 
-  #personaStatus(inbox: Inbox): PersonaStatus {
-    const { isArmed, lastHealthyMs, lastPollMs, lastReason, name, persona } = inbox
+  #personaStatus({
+    failures,
+    isArmed,
+    lastHealthyMs,
+    lastPollMs,
+    lastReason,
+    name,
+    persona,
+  }: Inbox): PersonaStatus {
     const { table } = this.#state
     const unread = this.#state.unreadOf(name)
     return {
@@ -255,13 +248,13 @@ class HiveCore implements Core {
       state: persona.isDown ? 'down' : 'up',
       armed: isArmed,
       watermark: persona.watermark,
-      consecutiveFailures: inbox.failures,
-      lastPollMs,
-      lastHealthyMs,
-      unread: unread === 'unknown' ? undefined : unread,
-      unreadUrgent: table === undefined ? undefined : (table.get(name)?.unreadUrgent ?? 0),
       pinned: pinOf(persona) !== undefined,
-      lastReason,
+      consecutive_failures: failures,
+      last_poll: lastPollMs,
+      last_healthy: lastHealthyMs,
+      unread: unread === 'unknown' ? undefined : unread,
+      unread_urgent: table === undefined ? undefined : (table.get(name)?.unreadUrgent ?? 0),
+      reason: lastReason,
     }
   }
 }

@@ -118,9 +118,6 @@ export function pinMembers({ cursorAt, holes, reconciled, windowFloor, omitted }
 
 /** True if two pins say the same about what was walked. */
 export function isSamePin(a: Pin, b: Pin): boolean {
-  return (
-    a.cursorAt === b.cursorAt &&
-    a.reconciled === b.reconciled &&
-    JSON.stringify(a.holes) === JSON.stringify(b.holes)
-  )
+  const said = ({ cursorAt, reconciled, holes }: Pin): string => JSON.stringify([cursorAt, reconciled, holes])
+  return said(a) === said(b)
 }

@@ -14,7 +14,7 @@ import {
   personaDraft,
 } from '../journal/persona.js'
 import type { Row } from '../source/source.js'
-import { windowAlertsCleared, windowAlertsOpened } from './alerts.js'
+import { idRegressed, unreadNotShown, windowAlertsCleared } from './alerts.js'
 import type { CoreState } from './core.js'
 import { isSamePin, isUnwalked, type Pin, pinMembers, pinOf } from './holes.js'
 import type { HealthyPoll, TakenRow } from './poll-pages.js'
@@ -38,7 +38,8 @@ export function* pollPlan(core: CoreState, inbox: Inbox, poll: HealthyPoll, nowM
   yield* plan.openPin()
   yield* plan.messages(plan.news, true)
   yield* rowChanges(core, persona, poll.rows)
-  yield* windowAlertsOpened(core, persona, poll, plan.knownTo)
+  yield* unreadNotShown(core, persona, poll.window, plan.knownTo)
+  yield* idRegressed(persona, poll)
   yield* plan.followPin()
   yield* windowAlertsCleared(persona, poll)
 }

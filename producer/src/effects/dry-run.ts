@@ -213,20 +213,9 @@ export class Rehearsal implements FileSystem {
   }
 }
 
+/** The file as the disk has it, with what the rehearsal changed. */
 function statOf({ addedBytes, mode, stat }: Node): FileStat {
-  const { dev, ino, nlink, size, uid } = stat
-  return {
-    dev,
-    ino,
-    nlink,
-    uid,
-    mode,
-    size: size + addedBytes,
-    isFile: () => stat.isFile(),
-    isDirectory: () => stat.isDirectory(),
-    isSymbolicLink: () => stat.isSymbolicLink(),
-    isFIFO: () => stat.isFIFO(),
-  }
+  return Object.assign(Object.create(stat), { mode, size: stat.size + addedBytes })
 }
 
 function failed(code: string, call: string, path: string): Error {

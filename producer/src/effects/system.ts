@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
 import * as os from 'node:os'
-import { dirname, resolve } from 'node:path'
+import { dirname, resolve, sep } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import type { ReplaceDisk, Timers } from '@kim/manifest'
 
@@ -164,6 +164,11 @@ export interface FileSystem {
   fchmodSync(fd: number, mode: number): void
 }
 
+/** Rights of users that do not own a file: to do anything, to write. In a directory with `STICKY` they write only their own. */
+export const ANYBODY_BUT_OWNER = 0o077
+export const WRITABLE_BY_OTHERS = 0o022
+export const STICKY = 0o1000
+
 /** The flags an adapter has to understand; the numbers are the platform's own. */
 export const openFlags: {
   readonly readOnly: number
@@ -185,24 +190,7 @@ export const openFlags: {
 }
 
 /** The production adapter: node's own module. */
-export const nodeFileSystem: FileSystem = {
-  openSync: (path, flags, mode) => fs.openSync(path, flags, mode),
-  closeSync: fd => fs.closeSync(fd),
-  writeSync: (fd, buffer, offset, length) => fs.writeSync(fd, buffer, offset, length),
-  readSync: (fd, buffer, offset, length, position) => fs.readSync(fd, buffer, offset, length, position),
-  fdatasyncSync: fd => fs.fdatasyncSync(fd),
-  fsyncSync: fd => fs.fsyncSync(fd),
-  fstatSync: fd => fs.fstatSync(fd),
-  lstatSync: path => fs.lstatSync(path),
-  readdirSync: path => fs.readdirSync(path),
-  mkdirSync: (path, options) => {
-    fs.mkdirSync(path, { mode: options.mode })
-  },
-  renameSync: (from, to) => fs.renameSync(from, to),
-  linkSync: (from, to) => fs.linkSync(from, to),
-  unlinkSync: path => fs.unlinkSync(path),
-  fchmodSync: (fd, mode) => fs.fchmodSync(fd, mode),
-}
+export const nodeFileSystem: FileSystem = fs
 
 /** The same file system, with `around` called for each sync of data, so that it can be measured. */
 export function aroundSyncs(fs: FileSystem, around: (sync: () => void) => void): FileSystem {
@@ -239,4 +227,11 @@ export function resolveExisting(path: string): string {
       ? path
       : resolve(resolveExisting(parent), path.slice(parent.length).replace(/^[\\/]+/, ''))
   }
+}
+
+/** Whether a path is a directory or below it, with links resolved. */
+export function isInside(path: string, directory: string): boolean {
+  const real = resolveExisting(resolve(path))
+  const home = resolveExisting(resolve(directory))
+  return real === home || real.startsWith(home.endsWith(sep) ? home : home + sep)
 }

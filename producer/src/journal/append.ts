@@ -329,19 +329,18 @@ export class Appender {
     try {
       this.#segment.write(bytes)
     } catch (error) {
-      if (isNoSpace(error)) this.#distrust()
+      // Some of it may be in the file.
+      if (isNoSpace(error))
+        this.#recovery ??= new Recovery(this.#store, this.#state, this.#segment, this.#nextSeq - 1)
       throw error
     }
     if (switches.receiptBeforeSync === true) this.#takeOver(built, bytes)
     this.#segment.sync()
-    if (this.#recovery !== undefined) this.#readBack(this.#recovery)
-    else if (switches.receiptBeforeSync !== true) this.#takeOver(built, bytes)
-  }
-
-  /** What is written while the end is settled is read like what was found there: the rest may fail, and is tried again. */
-  #readBack(recovery: Recovery): void {
-    recovery.read()
-    this.#nextSeq = Math.max(this.#nextSeq, this.#segment.highest + 1)
+    if (this.#recovery !== undefined) {
+      // What is written while the end is settled is read like what was found there: the rest may fail, and is tried again.
+      this.#recovery.read()
+      this.#nextSeq = Math.max(this.#nextSeq, this.#segment.highest + 1)
+    } else if (switches.receiptBeforeSync !== true) this.#takeOver(built, bytes)
   }
 
   /** Throws unless the lock is still held. If its path cannot be read, the disk is at fault, and the lock is not lost. */
@@ -349,11 +348,6 @@ export class Appender {
     const { lock: path } = this.#store.paths
     const isIntact = attempt(`read the attributes of the lock file ${path}`, () => this.#lock.intact())
     if (!isIntact) throw fenced('the lock file of the store was removed or replaced')
-  }
-
-  /** A write failed: some of it may be in the file. */
-  #distrust(): void {
-    this.#recovery ??= new Recovery(this.#store, this.#state, this.#segment, this.#nextSeq - 1)
   }
 
   #takeOver(built: readonly BuiltRecord[], bytes: Buffer): void {

@@ -15,7 +15,6 @@ export interface ExportOptions {
   readonly to?: number | undefined
   /** Only records of these; all if none is named. */
   readonly agents?: readonly string[] | undefined
-  readonly itemType?: string | undefined
   /** Called for each file that cannot be read to its end. Everything else is exported. */
   readonly unreadable?: ((why: string) => void) | undefined
 }
@@ -28,7 +27,7 @@ export interface ExportOptions {
 export async function* exportRecords(options: ExportOptions): AsyncGenerator<Buffer> {
   // A writer judges and tightens what it opens; who owns nothing here only reads.
   const store = makeStore({ storeDir: options.storeDir, host: { ...currentHost(), uid: undefined } })
-  const { from = 1, to = Number.POSITIVE_INFINITY, agents = [], itemType, unreadable } = options
+  const { from = 1, to = Number.POSITIVE_INFINITY, agents = [], unreadable } = options
   const segments = listSegmentCopies(store)
   for (const [at, copies] of segments.entries()) {
     const { number } = copies.first
@@ -40,7 +39,6 @@ export async function* exportRecords(options: ExportOptions): AsyncGenerator<Buf
       released: ({ record, bytes }) => {
         if (record.seq < from || record.seq > to) return
         if (agents.length > 0 && !agents.includes(record.agent ?? '')) return
-        if (itemType !== undefined && record.item_type !== itemType) return
         lines.push(Buffer.concat([bytes, Buffer.from('\n')]))
       },
     })

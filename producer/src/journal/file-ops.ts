@@ -1,7 +1,13 @@
 import { basename, dirname, join } from 'node:path'
 import { shellWord } from '@kim/cli-kit'
 import { type KimError, type ReplaceDisk, replaceFile, tempName } from '@kim/manifest'
-import { type FileStat, type FileSystem, openFlags } from '../effects/system.js'
+import {
+  ANYBODY_BUT_OWNER,
+  type FileStat,
+  type FileSystem,
+  openFlags,
+  WRITABLE_BY_OTHERS,
+} from '../effects/system.js'
 import {
   attempt,
   damaged,
@@ -31,8 +37,6 @@ const NO_LINKS: ReadonlySet<string> = new Set([
 
 const FILE_MODE = 0o600
 const DIRECTORY_MODE = 0o700
-const ANYBODY_BUT_OWNER = 0o077
-export const WRITABLE_BY_OTHERS = 0o022
 
 /** A descriptor, and what it is open on. */
 interface OpenFile {
@@ -100,6 +104,15 @@ export class Disk {
       this.#fs.mkdirSync(path, { mode: DIRECTORY_MODE })
       if (this.#uid !== undefined) this.#tightenDirectory(path)
     })
+  }
+
+  /** Makes a directory and its missing parents, each 0700 and durable. Those that are there are not checked or changed. */
+  makeDirectories(path: string): void {
+    // The trailing dot makes the system follow a link.
+    if (this.look(`${path}/.`) !== undefined) return
+    this.makeDirectories(dirname(path))
+    this.makeDirectory(path)
+    this.syncDirectory(dirname(path))
   }
 
   /** Takes every right from everybody but the owner. */

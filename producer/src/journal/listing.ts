@@ -102,8 +102,7 @@ export function listTemps({ disk, paths }: Store): string[] {
 
 /** The bytes of a gzipped file. */
 export function unpacked(disk: Disk, path: string): Buffer {
-  const packed = disk.readWhole(path)
-  if (packed === undefined) throw damaged(`${path} is missing`)
+  const packed = wholeFile(disk, path)
   try {
     return gunzipSync(packed)
   } catch (cause) {
@@ -113,7 +112,10 @@ export function unpacked(disk: Disk, path: string): Buffer {
 
 /** The unpacked bytes of a segment's file, or of another one in its place. */
 export function readSegmentFile({ disk }: Store, file: SegmentFile, path: string = file.path): Buffer {
-  if (file.isGzipped) return unpacked(disk, path)
+  return file.isGzipped ? unpacked(disk, path) : wholeFile(disk, path)
+}
+
+function wholeFile(disk: Disk, path: string): Buffer {
   const bytes = disk.readWhole(path)
   if (bytes === undefined) throw damaged(`${path} is missing`)
   return bytes

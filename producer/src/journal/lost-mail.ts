@@ -2,7 +2,7 @@ import { compareUtf8, isCount, type ReadRecord, repairedBy, type SeqRange } from
 import type { Draft } from './draft.js'
 import { EntityReader } from './entity-reader.js'
 import type { JournalState } from './journal-state.js'
-import { parseMessageId } from './persona.js'
+import { alertDraft, parseMessageId } from './persona.js'
 import type { Store } from './store.js'
 
 /** How far an inbox had come: its largest message id or cursor, and its open pin. */
@@ -168,27 +168,10 @@ function lossPin(
 ): Draft {
   const lost = hole.from === hole.to ? `record ${hole.from} is` : `records ${hole.from} to ${hole.to} are`
   const reason = `bounded-window: ${lost} lost; the producer requests mail after message ${cursorAt} again`
-  return {
-    agent: persona,
-    action: isNew ? 'create' : 'update',
-    item_type: 'alert',
-    item_id: persona + PIN_SUFFIX,
-    summary: reason,
-    payload: {
-      schema_version: 1,
-      persona,
-      kind: 'bounded-window',
-      status: 'open',
-      reason,
-      omitted: 0,
-      window_floor: 0,
-      cursor_at: cursorAt,
-      reconciled: 0,
-      pinned: true,
-      walk: { next_before_id: UNPROVEN, proven_down_to: UNPROVEN },
-    },
-    event: 'alert',
-  }
+  const walk = { next_before_id: UNPROVEN, proven_down_to: UNPROVEN }
+  const members = { omitted: 0, window_floor: 0, cursor_at: cursorAt, reconciled: 0, pinned: true, walk }
+  const what = { status: 'open', reason, members, event: 'alert' } as const
+  return alertDraft({ name: persona, alerts: { has: () => !isNew } }, 'bounded-window', what)
 }
 
 /** True for a pin that an open set because of lost records: nothing above it is proven. */

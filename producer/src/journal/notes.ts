@@ -16,16 +16,13 @@ export function isNote({ action, agent, item_type }: ReadRecord): boolean {
   return action === 'journal_note' && agent === NOTE_AGENT && item_type === NOTE_TYPE
 }
 
+function ownRecord(action: string, item_id: string, summary: string, payload: JsonObject): Draft {
+  return { agent: NOTE_AGENT, action, item_type: NOTE_TYPE, item_id, summary, payload }
+}
+
 /** A note of some kind. */
 export function journalNote(kind: string, fields: JsonObject, summary: string): Draft {
-  return {
-    agent: NOTE_AGENT,
-    action: 'journal_note',
-    item_type: NOTE_TYPE,
-    item_id: kind,
-    summary,
-    payload: { ...fields, kind, schema_version: 1 },
-  }
+  return ownRecord('journal_note', kind, summary, { ...fields, kind, schema_version: 1 })
 }
 
 /** The first record of a journal. */
@@ -65,24 +62,12 @@ export function abandonedNote(segment: string, { began, ...run }: AbandonedRun):
 
 /** Says that these seqs are skipped. */
 export function seqRepair(from: number, to: number, reason: string): Draft {
-  return {
-    agent: NOTE_AGENT,
-    action: 'seq_repair',
-    item_type: NOTE_TYPE,
-    item_id: 'seq_repair',
-    summary: `seq ${from} to ${to}: no record`,
-    payload: { from, to, reason, schema_version: 1 },
-  }
+  const summary = `seq ${from} to ${to}: no record`
+  return ownRecord('seq_repair', 'seq_repair', summary, { from, to, reason, schema_version: 1 })
 }
 
 /** The record that vouches for a checkpoint. */
 export function checkpointRef(ref: CheckpointRef): Draft {
-  return {
-    agent: NOTE_AGENT,
-    action: 'checkpoint_ref',
-    item_type: NOTE_TYPE,
-    item_id: 'checkpoint_ref',
-    summary: `${ref.file}: ${ref.entities} entities up to ${ref.head_seq}`,
-    payload: { ...ref, schema_version: 1 },
-  }
+  const summary = `${ref.file}: ${ref.entities} entities up to ${ref.head_seq}`
+  return ownRecord('checkpoint_ref', 'checkpoint_ref', summary, { ...ref, schema_version: 1 })
 }

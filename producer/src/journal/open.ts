@@ -89,7 +89,7 @@ function enterOnce(store: Store, lock: HeldLock, options: JournalOptions, mends:
   const opened =
     newest === undefined
       ? createJournal(store, lock, options.source)
-      : new Opening(store, lock, segments, newest, options.source, mends).run()
+      : new Opening({ store, lock, segments, newest, source: options.source, mends }).run()
   const { appender, state, projectId, base, history } = opened
   const upkeep = new Upkeep({
     ...{ store, appender, state, projectId, base, options },
@@ -166,14 +166,19 @@ function settleIfPossible(store: Store, appender: Appender): void {
   }
 }
 
+/** What an opening begins with. */
+interface OpeningStart {
+  readonly store: Store
+  readonly lock: HeldLock
+  readonly segments: readonly SegmentFile[]
+  readonly newest: SegmentFile
+  readonly source: string | undefined
+  readonly mends: boolean
+}
+
 /** One opening of a journal that is there. */
 class Opening {
-  readonly #store: Store
-  readonly #lock: HeldLock
-  readonly #segments: readonly SegmentFile[]
-  readonly #newest: SegmentFile
-  readonly #source: string | undefined
-  readonly #mends: boolean
+  readonly #start: OpeningStart
   readonly #redactions: ReadRecord[] = []
   /** What a repair said of numbers that hold no record. */
   readonly #repairs: SeqRange[] = []
@@ -184,24 +189,13 @@ class Opening {
   /** The highest seq of a line of a later version. */
   #passed = 0
 
-  constructor(
-    store: Store,
-    lock: HeldLock,
-    segments: readonly SegmentFile[],
-    newest: SegmentFile,
-    source: string | undefined,
-    mends: boolean,
-  ) {
-    this.#store = store
-    this.#mends = mends
-    this.#lock = lock
-    this.#segments = segments
-    this.#newest = newest
-    this.#source = source
+  constructor(start: OpeningStart) {
+    this.#start = start
   }
 
   run(): Opened {
-    const segment = new ActiveSegment(this.#store.disk, this.#newest.number, this.#newest.path, false)
+    const { newest, store } = this.#start
+    const segment = new ActiveSegment(store.disk, newest.number, newest.path, false)
     try {
       return this.#open(segment)
     } catch (error) {
@@ -211,15 +205,15 @@ class Opening {
   }
 
   #open(segment: ActiveSegment): Opened {
-    const store = this.#store
+    const { lock, segments, store } = this.#start
     segment.sync()
     const stated = this.#statedProject()
     this.#checkSource()
-    const loaded = stated === undefined ? undefined : loadNewest(store, this.#segments, stated)
+    const loaded = stated === undefined ? undefined : loadNewest(store, segments, stated)
     const base = loaded?.checkpoint
     const state = loaded?.state ?? new JournalState()
     const covered = base?.header.head_seq ?? 0
-    const from = this.#segments[0]?.number ?? 1
+    const from = segments[0]?.number ?? 1
     const isWhole = base !== undefined || from === 1
     this.#lastSeq = covered
     // All seqs, those of later versions included.
@@ -248,7 +242,6 @@ class Opening {
     const first = isBarren ? [this.#firstRecord(projectId)] : []
     const writer = newWriterId(store)
     const pins = (): readonly Draft[] => lost.owed(store, state)
-    const lock = this.#lock
     const appender = new Appender({ store, lock, state, writer, nextSeq, segment, recovery, first, pins })
     settleIfPossible(store, appender)
     appender.markReported()
@@ -264,8 +257,8 @@ class Opening {
   /** The project that the journal's own records state: the newest segment's, else the one's before it. */
   #statedProject(): string | undefined {
     let hurt: SegmentFile | undefined
-    for (const file of this.#segments.toReversed()) {
-      const { first, isHurt } = readSegmentHead(this.#store, file)
+    for (const file of this.#start.segments.toReversed()) {
+      const { first, isHurt } = readSegmentHead(this.#start.store, file)
       if (first === undefined) continue
       if (isHurt && !this.#fits(first, file)) {
         hurt ??= file
@@ -276,7 +269,7 @@ class Opening {
       return projectOf(first)
     }
     if (hurt === undefined) return undefined
-    const project = projectInMeta(this.#store)
+    const project = projectInMeta(this.#start.store)
     if (project === undefined) throw foreign(hurt, this.#isFirst(hurt))
     this.#judgeHurt(hurt)
     return project
@@ -285,12 +278,12 @@ class Opening {
   /** A segment whose first line is no record any more is damaged, if something else names its project. */
   #judgeHurt({ path }: SegmentFile): void {
     this.#isHurt = true
-    if (!this.#mends) throw damaged(`${path} has lost its first record`)
+    if (!this.#start.mends) throw damaged(`${path} has lost its first record`)
   }
 
   /** A roll that was not finished is called by the next number, and nothing else made a segment without a record. */
   #judgeNumber(nextSeq: number): void {
-    const { number, path } = this.#newest
+    const { number, path } = this.#start.newest
     if (number > nextSeq)
       throw damaged(
         `${path} begins with seq ${number}, but the records before it end at ${nextSeq - 1}: records are missing`,
@@ -298,7 +291,7 @@ class Opening {
   }
 
   /** Refuses a journal that is not this writer's to go on with. */
-  #judgeFirst(first: ReadRecord, file: SegmentFile = this.#newest): void {
+  #judgeFirst(first: ReadRecord, file: SegmentFile = this.#start.newest): void {
     if (!this.#fits(first, file)) throw foreign(file, this.#isFirst(file))
   }
 
@@ -309,17 +302,17 @@ class Opening {
   }
 
   #isFirst({ number }: SegmentFile): boolean {
-    return number === this.#segments[0]?.number
+    return number === this.#start.segments[0]?.number
   }
 
   #checkSource(): void {
-    const [file] = this.#segments
-    if (this.#source === undefined || file === undefined) return
-    const { first } = readSegmentHead(this.#store, file)
+    const [file] = this.#start.segments
+    if (this.#start.source === undefined || file === undefined) return
+    const { first } = readSegmentHead(this.#start.store, file)
     const recorded = first?.payload?.['kind'] === 'genesis' ? first.payload['source'] : undefined
-    if (typeof recorded === 'string') checkSource(this.#store.paths.root, recorded, this.#source)
+    if (typeof recorded === 'string') checkSource(this.#start.store.paths.root, recorded, this.#start.source)
     else if (first !== undefined) {
-      this.#store.log({
+      this.#start.store.log({
         level: 'warn',
         code: 'source_unknown',
         message: 'the first record is missing, so the store does not show which server it belongs to',
@@ -335,9 +328,9 @@ class Opening {
     onNumber: (seq: number) => void,
     onEffective: (record: ReadRecord) => void,
   ): void {
-    for (const source of this.#segments.slice(0, -1)) {
+    for (const source of this.#start.segments.slice(0, -1)) {
       if (source.number <= covered) continue
-      const scan = scanSegment(this.#store, source, {
+      const scan = scanSegment(this.#start.store, source, {
         valid: ({ record }) => onNumber(record.seq),
         released: line => {
           state.released(line, source.path)
@@ -365,7 +358,7 @@ class Opening {
   #unborn(recovery: Recovery): string {
     recovery.judge()
     const { first } = recovery
-    if (first === undefined) return this.#store.random.hex(16)
+    if (first === undefined) return this.#start.store.random.hex(16)
     this.#judgeFirst(first)
     const projectId = projectOf(first)
     invariant(projectId !== undefined, 'a first record that was judged names its project')
@@ -374,15 +367,16 @@ class Opening {
 
   /** What a segment without a record has to begin with. */
   #firstRecord(projectId: string): Draft {
-    const sealed = this.#segments.at(-2)
-    if (sealed !== undefined) return sealNote(scanSegment(this.#store, sealed, {}).sealOf(sealed), projectId)
-    tellOfEarlier(this.#store)
-    return genesisNote(this.#store, projectId, needSource(this.#store, this.#source))
+    const sealed = this.#start.segments.at(-2)
+    if (sealed !== undefined)
+      return sealNote(scanSegment(this.#start.store, sealed, {}).sealOf(sealed), projectId)
+    tellOfEarlier(this.#start.store)
+    return genesisNote(this.#start.store, projectId, needSource(this.#start.store, this.#start.source))
   }
 
   /** `unexplained`: how many of the holes no repair names. A hole that a repair explains is only information. */
   #warn({ isWhole, from, holes }: OpenHistory, unexplained: number): void {
-    const { log, paths } = this.#store
+    const { log, paths } = this.#start.store
     if (!isWhole) {
       log({
         level: 'error',

@@ -10,6 +10,7 @@ import {
   toWellFormed,
 } from '@kim/manifest'
 import type { Draft } from './draft.js'
+import type { WriterState } from './entity-reader.js'
 
 /** What the record of a persona says (KS-41). */
 export interface PersonaRecord {
@@ -25,21 +26,6 @@ export interface PersonaRecord {
   readonly currentMax: number | undefined
   readonly cappedTo: number | undefined
   readonly dropped: number | undefined
-}
-
-/** The record of a persona about which nothing is known. */
-export const blankPersonaRecord: PersonaRecord = {
-  cursor: 0,
-  floor: 0,
-  silentTo: undefined,
-  knownFrom: undefined,
-  state: 'up',
-  watched: true,
-  unreadUrgent: 0,
-  seeded: undefined,
-  currentMax: undefined,
-  cappedTo: undefined,
-  dropped: undefined,
 }
 
 /** True while silenced messages are still to be announced: those of a cap (KS-34), or of a first contact (KS-94). */
@@ -70,6 +56,9 @@ export function parsePersona(payload: JsonObject): PersonaRecord {
     dropped: count(payload['dropped']),
   }
 }
+
+/** The record of a persona about which nothing is known. */
+export const blankPersonaRecord: PersonaRecord = parsePersona({})
 
 /** The payload of the record of a persona, with the numbers of the event that it carries. */
 function personaPayload(persona: string, record: PersonaRecord, numbers: JsonObject = {}): JsonObject {
@@ -173,21 +162,8 @@ export class Persona {
   }
 }
 
-/** A live message as its record has it. */
-export interface StoredMessage {
-  readonly payload: JsonObject
-  /** The number of its body. */
-  readonly body: number
-}
-
 /** What the personas are made of. */
-export interface EntitySource {
-  get(itemType: string, itemId: string): { readonly payload: JsonObject | undefined } | undefined
-  outlines(
-    itemType: string,
-  ): Iterable<{ readonly item_id: string; readonly seq: number; readonly read: boolean }>
-  revisionOf(itemType: string, itemId: string): number | undefined
-}
+export type EntitySource = Pick<WriterState, 'get' | 'outlines' | 'revisionOf'>
 
 /** So many messages are read in one slice: about a millisecond. */
 const SLICE = 100
@@ -242,8 +218,8 @@ export class Personas {
     yield* this.#byName.values()
   }
 
-  /** The newest record of a live message, read from the disk. */
-  messageOf({ name, messages }: Persona, id: number): StoredMessage | undefined {
+  /** The newest record of a live message, read from the disk, and the number of its body. */
+  messageOf({ name, messages }: Persona, id: number): { payload: JsonObject; body: number } | undefined {
     const payload = this.#source.get('message', messageItemId(name, id))?.payload
     if (payload === undefined) return undefined
     const body = bodyMark(payload)
@@ -516,7 +492,7 @@ export function personaDraft(
 
 /** The record of an alert. */
 export function alertDraft(
-  { alerts, name: persona }: Pick<Persona, 'name' | 'alerts'>,
+  { alerts, name: persona }: { readonly name: string; readonly alerts: Pick<Persona['alerts'], 'has'> },
   kind: AlertKind,
   what: {
     readonly status: 'open' | 'cleared'

@@ -11,12 +11,14 @@ import {
   type Host,
   nodeFileSystem,
   type Random,
+  STICKY,
   systemClock,
   systemRandom,
   type Turn,
+  WRITABLE_BY_OTHERS,
 } from '../effects/system.js'
 import { attempt, failure } from './disk-errors.js'
-import { Disk, WRITABLE_BY_OTHERS } from './file-ops.js'
+import { Disk } from './file-ops.js'
 
 /** One thing that an operator should know. */
 export interface LogEntry {
@@ -26,6 +28,13 @@ export interface LogEntry {
   readonly message: string
   /** What to do about it. */
   readonly hint?: string
+}
+
+/** An entry in the log of the service. */
+export interface ServiceLogEntry extends LogEntry {
+  /** The persona that it is about. */
+  readonly persona?: string | undefined
+  readonly fields?: Readonly<Record<string, string | number | boolean>> | undefined
 }
 
 /** Receives what the journal noticed. Failures are thrown, and not logged here. */
@@ -128,14 +137,12 @@ export function letGo(lock: HeldLock, { paths }: Store): void {
   attempt(`release the lock ${paths.lock}`, () => lock.release())
 }
 
-const STICKY = 0o1000
-
 /**
  * Makes the directories of the store that are missing, refuses what only an attacker or an accident would put there,
  * and makes their names durable: the maker of a directory that is there may have died before that.
  */
 function secureStore({ disk, paths, host, log }: Store): void {
-  ensureAncestors(disk, dirname(paths.root))
+  disk.makeDirectories(dirname(paths.root))
   const suspect = unsafeAncestor(disk, paths.root, host.uid)
   if (suspect !== undefined) {
     log({
@@ -167,14 +174,6 @@ function unsafeAncestor(disk: Disk, store: string, uid: number | undefined): str
     }
     if (path === dirname(path)) return undefined
   }
-}
-
-/** Makes the missing directories above the store. Those that exist are not checked here. */
-function ensureAncestors(disk: Disk, path: string): void {
-  if (disk.look(`${path}/.`) !== undefined) return
-  ensureAncestors(disk, dirname(path))
-  disk.makeDirectory(path)
-  disk.syncDirectory(dirname(path))
 }
 
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]'])

@@ -10,6 +10,7 @@ import {
 import { accountEnd, accountReason, listOf, namesIn } from '../core/alerts.js'
 import type { Answered, Ask, Core, Now } from '../core/core.js'
 import type { Clock, Timers, Turn } from '../effects/system.js'
+import { isNoSpace } from '../journal/disk-errors.js'
 import type { Draft } from '../journal/draft.js'
 import { type OpenJournal, retryDelayMs } from '../journal/journal.js'
 import { type FailedServer, remedyOf, type Source } from '../source/source.js'
@@ -213,13 +214,12 @@ export class Driver {
       try {
         journal.append(commit.drafts)
       } catch (error) {
-        const code = error instanceof KimError ? error.code : undefined
-        if (code === 'journal_moved') {
+        if (error instanceof KimError && error.code === 'journal_moved') {
           core.committed('moved', this.#now())
           continue
         }
-        if (code !== 'store_full') throw error
-        this.#full(error as KimError)
+        if (!isNoSpace(error)) throw error
+        this.#full(error)
         core.committed('full', this.#now())
         return false
       }
@@ -237,7 +237,7 @@ export class Driver {
     try {
       this.#append(this.#opening)
     } catch (error) {
-      if (!isFull(error)) throw error
+      if (!isNoSpace(error)) throw error
       this.#full(error)
       return false
     }
@@ -278,7 +278,7 @@ export class Driver {
     try {
       this.#append(closing(reason))
     } catch (error) {
-      if (!isFull(error)) throw error
+      if (!isNoSpace(error)) throw error
       log({
         level: 'warn',
         code: 'stopped_unsaid',
@@ -305,10 +305,6 @@ export class Driver {
     const { clock } = this.#parts
     return { monoMs: clock.monoMs(), wallMs: clock.wallMs() }
   }
-}
-
-function isFull(error: unknown): error is KimError {
-  return error instanceof KimError && error.code === 'store_full'
 }
 
 /** A full disk as a lasting condition: logged when it begins and when it ends, and tried again in between. */

@@ -26,8 +26,17 @@ import type { RunLog } from './run-log.js'
 import { JournalSize, type ProducerStatus, personaLine, StatusFile } from './status.js'
 import type { Supervisor } from './systemd-notify.js'
 
-/** What a service is made of. Everything that is an effect can be replaced. */
-export interface ProducerParts {
+/** What of a service a test can replace. */
+interface ProducerEffects {
+  readonly meters: Meters
+  readonly clock: Clock
+  readonly timers: Timers
+  readonly turn: Turn
+  readonly host: Host
+}
+
+/** What a service is made of. */
+export interface ProducerParts extends Partial<ProducerEffects> {
   readonly storeDir: string
   readonly version: string
   readonly journal: OpenJournal
@@ -37,11 +46,6 @@ export interface ProducerParts {
   /** How the sinks are; undefined: there are none. */
   readonly sinks?: (() => readonly SinkStatus[]) | undefined
   readonly supervisor?: Supervisor | undefined
-  readonly meters?: Meters | undefined
-  readonly clock?: Clock | undefined
-  readonly timers?: Timers | undefined
-  readonly turn?: Turn | undefined
-  readonly host?: Host | undefined
   /** How the control socket is opened; undefined: there is none. */
   readonly openControl?: OpenControl | undefined
   /** Comes first of all at an end, before any step of it. */
@@ -55,48 +59,31 @@ const HEALTH_MS = 10_000
 
 /** A producer at work: the driver, and what tells others how it is. */
 export class Producer {
-  readonly #parts: ProducerParts
-  readonly #clock: Clock
-  readonly #timers: Timers
-  readonly #turn: Turn
-  readonly #host: Host
+  readonly #parts: ProducerParts & ProducerEffects
   readonly #driver: Driver
   readonly #control: ControlSocket | undefined
   readonly #health: StatusFile
   readonly #metrics: StatusFile
-  readonly #meters: Meters
   readonly #size: JournalSize
   readonly #started: string
   #stopBeat: () => void = () => undefined
   #turnsSeen = 0
 
   constructor(parts: ProducerParts) {
-    const { journal, source, core, log, version } = parts
-    this.#parts = parts
-    this.#clock = parts.clock ?? systemClock
-    this.#timers = parts.timers ?? loopTimers
-    this.#turn = parts.turn ?? loopTurn
-    this.#host = parts.host ?? currentHost()
-    this.#started = new Date(this.#clock.wallMs()).toISOString()
+    const effects = { clock: systemClock, timers: loopTimers, turn: loopTurn, host: currentHost() }
+    this.#parts = { ...effects, meters: new Meters(), ...parts }
+    const { clock, host } = this.#parts
+    this.#started = new Date(clock.wallMs()).toISOString()
     const paths = storePaths(parts.storeDir)
-    this.#health = new StatusFile(paths.health, this.#host.uid)
-    this.#metrics = new StatusFile(paths.metrics, this.#host.uid)
-    this.#meters = parts.meters ?? new Meters()
+    this.#health = new StatusFile(paths.health, host.uid)
+    this.#metrics = new StatusFile(paths.metrics, host.uid)
     this.#size = new JournalSize(paths)
-    this.#driver = new Driver({
-      journal,
-      source,
-      core,
-      log,
-      meters: this.#meters,
-      clock: this.#clock,
-      timers: this.#timers,
-      turn: this.#turn,
-      opening: startedNote(version, this.#host),
-      closing: stoppedNote,
-    })
+    const opening = startedNote(parts.version, host)
+    this.#driver = new Driver({ ...this.#parts, opening, closing: stoppedNote })
     this.#control =
-      parts.openControl === undefined ? undefined : new ControlSocket(parts.openControl, this.#verbs(), log)
+      parts.openControl === undefined
+        ? undefined
+        : new ControlSocket(parts.openControl, this.#verbs(), parts.log)
   }
 
   /** Runs to the end. The journal is closed and nothing is under way any more when it settles. */
@@ -105,7 +92,7 @@ export class Producer {
     this.#beat()
     this.#driver.wake()
     // After the first turn: by then the journal has the opening note, and the core knows which inboxes it watches.
-    this.#turn.soon(() => {
+    this.#parts.turn.soon(() => {
       this.#say()
       this.#parts.supervisor?.ready(`${this.#parts.source.base} → ${this.#parts.storeDir}`)
     })
@@ -154,15 +141,15 @@ export class Producer {
   }
 
   status(): ProducerStatus {
-    const { journal, source, core, storeDir, version, sinks } = this.#parts
-    const now = { monoMs: this.#clock.monoMs(), wallMs: this.#clock.wallMs() }
-    const { personas, counts, polls, failures, asked, genesis } = core.status(now)
+    const { clock, journal, source, core, host, storeDir, version, sinks } = this.#parts
+    const now = { monoMs: clock.monoMs(), wallMs: clock.wallMs() }
+    const { personas, counts, polls, failures, asked, genesis } = core.status()
     return {
       schema_version: 1,
       state: 'running',
       version,
-      pid: this.#host.pid,
-      start_key: this.#host.startKey,
+      pid: host.pid,
+      start_key: host.startKey,
       started: this.#started,
       updated: new Date(now.wallMs).toISOString(),
       interval_ms: HEALTH_MS,
@@ -185,9 +172,9 @@ export class Producer {
   #beat(): void {
     this.#tell(this.status())
     const { turns } = this.#driver
-    if (turns !== this.#turnsSeen) this.#parts.supervisor?.alive(this.#clock.monoMs())
+    if (turns !== this.#turnsSeen) this.#parts.supervisor?.alive(this.#parts.clock.monoMs())
     this.#turnsSeen = turns
-    this.#stopBeat = this.#timers.after(HEALTH_MS, () => {
+    this.#stopBeat = this.#parts.timers.after(HEALTH_MS, () => {
       this.#driver.wake()
       void this.#control?.open()
       this.#beat()
@@ -196,8 +183,8 @@ export class Producer {
 
   /** What the control socket can ask for. */
   #verbs(): ControlVerbs {
-    const { journal } = this.#parts
-    const care = journalCare(journal, this.#turn)
+    const { journal, turn } = this.#parts
+    const care = journalCare(journal, turn)
     return {
       headSeq: care.headSeq,
       poke: persona => this.poke(persona),
@@ -224,7 +211,7 @@ export class Producer {
   #tell(status: ProducerStatus): void {
     const { user, system } = process.cpuUsage()
     const residentBytes = process.memoryUsage.rss()
-    const measured = { meters: this.#meters, room: this.#size.look(), residentBytes }
+    const measured = { meters: this.#parts.meters, room: this.#size.look(), residentBytes }
     this.#health.replace(`${JSON.stringify(status)}\n`)
     this.#metrics.replace(metricsText(status, { ...measured, cpuSeconds: (user + system) / 1e6 }))
   }

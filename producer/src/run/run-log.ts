@@ -2,13 +2,11 @@
 import type { Writable } from 'node:stream'
 import { safeText } from '@kim/cli-kit'
 import { type DestinationStream, pino } from 'pino'
-import type { LogEntry } from '../journal/store.js'
+import type { ServiceLogEntry } from '../journal/store.js'
 
 /** A line of the service's log: what the journal can say, the end of the process, and what it is about. */
-export interface RunEntry extends Omit<LogEntry, 'level'> {
-  readonly level: LogEntry['level'] | 'fatal'
-  readonly persona?: string | undefined
-  readonly fields?: Readonly<Record<string, string | number | boolean>> | undefined
+export interface RunEntry extends Omit<ServiceLogEntry, 'level'> {
+  readonly level: ServiceLogEntry['level'] | 'fatal'
 }
 
 /** Where the service says what an operator should know. */

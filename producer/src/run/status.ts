@@ -2,7 +2,7 @@
 import { readdirSync, statSync, utimesSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { parseCheckpointName, parseSegmentName, type StorePaths, tempName } from '@kim/manifest'
-import type { CoreStatus, PersonaStatus } from '../core/core.js'
+import type { CoreStatus, Now, PersonaStatus } from '../core/core.js'
 import { nodeFileSystem } from '../effects/system.js'
 import { isNoSpace } from '../journal/disk-errors.js'
 import { Disk } from '../journal/file-ops.js'
@@ -37,49 +37,21 @@ export interface ProducerStatus {
   readonly sinks: readonly SinkStatus[]
 }
 
-/** One inbox in a status; a type and no interface, so that it counts as JSON. */
-export type PersonaLine = {
-  readonly persona: string
-  readonly state: PersonaStatus['state']
-  readonly armed: boolean
-  readonly watermark: number
-  readonly pinned: boolean
-  readonly consecutive_failures: number
-  readonly last_poll?: string
-  readonly last_healthy?: string
-  readonly unread?: number
-  readonly unread_urgent?: number
-  readonly reason?: string
-}
-
-/** Both clocks, read together: the core's times are monotonic, a status is for people. */
-export interface ClockPair {
-  readonly monoMs: number
-  readonly wallMs: number
+/** One inbox in a status; a type and no interface, so that it counts as JSON. What is not known is left out of it. */
+export type PersonaLine = Omit<PersonaStatus, 'last_poll' | 'last_healthy'> & {
+  readonly last_poll?: string | undefined
+  readonly last_healthy?: string | undefined
 }
 
 /** A time of the monotonic clock as people read it. */
-function wallTime(at: number | undefined, { monoMs, wallMs }: ClockPair): string | undefined {
+function wallTime(at: number | undefined, { monoMs, wallMs }: Now): string | undefined {
   return at === undefined ? undefined : new Date(Math.round(wallMs - (monoMs - at))).toISOString()
 }
 
-/** One persona as a status shows it; what is not known is left out. */
-export function personaLine(persona: PersonaStatus, now: ClockPair): PersonaLine {
-  const lastPoll = wallTime(persona.lastPollMs, now)
-  const lastHealthy = wallTime(persona.lastHealthyMs, now)
-  return {
-    persona: persona.persona,
-    state: persona.state,
-    armed: persona.armed,
-    watermark: persona.watermark,
-    pinned: persona.pinned,
-    consecutive_failures: persona.consecutiveFailures,
-    ...(lastPoll === undefined ? {} : { last_poll: lastPoll }),
-    ...(lastHealthy === undefined ? {} : { last_healthy: lastHealthy }),
-    ...(persona.unread === undefined ? {} : { unread: persona.unread }),
-    ...(persona.unreadUrgent === undefined ? {} : { unread_urgent: persona.unreadUrgent }),
-    ...(persona.lastReason === undefined ? {} : { reason: persona.lastReason }),
-  }
+/** One persona as a status shows it: with times for people. */
+export function personaLine(persona: PersonaStatus, now: Now): PersonaLine {
+  const { last_poll, last_healthy } = persona
+  return { ...persona, last_poll: wallTime(last_poll, now), last_healthy: wallTime(last_healthy, now) }
 }
 
 /** How much room the live part of a journal takes. */

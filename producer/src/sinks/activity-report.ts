@@ -3,7 +3,6 @@ import { alertFacts, isCount, type JsonObject, nextTurn, Signal, tempName } from
 import { memoryCursors, type Observer, openObserver } from '@kim/observer-sdk'
 import type { Clock, Timers } from '../effects/system.js'
 import type { Disk } from '../journal/file-ops.js'
-import { makePrivate } from './output-path.js'
 import type { SinkLog } from './sink.js'
 
 interface ActivityParts {
@@ -120,7 +119,7 @@ export class ActivityReport {
     }
     this.#isDirty = false
     try {
-      makePrivate(disk, dirname(path))
+      disk.makeDirectories(dirname(path))
       const temp = join(dirname(path), tempName(basename(path)))
       disk.writeLoosely(temp, path, Buffer.from(`${JSON.stringify(report)}\n`))
       if (this.#isFailing)

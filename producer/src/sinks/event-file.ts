@@ -1,10 +1,9 @@
 import { basename, dirname } from 'node:path'
 import { KimError } from '@kim/manifest'
-import type { FileStat, FileSystem } from '../effects/system.js'
+import { type FileStat, type FileSystem, isInside, STICKY, WRITABLE_BY_OTHERS } from '../effects/system.js'
 import { noSpace, toFailure, unsafe } from '../journal/disk-errors.js'
 import type { Disk } from '../journal/file-ops.js'
 import type { Log } from '../journal/store.js'
-import { isInside, makePrivate } from './output-path.js'
 import type { Delivery } from './sink.js'
 
 /** What an event file is written with. */
@@ -25,8 +24,6 @@ export interface EventFileParts {
 const LF = 0x0a
 /** If one of these changes, the file must be opened again. */
 const IDENTITY = ['ino', 'dev', 'uid', 'mode', 'nlink'] as const
-const WRITABLE_BY_OTHERS = 0o022
-const STICKY = 0o1000
 /** The most bytes of one write, unless a single line is longer. */
 const WRITE_BYTES = 128 * 1024
 /** The bytes at the end of a file in which repeated lines are searched: more than one write (KS-90). */
@@ -65,7 +62,7 @@ export class EventFile {
     const { disk, storeDir } = this.#parts
     if (isInside(this.path, storeDir)) throw unsafe(this.path, 'it is inside the store')
     const directory = dirname(this.path)
-    makePrivate(disk, directory)
+    disk.makeDirectories(directory)
     this.#checkDirectory(directory)
     const isFresh = disk.look(this.path) === undefined
     const { fd, stat } = disk.openAppend(this.path, isFresh, ({ nlink }) => {

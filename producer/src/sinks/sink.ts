@@ -1,5 +1,5 @@
 import type { CommandRefusal, MonitorEvent } from '@kim/monitor'
-import type { LogEntry } from '../journal/store.js'
+import type { ServiceLogEntry } from '../journal/store.js'
 
 /** The result of a delivery. */
 export interface Delivery {
@@ -40,15 +40,8 @@ export interface Sink {
   close?(): void
 }
 
-/** A log line about a sink. */
-export interface SinkEntry extends LogEntry {
-  /** The persona that the events are about. */
-  readonly persona?: string | undefined
-  readonly fields?: Readonly<Record<string, string | number | boolean>> | undefined
-}
-
 /** The log of the sinks. A lasting problem gets one line when it begins and one when it ends. */
-export type SinkLog = (entry: SinkEntry) => void
+export type SinkLog = (entry: ServiceLogEntry) => void
 
 /** A held lane; a type and no interface, so that it counts as JSON. */
 export type HeldLane = {

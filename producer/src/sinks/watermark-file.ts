@@ -3,7 +3,6 @@ import { basename, dirname, join } from 'node:path'
 import { isJsonObject, KimError, parseWatermark, tempName, type Watermark } from '@kim/manifest'
 import type { Disk } from '../journal/file-ops.js'
 import { isFileName } from './file-sink.js'
-import { makePrivate } from './output-path.js'
 
 /** What a sink stores for its next process. */
 export interface SinkState {
@@ -57,7 +56,7 @@ export class WatermarkFile {
       names,
     }
     const directory = dirname(this.path)
-    makePrivate(this.#disk, directory)
+    this.#disk.makeDirectories(directory)
     const temp = join(directory, tempName(basename(this.path)))
     this.#disk.writeDurably(temp, this.path, [Buffer.from(`${JSON.stringify(value)}\n`)])
   }

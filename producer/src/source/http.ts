@@ -138,17 +138,19 @@ const FIRST_BYTES = 65_536
  * The bytes of one body. They are copied out of the chunks: a body sent in single bytes would otherwise hold an object
  * and a slice of the network buffer for each of them.
  */
-class BodyBuffer {
+class BodyBuffer implements BudgetedBody {
+  readonly giveUp: () => void
   readonly #max: number
   #bytes: Buffer = Buffer.alloc(0)
   #length = 0
 
-  constructor(max: number) {
+  constructor(max: number, giveUp: () => void) {
     this.#max = max
+    this.giveUp = giveUp
   }
 
   /** What it takes of the memory. */
-  get room(): number {
+  get bytes(): number {
     return this.#bytes.length
   }
 
@@ -404,26 +406,17 @@ class Exchange {
     const isGood = status >= 200 && status < 300
     if (!isGood) this.#refusal = badStatus(status)
     const max = isGood ? limits.responseBytesMax : REFUSAL_BYTES_MAX
-    const body = new BodyBuffer(max)
+    const why =
+      'too many large answers arrive at the same time, so the producer gave up this one, the largest; it polls again'
+    const body = new BodyBuffer(max, () => this.#fail(parseFail(why)))
     const { budget } = this.#server
-    const giveUp = (): void =>
-      this.#fail(
-        parseFail(
-          'too many large answers arrive at the same time, so the producer gave up this one, the largest; it polls again',
-        ),
-      )
-    this.#held = {
-      get bytes() {
-        return body.room
-      },
-      giveUp,
-    }
-    budget.open(this.#held)
+    this.#held = body
+    budget.open(body)
     answer.on('data', (chunk: Buffer) => {
       if (this.#isSettled) return
-      const { room } = body
+      const { bytes } = body
       if (!body.push(chunk)) this.#fail(parseFail(`more than ${max} bytes`))
-      else if (body.room > room) budget.grew()
+      else if (body.bytes > bytes) budget.grew()
     })
     answer.on('end', () => {
       if (!answer.complete) return

@@ -147,7 +147,7 @@ function credential(options: SourceOptions, dialect: Dialect): Credential {
   const { tokenFile: file, authHeader, onTokenRefused, onTokenReadAgain } = options
   const fs = options.fs ?? nodeFileSystem
   const uid = Object.hasOwn(options, 'uid') ? options.uid : currentHost().uid
-  const first = readToken({ file, env: options.env }, fs, uid)
+  const first = readToken(file, options.env, fs, uid)
   let token = first?.token
   if (token === undefined && dialect === 'hosted') {
     throw new KimError('token_invalid', 'the token is missing: the hosted dialect needs one', {
@@ -165,7 +165,7 @@ function credential(options: SourceOptions, dialect: Dialect): Credential {
     reload: cause => {
       if (file === undefined) return false
       try {
-        const found = readToken({ file, env: {} }, fs, uid)
+        const found = readToken(file, {}, fs, uid)
         const changed = found?.token !== token
         token = found?.token
         if (cause === 'refused' && trouble !== undefined && found !== undefined)

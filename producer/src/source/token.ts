@@ -1,16 +1,8 @@
 import { shellWord } from '@kim/cli-kit'
 import { type Environment, KimError } from '@kim/manifest'
-import { type FileSystem, openFlags } from '../effects/system.js'
+import { ANYBODY_BUT_OWNER, type FileSystem, openFlags } from '../effects/system.js'
 
 const TOKEN_BYTES_MAX = 16_384
-const ANYBODY_BUT_OWNER = 0o077
-
-/** Where the token may come from. */
-export interface TokenOrigin {
-  /** `--token-file`, which wins. */
-  readonly file: string | undefined
-  readonly env: Environment
-}
 
 /** One place, and what it holds. */
 export interface FoundToken {
@@ -97,13 +89,14 @@ function readTokenFile(fs: FileSystem, path: string, uid: number | undefined): F
  * is refused: falling back would send another credential than the one the operator meant (KS-83).
  */
 export function readToken(
-  origin: TokenOrigin,
+  file: string | undefined,
+  env: Environment,
   fs: FileSystem,
   uid: number | undefined,
 ): FoundToken | undefined {
-  if (origin.file !== undefined) return readTokenFile(fs, origin.file, uid)
+  if (file !== undefined) return readTokenFile(fs, file, uid)
   for (const name of ['KIM_TOKEN', 'KIJITOMON_TOKEN']) {
-    const value = origin.env[name]
+    const value = env[name]
     if (value !== undefined) return { token: checked(value, `$${name}`), from: `$${name}` }
   }
   return undefined

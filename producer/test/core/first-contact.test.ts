@@ -148,7 +148,7 @@ t.test('first contact - a walk that stays open holds no later mail back (KS-25, 
     code: 'config_invalid',
     hint: /first poll of argus finish \(.*"a gap is being filled"\); then stop/,
   })
-  t.equal(desk.core.status(desk.now).personas[0]?.pinned, true)
+  t.equal(desk.core.status().personas[0]?.pinned, true)
   t.same(desk.restart({ seedAt: undefined }).settle().story(), ['armed 110'])
   desk.script.page = inboxOf(span(1, 113))
   t.same(desk.pass(1000).story(), [

@@ -43,7 +43,7 @@ t.test(
     polls(hive, '---')
     hive.script.page = () => bad
     t.same(hive.restart().pass(5000).story(), [])
-    t.equal(hive.core.status(hive.now).personas[0]?.state, 'down')
+    t.equal(hive.core.status().personas[0]?.state, 'down')
     hive.script.page = () => whole([5, 6])
     t.same(hive.restart().settle().story(), ['recovered unreachable', 'armed 5', 'new 6'])
     hive.script.page = () => bad

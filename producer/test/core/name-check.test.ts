@@ -76,10 +76,7 @@ t.test(
     // The first contact waits for counts, so nothing stands yet.
     const script = { directory: () => failure(401), counts: () => undefined }
     const desk = list(t, ['rivr'], { fastPath: true }, script).settle()
-    t.same(
-      [looks(desk), desk.core.status(desk.now).personas[0]?.armed, desk.core.verdict],
-      [1, false, undefined],
-    )
+    t.same([looks(desk), desk.core.status().personas[0]?.armed, desk.core.verdict], [1, false, undefined])
   },
 )
 

@@ -8,8 +8,7 @@ const all = (t: Test, options = {}, script = {}): CoreHarness =>
     { page: () => whole([5]), ...script },
   )
 
-const names = (desk: CoreHarness): string[] =>
-  desk.core.status(desk.now).personas.map(({ persona }) => persona)
+const names = (desk: CoreHarness): string[] => desk.core.status().personas.map(({ persona }) => persona)
 const alertsOf = (desk: CoreHarness, kind: string): string[] =>
   desk
     .records()
@@ -21,7 +20,7 @@ t.test(
   async t => {
     const desk = all(t, {}, { directory: () => ['a', 'B', 'river x', 'b'] }).settle()
     t.same(names(desk), ['a', 'B', 'river x', 'b'])
-    t.ok(desk.core.status(desk.now).personas.every(({ armed }) => armed))
+    t.ok(desk.core.status().personas.every(({ armed }) => armed))
     t.equal(desk.asked.filter(({ ask }) => ask.kind === 'counts').length, 1)
   },
 )
@@ -30,7 +29,7 @@ t.test('names - are data: paths, keys of objects, emoji and long ones (KS-70; K1
   const odd = ['a/b', 'a_b', '..', '../../etc/x', 'constructor', '__proto__', '🐝', 'x'.repeat(300)]
   const desk = all(t, {}, { directory: () => odd }).settle()
   t.same(names(desk), odd)
-  t.ok(desk.core.status(desk.now).personas.every(({ armed, watermark }) => armed && watermark === 5))
+  t.ok(desk.core.status().personas.every(({ armed, watermark }) => armed && watermark === 5))
   desk.script.page = () => whole([5, 6])
   desk.restart().settle()
   t.equal(desk.records().filter(({ event }) => event === 'new').length, odd.length)
@@ -382,7 +381,7 @@ t.test('directory - other names every time make no list that grows for ever (KS-
     const answer = { ok: true, value: { entries, refused: [] }, sentMs: 0, receivedMs: 0 } as const
     desk.core.answered({ kind: 'directory', id: 0, answer }, desk.now)
   }
-  t.equal(desk.core.status(desk.now).personas.length, 2000)
+  t.equal(desk.core.status().personas.length, 2000)
   t.equal(desk.core.notes().filter(({ code }) => code === 'personas_full').length, 1)
 })
 

@@ -93,7 +93,7 @@ for (const [name, { pages, found = [] }] of Object.entries(pinned)) {
         window_floor: 200,
         reconciled: found.length,
       })
-      t.equal(desk.core.status(desk.now).personas[0]?.watermark, 100)
+      t.equal(desk.core.status().personas[0]?.watermark, 100)
       desk.pass(3000)
       t.same(desk.story(), [], 'over any number of polls')
       t.same(desk.restart().settle().story(), ['armed 100'], 'and after a restart')
@@ -106,7 +106,7 @@ t.test('pin - a window that reaches down clears it (KS-22, KS-26; G26)', async t
   desk.story()
   desk.script.page = scripted({ newest: whole([100, 200, 210]) })
   t.same(desk.pass(1000).story(), ['new 210', 'cleared bounded-window'])
-  t.equal(desk.core.status(desk.now).personas[0]?.watermark, 210)
+  t.equal(desk.core.status().personas[0]?.watermark, 210)
 })
 
 t.test('pin - the floor may drift: one alarm in all (KS-27; G27)', async t => {
@@ -127,7 +127,7 @@ t.test(
     t.same(desk.restart({ maxReplay: 0 }).settle().story(), ['armed 100', 'new 202'])
     desk.script.page = scripted({ newest: cut([200, 201, 202]), 200: whole([100, 150]) })
     t.same(desk.restart().settle().story(), ['armed 100', 'new 150', 'cleared bounded-window'])
-    t.equal(desk.core.status(desk.now).personas[0]?.watermark, 202)
+    t.equal(desk.core.status().personas[0]?.watermark, 202)
     t.same(desk.restart().settle().story(), ['armed 202'])
   },
 )
@@ -146,7 +146,7 @@ t.test('walk - a contradictory window does not keep a clean walk from closing (G
 t.test('window - one that breaks the contract is a failed poll (KS-21; G25)', async t => {
   const desk = at100(t, { newest: failure(200, 'shape-invalid') })
   t.same(desk.story(), [])
-  t.match(desk.core.status(desk.now).personas[0], { consecutiveFailures: 1, armed: false })
+  t.match(desk.core.status().personas[0], { consecutive_failures: 1, armed: false })
 })
 
 /** An inbox that shows `perPage` of its messages at a time. */
@@ -345,7 +345,7 @@ t.test(
     t.throws(() => desk.journal.append(desk.core.commit(desk.now)?.drafts ?? []), { code: 'journal_moved' })
     desk.core.committed('moved', desk.now)
     t.same(desk.settle().story(), ['alert bounded-window', 'armed 101'])
-    t.equal(desk.core.status(desk.now).personas[0]?.pinned, true)
+    t.equal(desk.core.status().personas[0]?.pinned, true)
     t.same(desk.pass(1000).story(), ['new 102', 'new 103', 'cleared bounded-window'])
   },
 )

@@ -37,7 +37,7 @@ t.test(
     desk.script.page = () => whole([...rows(1, 2500), 2501])
     desk.pass(1000)
     t.same(created(desk), { distinct: 2501, again: [] })
-    t.equal(desk.core.status(desk.now).personas[0]?.watermark, 2501)
+    t.equal(desk.core.status().personas[0]?.watermark, 2501)
     await desk.store.verified(t)
   },
 )

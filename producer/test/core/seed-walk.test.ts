@@ -82,7 +82,7 @@ for (const [name, seededAt] of Object.entries(seeds)) {
       ...['persona', 'armed 0', 'alert bounded-window', ...span(592, 600).map(id => `new ${id}`)],
     ])
     t.match(desk.payload('alert', 'argus/bounded-window'), { cursor_at: 570, window_floor: 592 })
-    t.equal(desk.core.status(desk.now).personas[0]?.watermark, 570)
+    t.equal(desk.core.status().personas[0]?.watermark, 570)
     desk.script.page = inbox
     const closed = desk.restart().settle().story()
     t.same(closed, ['armed 570', ...span(571, 591).map(id => `new ${id}`), 'cleared bounded-window'])

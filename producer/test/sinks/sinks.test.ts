@@ -9,8 +9,8 @@ import {
   ExecSink,
   type Journal,
   progressByInbox,
+  type ServiceLogEntry,
   type Sink,
-  type SinkEntry,
   Sinks,
   type SinksParts,
   Skips,
@@ -78,7 +78,7 @@ class Commands {
   refuse: (env: Readonly<Record<string, string>>) => string | undefined | Promise<string | undefined> = () =>
     undefined
 
-  sink(logged: SinkEntry[], maxAttempts?: number): Sink {
+  sink(logged: ServiceLogEntry[], maxAttempts?: number): Sink {
     return new ExecSink({ command: 'wake-me', env: {}, maxAttempts }, entry => void logged.push(entry), {
       ...FAST,
       run: async (_command, env, signal) => {
@@ -109,14 +109,14 @@ class Commands {
 
 interface World {
   readonly store: TestStore
-  readonly logged: SinkEntry[]
+  readonly logged: ServiceLogEntry[]
   open(journal: Journal, sink: Sink, more?: Partial<SinksParts>): Sinks
 }
 
 function world(t: Test): World {
   const store = new TestStore(t)
-  const logged: SinkEntry[] = []
-  const log = (entry: SinkEntry): void => void logged.push(entry)
+  const logged: ServiceLogEntry[] = []
+  const log = (entry: ServiceLogEntry): void => void logged.push(entry)
   const open = (journal: Journal, sink: Sink, more: Partial<SinksParts> = {}): Sinks => {
     const sinks = new Sinks({
       plans: [{ identity: 'keeping', make: () => sink }],
@@ -162,7 +162,7 @@ async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise(resolve => setTimeout(resolve, 5))
 }
 
-const codes = (logged: readonly SinkEntry[], code: string): number =>
+const codes = (logged: readonly ServiceLogEntry[], code: string): number =>
   logged.filter(entry => entry.code === code).length
 
 t.test('sinks - KS-73 one that never began takes the head, at once and for good', async t => {
@@ -593,7 +593,7 @@ t.test('sinks - KS-72 a place that takes nothing refuses no event', async t => {
 })
 
 t.test('sinks - KS-87 what is skipped again is one line an hour, with the count', async t => {
-  const logged: SinkEntry[] = []
+  const logged: ServiceLogEntry[] = []
   let nowMs = 0
   const clock = { wallMs: () => nowMs, monoMs: () => nowMs }
   const skips = new Skips('keeping', clock, entry => void logged.push(entry))

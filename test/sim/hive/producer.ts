@@ -129,7 +129,7 @@ export class Producer {
     if (ask.kind !== 'page' || ask.query.beforeId === undefined || ask.query.unreadOnly === true) return
     const { persona, beforeId } = ask.query
     const { floor, seeded } = this.journal.state.get('persona', persona)?.payload ?? {}
-    const watermark = this.core.status(this.#now).personas.find(one => one.persona === persona)?.watermark
+    const watermark = this.core.status().personas.find(one => one.persona === persona)?.watermark
     const isTakenOver = watermark === 0 && floor === 0 && seeded !== undefined
     const bound = Number((isTakenOver ? seeded : floor) ?? 0)
     expect(

@@ -386,7 +386,7 @@ export class HiveSimulation {
   }
 
   #settled({ core }: Producer): void {
-    const { personas, genesis } = core.status({ monoMs: this.#machine.clock.monoMs(), wallMs: 0 })
+    const { personas, genesis } = core.status()
     expect(personas.length > 0 && genesis, () => 'no genesis at the end')
     const witnesses = this.#judge(true)
     const { dialect, fastPath, keepContent } = this.#options

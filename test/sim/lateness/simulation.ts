@@ -222,7 +222,7 @@ export class LatenessSimulation {
   }
 
   #polls({ core }: Producer): number {
-    return core.status({ monoMs: this.#nowMs, wallMs: 0 }).polls
+    return core.status().polls
   }
 
   #note(what: string): void {

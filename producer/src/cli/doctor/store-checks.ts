@@ -3,6 +3,7 @@ import { basename, dirname, join } from 'node:path'
 import { formatBytes, shellWord } from '@kim/cli-kit'
 import { limits, parseSegmentName, type StorePaths, seqRoom } from '@kim/manifest'
 import { isRepairable, verifyJournal } from '@kim/observer-sdk/verify'
+import { ANYBODY_BUT_OWNER, STICKY, WRITABLE_BY_OTHERS } from '../../effects/system.js'
 import { linkRemedy, ownerRemedy, WIDER_SEQ } from '../../journal/disk-errors.js'
 import {
   accessError,
@@ -16,9 +17,6 @@ import {
   warning,
 } from './check.js'
 
-const OTHERS = 0o077
-const WRITABLE_BY_OTHERS = 0o022
-const STICKY = 0o1000
 const OWNER_READS = 0o400
 const OWNER_WRITES = 0o200
 const OWNER_LISTS = 0o500
@@ -142,7 +140,7 @@ function inspect(path: string, uid: number, flaws: Flaw[], seen: { count: number
   } else if (isDirectory && (stat.mode & OWNER_LISTS) !== OWNER_LISTS) {
     flaws.push({ path, why: `${modeOf(stat)}: its owner cannot list it`, mode: 0o700 })
     return false
-  } else if ((stat.mode & OTHERS) !== 0) {
+  } else if ((stat.mode & ANYBODY_BUT_OWNER) !== 0) {
     const mode = isDirectory ? 0o700 : 0o600
     flaws.push({ path, why: `other users can access it (${modeOf(stat)})`, mode })
   }

@@ -9,6 +9,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { shellWord } from '@kim/cli-kit'
+import { ANYBODY_BUT_OWNER } from '../../effects/system.js'
 import { olderFileName } from '../../sinks/file-sink.js'
 
 /** An event file of the older monitor, and the processes that follow it. */
@@ -21,8 +22,6 @@ export interface OlderEventFile {
   /** Other users can read it, until the producer appends to it. */
   readonly isOpenToOthers: boolean
 }
-
-const OTHERS = 0o077
 
 const PLACEHOLDER = '{persona}'
 
@@ -52,7 +51,7 @@ export function olderEventFiles(
       path,
       flag: `${isForAll(template) ? '--events-file' : '--events-file-template'} ${shellWord(template)}`,
       followers: whoHasOpen(realpathSync(path)),
-      isOpenToOthers: process.getuid !== undefined && (statSync(path).mode & OTHERS) !== 0,
+      isOpenToOthers: process.getuid !== undefined && (statSync(path).mode & ANYBODY_BUT_OWNER) !== 0,
     }))
 }
 

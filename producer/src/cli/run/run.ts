@@ -4,7 +4,7 @@ import { KimError, storePaths } from '@kim/manifest'
 import { openControl } from '../../control/server.js'
 import { type Core, createCore } from '../../core/core.js'
 import { regardless } from '../../effects/every-step.js'
-import { aroundSyncs, keepHeapSmall, nodeFileSystem, systemClock } from '../../effects/system.js'
+import { aroundSyncs, keepHeapSmall, nodeFileSystem } from '../../effects/system.js'
 import { type OpenJournal, openJournalWith } from '../../journal/journal.js'
 import type { Ending } from '../../run/main-loop.js'
 import { Meters } from '../../run/metrics.js'
@@ -104,7 +104,7 @@ async function serve(options: RunOptions, source: Source, log: RunLog, io: Io): 
 
 /** The watched personas with the cursors that people see: the larger of watermark and seed (KS-35). */
 function watchedIn(core: Core, { state }: OpenJournal): readonly Watched[] {
-  const { personas } = core.status({ monoMs: systemClock.monoMs(), wallMs: systemClock.wallMs() })
+  const { personas } = core.status()
   return personas.map(({ persona, armed, watermark }) => {
     const silentTo = state.get('persona', persona)?.payload?.['silent_to']
     const cursor = Math.max(watermark, typeof silentTo === 'number' ? silentTo : 0)
