@@ -232,15 +232,8 @@ class InboxCore {
     }
   }
 
-  #personaStatus({
-    failures,
-    isArmed,
-    lastHealthyMs,
-    lastPollMs,
-    lastReason,
-    name,
-    persona,
-  }: Inbox): PersonaStatus {
+  #personaStatus(inbox: Inbox): PersonaStatus {
+    const { isArmed, lastHealthyMs, lastPollMs, lastReason, name, persona } = inbox
     const { table } = this.#state
     const unread = this.#state.unreadOf(name)
     return {
@@ -249,7 +242,7 @@ class InboxCore {
       armed: isArmed,
       watermark: persona.watermark,
       pinned: pinOf(persona) !== undefined,
-      consecutive_failures: failures,
+      consecutive_failures: inbox.failures,
       last_poll: lastPollMs,
       last_healthy: lastHealthyMs,
       unread: unread === 'unknown' ? undefined : unread,
