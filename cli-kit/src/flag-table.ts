@@ -1,4 +1,4 @@
-import type { KimError } from '@kim/manifest'
+import type { Environment, KimError } from '@kim/manifest'
 
 /**
  * A table describes a command line. The parser, the help and the completion read it. The table can be printed without
@@ -45,8 +45,8 @@ export function flag(
 }
 
 /** The same for a flag without a value. */
-export function toggle(name: string, about: string): Flag {
-  return { kind: 'boolean', name, about }
+export function toggle(name: string, about: string, more: Pick<Flag, 'short' | 'topic'> = {}): Flag {
+  return { kind: 'boolean', name, about, ...more }
 }
 
 /** One word argument of a command. */
@@ -113,7 +113,7 @@ export interface Input {
 export interface Io {
   readonly stdout: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number }
   readonly stderr: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number }
-  readonly env: Readonly<Record<string, string | undefined>>
+  readonly env: Environment
   /** Aborted by SIGINT and SIGTERM, with the signal's name as its reason. */
   readonly signal: AbortSignal
 }

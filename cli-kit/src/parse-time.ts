@@ -36,9 +36,8 @@ export function parseTime(text: string, nowMs: number, utc = false): number | un
 
 function relative(text: string, nowMs: number): number | undefined {
   const duration = parseDuration(text.replace(/^[+-]/, '').replace(/\s*ago$/i, ''))
-  if (duration !== undefined && /[a-z]/i.test(text)) {
+  if (duration !== undefined && /[a-z]/i.test(text))
     return text.startsWith('+') ? nowMs + duration : nowMs - duration
-  }
   const words = /^(\d+|an?)\s+(second|minute|hour|day|week)s?\s+ago$/i.exec(text)
   if (words === null) return undefined
   const count = /^\d+$/.test(words[1] ?? '') ? Number(words[1]) : 1

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { invariant, KimError } from '@kim/manifest'
+import { type Environment, invariant, KimError } from '@kim/manifest'
 import type { Command, Flag, Input, Program } from './flag-table.js'
 import { parseBytes, parseDuration } from './quantity.js'
 
@@ -39,7 +39,7 @@ export function parseInput(
   program: Program,
   command: Command,
   argv: readonly string[],
-  env: Readonly<Record<string, string | undefined>>,
+  env: Environment,
 ): Input {
   const flags = [...command.flags, ...COMMON_FLAGS]
   const byName = new Map(flags.map(flag => [flag.name, flag]))
@@ -74,9 +74,8 @@ export function parseInput(
     }
     if (token.value === undefined)
       throw usageError(`${token.rawName} needs a value${placeholder(flag)}`, help)
-    if (texts.has(flag.name) && flag.many === undefined) {
+    if (texts.has(flag.name) && flag.many === undefined)
       throw usageError(`${token.rawName} was given more than once`, 'leave out all but one of them')
-    }
     texts.set(flag.name, [...(texts.get(flag.name) ?? []), token.value])
   }
   const isRoot = command.name === '' && program.commands.length > 1
@@ -90,7 +89,35 @@ export function parseInput(
     if (text !== undefined) values.set(flag.name, convert(flag, text, source, help))
     else if (flag.default !== undefined) values.set(flag.name, flag.default)
   }
-  return inputOf(command, byName, values, new Set(texts.keys()), bindWords(command, loose, help))
+  const bound = bindWords(command, loose, help)
+  const value = (name: string): Value | undefined => {
+    invariant(byName.has(name), `the flag table of "${command.name}" has no --${name}`)
+    return values.get(name)
+  }
+  const positional = (name: string): readonly string[] => {
+    const known = (command.positionals ?? []).some(word => word.name === name)
+    invariant(known, `the flag table of "${command.name}" has no word ${name}`)
+    return bound.get(name) ?? []
+  }
+  return {
+    command,
+    bool: name => value(name) === true,
+    text: name => {
+      const found = value(name)
+      return typeof found === 'string' ? found : undefined
+    },
+    number: name => {
+      const found = value(name)
+      return typeof found === 'number' ? found : undefined
+    },
+    list: name => {
+      const found = value(name)
+      return Array.isArray(found) ? found : typeof found === 'string' ? [found] : []
+    },
+    given: name => texts.has(name),
+    positional: name => positional(name)[0],
+    positionals: positional,
+  }
 }
 
 /** The error for a command after a flag. Only if nothing else fits, because the word may be the flag's value. */
@@ -156,9 +183,8 @@ function convert(flag: Flag, texts: readonly string[], source: string, usage: st
   }
   const number = parse(text)
   if (number === undefined) throw usageError(`${source} takes ${example[flag.kind]}, not "${text}"`, help)
-  if ((flag.min !== undefined && number < flag.min) || (flag.max !== undefined && number > flag.max)) {
+  if ((flag.min !== undefined && number < flag.min) || (flag.max !== undefined && number > flag.max))
     throw usageError(`${source} must be ${rangeOf(flag)}, not ${text}`, help)
-  }
   return number
 }
 
@@ -179,51 +205,13 @@ function bindWords(command: Command, loose: readonly string[], help: string): Ma
   const rest = [...loose]
   for (const positional of command.positionals ?? []) {
     const taken = positional.many === true ? rest.splice(0) : rest.splice(0, 1)
-    if (taken.length === 0 && positional.optional !== true) {
+    if (taken.length === 0 && positional.optional !== true)
       throw usageError(`${positional.name} is missing (${positional.about})`, help)
-    }
     if (positional.kind === 'path') for (const text of taken) refuseTilde(text, positional.name)
     bound.set(positional.name, taken)
   }
   if (rest.length > 0) throw usageError(`unexpected argument "${rest[0]}"`, help)
   return bound
-}
-
-function inputOf(
-  command: Command,
-  flags: ReadonlyMap<string, Flag>,
-  values: ReadonlyMap<string, Value>,
-  given: ReadonlySet<string>,
-  bound: ReadonlyMap<string, readonly string[]>,
-): Input {
-  const value = (name: string): Value | undefined => {
-    invariant(flags.has(name), `the flag table of "${command.name}" has no --${name}`)
-    return values.get(name)
-  }
-  const positional = (name: string): readonly string[] => {
-    const known = (command.positionals ?? []).some(word => word.name === name)
-    invariant(known, `the flag table of "${command.name}" has no word ${name}`)
-    return bound.get(name) ?? []
-  }
-  return {
-    command,
-    bool: name => value(name) === true,
-    text: name => {
-      const found = value(name)
-      return typeof found === 'string' ? found : undefined
-    },
-    number: name => {
-      const found = value(name)
-      return typeof found === 'number' ? found : undefined
-    },
-    list: name => {
-      const found = value(name)
-      return Array.isArray(found) ? found : typeof found === 'string' ? [found] : []
-    },
-    given: name => given.has(name),
-    positional: name => positional(name)[0],
-    positionals: positional,
-  }
 }
 
 function rangeOf({ max, min }: Pick<Flag, 'max' | 'min'>): string {

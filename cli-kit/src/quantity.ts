@@ -20,9 +20,8 @@ export function parseDuration(text: string): number | undefined {
   if (/^\d+(\.\d+)?$/.test(text)) return Math.round(Number(text) * 1000)
   if (!/^(\d+(\.\d+)?(ms|s|m|h|d))+$/.test(text)) return undefined
   let total = 0
-  for (const [, amount, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)) {
+  for (const [, amount, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g))
     total += Number(amount) * (MS[unit ?? ''] ?? 0)
-  }
   return Math.round(total)
 }
 
@@ -49,15 +48,9 @@ export function formatBytes(bytes: number): string {
 export function formatDuration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)}ms`
   if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)}s`
-  const steps: readonly (readonly [number, string, number, string])[] = [
-    [3_600_000, 'm', 60_000, 's'],
-    [86_400_000, 'h', 3_600_000, 'm'],
-    [Number.POSITIVE_INFINITY, 'd', 86_400_000, 'h'],
-  ]
-  for (const [limit, big, size, small] of steps) {
-    if (ms >= limit) continue
-    const rest = Math.floor((ms % size) / (MS[small] ?? 1))
-    return `${Math.floor(ms / size)}${big}${rest === 0 ? '' : ` ${rest}${small}`}`
-  }
-  return `${ms}ms`
+  if (!Number.isFinite(ms)) return `${ms}ms`
+  const [big, small] = ms < 3_600_000 ? ['m', 's'] : ms < 86_400_000 ? ['h', 'm'] : ['d', 'h']
+  const [size, part] = [MS[big] ?? 1, MS[small] ?? 1]
+  const rest = Math.floor((ms % size) / part)
+  return `${Math.floor(ms / size)}${big}${rest === 0 ? '' : ` ${rest}${small}`}`
 }

@@ -1,11 +1,11 @@
 import { fstatSync, writeSync } from 'node:fs'
 import type { Writable } from 'node:stream'
 import { errorCodes, KimError, safeJson, safeText } from '@kim/manifest'
-import type { Command, CommandModule, Input, Io, Program } from './flag-table.js'
+import type { Command, Input, Io, Program } from './flag-table.js'
 import { chooseCommand, groupOf, parseInput } from './parse.js'
 
 /** The exit codes that shells report for a process ended by a signal. */
-const SIGNAL_EXIT: Readonly<Record<string, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 }
+export const SIGNAL_EXIT: Readonly<Record<string, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 }
 
 /**
  * Runs a program as the process: parses, loads the command and sets the exit code. If the reader of stdout closes the
@@ -76,23 +76,15 @@ async function dispatch(program: Program, argv: readonly string[], io: Io): Prom
     io.stdout.write(await helpText(part, commandFor(part, asked), Math.min(io.stdout.columns ?? 100, 110)))
     return wantsHelp ? 0 : 2
   }
-  const { command, input } = await read(program, argv, io)
-  const module: CommandModule = await command.load()
-  return await module.run(input, io)
-}
-
-async function read(
-  program: Program,
-  argv: readonly string[],
-  io: Io,
-): Promise<{ readonly command: Command; readonly input: Input }> {
+  let input: Input
   try {
     const { command, rest } = chooseCommand(program, argv)
-    return { command, input: parseInput(program, command, rest, io.env) }
+    input = parseInput(program, command, rest, io.env)
   } catch (error) {
     await program.onUnreadable?.(asKimError(error), argv, io)
     throw error
   }
+  return await (await input.command.load()).run(input, io)
 }
 
 /** The command to print help for; undefined for the program, or for all commands of a group. */

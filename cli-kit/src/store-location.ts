@@ -14,12 +14,11 @@ export interface StoreLocation {
 /** `--events`, else `--store`, else `$KIM_STORE`, else the default store. */
 export function locateStore(input: Input, env: Environment): StoreLocation {
   const events = input.text('events')
-  if (events !== undefined && input.given('store')) {
+  if (events !== undefined && input.given('store'))
     throw usageError(
       '--store and --events exclude each other',
       'give one of them: --events is the directory inside a store',
     )
-  }
   if (events !== undefined) return { eventsDir: resolve(events), storeDir: undefined }
   const store = resolve(input.text('store') ?? defaultStore(env, homedir()))
   return { eventsDir: storePaths(store).events, storeDir: store }

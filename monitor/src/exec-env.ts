@@ -1,30 +1,20 @@
 /** The environment of a command that is run for an event. */
-import { limits, toWellFormed } from '@kim/manifest'
+import { type Environment, limits, toWellFormed } from '@kim/manifest'
 import { firstBytes } from './event-line.js'
 import type { MonitorEvent } from './monitor-event.js'
 
-/** Which member of an event becomes which variable. */
-const VARIABLES: Readonly<Record<string, string>> = {
-  event: 'EVENT',
-  source: 'SOURCE',
-  ts: 'TS',
-  event_id: 'EVENT_ID',
-  nonce: 'NONCE',
-  persona: 'PERSONA',
-  id: 'ID',
-  from: 'FROM',
-  content: 'CONTENT',
-  created: 'CREATED',
-  cursor: 'CURSOR',
-  reason: 'REASON',
+/** Variables that are not called as their member is. */
+const RENAMED: Readonly<Record<string, string>> = {
   consecutive_failures: 'FAILURES',
-  seeded: 'SEEDED',
-  current_max: 'CURRENT_MAX',
-  capped_to: 'CAPPED_TO',
-  dropped: 'DROPPED',
   stranded_inboxes: 'STRANDED',
   dormant_inboxes: 'DORMANT',
 }
+
+/** Members of an event that become variables, in the order of the environment. */
+const MEMBERS: readonly string[] = (
+  'event source ts event_id nonce persona id from content created cursor reason consecutive_failures ' +
+  'seeded current_max capped_to dropped stranded_inboxes dormant_inboxes'
+).split(' ')
 
 /** Members that become a variable for one kind only, although others have them too. */
 const ONLY_ON: Readonly<Record<string, readonly string[]>> = { current_max: ['seed_ahead'] }
@@ -33,7 +23,7 @@ const PREFIX = 'KIJITOMON_'
 
 /** Variables that say which event it is. Half of one would name another event, so they are whole or left out. */
 const IDENTITY: ReadonlySet<string> = new Set(
-  ['EVENT', 'SOURCE', 'TS', 'EVENT_ID', 'NONCE', 'PERSONA', 'ID'].map(name => PREFIX + name),
+  ['event', 'source', 'ts', 'event_id', 'nonce', 'persona', 'id'].map(variableOf),
 )
 
 /** Our and Kijito's credentials, whatever their names: a command must not get them. */
@@ -43,20 +33,23 @@ const SECRET = /^(KIM|KIJITO).*(TOKEN|SECRET|PASSWORD|KEY)/i
  * The environment of a command for one event: that of this process, without tokens and variables of an earlier event,
  * and the event's own members. They are cut to what every system takes: a message must not stop the ones after it.
  */
-export function execEnvironment(
-  event: MonitorEvent,
-  env: Readonly<Record<string, string | undefined>>,
-): Record<string, string> {
+export function execEnvironment(event: MonitorEvent, env: Environment): Record<string, string> {
   const own: Record<string, string> = {}
-  for (const [member, name] of Object.entries(VARIABLES)) {
+  const lists = new Set<string>()
+  for (const member of MEMBERS) {
     const value = event[member]
     if (value === undefined || value === null) continue
     if (ONLY_ON[member]?.includes(event.event) === false) continue
-    own[`${PREFIX}${name}`] = plain(value)
+    own[variableOf(member)] = plain(value)
+    if (Array.isArray(value)) lists.add(variableOf(member))
   }
-  const lists = Object.keys(VARIABLES).filter(member => Array.isArray(event[member]))
-  fit(own, new Set(lists.map(member => `${PREFIX}${VARIABLES[member]}`)))
+  fit(own, lists)
   return { ...cleanEnvironment(env), ...own }
+}
+
+/** The variable that a member becomes. */
+function variableOf(member: string): string {
+  return `${PREFIX}${RENAMED[member] ?? member.toUpperCase()}`
 }
 
 /** An environment with only the variables that say which event it is, for a system that refuses even the cut one. */
@@ -93,7 +86,7 @@ function cut(text: string, bytes: number, isList: boolean): string {
 }
 
 /** The environment of a command that gets no event: that of this process without credentials. */
-export function cleanEnvironment(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
+export function cleanEnvironment(env: Environment): Record<string, string> {
   const result: Record<string, string> = {}
   for (const [name, value] of Object.entries(env)) {
     if (value !== undefined && !name.startsWith(PREFIX) && !SECRET.test(name)) result[name] = value

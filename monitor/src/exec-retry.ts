@@ -1,6 +1,6 @@
 /** Runs a command for an event: how often it is tried, how long it may take, and what is left of it afterwards. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { deliveryTriesOf, limits } from '@kim/manifest'
+import { deliveryTriesOf, type Environment, limits } from '@kim/manifest'
 import { bareEnvironment, execEnvironment } from './exec-env.js'
 import type { MonitorEvent } from './monitor-event.js'
 
@@ -41,7 +41,7 @@ export interface CommandPlan {
   /** A line for the shell. */
   readonly command: string
   /** What the command inherits, without tokens and older events. */
-  readonly env: Readonly<Record<string, string | undefined>>
+  readonly env: Environment
   /** Tries of any event, mail too; without it the manifest's tries alone count. */
   readonly maxAttempts?: number | undefined
 }

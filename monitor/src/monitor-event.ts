@@ -65,25 +65,11 @@ const MEMBERS: Readonly<Record<string, readonly string[]>> = {
   state_corrupt: ['armed_at', 'reason'],
   baseline_skipped: ['armed_at', 'skipped', 'id_range', 'unread_held', 'reason'],
   persona_added: [],
-  alert: [
-    'reason',
-    'consecutive_failures',
-    'seconds',
-    'omitted',
-    'unread_not_shown',
-    'window_floor',
-    'current_max',
-    'cursor_at',
-    'above_watermark',
-    'reconciled',
-    'forgot',
-    'pinned',
-    'evidence_lost',
-    'stranded_inboxes',
-    'dormant_inboxes',
-    'urgent_unanswered',
-    'urgent_unanswered_write_only',
-  ],
+  alert: (
+    'reason consecutive_failures seconds omitted unread_not_shown window_floor current_max cursor_at ' +
+    'above_watermark reconciled forgot pinned evidence_lost stranded_inboxes dormant_inboxes ' +
+    'urgent_unanswered urgent_unanswered_write_only'
+  ).split(' '),
 }
 
 /** The members of a kind that is not in the table. */

@@ -1,12 +1,11 @@
 /** Follows a journal and derives its state. */
 import { type AnomalyKind, KimError, type ReadRecord } from '@kim/manifest'
-import { Callbacks } from './deliver/callbacks.js'
 import { StateFollower } from './deliver/state-follower.js'
 import type { Board, BoardSeed } from './project/board.js'
 import { type Impact, ImpactSet } from './project/impact.js'
 import type { PersonaView } from './project/persona.js'
 import type { StateView } from './project/state.js'
-import { JournalTail, opened, type RecordTail, type TailOptions } from './record-tail.js'
+import { Callbacks, JournalTail, opened, type RecordTail, type TailOptions } from './record-tail.js'
 import { RecordSource } from './tail/record-source.js'
 import type { WatchIntervals } from './watch/watch.js'
 

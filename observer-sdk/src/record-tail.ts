@@ -3,7 +3,6 @@
 import { homedir } from 'node:os'
 import { defaultStore, type JsonObject, KimError, type ReadRecord, storePaths } from '@kim/manifest'
 import type { CursorStore } from './cursors/cursor-stores.js'
-import { Callbacks } from './deliver/callbacks.js'
 import { type Change, ConsumerReader, type StartAfter } from './deliver/consumer-reader.js'
 import { type FollowerHost, JournalFollower } from './deliver/journal-follower.js'
 import { noJournalAt } from './store/no-journal.js'
@@ -227,4 +226,42 @@ export class JournalTail<Follower extends JournalFollower = JournalFollower> imp
 
 function textOf({ kind, reasons }: ObserverStatus): string {
   return [kind, ...reasons].join()
+}
+
+/** Functions that a host gave to be called back. One that throws is reported as a bug; the others are called all the same. */
+export class Callbacks<T> {
+  readonly #all = new Set<(value: T) => void>()
+  readonly #onBug: (bug: unknown) => void
+
+  constructor(onBug: (bug: unknown) => void) {
+    this.#onBug = onBug
+  }
+
+  get isEmpty(): boolean {
+    return this.#all.size === 0
+  }
+
+  /** Adds a callback. The function that is returned removes it. */
+  add(callback: (value: T) => void): () => void {
+    // A function of its own: a callback that was added twice is called twice and removed once.
+    const own = (value: T): void => callback(value)
+    this.#all.add(own)
+    return () => {
+      this.#all.delete(own)
+    }
+  }
+
+  call(value: T): void {
+    for (const callback of this.#all) {
+      try {
+        callback(value)
+      } catch (bug) {
+        this.#onBug(bug)
+      }
+    }
+  }
+
+  clear(): void {
+    this.#all.clear()
+  }
 }

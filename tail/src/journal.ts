@@ -82,9 +82,8 @@ export function noPersona(name: string, known: Iterable<string>): KimError {
 
 /** What is at the path instead of a journal, or which path may have been meant. */
 function storeHint(asked: string, isStore: boolean): string {
-  if (isStore && namesOf(asked).some(name => parseSegmentName(name) !== undefined)) {
+  if (isStore && namesOf(asked).some(name => parseSegmentName(name) !== undefined))
     return `this is an events directory, so use: --events ${safeText(asked)}`
-  }
   const parent = dirname(asked)
   const siblings = namesOf(parent).filter(
     name => !isStore || existsSync(storePaths(join(parent, name)).events),

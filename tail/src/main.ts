@@ -1,6 +1,5 @@
 /** The process behind `kim-tail`. */
-import { runProcess } from '@kim/cli-kit'
-import { signalledCode } from './flow/stop.js'
+import { runProcess, SIGNAL_EXIT } from '@kim/cli-kit'
 import { tailProgram } from './program.js'
 
 // A terminal that closes ends the process as other signals do: the command of --exec and a reading agent are told.
@@ -12,7 +11,7 @@ const GRACE_MS = 5000
 // If nothing reads stdout, the process would not end by the signal. Output that was not taken is not committed.
 for (const signal of ENDED_BY) {
   const leave = (): void => {
-    if (process.stdout.writableLength > 0) process.exit(signalledCode(signal))
+    if (process.stdout.writableLength > 0) process.exit(SIGNAL_EXIT[signal])
   }
   process.once(signal, () => setTimeout(leave, GRACE_MS).unref())
 }

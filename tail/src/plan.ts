@@ -1,21 +1,13 @@
 /** What a command line of `kim-tail` asks for, checked before anything is opened. */
 import { resolve } from 'node:path'
 import { didYouMean, type Input, parseDuration, shellWord, usageError } from '@kim/cli-kit'
-import { limits } from '@kim/manifest'
-import { FIELD_HINT, FIELD_NAMES } from './flags.js'
+import { type Environment, limits } from '@kim/manifest'
+import { FIELD_HINT, FIELD_NAMES, type MODES } from './flags.js'
 import { parseTimeFlag, positionOf, type StartFrom } from './position.js'
 import { bounded, compilePattern, type Pattern, type Selection } from './selection.js'
 
 /** How records are printed. */
-export type Mode =
-  | 'short'
-  | 'short-iso'
-  | 'json'
-  | 'json-pretty'
-  | 'cat'
-  | 'agent'
-  | 'monitor'
-  | 'cloudevents'
+export type Mode = (typeof MODES)[number]
 
 /** At most so many lines in so much time. */
 export interface Rate {
@@ -62,7 +54,7 @@ export interface Plan {
 
 /** What the process brings to the decision. */
 export interface ProcessContext {
-  readonly env: Readonly<Record<string, string | undefined>>
+  readonly env: Environment
   readonly isTerminal: boolean
   readonly nowMs: number
 }
@@ -72,46 +64,41 @@ export function planOf(input: Input, around: ProcessContext): Plan {
   const mode = modeOf(input, around)
   const follow = input.bool('follow') || input.bool('retry') || input.bool('wait')
   const personas = input.bool('all-personas') ? [] : [...new Set(input.list('persona'))]
-  if (input.bool('all-personas') && input.given('persona')) {
+  if (input.bool('all-personas') && input.given('persona'))
     throw usageError('--persona and --all-personas exclude each other', 'give one of them')
-  }
   const position = positionOf(input, personas, around.nowMs)
   const exec = input.text('exec')
-  if (exec?.trim() === '') {
+  if (exec?.trim() === '')
     throw usageError('--exec names no command', 'give a command, such as --exec "my-consumer --once"')
-  }
-  if (exec !== undefined && position.kind !== 'consumer') {
+  if (exec !== undefined && position.kind !== 'consumer')
     throw usageError(
       '--exec needs --consumer NAME',
       'add --consumer NAME; its cursor stores what was acknowledged',
     )
-  }
-  if (exec === undefined && input.given('max-attempts')) {
+  if (exec === undefined && input.given('max-attempts'))
     throw usageError(
       '--max-attempts needs --exec',
       'add --exec CMD: the flag limits how often CMD is tried for an event',
     )
-  }
   for (const flag of ['commit', 'start']) {
-    if (input.given(flag) && position.kind !== 'consumer') {
+    if (input.given(flag) && position.kind !== 'consumer')
       throw usageError(`--${flag} needs --consumer`, 'add --consumer NAME')
-    }
   }
-  if (exec !== undefined && input.given('commit')) {
+  if (exec !== undefined && input.given('commit'))
     throw usageError(
       '--commit and --exec exclude each other',
       'leave out --commit: with --exec, the cursor moves when the command exits 0',
     )
-  }
   for (const flag of ['heartbeat', 'timeout'] as const) {
     if (input.given(flag) && !follow)
       throw usageError(`--${flag} needs --follow`, 'add -f; without it, kim-tail does not wait')
   }
   checkOutput(input, mode)
+  const news = mode === 'monitor' || input.given('exec') || (mode === 'agent' && follow)
   return {
     mode,
     follow,
-    selection: selectionOf(input, personas, position, mode, follow, around),
+    selection: selectionOf(input, { personas, position }, news, around.nowMs),
     position,
     commit: input.text('commit') as Plan['commit'],
     start: input.text('start') as Plan['start'],
@@ -154,13 +141,11 @@ export function modeOf(input: Input, { env, isTerminal }: ProcessContext): Mode 
 }
 
 function checkOutput(input: Input, mode: Mode): void {
-  if (input.given('fields') && input.given('template')) {
+  if (input.given('fields') && input.given('template'))
     throw usageError('--fields and --template exclude each other', 'give one of them')
-  }
   for (const flag of ['fields', 'template'] as const) {
-    if (input.given(flag) && mode !== 'short' && mode !== 'json') {
+    if (input.given(flag) && mode !== 'short' && mode !== 'json')
       throw usageError(`--${flag} does not go with -o ${mode}`, 'add -o json or -o short')
-    }
   }
   const [first, second] = ['full', 'no-body', 'body-chars'].filter(flag => input.given(flag))
   if (second !== undefined)
@@ -186,11 +171,10 @@ function checkOutput(input: Input, mode: Mode): void {
 }
 
 function bodyChars(input: Input, mode: Mode): number | undefined {
-  if (mode === 'monitor' || input.given('exec')) {
+  if (mode === 'monitor' || input.given('exec'))
     return input.bool('no-body')
       ? undefined
       : (input.number('body-chars') ?? limits.monitorContentCodePointsMax)
-  }
   return input.bool('no-body') ? 0 : input.number('body-chars')
 }
 
@@ -203,16 +187,13 @@ function patternOf(input: Input, flag: 'grep' | 'until-match'): Pattern | undefi
 
 function selectionOf(
   input: Input,
-  personas: readonly string[],
-  position: StartFrom,
-  mode: Mode,
-  follow: boolean,
-  { nowMs }: ProcessContext,
+  { personas, position }: Pick<Selection, 'personas'> & Pick<Plan, 'position'>,
+  news: boolean,
+  nowMs: number,
 ): Selection {
   const grep = patternOf(input, 'grep')
   const untilMs = parseTimeFlag(input, 'until', nowMs)
   const toSeq = input.number('to-seq')
-  const news = mode === 'monitor' || input.given('exec') || (mode === 'agent' && follow)
   return {
     personas,
     // Each line wakes an agent that follows, and nothing may wake it for old mail.
@@ -234,8 +215,7 @@ export function parseRate(text: string): Rate {
   const match = /^(\d{1,6})\/(.+)$/.exec(text)
   const lines = Number(match?.[1])
   const perMs = parseDuration(match?.[2] ?? '')
-  if (!(lines >= 1) || perMs === undefined || perMs < 1) {
+  if (!(lines >= 1) || perMs === undefined || perMs < 1)
     throw usageError(`--max-rate cannot be "${text}"`, 'give a number of lines and a duration, such as 10/1m')
-  }
   return { lines, perMs }
 }

@@ -56,9 +56,8 @@ const PLACES = [
 /** Reads the position from the flags. */
 export function positionOf(input: Input, personas: readonly string[], nowMs: number): StartFrom {
   const given = PLACES.filter(name => input.given(name))
-  if (given.length > 1) {
+  if (given.length > 1)
     throw usageError(`--${given[0]} and --${given[1]} both say where to begin`, 'give one of them')
-  }
   const lines = linesOf(input)
   const place = given[0]
   if (place === undefined) {
@@ -71,12 +70,11 @@ export function positionOf(input: Input, personas: readonly string[], nowMs: num
     const ms = parseTimeFlag(input, 'since', nowMs) ?? 0
     return { kind: 'since', ms, lines: lines ?? Number.POSITIVE_INFINITY }
   }
-  if (lines !== undefined) {
+  if (lines !== undefined)
     throw usageError(
       `--lines and --${place} exclude each other`,
       `leave out --lines: --${place} already says where to begin`,
     )
-  }
   return namedPlace(input, place, personas)
 }
 
@@ -130,12 +128,11 @@ function namedPlace(input: Input, place: (typeof PLACES)[number], personas: read
 
 function afterId(text: string, personas: readonly string[]): StartFrom {
   if (/^\d+$/.test(text)) {
-    if (personas.length !== 1) {
+    if (personas.length !== 1)
       throw usageError(
         '--after-id takes a number only with one --persona',
         'add -p NAME: the place after a message is looked for in one inbox; or give an event id such as river:new:246',
       )
-    }
     return { kind: 'after-message', id: Number(text) }
   }
   return { kind: 'after-event', ref: requireRecordName(text) }
@@ -161,12 +158,17 @@ export function beginningOf(
   facts: JournalFacts,
 ): Beginning {
   const { position } = plan
+  /** Refuses a cursor of another journal: its seq means nothing in this one. */
+  const requireProject = (wanted: string | undefined, whose: string, orElse: string): void => {
+    if (wanted === undefined || past === undefined || wanted === facts.projectId()) return
+    throw usageError(`${whose} belongs to another journal`, `name its journal with --store DIR, or ${orElse}`)
+  }
   switch (position.kind) {
     case 'last':
     case 'since':
       return { ...AT_HEAD, printsPast: true }
     case 'after':
-      requireProject(position.projectId, past, facts, 'the cursor', 'leave out the cursor')
+      requireProject(position.projectId, 'the cursor', 'leave out the cursor')
       return after(position.projectId, position.seq, position.writer)
     case 'after-event': {
       const found = past === undefined ? undefined : findRecord(past, position.ref, facts)
@@ -181,8 +183,6 @@ export function beginningOf(
       if (stored === undefined) return unstarted(plan, position.name)
       requireProject(
         stored.projectId,
-        past,
-        facts,
         `the consumer "${position.name}"`,
         `move it to this one: kim-tail cursors set ${position.name} --seq N (the last record that was handled), with the same --store; or kim-tail cursors rm ${position.name}: the next run then begins with new mail`,
       )
@@ -190,7 +190,7 @@ export function beginningOf(
     case 'cursor-file':
       // As with journalctl, a missing file means the usual start.
       if (stored === undefined) return AT_HEAD
-      requireProject(stored.projectId, past, facts, 'the cursor file', REMOVE_CURSOR_FILE)
+      requireProject(stored.projectId, 'the cursor file', REMOVE_CURSOR_FILE)
       return after(stored.projectId, stored.seq, stored.writer)
     default:
       return position satisfies never
@@ -202,28 +202,9 @@ function after(projectId: string | undefined, seq: number, writer: string | null
 }
 
 function unstarted(plan: Plan, name: string): Beginning {
-  switch (plan.start) {
-    case 'new':
-      return { ...AT_HEAD, isNew: true }
-    case 'earliest':
-      return after(undefined, 0, null)
-    case 'fail':
-      throw new KimError('no_cursor', `the consumer "${name}" has no cursor`)
-    default:
-      return plan.start satisfies never
-  }
-}
-
-/** Refuses a cursor of another journal: its seq means nothing in this one. */
-function requireProject(
-  wanted: string | undefined,
-  past: JournalHistory | undefined,
-  facts: JournalFacts,
-  whose: string,
-  orElse: string,
-): void {
-  if (wanted === undefined || past === undefined || wanted === facts.projectId()) return
-  throw usageError(`${whose} belongs to another journal`, `name its journal with --store DIR, or ${orElse}`)
+  if (plan.start === 'new') return { ...AT_HEAD, isNew: true }
+  if (plan.start === 'earliest') return after(undefined, 0, null)
+  throw new KimError('no_cursor', `the consumer "${name}" has no cursor`)
 }
 
 /** Before the first message above an id, in file order; without one, after all records that exist. */

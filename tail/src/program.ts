@@ -1,4 +1,4 @@
-import { completionCommand, flag, type Program, VERSION } from '@kim/cli-kit'
+import { completionCommand, flag, type Program, toggle, VERSION } from '@kim/cli-kit'
 import { JSON_FLAG, PERSONA_FLAG, STORE_FLAGS, TAIL_FLAGS, UTC_FLAG } from './flags.js'
 
 /** The command line of `kim-tail`. Each command's code is loaded when it is chosen. */
@@ -57,11 +57,7 @@ export const tailProgram: Program = {
         { ...PERSONA_FLAG, about: 'show only this persona' },
         ...STORE_FLAGS,
         flag('string', 'consumer', 'NAME', 'show only this consumer'),
-        {
-          name: 'check',
-          kind: 'boolean',
-          about: 'exit 0 if the producer is up, 7 if it is down or stale, 8 if unknown',
-        },
+        toggle('check', 'exit 0 if the producer is up, 7 if it is down or stale, 8 if unknown'),
         JSON_FLAG,
       ],
       load: () => import('./verbs/status.js'),
@@ -76,7 +72,7 @@ export const tailProgram: Program = {
         ...STORE_FLAGS,
         JSON_FLAG,
       ],
-      load: () => import('./verbs/ack.js'),
+      load: async () => ({ run: (await import('./verbs/cursors.js')).acknowledge }),
     },
     {
       name: 'cursors ls',
@@ -90,15 +86,9 @@ export const tailProgram: Program = {
       requires: '(--seq N or --head)',
       positionals: [{ name: 'name', about: 'the consumer' }],
       flags: [
-        {
-          name: 'seq',
-          kind: 'integer',
-          min: 0,
-          value: 'N',
-          about: 'continue after this record; 0 for the beginning',
-        },
-        { name: 'head', kind: 'boolean', about: 'continue after the newest record' },
-        { name: 'dry-run', kind: 'boolean', about: 'print what would be done and change nothing' },
+        flag('integer', 'seq', 'N', 'continue after this record; 0 for the beginning', { min: 0 }),
+        toggle('head', 'continue after the newest record'),
+        toggle('dry-run', 'print what would be done and change nothing'),
         ...STORE_FLAGS,
         JSON_FLAG,
       ],
@@ -108,10 +98,7 @@ export const tailProgram: Program = {
       name: 'cursors rm',
       about: 'Delete a consumer and its cursor.',
       positionals: [{ name: 'name', about: 'the consumer' }],
-      flags: [
-        { name: 'dry-run', kind: 'boolean', about: 'print what would be done and change nothing' },
-        JSON_FLAG,
-      ],
+      flags: [toggle('dry-run', 'print what would be done and change nothing'), JSON_FLAG],
       load: async () => ({ run: (await import('./verbs/cursors.js')).removeCursor }),
     },
     {
@@ -141,7 +128,7 @@ export const tailProgram: Program = {
       ],
       positionals: [{ name: 'persona', about: 'the author, in exact case' }],
       flags: [
-        { name: 'since-id', kind: 'integer', value: 'N', about: 'look for messages with an id above N' },
+        flag('integer', 'since-id', 'N', 'look for messages with an id above N'),
         ...STORE_FLAGS,
         JSON_FLAG,
       ],

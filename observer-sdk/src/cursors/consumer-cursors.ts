@@ -16,6 +16,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import {
   type ConsumerCursor,
   clientState,
+  type Environment,
   formatConsumerCursor,
   KimError,
   limits,
@@ -25,9 +26,6 @@ import {
   safeText,
 } from '@kim/manifest'
 import { makeDirectory } from './cursor-stores.js'
-
-/** The environment of a process. */
-type Environment = Readonly<Record<string, string | undefined>>
 
 /** Names of consumers are file names on every system. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/

@@ -91,9 +91,7 @@ export class FileContent {
 
   /** Up to `length` bytes from `position`; fewer only at the end, or when reading failed. */
   read(position: number, length: number): Buffer {
-    if (this.candidate.gzip) {
-      return this.#whole()?.subarray(position, position + length) ?? Buffer.alloc(0)
-    }
+    if (this.candidate.gzip) return this.#whole()?.subarray(position, position + length) ?? Buffer.alloc(0)
     return this.#readStored(position, length)
   }
 
@@ -172,13 +170,11 @@ export class FileContent {
 /** Opens a segment wherever it can be read: live, else archived plain, else archived compressed. */
 export function openSegment(eventsDir: string, number: number): ReadResult<FileContent> {
   const { archive } = eventsPaths(eventsDir)
-  const archived = (gzipped: boolean): string =>
-    join(archive, archivedSegmentName({ first: number, gzipped }))
-  const places = [
-    candidate(join(eventsDir, segmentName(number)), 'live'),
-    candidate(archived(false), 'archive'),
-  ]
-  return openFirst([...places, candidate(archived(true), 'archive', true)], true)
+  const live = candidate(join(eventsDir, segmentName(number)), 'live')
+  const archived = [false, true].map(gzipped =>
+    candidate(join(archive, archivedSegmentName({ first: number, gzipped })), 'archive', gzipped),
+  )
+  return openFirst([live, ...archived], true)
 }
 
 /** Opens a checkpoint wherever it is: live, else archived; or only the archived one. */

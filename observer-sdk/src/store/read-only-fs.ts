@@ -69,9 +69,7 @@ export function openRegularFile(path: string): ReadResult<OpenFile> {
   }
   try {
     const stat = fstatSync(fd, { bigint: true })
-    if (stat.isFile()) {
-      return found({ path, fd, size: Number(stat.size), identity: identityOf(stat) })
-    }
+    if (stat.isFile()) return found({ path, fd, size: Number(stat.size), identity: identityOf(stat) })
     closeFile({ fd })
     return unreadable(path, 'not_regular')
   } catch (error) {

@@ -5,7 +5,7 @@ import { eventsPaths, segmentName } from '@kim/manifest'
 import { type FileContent, openSegment } from '../store/file-content.js'
 import { countUpTo, listStore, type StoreListing } from '../store/listing.js'
 import { found, identityOf, listEntries, type ReadFailure, type ReadResult } from '../store/read-only-fs.js'
-import { notifies } from '../watch/shared-watch.js'
+import { notifies } from '../watch/watch.js'
 import { ActiveSegmentReader } from './active-segment-reader.js'
 
 /**

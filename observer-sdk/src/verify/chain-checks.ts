@@ -15,15 +15,11 @@ import { digestIn, type FileDigest, isSameDigest, placeOf, type RecordEntry } fr
 /** Which project a journal says it is; every genesis note, seal and checkpoint must say the same. */
 export class ProjectIdentity {
   readonly #log: FindingLog
-  #id: string | undefined
+  /** The project, once something has named it. */
+  id: string | undefined
 
   constructor(log: FindingLog) {
     this.#log = log
-  }
-
-  /** The project, once something has named it. */
-  get id(): string | undefined {
-    return this.#id
   }
 
   /** A record: a genesis note or a seal names a project. */
@@ -32,8 +28,8 @@ export class ProjectIdentity {
     const kind = record.payload?.['kind']
     const id = record.payload?.['project_id']
     if ((kind !== 'genesis' && kind !== 'segment_sealed') || typeof id !== 'string' || id === '') return
-    this.#id ??= id
-    if (id !== this.#id) this.#log.report('chain_broken', place, `names project ${id}, not ${this.#id}`)
+    this.id ??= id
+    if (id !== this.id) this.#log.report('chain_broken', place, `names project ${id}, not ${this.id}`)
   }
 }
 
@@ -152,16 +148,14 @@ export class ChainCheck {
     if (kind === 'segment_sealed') this.#seal(entry, isFirst)
     else if (isFirst && this.#number > 1)
       this.#log.report('seal_missing', entry, `${entry.segment} begins without a seal`)
-    if (isFirst && this.#number === 1 && kind !== 'genesis') {
+    if (isFirst && this.#number === 1 && kind !== 'genesis')
       this.#log.report('schema', entry, 'the store does not begin with its genesis note')
-    }
-    if (isFirst && entry.seq < this.#number) {
+    if (isFirst && entry.seq < this.#number)
       this.#log.report(
         'chain_broken',
         entry,
         `${entry.segment} begins with seq ${entry.seq}, below the number in its name`,
       )
-    }
   }
 
   /** The segment was read to its end. */

@@ -1,9 +1,16 @@
+/** Checks of checkpoints: each file is what its record says, and it is the state that the records before it make. */
 import {
   type CheckpointHeader,
+  type CheckpointLine,
   CheckpointReader,
   type CheckpointRef,
   CheckpointRefs,
+  checkpointKey,
   checkpointName,
+  compareUtf8,
+  type Entity,
+  entityKey,
+  forgetsRevision,
   isKeyForgettable,
   isRegistryGenesis,
   JournalTime,
@@ -16,12 +23,11 @@ import {
 } from '@kim/manifest'
 import { openCheckpoint, openSegment } from '../store/file-content.js'
 import type { CheckpointEntry, SegmentEntry } from '../store/listing.js'
-import { found, type ReadResult } from '../store/read-only-fs.js'
+import { found, type ReadFailure, type ReadResult } from '../store/read-only-fs.js'
 import type { ChainCheck, ProjectIdentity, RedactionCheck } from './chain-checks.js'
-import { CheckpointComparison, type StaleContent } from './checkpoint-compare.js'
 import type { ContinuityCheck } from './continuity-check.js'
 import type { FindingLocation, FindingLog } from './findings.js'
-import type { HashedState } from './hashed-state.js'
+import { HashedImage, type HashedState } from './hashed-state.js'
 import type { BlobCheck } from './line-checks.js'
 import type { PassPacer } from './pace.js'
 import { type FileDigest, isSameDigest, type RecordEntry } from './walk.js'
@@ -42,19 +48,31 @@ export async function surveyCheckpoint(
   { headSeq, name }: CheckpointEntry,
   pace: PassPacer,
 ): Promise<ReadResult<SurveyedCheckpoint>> {
+  const reader = new CheckpointReader()
+  const passed = await passCheckpoint(eventsDir, headSeq, reader, pace)
+  if (!passed.ok) return passed
+  if (passed.value !== undefined) return passed.value
+  const { header, bytes, sha256 } = reader
+  return found({ name, headSeq, header, fault: reader.fault(headSeq), bytes, sha256 })
+}
+
+/** Passes a checkpoint file to a reader, in bounded memory; returns why it could not be read to its end, if it could not. */
+async function passCheckpoint(
+  eventsDir: string,
+  headSeq: number,
+  reader: CheckpointReader,
+  pace: PassPacer,
+): Promise<ReadResult<ReadFailure | undefined>> {
   const opened = openCheckpoint(eventsDir, headSeq)
   if (!opened.ok) return opened
   const content = opened.value
   try {
-    const reader = new CheckpointReader()
     for (const chunk of content.chunks()) {
       reader.push(chunk)
       pace.advance(chunk.length)
       await pace.turn(chunk.length)
     }
-    if (content.failure !== undefined) return content.failure
-    const { header, bytes, sha256 } = reader
-    return found({ name, headSeq, header, fault: reader.fault(headSeq), bytes, sha256 })
+    return found(content.failure)
   } finally {
     content.close()
   }
@@ -159,6 +177,9 @@ interface StatedRef extends CheckpointRef {
   readonly place: FindingLocation
 }
 
+/** An entity whose content the journal no longer has, while the checkpoint still does. */
+type StaleContent = Pick<Entity, 'item_type' | 'item_id'>
+
 /** What came of comparing a checkpoint with the journal at its head. */
 interface Judged {
   readonly mismatches: readonly string[]
@@ -237,13 +258,7 @@ export class CheckpointCheck {
       this.#judged.set(file.headSeq, 'unknowable')
       return
     }
-    const comparison = new CheckpointComparison(header, {
-      ...this.#context,
-      since: state.baseline,
-      onAdopted: entity => {
-        if (entity.payload_ref !== undefined) this.#context.blobs.ref(entity.payload_ref, { seq: entity.seq })
-      },
-    })
+    const comparison = new CheckpointComparison(header, this.#context)
     await comparison.run(pace)
     const others = [
       ...this.#keys.wrongIn(header.keys, seq => continuity.has(seq)),
@@ -371,5 +386,125 @@ export class CheckpointCheck {
     const opened = openCheckpoint(eventsDir, ref.head_seq)
     if (opened.ok) opened.value.close()
     else if (opened.reason === 'absent') log.report('checkpoint_absent', ref.place, `${ref.file} is missing`)
+  }
+}
+
+const detailsMax = 10
+
+/**
+ * Compares a checkpoint with the state that the available records make, entity by entity. Where records are
+ * missing the checkpoint speaks for them: what it says of those is taken over, the rest must agree.
+ */
+class CheckpointComparison {
+  readonly #history: CheckpointContext
+  readonly #header: CheckpointHeader
+  readonly #isComplete: boolean
+  /** Entities whose content only the checkpoint still has. */
+  readonly stale: StaleContent[] = []
+  /** The first differences, and how many there are. */
+  readonly mismatches: string[] = []
+  mismatchCount = 0
+  readonly #met = new Set<HashedImage>()
+  #lastKey: string | undefined
+
+  constructor(header: CheckpointHeader, history: CheckpointContext) {
+    this.#header = header
+    this.#history = history
+    this.#isComplete = history.continuity.knowsBetween(history.state.baseline, header.head_seq + 1)
+  }
+
+  /** Reads the checkpoint once and leaves the state as it is at its head. */
+  async run(pace: PassPacer): Promise<void> {
+    const { eventsDir } = this.#history
+    const reader = new CheckpointReader(line => this.#line(line))
+    if (!(await passCheckpoint(eventsDir, this.#header.head_seq, reader, pace)).ok) return
+    this.#unmet()
+    this.#revisions()
+  }
+
+  #line(line: CheckpointLine): void {
+    const entity = line.entity()
+    if (entity === undefined) this.#differ(`a line is not an entity: ${line.text.slice(0, 80)}`)
+    else {
+      this.#order(entity)
+      this.#entity(entity)
+    }
+  }
+
+  #order({ item_type: type, item_id: id }: Entity): void {
+    const key = checkpointKey(type, id)
+    if (this.#lastKey !== undefined && compareUtf8(this.#lastKey, key) > 0)
+      this.#differ(`${type} ${id} is out of order`)
+    this.#lastKey = key
+  }
+
+  #entity(entity: Entity): void {
+    const { item_type: type, item_id: id } = entity
+    const image = this.#history.state.get(type, id)
+    if (image !== undefined && this.#met.has(image)) this.#differ(`${type} ${id} occurs twice`)
+    else if (image?.seq === entity.seq) this.#image(entity, image)
+    else if (this.#history.continuity.has(entity.seq)) {
+      const known = image === undefined ? 'is not live' : `is at seq ${image.seq}`
+      this.#differ(`${type} ${id} of seq ${entity.seq} ${known} in the journal`)
+      if (image !== undefined) this.#met.add(image)
+    } else this.#adopt(entity)
+  }
+
+  #image(entity: Entity, image: HashedImage): void {
+    const { item_type, item_id } = entity
+    this.#met.add(image)
+    const stated = new HashedImage(entity, 0)
+    const isSameState =
+      stated.rev === image.rev &&
+      stated.agent === image.agent &&
+      stated.ts === image.ts &&
+      stated.ref?.bytes === image.ref?.bytes
+    if (isSameState && stated.hash === image.hash) return
+    if (image.redacted && !stated.redacted) this.stale.push({ item_type, item_id })
+    else this.#differ(`${item_type} ${item_id} of seq ${entity.seq} has other content in the journal`)
+  }
+
+  #adopt(entity: Entity): void {
+    const { blobs, state } = this.#history
+    this.#met.add(state.adopt(entity))
+    if (entity.payload_ref !== undefined) blobs.ref(entity.payload_ref, { seq: entity.seq })
+  }
+
+  /** Live entities that the checkpoint does not have: deleted where records are missing, or wrongly left out. */
+  #unmet(): void {
+    if (this.#met.size === this.#history.state.size) return
+    for (const { item_type, item_id, image } of [...this.#history.state.entities()]) {
+      if (this.#met.has(image)) continue
+      if (this.#history.continuity.knowsBetween(image.seq, this.#header.head_seq + 1)) {
+        this.#differ(`${item_type} ${item_id} of seq ${image.seq} is not in it`)
+      } else this.#history.state.drop(item_type, item_id)
+    }
+  }
+
+  #revisions(): void {
+    const { state } = this.#history
+    const seq = this.#header.head_seq
+    const stated = new Set<string>()
+    for (const [item_type, item_id, entity_rev] of this.#header.revisions) {
+      stated.add(entityKey(item_type, item_id))
+      const removal = state.removal(item_type, item_id)
+      if (removal?.rev === entity_rev) continue
+      if (this.#isComplete)
+        this.#differ(
+          `it has revision ${entity_rev} of the removed ${item_type} ${item_id}; the journal has ${removal?.rev ?? 'none'}`,
+        )
+      else if (state.get(item_type, item_id) === undefined)
+        state.adoptRemoval({ item_type, item_id, seq, rev: entity_rev })
+    }
+    if (!this.#isComplete) return
+    for (const { item_type, item_id, rev } of state.removals()) {
+      if (rev === undefined || forgetsRevision(item_type)) continue
+      if (!stated.has(entityKey(item_type, item_id))) this.#differ(`no revision of ${item_type} ${item_id}`)
+    }
+  }
+
+  #differ(detail: string): void {
+    this.mismatchCount += 1
+    if (this.mismatches.length < detailsMax) this.mismatches.push(detail)
   }
 }

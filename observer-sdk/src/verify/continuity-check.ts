@@ -9,77 +9,64 @@ import type { RecordEntry } from './walk.js'
  * arrive ascending, so the last range is looked at first.
  */
 export class SeqSet {
-  readonly #from: number[] = []
-  readonly #to: number[] = []
+  /** Ascending, none touching the next. */
+  readonly #ranges: { from: number; to: number }[] = []
 
   /** Adds one number. */
   add(seq: number): void {
-    const last = this.#to.length - 1
-    if (last < 0 || seq > (this.#to[last] ?? 0) + 1) {
-      this.#from.push(seq)
-      this.#to.push(seq)
-    } else if (seq === (this.#to[last] ?? 0) + 1) {
-      this.#to[last] = seq
-    } else this.addRange({ from: seq, to: seq })
+    const last = this.#ranges.at(-1)
+    if (last === undefined || seq > last.to + 1) this.#ranges.push({ from: seq, to: seq })
+    else if (seq === last.to + 1) last.to = seq
+    else this.addRange({ from: seq, to: seq })
   }
 
   /** Whether the number was added. */
   has(seq: number): boolean {
-    const at = this.#rangeFrom(seq)
-    return at >= 0 && seq <= (this.#to[at] ?? 0)
+    return this.covers({ from: seq, to: seq })
   }
 
   /** Whether every number of a range was added; an empty range is covered. */
-  covers(range: SeqRange): boolean {
-    if (range.from > range.to) return true
-    const at = this.#rangeFrom(range.from)
-    return at >= 0 && range.to <= (this.#to[at] ?? 0)
+  covers({ from, to }: SeqRange): boolean {
+    const range = this.#ranges[this.#indexFrom(from)]
+    return from > to || (range !== undefined && to <= range.to)
   }
 
   /** The parts of `range` that are not in the set, ascending. */
   missingIn(range: SeqRange): SeqRange[] {
     const missing: SeqRange[] = []
     let next = range.from
-    let at = Math.max(0, this.#rangeFrom(range.from))
-    for (; next <= range.to && at < this.#from.length; at += 1) {
-      const from = this.#from[at] ?? 0
-      const to = this.#to[at] ?? 0
+    for (let at = Math.max(0, this.#indexFrom(range.from)); next <= range.to; at += 1) {
+      const { from, to } = this.#ranges[at] ?? { from: Number.POSITIVE_INFINITY, to: range.to }
+      if (from > next) missing.push({ from: next, to: Math.min(from - 1, range.to) })
+      next = Math.max(next, to + 1)
       if (from > range.to) break
-      if (from > next) missing.push({ from: next, to: from - 1 })
-      if (to >= next) next = to + 1
     }
-    if (next <= range.to) missing.push({ from: next, to: range.to })
     return missing
   }
 
   /** Adds every number of a range. */
   addRange(range: SeqRange): void {
     // Ranges do not touch, so at most the last one that begins before this one can reach it.
-    const before = this.#rangeFrom(range.from)
-    const first = before >= 0 && (this.#to[before] ?? 0) >= range.from - 1 ? before : before + 1
-    if (first === this.#from.length) {
-      this.#from.push(range.from)
-      this.#to.push(range.to)
-      return
-    }
-    let from = range.from
-    let to = range.to
+    const before = this.#indexFrom(range.from)
+    const first =
+      (this.#ranges[before]?.to ?? Number.NEGATIVE_INFINITY) >= range.from - 1 ? before : before + 1
+    const merged = { ...range }
     let end = first
-    for (; end < this.#from.length && (this.#from[end] ?? 0) <= range.to + 1; end += 1) {
-      from = Math.min(from, this.#from[end] ?? from)
-      to = Math.max(to, this.#to[end] ?? to)
+    for (let next = this.#ranges[end]; next && next.from <= range.to + 1; next = this.#ranges[end]) {
+      merged.from = Math.min(merged.from, next.from)
+      merged.to = Math.max(merged.to, next.to)
+      end += 1
     }
-    this.#from.splice(first, end - first, from)
-    this.#to.splice(first, end - first, to)
+    this.#ranges.splice(first, end - first, merged)
   }
 
   /** Index of the last range that starts at or below `seq`, -1 if none does. */
-  #rangeFrom(seq: number): number {
+  #indexFrom(seq: number): number {
     let low = 0
-    let high = this.#from.length
+    let high = this.#ranges.length
     while (low < high) {
       const middle = (low + high) >>> 1
-      if ((this.#from[middle] ?? 0) <= seq) low = middle + 1
+      if ((this.#ranges[middle]?.from ?? 0) <= seq) low = middle + 1
       else high = middle
     }
     return low - 1
@@ -101,29 +88,17 @@ export class ContinuityCheck {
   readonly #known = new SeqSet()
   readonly #repaired = new SeqSet()
   readonly #awaiting: Hole[] = []
-  #holes = 0
-  #highest: number
-  #head = 0
+  /** How many holes there were so far, explained later or not. */
+  holes = 0
+  /** The highest seq of any line, or what it began after. */
+  highest: number
+  /** The highest seq among valid records, 0 if there is none. */
+  head = 0
 
   /** `after` is the number before the first that is expected. */
   constructor(log: FindingLog, after: number) {
     this.#log = log
-    this.#highest = after
-  }
-
-  /** The highest seq among valid records, 0 if there is none. */
-  get head(): number {
-    return this.#head
-  }
-
-  /** The highest seq of any line, or what it began after. */
-  get highest(): number {
-    return this.#highest
-  }
-
-  /** How many holes there were so far, explained later or not. */
-  get holes(): number {
-    return this.#holes
+    this.highest = after
   }
 
   /** Whether a valid record with this seq comes before. */
@@ -139,12 +114,12 @@ export class ContinuityCheck {
   /** A record with or without effect. */
   record(entry: RecordEntry): void {
     const { seq } = entry
-    if (seq > this.#highest) this.#advance(seq, entry)
+    if (seq > this.highest) this.#advance(seq, entry)
     else if (this.#known.has(seq))
       this.#log.report('duplicate_seq', entry, `seq ${seq} is already in an earlier record`)
-    else this.#log.report('seq_regressed', entry, `seq ${seq} comes after seq ${this.#highest}`)
+    else this.#log.report('seq_regressed', entry, `seq ${seq} comes after seq ${this.highest}`)
     this.#known.add(seq)
-    this.#head = Math.max(this.#head, seq)
+    this.head = Math.max(this.head, seq)
     this.explain(entry.record)
   }
 
@@ -156,14 +131,14 @@ export class ContinuityCheck {
 
   /** A line of a later version. */
   future(seq: number, place: FindingLocation): void {
-    if (seq > this.#highest) this.#advance(seq, place)
+    if (seq > this.highest) this.#advance(seq, place)
   }
 
   /** Numbers that no line before this place holds. */
   hole(range: SeqRange, { segment, offset, seq }: FindingLocation): void {
     if (range.from > range.to) return
     const place = { segment, offset, seq }
-    this.#holes += 1
+    this.holes += 1
     if (this.#awaiting.length < AWAITING_MAX) this.#awaiting.push({ range, place })
     else this.#log.report('seq_hole', place, `seq ${text(range)} missing`)
   }
@@ -182,8 +157,8 @@ export class ContinuityCheck {
   }
 
   #advance(seq: number, place: FindingLocation): void {
-    this.hole({ from: this.#highest + 1, to: seq - 1 }, place)
-    this.#highest = seq
+    this.hole({ from: this.highest + 1, to: seq - 1 }, place)
+    this.highest = seq
   }
 }
 

@@ -239,11 +239,10 @@ export function verdictText(verdict: JournalVerdict, eventsDir: string): string 
   const headline = isDenied ? 'cannot be read' : isShort ? short : meaning[exit]
   const lines = [`${headline}: ${eventsDir}`]
   if (hint !== undefined) lines.push(`  ${hint}`)
-  if (exit !== 4) {
+  if (exit !== 4)
     lines.push(
       `  ${formatCount(records, 'record')} in ${formatCount(segments, 'segment')} (${bytes.toLocaleString('en-US')} bytes), seq ${verified_from} to ${head_seq}`,
     )
-  }
   const marks = { 0: 'note  ', 5: 'HOLE  ', 6: 'ERROR ' } as const
   for (const [kind, finding] of found.sort(([, a], [, b]) => b.weight - a.weight))
     lines.push(...findingLines(kind, finding, marks[isDenied && kind === 'seq_hole' ? 0 : finding.weight]))

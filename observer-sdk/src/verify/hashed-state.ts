@@ -136,9 +136,8 @@ export class HashedState {
 
   /** Every live entity as the projection digest sees it. */
   *digestEntities(): Generator<DigestEntity> {
-    for (const { item_type, item_id, image } of this.entities()) {
+    for (const { item_type, item_id, image } of this.entities())
       yield { item_type, item_id, entity_rev: image.rev, hash: image.hash }
-    }
   }
 
   /** Every removed entity that is not live. */

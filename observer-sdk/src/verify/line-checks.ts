@@ -240,13 +240,12 @@ export class BlobCheck {
   async end(eventsDir: string, pace: PassPacer): Promise<void> {
     for (const { ref, place } of this.#refs.values()) {
       const fault = checkBlob(eventsDir, ref)
-      if (fault !== undefined) {
+      if (fault !== undefined)
         this.#log.report(
           BLOB_FAULTS[fault.reason],
           place,
           `blob ${ref.sha256}, ${ref.bytes} bytes: ${fault.code}`,
         )
-      }
       await pace.turn(ref.bytes)
     }
   }

@@ -8,7 +8,7 @@ import {
   type ReadRecord,
 } from '@kim/manifest'
 import { openFile } from '../store/file-content.js'
-import { listStore, type SegmentEntry, type StoreListing } from '../store/listing.js'
+import { listStore, type SegmentEntry } from '../store/listing.js'
 import { noJournalAt } from '../store/no-journal.js'
 import type { ReadFailure } from '../store/read-only-fs.js'
 import { ChainCheck, ProjectIdentity, RedactionCheck } from './chain-checks.js'
@@ -68,13 +68,23 @@ interface Survey {
   readonly isNative: boolean
 }
 
+/** The checks of one pass, each with those that it asks. */
+function checksOf({ eventsDir, segments, files, after }: Survey, log: FindingLog, pace: PassPacer) {
+  const state = new HashedState()
+  const project = new ProjectIdentity(log)
+  const continuity = new ContinuityCheck(log, after)
+  const redactions = new RedactionCheck(log)
+  const chain = new ChainCheck(log, redactions, continuity)
+  const blobs = new BlobCheck(log)
+  const isAhead = (file: SurveyedCheckpoint) => isReferenced(eventsDir, segments, file, pace)
+  const context = { eventsDir, log, state, continuity, chain, redactions, project, blobs }
+  const checkpoints = new CheckpointCheck({ ...context, isReferenced: isAhead }, files)
+  return { ...context, checkpoints, framing: new FramingCheck(log), runs: new TxCheck(log) }
+}
+
 /** Hands each event of a walk to the checks it concerns, in the order they depend on each other. */
 class JournalJudge implements JournalSink {
-  readonly state: HashedState = new HashedState()
-  readonly project: ProjectIdentity
-  readonly continuity: ContinuityCheck
-  readonly checkpoints: CheckpointCheck
-  readonly blobs: BlobCheck
+  readonly checks: ReturnType<typeof checksOf>
   /** Segments, bytes of content, lines that are not blank, and valid records that were read. */
   segments = 0
   bytes = 0
@@ -83,49 +93,29 @@ class JournalJudge implements JournalSink {
   readonly #survey: Survey
   readonly #log: FindingLog
   readonly #pace: PassPacer
-  readonly #framing: FramingCheck
-  readonly #redactions: RedactionCheck
-  readonly #runs: TxCheck
-  readonly #chain: ChainCheck
   #firstSeq: number | undefined
   #lastSeq: number | undefined
 
   constructor(survey: Survey, log: FindingLog, pace: PassPacer) {
-    const { eventsDir, segments, files } = survey
-    const { state } = this
-    const project = new ProjectIdentity(log)
-    const continuity = new ContinuityCheck(log, survey.after)
-    const redactions = new RedactionCheck(log)
-    const chain = new ChainCheck(log, redactions, continuity)
-    const blobs = new BlobCheck(log)
-    const isAhead = (file: SurveyedCheckpoint) => isReferenced(eventsDir, segments, file, pace)
-    const context = { eventsDir, log, state, continuity, chain, redactions, project, blobs }
-    this.project = project
-    this.continuity = continuity
-    this.checkpoints = new CheckpointCheck({ ...context, isReferenced: isAhead }, files)
-    this.blobs = blobs
+    this.checks = checksOf(survey, log, pace)
     this.#survey = survey
     this.#log = log
     this.#pace = pace
-    this.#framing = new FramingCheck(log)
-    this.#redactions = redactions
-    this.#runs = new TxCheck(log)
-    this.#chain = chain
   }
 
   /** Whether the journal says that our writer wrote it. */
   get isNative(): boolean {
-    return this.#survey.isNative || this.project.id !== undefined
+    return this.#survey.isNative || this.checks.project.id !== undefined
   }
 
   /** The walk is over: judges what later lines could have explained. */
   end(): void {
-    for (const check of [this.#framing, this.continuity, this.#runs, this.#chain, this.checkpoints])
-      check.end()
+    const { framing, continuity, runs, chain, checkpoints } = this.checks
+    for (const check of [framing, continuity, runs, chain, checkpoints]) check.end()
   }
 
   beginSegment(segment: SegmentEntry): void {
-    this.#chain.beginSegment(segment.number)
+    this.checks.chain.beginSegment(segment.number)
     this.#firstSeq = undefined
     this.#lastSeq = undefined
   }
@@ -133,7 +123,7 @@ class JournalJudge implements JournalSink {
   line(record: ReadRecord, effect: Effect, bytes: Uint8Array, place: LinePlace): void {
     this.lines += 1
     this.records += 1
-    this.project.record(record, place)
+    this.checks.project.record(record, place)
     if (!this.isNative) return
     const fault = schemaFault(record, effect, bytes)
     if (fault !== undefined) this.#log.report('schema', { ...place, seq: record.seq }, fault)
@@ -142,29 +132,31 @@ class JournalJudge implements JournalSink {
   record(entry: RecordEntry, fate: RecordFate): void {
     this.#firstSeq ??= entry.seq
     this.#lastSeq = entry.seq
-    this.continuity.record(entry)
-    this.#chain.record(entry)
+    this.checks.continuity.record(entry)
+    this.checks.chain.record(entry)
     if (fate === 'applied') this.#apply(entry)
-    this.checkpoints.record(entry, fate !== 'dropped')
+    this.checks.checkpoints.record(entry, fate !== 'dropped')
   }
 
   dropped(entries: readonly RecordEntry[]): void {
-    this.#runs.dropped(entries)
+    this.checks.runs.dropped(entries)
   }
 
   malformed(entry: MalformedEntry): void {
     this.lines += 1
-    this.#framing.malformed(entry)
+    this.checks.framing.malformed(entry)
   }
 
   future(seq: number | undefined, place: LinePlace): void {
     this.lines += 1
-    this.#framing.future(place)
-    if (seq !== undefined) this.continuity.future(seq, { ...place, seq })
+    this.checks.framing.future(place)
+    if (seq !== undefined) this.checks.continuity.future(seq, { ...place, seq })
   }
 
   pause(): Promise<void> | undefined {
-    return this.checkpoints.due === undefined ? undefined : this.checkpoints.compareDue(this.#pace)
+    return this.checks.checkpoints.due === undefined
+      ? undefined
+      : this.checks.checkpoints.compareDue(this.#pace)
   }
 
   endSegment({ name, number }: SegmentEntry, end: SegmentEnd): void {
@@ -172,11 +164,11 @@ class JournalJudge implements JournalSink {
     const isNewest = number === this.#survey.segments.at(-1)?.number
     this.segments += 1
     this.bytes += bytes
-    if (failure === undefined) this.#framing.tail(name, isNewest, end.pending)
+    if (failure === undefined) this.checks.framing.tail(name, isNewest, end.pending)
     else this.#log.report('unreadable', { segment: name }, `${name}: ${failure.code}`)
-    this.#runs.openTail(end.openRun)
+    this.checks.runs.openTail(end.openRun)
     const seqs = { firstSeq: this.#firstSeq, lastSeq: this.#lastSeq }
-    this.#chain.endSegment({ name, number, bytes, sha256, isWhole: failure === undefined, ...seqs })
+    this.checks.chain.endSegment({ name, number, bytes, sha256, isWhole: failure === undefined, ...seqs })
   }
 
   unreadable({ name }: SegmentEntry, failure: ReadFailure): void {
@@ -185,20 +177,20 @@ class JournalJudge implements JournalSink {
 
   #apply(entry: RecordEntry): void {
     const { record, effect } = entry
-    if (record.payload_ref !== undefined) this.blobs.ref(record.payload_ref, placeOf(entry))
+    if (record.payload_ref !== undefined) this.checks.blobs.ref(record.payload_ref, placeOf(entry))
     if (effect === 'meta') this.#note(entry)
     const isChange = record.item_id !== undefined && (effect === 'upsert' || effect === 'remove')
-    const fault = isChange ? revisionFault(entry, this.state, this.continuity) : undefined
+    const fault = isChange ? revisionFault(entry, this.checks.state, this.checks.continuity) : undefined
     if (fault !== undefined) this.#log.report('revision', entry, fault)
-    this.state.apply(entry)
+    this.checks.state.apply(entry)
   }
 
   #note(entry: RecordEntry): void {
     const kind = noteKindOf(entry.record, entry.effect)
     const payload = notePayload(entry.record)
-    if (kind === 'torn_tail_adjudicated') this.#framing.adjudicated(payload)
-    else if (kind === 'tx_abandoned') this.#runs.abandoned(payload)
-    else if (kind === 'redaction') this.#redactions.note(payload, entry.seq)
+    if (kind === 'torn_tail_adjudicated') this.checks.framing.adjudicated(payload)
+    else if (kind === 'tx_abandoned') this.checks.runs.abandoned(payload)
+    else if (kind === 'redaction') this.checks.redactions.note(payload, entry.seq)
   }
 }
 
@@ -221,28 +213,41 @@ export async function verifyJournal(options: PassOptions): Promise<JournalVerdic
     return { ...noJournal, exit: 6, findings: log.close(false) }
   }
   const listing = listed.value
-  reportListing(listing, log)
+  for (const name of listing.misnamed)
+    log.report('segment_misnamed', { segment: name }, `${name} is not read`)
+  for (const { path, code } of listing.failures) log.report('unreadable', {}, `${path}: ${code}`)
 
   // Before anything else: a writer at work may only be ahead of it afterwards.
   const meta = readMeta(eventsDir)
   const pace = new PassPacer(options)
   // A checkpoint is read for its hash, and again where it is compared.
   pace.expect(segmentBytes(eventsDir, listing) + 2 * checkpointBytes(eventsDir, listing))
-  const files = await surveyCheckpoints(eventsDir, listing, log, pace)
+  const files: SurveyedCheckpoint[] = []
+  for (const entry of listing.checkpoints) {
+    const surveyed = await surveyCheckpoint(eventsDir, entry, pace)
+    if (surveyed.ok) files.push(surveyed.value)
+    else if (surveyed.reason === 'unreadable') log.report('unreadable', {}, `${entry.name}: ${surveyed.code}`)
+  }
   const after = (listing.segments[0]?.number ?? 1) - 1
   const isNative = files.some(file => file.header !== undefined) || namesProject(meta)
   const { segments } = listing
   const judge = new JournalJudge({ eventsDir, segments, files, after, isNative }, log, pace)
 
   const start = files.find(file => file.headSeq === after)
-  if (after > 0 && start !== undefined) await judge.checkpoints.compare(start, pace)
+  if (after > 0 && start !== undefined) await judge.checks.checkpoints.compare(start, pace)
   await walkJournal(eventsDir, segments, judge, pace)
   judge.end()
-  const { continuity, project } = judge
+  const { continuity, project, state } = judge.checks
   if (after > 0)
     log.report('history_starts_at', { seq: after + 1 }, `records up to seq ${after} are not available`)
-  await judge.blobs.end(eventsDir, pace)
-  reportLoss(meta, project.id, continuity.head, log)
+  await judge.checks.blobs.end(eventsDir, pace)
+  // `meta.json` is written after what it speaks of is durable: where it is ahead, records that were told of are gone, or
+  // this is a copy that was made while a writer was at work.
+  const lost = meta && project.id && announcedLoss(meta, project.id, continuity.head + 1)
+  if (lost) {
+    const detail = `meta.json names seq ${lost.to}, but the journal ends at ${continuity.head}`
+    log.report('meta_ahead', { seq: lost.from }, detail)
+  }
 
   const isForeign = !judge.isNative && judge.lines > 0
   if (isForeign) {
@@ -250,7 +255,11 @@ export async function verifyJournal(options: PassOptions): Promise<JournalVerdic
     log.drop('schema')
     log.report('foreign', {}, 'no record names a project: another writer made this journal')
   }
-  const digest = await digestOf(judge.state, pace)
+  for (const { image } of state.entities()) {
+    void image.hash
+    await pace.turn(hashCost)
+  }
+  const digest = projectionDigest(state.digestEntities())
   const findings = log.close(isForeign)
   pace.finish()
   return {
@@ -264,52 +273,4 @@ export async function verifyJournal(options: PassOptions): Promise<JournalVerdic
     project_id: project.id ?? files.find(file => file.header !== undefined)?.header?.project_id ?? null,
     digest,
   }
-}
-
-/**
- * `meta.json` is written after what it speaks of is durable: where it is ahead, records that were told of are gone, or
- * this is a copy that was made while a writer was at work.
- */
-function reportLoss(
-  meta: Meta | undefined,
-  projectId: string | undefined,
-  head: number,
-  log: FindingLog,
-): void {
-  if (meta === undefined || projectId === undefined) return
-  const lost = announcedLoss(meta, projectId, head + 1)
-  if (lost === undefined) return
-  log.report(
-    'meta_ahead',
-    { seq: lost.from },
-    `meta.json names seq ${lost.to}, but the journal ends at ${head}`,
-  )
-}
-
-async function digestOf(state: HashedState, pace: PassPacer): Promise<string> {
-  for (const { image } of state.entities()) {
-    void image.hash
-    await pace.turn(hashCost)
-  }
-  return projectionDigest(state.digestEntities())
-}
-
-function reportListing({ misnamed, failures }: StoreListing, log: FindingLog): void {
-  for (const name of misnamed) log.report('segment_misnamed', { segment: name }, `${name} is not read`)
-  for (const { path, code } of failures) log.report('unreadable', {}, `${path}: ${code}`)
-}
-
-async function surveyCheckpoints(
-  eventsDir: string,
-  { checkpoints }: StoreListing,
-  log: FindingLog,
-  pace: PassPacer,
-): Promise<SurveyedCheckpoint[]> {
-  const files: SurveyedCheckpoint[] = []
-  for (const entry of checkpoints) {
-    const surveyed = await surveyCheckpoint(eventsDir, entry, pace)
-    if (surveyed.ok) files.push(surveyed.value)
-    else if (surveyed.reason === 'unreadable') log.report('unreadable', {}, `${entry.name}: ${surveyed.code}`)
-  }
-  return files
 }

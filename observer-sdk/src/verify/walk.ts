@@ -248,11 +248,26 @@ export async function walkJournal(
   let hash = createHash('sha256')
   let bytes = 0
   const walker: SegmentWalker = {
-    beginSegment(segment) {
-      sink.beginSegment?.(segment)
+    beginSegment(entry) {
+      const segment = entry.name
+      sink.beginSegment?.(entry)
       hash = createHash('sha256')
       bytes = 0
-      reader = readerFor(segment.name, sink)
+      reader = new SegmentReader({
+        valid({ offset, length, record, effect, bytes }) {
+          sink.line(record, effect, bytes, { segment, offset, length })
+          return true
+        },
+        released: line => sink.record(entryOf(segment, line), 'applied'),
+        repeated: line => sink.record(entryOf(segment, line), 'repeated'),
+        dropped(lines) {
+          const entries = lines.map(line => entryOf(segment, line))
+          for (const each of entries) sink.record(each, 'dropped')
+          sink.dropped?.(entries)
+        },
+        malformed: line => sink.malformed({ segment, ...line }),
+        future: (seq, { offset, length }) => sink.future(seq, { segment, offset, length }),
+      })
       return reader
     },
     chunk(chunk) {
@@ -269,22 +284,4 @@ export async function walkJournal(
     unreadable: (segment, failure) => sink.unreadable(segment, failure),
   }
   await walkSegments(eventsDir, { segments }, walker, pace)
-}
-
-function readerFor(segment: string, sink: JournalSink): SegmentReader {
-  return new SegmentReader({
-    valid({ offset, length, record, effect, bytes }) {
-      sink.line(record, effect, bytes, { segment, offset, length })
-      return true
-    },
-    released: line => sink.record(entryOf(segment, line), 'applied'),
-    repeated: line => sink.record(entryOf(segment, line), 'repeated'),
-    dropped(lines) {
-      const entries = lines.map(line => entryOf(segment, line))
-      for (const each of entries) sink.record(each, 'dropped')
-      sink.dropped?.(entries)
-    },
-    malformed: line => sink.malformed({ segment, ...line }),
-    future: (seq, { offset, length }) => sink.future(seq, { segment, offset, length }),
-  })
 }

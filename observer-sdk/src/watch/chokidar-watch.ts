@@ -1,5 +1,5 @@
 import { type FSWatcher, watch } from 'chokidar'
-import type { SystemWatch, WatchListener } from './shared-watch.js'
+import type { SystemWatch, WatchListener } from './watch.js'
 
 /**
  * A watch through chokidar, which knows what each system leaves out. Its `change` loses the last append of a burst

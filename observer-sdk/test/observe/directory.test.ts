@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { eventsPaths, segmentName } from '@kim/manifest'
 import t, { type Test } from 'tap'
 import { JournalDirectory } from '../../dist/tail/directory.js'
-import { notifies } from '../../dist/watch/shared-watch.js'
+import { notifies } from '../../dist/watch/watch.js'
 
 /** What is found of a segment that came without leaving a trace in the directory's time of change, in seconds. */
 function foundWithoutTrace(t: Test, changed: number): readonly number[] {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { openChokidarWatch } from '../../dist/watch/chokidar-watch.js'
-import { openPlainWatch, type SystemWatch } from '../../dist/watch/shared-watch.js'
+import { openPlainWatch, type SystemWatch } from '../../dist/watch/watch.js'
 
 type Said = 'heard' | 'armed' | 'broken'
 

@@ -4,34 +4,27 @@ import type { JsonValue } from '@kim/manifest'
 import { cursorIn, heartbeatEvent, monitorLine, readHostClocks } from '@kim/monitor'
 import { memoryCursors, type Observer, openObserver } from '@kim/observer-sdk'
 
-/** How far an inbox has come. Only a state knows that, so an observer derives one beside what is printed. */
-export class MonitorHeartbeat {
-  readonly #observer: Observer
-  readonly #run = randomBytes(8).toString('hex')
-  #count = 0
+/** Makes the lines of each beat. */
+export interface MonitorHeartbeat {
+  /** For these personas, or for all that the journal has. */
+  lines(personas: readonly string[]): string[]
+  close(): Promise<void>
+}
 
-  private constructor(observer: Observer) {
-    this.#observer = observer
-  }
-
-  /** Derives the state of a journal, which need not exist yet. */
-  static async open(eventsDir: string): Promise<MonitorHeartbeat> {
-    return new MonitorHeartbeat(await openObserver({ eventsDir, cursors: memoryCursors() }))
-  }
-
-  /** The lines of one beat: for these personas, or for all that the journal has. */
-  lines(personas: readonly string[]): string[] {
-    return (personas.length > 0 ? personas : this.#observer.personas()).flatMap(persona => {
-      this.#count += 1
-      const id = `${persona}:heartbeat:${this.#run}-${this.#count}`
-      const clocks = readHostClocks(this.#count)
-      const cursor = inboxCursor(this.#observer, persona)
-      return monitorLine(heartbeatEvent(persona, cursor, id, clocks, process.platform)) ?? []
-    })
-  }
-
-  close(): Promise<void> {
-    return this.#observer.close()
+/** Only a state knows how far an inbox has come, so an observer derives one. The journal need not exist yet. */
+export async function openHeartbeat(eventsDir: string): Promise<MonitorHeartbeat> {
+  const observer = await openObserver({ eventsDir, cursors: memoryCursors() })
+  const run = randomBytes(8).toString('hex')
+  let count = 0
+  return {
+    lines: personas =>
+      (personas.length > 0 ? personas : observer.personas()).flatMap(persona => {
+        count += 1
+        const id = `${persona}:heartbeat:${run}-${count}`
+        const cursor = inboxCursor(observer, persona)
+        return monitorLine(heartbeatEvent(persona, cursor, id, readHostClocks(count), process.platform)) ?? []
+      }),
+    close: () => observer.close(),
   }
 }
 

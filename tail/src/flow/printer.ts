@@ -6,7 +6,7 @@ import type { Plan, Rate } from '../plan.js'
 import type { Look, Renderer } from '../render/short.js'
 import { createFilter, searchText } from '../selection.js'
 import { Reporter, type Suppressed } from './reporter.js'
-import { StopWatch } from './stop.js'
+import { StopWatch } from './timetable.js'
 
 /** Prints the records of one command. */
 export class Printer {

@@ -5,7 +5,7 @@ import { KimError, parseSegmentName } from '@kim/manifest'
 import type { Gap, ReadFailure } from '@kim/observer-sdk'
 import type { JournalHistory } from '@kim/observer-sdk/history'
 import type { Mode } from '../plan.js'
-import { controlLine, withoutTags } from '../render/agent.js'
+import { type ControlFacts, controlLine, withoutTags } from '../render/agent.js'
 
 /** Records that a rate suppressed. */
 export interface Suppressed {
@@ -50,8 +50,6 @@ export interface Readiness {
   readonly producer: string
 }
 
-type Facts = Readonly<Record<string, string | number | undefined>>
-
 /**
  * Says what is no record. An agent sees nothing but stdout, so it gets control lines there, which no record can forge.
  * Everyone else reads stderr, so that stdout stays data.
@@ -73,7 +71,7 @@ export class Reporter {
   }
 
   /** Something that a person should know. Agents get it as a control line of that name. */
-  say(name: string, text: string, facts: Facts = {}): void {
+  say(name: string, text: string, facts: ControlFacts = {}): void {
     if (this.#agent) this.#control(name, facts)
     else this.#note(text)
   }
@@ -154,7 +152,7 @@ export class Reporter {
     if (!this.#quiet) this.#stderr.write(`kim-tail: ${safeText(text)}\n`)
   }
 
-  #control(name: string, facts: Facts): void {
+  #control(name: string, facts: ControlFacts): void {
     this.#out.line(controlLine(name, facts))
   }
 }

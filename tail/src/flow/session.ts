@@ -4,7 +4,7 @@ import { formatCursorToken, KimError, Signal } from '@kim/manifest'
 import type { JournalFacts } from '@kim/monitor'
 import type { Change, Gap, JournalLine, RecordTail } from '@kim/observer-sdk'
 import { type JournalHistory, openHistory, payloadOf } from '@kim/observer-sdk/history'
-import { requireHistory } from '../journal.js'
+import { requireHistory, withObserver } from '../journal.js'
 import type { Plan } from '../plan.js'
 import { type Beginning, beginningOf } from '../position.js'
 import {
@@ -17,13 +17,12 @@ import {
   unknownPersonas,
 } from '../read/past-entries.js'
 import { type Claim, claimCursor, ReadCursor } from './cursor.js'
-import type { ExecDelivery } from './exec.js'
+import type { execDelivery } from './exec.js'
 import { producerState } from './health.js'
 import type { MonitorHeartbeat } from './heartbeat.js'
 import { Printer } from './printer.js'
 import { gapError } from './reporter.js'
-import { type End, endOf } from './stop.js'
-import { Timetable } from './timetable.js'
+import { type End, endOf, Timetable } from './timetable.js'
 
 const MISSES_EARLIER =
   '--wait prints only what comes from now on, earlier mail is not seen; to miss none between two calls: --consumer NAME'
@@ -57,7 +56,7 @@ export async function printRecords(plan: Plan, location: StoreLocation, io: Io):
       // Listed after the tail was opened: a segment that began meanwhile may hold records up to its head.
       if (asksForExisting) past = openHistory(eventsDir)
       if (plan.mode === 'monitor' && plan.heartbeatMs !== undefined)
-        heartbeat = await (await import('./heartbeat.js')).MonitorHeartbeat.open(eventsDir)
+        heartbeat = await (await import('./heartbeat.js')).openHeartbeat(eventsDir)
     }
     const parts = { plan, location, io, facts, printer, claim, beginning, past, tail, heartbeat, parent }
     session = new Session(parts)
@@ -108,7 +107,7 @@ class Session {
   #isCut = false
   #hasEntries = false
   #isThere: boolean
-  #exec: ExecDelivery | undefined
+  #deliverTo: ReturnType<typeof execDelivery> | undefined
 
   constructor(parts: Parts) {
     this.#parts = parts
@@ -276,10 +275,7 @@ class Session {
     await lookForPersonas(past, seen, this.#looking)
     if (seen.unseen.length === 0 || this.#looking.aborted) return
     // Records about a persona may be missing, and a checkpoint may know it.
-    const { memoryCursors, openObserver } = await import('@kim/observer-sdk')
-    const observer = await openObserver({ eventsDir: location.eventsDir, cursors: memoryCursors() })
-    const known = new Set(observer.personas())
-    await observer.close()
+    const known = await withObserver(location, observer => new Set(observer.personas()))
     if (seen.unseen.every(name => known.has(name))) return
     for (const error of await unknownPersonas(past, seen, this.#looking)) {
       if (!plan.follow) throw error
@@ -369,9 +365,9 @@ class Session {
   /** Delivers an event to the command; false if it must be delivered again. */
   async #deliver(entry: JournalLine): Promise<boolean> {
     const { printer } = this.#parts
-    this.#exec ??= await this.#openExec()
+    this.#deliverTo ??= await this.#openExec()
     let isOver = false
-    const delivering = this.#exec.deliver(entry).finally(() => {
+    const delivering = this.#deliverTo(entry).finally(() => {
       isOver = true
       this.#wake.raise()
     })
@@ -394,12 +390,10 @@ class Session {
   }
 
   /** Loads the runner of commands. */
-  async #openExec(): Promise<ExecDelivery> {
-    const { facts, io, plan, printer } = this.#parts
-    const { ExecDelivery } = await import('./exec.js')
-    const warn = (text: string): void => printer.report.warn(text)
-    const { command = '', maxAttempts } = plan.exec ?? {}
-    return new ExecDelivery(command, maxAttempts, { plan, facts, io, ended: this.#ended.signal, warn })
+  async #openExec(): Promise<ReturnType<typeof execDelivery>> {
+    const { report } = this.#parts.printer
+    const { execDelivery } = await import('./exec.js')
+    return execDelivery({ ...this.#parts, ended: this.#ended.signal, warn: text => report.warn(text) })
   }
 
   /** All existing records were handed over. */
@@ -434,9 +428,8 @@ class Session {
     const { past, plan, printer, tail } = this.#parts
     const { report, stop } = printer
     const reason = this.#end ?? 'caught_up'
-    if (reason === 'consumer_lost') {
+    if (reason === 'consumer_lost')
       throw new KimError('consumer_held', 'lost the consumer: another process took it over')
-    }
     const isWhole = reason === 'met' || reason === 'caught_up'
     printer.settleRate(true)
     if (tail !== undefined) await this.#flush()

@@ -78,14 +78,14 @@ function suffix(omitted: number, seq: number, flag: string): string {
 /** Characters of one value in a control line. */
 const VALUE_CHARACTERS = 160
 
+/** What a control line says besides its name. */
+export type ControlFacts = Readonly<Record<string, string | number | undefined>>
+
 /**
  * A line about the stream itself, for an agent that sees nothing but stdout: `kim ready seq=4711 unhandled=3`.
  * Record lines begin with `seq=`, so neither can be taken for the other. Undefined members are left out.
  */
-export function controlLine(
-  name: string,
-  facts: Readonly<Record<string, string | number | undefined>>,
-): string {
+export function controlLine(name: string, facts: ControlFacts): string {
   const words = Object.entries(facts)
     .filter(([, value]) => value !== undefined)
     .map(([key, value]) => `${key}=${word(String(value), VALUE_CHARACTERS)}`)

@@ -1,6 +1,6 @@
 /** Chosen values of a record: `--fields` and `--template`. */
 import { safeJson, safeText, usageError } from '@kim/cli-kit'
-import { type JsonValue, nonceOf } from '@kim/manifest'
+import { type JsonValue, nonceOf, type ReadRecord } from '@kim/manifest'
 import { idOf, type JournalFacts } from '@kim/monitor'
 import type { JournalLine } from '@kim/observer-sdk'
 import { bodyOf, senderOf, typeOf, wakeOf } from '../selection.js'
@@ -35,12 +35,11 @@ export function createTemplate(pattern: string, facts: JournalFacts): Renderer {
 
 function partOf(part: string, facts: JournalFacts): (entry: JournalLine) => string {
   if (part.length > 2 && part.startsWith('{')) return entry => plain(valueAt(part.slice(1, -1), entry, facts))
-  if (part === '{}' || part === '{' || part === '}') {
+  if (part === '{}' || part === '{' || part === '}')
     throw usageError(
       `--template: "${part}" is not a field`,
       'use fields such as {seq}; write {{ and }} for literal braces',
     )
-  }
   return () => LITERALS[part] ?? part
 }
 
@@ -52,26 +51,20 @@ const LITERALS: Readonly<Record<string, string>> = {
   '\\\\': '\\',
 }
 
+/** Values that are made from a record. */
+const DERIVED: Readonly<Record<string, (record: ReadRecord, facts: JournalFacts) => string | undefined>> = {
+  id: idOf,
+  nonce: (record, facts) => nonceOf(idOf(record, facts)),
+  type: typeOf,
+  persona: record => record.agent,
+  from: (record, facts) => senderOf(facts.payloadOf(record)),
+  text: (record, facts) => bodyOf(record, facts.payloadOf(record)),
+  wake: wakeOf,
+}
+
 /** The value of a path such as `payload.from`, or of a derived name such as `text`; undefined if there is none. */
 function valueAt(path: string, { record }: JournalLine, facts: JournalFacts): JsonValue | undefined {
-  switch (path) {
-    case 'id':
-      return idOf(record, facts)
-    case 'nonce':
-      return nonceOf(idOf(record, facts))
-    case 'type':
-      return typeOf(record)
-    case 'persona':
-      return record.agent
-    case 'from':
-      return senderOf(facts.payloadOf(record))
-    case 'text':
-      return bodyOf(record, facts.payloadOf(record))
-    case 'wake':
-      return wakeOf(record)
-    default:
-      break
-  }
+  if (Object.hasOwn(DERIVED, path)) return DERIVED[path]?.(record, facts)
   const [first = '', ...rest] = path.split('.')
   let value: unknown = first === 'payload' ? facts.payloadOf(record) : own(record.raw, first)
   for (const name of rest) value = own(value, name)

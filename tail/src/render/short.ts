@@ -1,6 +1,6 @@
 /** How records look to a person: one line each, with time, persona, type, sender and text. */
 import { safeText } from '@kim/cli-kit'
-import type { ReadRecord } from '@kim/manifest'
+import type { Environment, ReadRecord } from '@kim/manifest'
 import { firstCodePoints, type JournalFacts } from '@kim/monitor'
 import type { JournalLine } from '@kim/observer-sdk'
 import { bodyOf, senderOf, typeOf, wakeOf } from '../selection.js'
@@ -88,11 +88,7 @@ export function createCat(look: Pick<Look, 'bodyChars' | 'facts' | 'prefix'>): R
 }
 
 /** Whether to colour: the flag, else `NO_COLOR`, else `FORCE_COLOR`, else a terminal that is not dumb. */
-export function wantsColour(
-  choice: string | undefined,
-  env: Readonly<Record<string, string | undefined>>,
-  isTerminal: boolean,
-): boolean {
+export function wantsColour(choice: string | undefined, env: Environment, isTerminal: boolean): boolean {
   if (choice === 'always') return true
   if (choice === 'never') return false
   if (env['NO_COLOR']) return false
@@ -110,18 +106,13 @@ function paint(text: string, colour: Colour | undefined, on: boolean): string {
   return on && colour !== undefined ? `\u001b[${COLOURS[colour]}m${text}\u001b[0m` : text
 }
 
+const WAKE_COLOURS: Readonly<Record<string, Colour>> = { mail: 'cyan', diagnostic: 'yellow' }
+
 /** The colour that shows what kind of news a record is. */
-function colourOf(record: ReadRecord): Colour | undefined {
+function colourOf(record: ReadRecord): Colour {
   if (record.event === 'alert') return 'red'
   if (record.event === 'recovered') return 'green'
-  switch (wakeOf(record)) {
-    case 'mail':
-      return 'cyan'
-    case 'diagnostic':
-      return 'yellow'
-    default:
-      return 'dim'
-  }
+  return WAKE_COLOURS[wakeOf(record) ?? ''] ?? 'dim'
 }
 
 /** Columns that a text takes on a terminal: wide characters two, combining ones none. */

@@ -1,13 +1,5 @@
 /** `kim-tail activity`: has an author written since a message id? */
-import {
-  type Input,
-  type Io,
-  locateStore,
-  type StoreLocation,
-  safeJson,
-  safeText,
-  usageError,
-} from '@kim/cli-kit'
+import { type Input, type Io, locateStore, printReport, type StoreLocation, usageError } from '@kim/cli-kit'
 import { type AnomalyKind, alertFacts } from '@kim/manifest'
 import { listStore, openHistory } from '@kim/observer-sdk/history'
 import { statusText, withObserver } from '../journal.js'
@@ -31,11 +23,9 @@ export async function run(input: Input, io: Io): Promise<number> {
   process.once('exit', () => {
     process.exitCode = code
   })
-  io.stdout.write(
-    input.bool('json')
-      ? `${safeJson(JSON.stringify({ answer: found.answer, floor: found.floor ?? null, last_id: found.lastId ?? null, persona: author, since_id: sinceId, why: found.why }))}\n`
-      : `${found.answer}: ${safeText(author)} since ${sinceId}: ${safeText(found.why)}\n`,
-  )
+  const { answer, floor = null, lastId: last_id = null, why } = found
+  const facts = { answer, floor, last_id, persona: author, since_id: sinceId, why }
+  printReport(io, input.bool('json'), facts, [`${answer}: ${author} since ${sinceId}: ${why}`])
   return code
 }
 

@@ -1,5 +1,14 @@
-/** `kim-tail cursors`: lists, moves and deletes the saved cursors of this user. */
-import { didYouMean, type Input, type Io, locateStore, safeJson, safeText, usageError } from '@kim/cli-kit'
+/** `kim-tail cursors` and `kim-tail ack`: list, move and delete the saved cursors of this user. */
+import {
+  didYouMean,
+  type Input,
+  type Io,
+  locateStore,
+  printReport,
+  safeJson,
+  safeText,
+  usageError,
+} from '@kim/cli-kit'
 import { type ConsumerCursor, KimError, type ReadRecord } from '@kim/manifest'
 import {
   consumerPath,
@@ -46,12 +55,11 @@ function readCursorOf(io: Io, name: string): ConsumerCursor | string {
 export async function setCursor(input: Input, io: Io): Promise<number> {
   const name = input.positional('name') ?? ''
   const seq = input.number('seq')
-  if ((seq === undefined) === !input.bool('head')) {
+  if ((seq === undefined) === !input.bool('head'))
     throw usageError(
       'cursors set needs either --seq or --head',
       'give --seq N (0 for the beginning), or --head',
     )
-  }
   const path = consumerPath(io.env, name)
   const location = locateStore(input, io.env)
   refuseInside(location, path, 'a cursor')
@@ -64,7 +72,7 @@ export async function setCursor(input: Input, io: Io): Promise<number> {
   const text = known.includes(name)
     ? `cursor ${dry ? 'would move' : 'moved'} to seq ${cursor.seq}`
     : `${dry ? 'would be a ' : ''}new consumer, cursor at seq ${cursor.seq}${didYouMean(name, known)}`
-  io.stdout.write(input.bool('json') ? `${JSON.stringify(said)}\n` : `${name}: ${text}\n`)
+  printReport(io, input.bool('json'), said, [`${name}: ${text}`])
   return 0
 }
 
@@ -81,14 +89,53 @@ export async function removeCursor(input: Input, io: Io): Promise<number> {
   const dry = input.bool('dry-run')
   if (!dry) await withConsumer(path, io, () => removeConsumer(path))
   const said = dry ? `would delete ${name}` : `deleted ${name}`
-  io.stdout.write(
-    input.bool('json') ? `${JSON.stringify({ consumer: name, dry_run: dry, ok: true })}\n` : `${said}\n`,
-  )
+  printReport(io, input.bool('json'), { consumer: name, dry_run: dry, ok: true }, [said])
+  return 0
+}
+
+/**
+ * `kim-tail ack`: moves the cursor of a consumer with `--commit ack`. It does not lock the consumer's name, because the
+ * process that prints holds that lock and never moves the cursor itself. A lock of its own lets one ack run at a time.
+ */
+export async function acknowledge(input: Input, io: Io): Promise<number> {
+  const name = input.text('consumer')
+  const seq = input.number('seq')
+  if (name === undefined || seq === undefined)
+    throw usageError(
+      'ack needs --consumer NAME and --seq N',
+      'NAME is the name that you gave to kim-tail --consumer; N is the seq of the last event that you handled',
+    )
+  const path = consumerPath(io.env, name)
+  const location = locateStore(input, io.env)
+  refuseInside(location, path, 'a cursor')
+  const stored = (): ConsumerCursor => {
+    const cursor = readConsumer(path)
+    if (cursor !== undefined) return cursor
+    throw usageError(
+      `no consumer "${name}"${didYouMean(name, listConsumers(io.env))}`,
+      'create a consumer with: kim-tail -f --commit ack --consumer NAME',
+    )
+  }
+  stored()
+  const { before, now } = await withConsumer(`${path}.ack`, io, () => {
+    const past = requireHistory(location)
+    const { checkpointSeq, projectId, seq: before } = stored()
+    if (projectId !== past.projectId)
+      throw usageError(
+        `the consumer "${name}" belongs to another journal`,
+        'name its journal with --store DIR; list the cursors: kim-tail cursors ls',
+      )
+    if (seq > before) writeConsumer(path, { ...cursorAt(past, seq), checkpointSeq })
+    return { before, now: Math.max(seq, before) }
+  })
+  const moved = now > before
+  const said = `${name}: cursor ${moved ? 'moved to' : 'is already at'} seq ${now}`
+  printReport(io, input.bool('json'), { consumer: name, moved, ok: true, seq: now }, [said])
   return 0
 }
 
 /** The cursor after a record. Of a seq the record must exist: a cursor above the head would be a gap. */
-export function cursorAt(past: JournalHistory, at: number | ReadRecord | undefined): ConsumerCursor {
+function cursorAt(past: JournalHistory, at: number | ReadRecord | undefined): ConsumerCursor {
   const isBeginning = at === undefined || at === 0
   const { seq, writer = null } = isBeginning ? { seq: 0 } : typeof at === 'number' ? recordAt(past, at) : at
   return { projectId: past.projectId, seq, writer, checkpointSeq: 0 }
@@ -103,7 +150,7 @@ function recordAt(past: JournalHistory, seq: number): ReadRecord {
 }
 
 /** Changes a consumer's file while no other process uses the name. */
-export async function withConsumer<T>(path: string, io: Io, use: () => T): Promise<T> {
+async function withConsumer<T>(path: string, io: Io, use: () => T): Promise<T> {
   const lock = await lockConsumer(path, {
     onWait: () => io.stderr.write('kim-tail: another process uses the consumer; waiting for it\n'),
     // One small write is over long before another process could take the name.

@@ -16,12 +16,11 @@ export function run(input: Input, io: Io): number {
     return 0
   }
   const file = files.get(name)
-  if (file === undefined) {
+  if (file === undefined)
     throw usageError(
       `there is no schema "${name}"${didYouMean(name, names)}`,
       `the schemas are: ${names.join(', ')}`,
     )
-  }
   io.stdout.write(readFileSync(file))
   return 0
 }

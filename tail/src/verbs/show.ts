@@ -26,12 +26,11 @@ export function run(input: Input, io: Io): number {
   const found = findRecord(past, ref, facts)
   if (found.kind === 'absent')
     throw new KimError('no_record', `the journal has no record ${safeText(name)}`, whyAbsent(past, found))
-  if (found.kind === 'corrupt') {
+  if (found.kind === 'corrupt')
     throw new KimError(
       'record_corrupt',
       `cannot read ${name}: its line at byte ${found.offset} of ${found.segment} is ${found.reason}`,
     )
-  }
   const { entry } = found
   const payload = facts.payloadOf(entry.record)
   const shown = input.bool('json') ? jsonText(entry, facts) : text(entry, facts, input.bool('utc'))
@@ -41,12 +40,11 @@ export function run(input: Input, io: Io): number {
     io.stderr.write(
       `kim-tail: ${formatCount(found.others, 'earlier record has', 'earlier records have')} the same seq\n`,
     )
-  if (payload === undefined && entry.record.payload_ref !== undefined) {
+  if (payload === undefined && entry.record.payload_ref !== undefined)
     throw new KimError(
       'record_corrupt',
       `cannot read the payload of ${name}: the blob ${entry.record.payload_ref.sha256} is missing or damaged`,
     )
-  }
   return 0
 }
 

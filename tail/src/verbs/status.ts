@@ -4,7 +4,7 @@ import {
   type Input,
   type Io,
   locateStore,
-  safeJson,
+  printReport,
   safeText,
 } from '@kim/cli-kit'
 import type { Observer } from '@kim/observer-sdk'
@@ -57,8 +57,7 @@ export async function run(input: Input, io: Io): Promise<number> {
       state: producer.state,
     },
   }
-  if (input.bool('json')) io.stdout.write(`${safeJson(JSON.stringify(report))}\n`)
-  else io.stdout.write(text(report, producer))
+  printReport(io, input.bool('json'), report, textOf(report, producer))
   return input.bool('check') ? CHECK[producer.state] : 0
 }
 
@@ -70,7 +69,7 @@ interface Report {
   readonly personas: readonly PersonaRow[]
 }
 
-function text(report: Report, producer: ProducerState): string {
+function textOf(report: Report, producer: ProducerState): string[] {
   const { consumers, head_seq: head, journal, others, personas } = report
   const seen =
     producer.seenMs === undefined
@@ -84,8 +83,7 @@ function text(report: Report, producer: ProducerState): string {
       ? []
       : [`others    ${others.unread} unread in the journal, of ${formatCount(others.personas, 'persona')}`]),
     ...consumers.map(consumer => `consumer  ${consumerText(consumer)}`),
-    '',
-  ].join('\n')
+  ]
 }
 
 function consumerText({ behind, consumer, in_use: isUsed, seq }: Consumer): string {

@@ -1,9 +1,9 @@
 /** `kim-tail` itself, and how an agent learns that it failed. */
 import { asKimError, type Input, type Io, LineOutput, locateStore } from '@kim/cli-kit'
-import { KimError } from '@kim/manifest'
+import { type Environment, KimError } from '@kim/manifest'
 import { Reporter } from '../flow/reporter.js'
 import { printRecords } from '../flow/session.js'
-import { endOf } from '../flow/stop.js'
+import { endOf } from '../flow/timetable.js'
 import { modeOf, planOf } from '../plan.js'
 import { withoutTags } from '../render/agent.js'
 
@@ -36,10 +36,7 @@ export async function tellAgent(reason: string, error: KimError | undefined, io:
 }
 
 /** Whether a command line that cannot be parsed was an agent's. */
-export function isForAgent(
-  argv: readonly string[],
-  env: Readonly<Record<string, string | undefined>>,
-): boolean {
+export function isForAgent(argv: readonly string[], env: Environment): boolean {
   const line = argv.join('\n')
   const modes = [...line.matchAll(/^(?:--output[=\n]|-[a-zA-Z]*o=?\n?)(.*)$/gm)].map(([, mode]) => mode)
   return modes.length === 0 ? env['KIM_AGENT'] === '1' : modes.includes('agent')
