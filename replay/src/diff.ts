@@ -38,13 +38,14 @@ export async function differenceOf(
   personas: readonly string[],
   control: PassControl = {},
 ): Promise<Difference> {
-  const ends = [await endOf(history, from, control), await endOf(history, to, control)] as const
-  const backwards = await isBackwards(history, ends, control)
+  const pass = { history, control }
+  const ends = [await endOf(pass, from), await endOf(pass, to)] as const
+  const backwards = await isBackwards(pass, ends)
   const [first, second] = backwards ? [ends[1], ends[0]] : ends
   const a = await stateAtStop(history, first.point, first.stop, control)
   const before = describeState(a, personas)
-  const passage = await readOn(history, a, second.stop, control)
-  const b = await later(history, a, second, passage, control)
+  const passage = await readOn(pass, a, second.stop)
+  const b = await later(pass, a, second, passage)
   const after = describeState(b, personas)
   const missing = worst([a.missing, b.missing, passage.missing])
   for (const name of personas)
@@ -66,7 +67,13 @@ interface End {
   readonly stop: Stop
 }
 
-async function endOf(history: JournalCopy, point: Point, control: PassControl): Promise<End> {
+/** The journal, and what watches the passes over it. */
+interface Pass {
+  readonly history: JournalCopy
+  readonly control: PassControl
+}
+
+async function endOf({ history, control }: Pass, point: Point): Promise<End> {
   return { point, stop: await stopOf(history, point, control) }
 }
 
@@ -89,10 +96,9 @@ interface Passage {
 
 /** Reads on from one point to a later one. The state of the one becomes that of the other. */
 async function readOn(
-  history: JournalCopy,
+  { history, control }: Pass,
   { reading, payloads }: StateAt,
   to: Stop,
-  control: PassControl,
 ): Promise<Passage> {
   const touched = new Map<string, Touched>()
   let records = 0
@@ -119,37 +125,23 @@ async function readOn(
 }
 
 /** The state at the later point: what has just been read, if reading it by itself would begin at the same place. */
-async function later(
-  history: JournalCopy,
-  a: StateAt,
-  { point, stop }: End,
-  { missing }: Passage,
-  control: PassControl,
-): Promise<StateAt> {
+async function later(pass: Pass, a: StateAt, { point, stop }: End, { missing }: Passage): Promise<StateAt> {
+  const { history, control } = pass
   const isSound = [a.missing, missing].every(({ findings }) => Object.keys(findings).length === 0)
   const isSame = isSound && (await baseOf(history, stop, control))?.document.name === a.base?.document.name
   return isSame ? { ...a, point, missing } : await stateAtStop(history, point, stop, control)
 }
 
-async function isBackwards(
-  history: JournalCopy,
-  [a, b]: readonly [End, End],
-  control: PassControl,
-): Promise<boolean> {
+async function isBackwards(pass: Pass, [a, b]: readonly [End, End]): Promise<boolean> {
   if (a.stop.kind === 'end' || b.stop.kind === 'end') return b.stop.kind !== 'end'
   if (a.stop.kind === 'above' && b.stop.kind === 'above') return a.stop.seq > b.stop.seq
-  const one = await lastOf(history, a, control)
-  const other = await lastOf(history, b, control)
+  const [one, other] = [await lastOf(pass, a), await lastOf(pass, b)]
   if (one === undefined || other === undefined) return one !== undefined
   return one.segment > other.segment || (one.segment === other.segment && one.offset > other.offset)
 }
 
 /** The place of the last record before a stop. */
-async function lastOf(
-  history: JournalCopy,
-  { point, stop }: End,
-  control: PassControl,
-): Promise<JournalPoint | undefined> {
+async function lastOf({ history, control }: Pass, { point, stop }: End): Promise<JournalPoint | undefined> {
   if (stop.kind === 'after') return stop.mark
   const { last } = (await stateAtStop(history, point, stop, control)).reading
   return last && { segment: parseSegmentName(last.segment) ?? 0, offset: last.offset }
@@ -175,8 +167,11 @@ function changesOf(
     seen.add(JSON.stringify([item_type, item_id]))
     changes.push({ item_type, item_id, change: changeOf(before, after, patch), seqs, patch })
   }
-  for (const each of touched)
-    if (isShown(each, from, to, personas)) add(each.item_type, each.item_id, each.seqs)
+  const isShown = ({ item_type, item_id, owner }: Touched): boolean =>
+    personas.length === 0 ||
+    (owner !== undefined && personas.includes(owner)) ||
+    [from, to].some(document => imageIn(document, item_type, item_id) !== undefined)
+  for (const each of touched) if (isShown(each)) add(each.item_type, each.item_id, each.seqs)
   // If lines are damaged, a checkpoint may know what no record shows.
   for (const { entities } of [from, to]) {
     for (const [type, ofType] of Object.entries(entities)) {
@@ -189,16 +184,6 @@ function changesOf(
     }
   }
   return changes.sort((a, b) => order(a.item_type, b.item_type) || order(a.item_id, b.item_id))
-}
-
-function isShown(
-  { item_type, item_id, owner }: Touched,
-  from: StateDocument,
-  to: StateDocument,
-  personas: readonly string[],
-): boolean {
-  if (personas.length === 0 || (owner !== undefined && personas.includes(owner))) return true
-  return imageIn(from, item_type, item_id) !== undefined || imageIn(to, item_type, item_id) !== undefined
 }
 
 function changeOf(before: unknown, after: unknown, patch: readonly PatchOperation[]): EntityChange['change'] {

@@ -95,7 +95,11 @@ export async function explain(
   const take = (record: ReadRecord): void => {
     if (life.last === undefined) {
       watched.take(record)
-      commitWait = longer(commitWait, record, createdMs)
+      // The longest of those that ended after it was created; a record before that, or without a time, does not count.
+      const { seq, ts = null, clock } = record
+      const ms = clock?.wait_ms ?? 0
+      const isAfter = timestampMs(ts) >= createdMs
+      if (ms >= COMMIT_WAIT_MS && isAfter && ms > (commitWait?.ms ?? 0)) commitWait = { seq, ts, ms }
     }
     if (record.writer !== undefined) runs.take(record)
     const isOfItem = record.item_type === item_type && record.item_id === item_id
@@ -140,17 +144,6 @@ export async function explain(
     unknown: unknownOf(life, host, createdMs, timestampMs(runs.all[0]?.from_ts)),
     missing,
   }
-}
-
-/** The longer wait of those that ended after a message was created; a record before it, or without a time, does not count. */
-function longer(
-  known: CommitWait | null,
-  { seq, ts, clock }: ReadRecord,
-  createdMs: number,
-): CommitWait | null {
-  const ms = clock?.wait_ms ?? 0
-  if (ms < COMMIT_WAIT_MS || !(timestampMs(ts) >= createdMs) || ms <= (known?.ms ?? 0)) return known
-  return { seq, ts: ts ?? null, ms }
 }
 
 function unknownOf(life: Life, host: HostTime, createdMs: number, begins: number): string[] {

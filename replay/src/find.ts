@@ -75,32 +75,20 @@ export async function findTurns(
       if (after !== before) ledger.change(before, after)
     },
     isBeyond: () => isAnswered,
-    settled: last => search.take(scope, () => turnOf(last)),
+    settled: last => search.take(scopeNow(), () => turnOf(last)),
   })
   let ledger = new PersonaLedger(payloads, reading.entities.images())
-  const scope: PredicateScope = {
-    get entities() {
-      return reading.entities
-    },
-    get ledger() {
-      return ledger
-    },
+  const scopeNow = (): PredicateScope => ({
+    entities: reading.entities,
+    ledger,
     payloads,
-    get registryAuthoritative() {
-      return reading.registryAuthoritative
-    },
-    get damage() {
-      return reading.places
-    },
-    get seq() {
-      return asOf ?? reading.last?.seq ?? base?.document.header.head_seq ?? null
-    },
-    get ts() {
-      return asOf === undefined ? (reading.last?.ts ?? null) : null
-    },
-  }
+    registryAuthoritative: reading.registryAuthoritative,
+    damage: reading.places,
+    seq: asOf ?? reading.last?.seq ?? base?.document.header.head_seq ?? null,
+    ts: asOf === undefined ? (reading.last?.ts ?? null) : null,
+  })
   let mark = base?.tail
-  const isOpen = search.begin(scope)
+  const isOpen = search.begin(scopeNow())
   while (isOpen) {
     haltedAt = undefined
     await history.walk(reading, control, mark)
@@ -110,15 +98,15 @@ export async function findTurns(
     reading.goOn(rescue === undefined ? undefined : startOf(history, rescue.base))
     if (rescue === undefined) continue
     ledger = new PersonaLedger(payloads, reading.entities.images())
-    search.unseen.begin(scope)
+    search.unseen.begin(scopeNow())
     const place = mark
     asOf = rescue.base.document.header.head_seq
     // If that is the answer, what is missing before it has still to be reported.
-    isAnswered = !search.take(scope, () => rescueTurn(rescue, place))
+    isAnswered = !search.take(scopeNow(), () => rescueTurn(rescue, place))
     asOf = undefined
   }
   const missing = reading.close(payloads)
-  if (search.times === 0) search.unseen.refuse(scope, missing)
+  if (search.times === 0) search.unseen.refuse(scopeNow(), missing)
   return {
     found: search.found,
     times: search.times,
@@ -158,18 +146,14 @@ class Search {
     if (holds === this.#holds) return true
     this.#holds = holds
     if (holds) this.#open(turn())
-    else if (this.found.length === this.times) this.#close(turn())
+    else if (this.found.length === this.times)
+      this.found.push({ from: this.found.pop()?.from ?? null, until: turn() })
     return !holds || this.#all
   }
 
   #open(from: TurningPoint | null): void {
     this.times += 1
     if (this.found.length < LISTED_MAX) this.found.push({ from, until: null })
-  }
-
-  #close(until: TurningPoint): void {
-    const open = this.found.pop()
-    if (open !== undefined) this.found.push({ from: open.from, until })
   }
 }
 

@@ -9,9 +9,8 @@ import {
   type Entity,
   entersActivity,
   entityHash,
-  Fold,
+  type Fold,
   type FoldedRecord,
-  type FoldStart,
   headOf,
   isNews,
   type JsonObject,
@@ -23,10 +22,8 @@ import {
   RingBuffer,
   readSegment,
   registryCapability,
-  type SegmentLine,
   SegmentReader,
   sectionsOf,
-  upsertedEntity,
   wakeClassOf,
 } from '@kim/manifest'
 import type { Gap } from '@kim/observer-sdk'
@@ -40,6 +37,7 @@ import {
   type PassControl,
   verifyJournal,
 } from '@kim/observer-sdk/verify'
+import { foldOnto } from './reading.js'
 
 /** Everything that a full scan finds; members as in OB-62. */
 export interface FullResult {
@@ -136,19 +134,12 @@ function foldFrom(
   first: number,
   onRecord: (record: FoldedRecord) => void,
 ): Fold<Entity> {
-  const start: FoldStart =
-    base === undefined
-      ? { after: first - 1 }
-      : {
-          head: headOf(base.header),
-          registryAuthoritative: base.header.capabilities.includes(registryCapability),
-        }
-  const images = { of: ({ record }: SegmentLine) => upsertedEntity(record) }
-  const fold = new Fold<Entity>(images, start, { countsDuplicates: true, onRecord })
-  if (base === undefined) return fold
-  for (const entity of checkpointEntities(base))
-    fold.load(entity.item_type, entity.item_id, entity, entity.entity_rev)
-  for (const revision of base.header.revisions) fold.loadRevision(revision)
+  const options = { countsDuplicates: true, onRecord }
+  if (base === undefined) return foldOnto([], { after: first - 1 }, options)
+  const { header } = base
+  const registryAuthoritative = header.capabilities.includes(registryCapability)
+  const fold = foldOnto(checkpointEntities(base), { head: headOf(header), registryAuthoritative }, options)
+  for (const revision of header.revisions) fold.loadRevision(revision)
   return fold
 }
 
@@ -285,9 +276,7 @@ class Survey {
   gap(firstHanded: number | undefined): Gap | undefined {
     const { seq } = this.#cursor
     const { head, first } = this.#whole
-    if (this.#isRewound()) {
-      return { from: Math.min(firstHanded ?? head + 1, seq), to: seq, reason: 'rewound' }
-    }
+    if (this.#isRewound()) return { from: Math.min(firstHanded ?? head + 1, seq), to: seq, reason: 'rewound' }
     if (this.#above === undefined) return undefined
     const { record, segment } = this.#above.line
     // Lines may lack a number by themselves; but if a segment begins above what should come next, another one is missing.

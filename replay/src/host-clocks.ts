@@ -172,13 +172,9 @@ type Growing<T> = { -readonly [K in keyof T]: T[K] }
 
 /** When a producer ran, as far as its notes and its records tell. */
 export class ProducerRuns {
-  readonly #runs: Growing<ProducerRun & { parts: Growing<RunPart>[] }>[] = []
-  #before: ReadRecord | undefined
-
   /** Oldest first. */
-  get all(): readonly ProducerRun[] {
-    return this.#runs
-  }
+  readonly all: Growing<ProducerRun & { parts: Growing<RunPart>[] }>[] = []
+  #before: ReadRecord | undefined
 
   /** `isClockSet` is whether the wall clock was set since the record before. */
   take(record: ReadRecord, isClockSet = false): void {
@@ -186,14 +182,15 @@ export class ProducerRuns {
     const before = this.#before
     this.#before = record
     const kind = action === 'journal_note' ? payload?.['kind'] : undefined
-    let run = this.#runs.at(-1)
+    let run = this.all.at(-1)
     if (run === undefined || run.writer !== writer || (kind === 'producer_started' && run.stopped)) {
       // What a store command appends between two runs is no run of a producer, but no producer ran at that time.
       const place = { from_seq: seq, from_ts: ts, to_seq: seq, to_ts: ts }
-      const set_ms = before === undefined ? 0 : clockSetBetween(before, record)
+      const events = before === undefined ? [] : hostEvents(before, record)
+      const set_ms = events.find(({ kind }) => kind === 'clock_set')?.ms ?? 0
       const isCommand = writer !== null && (before?.seq ?? 0) + 1 === seq
       run = { writer, ...place, set_ms, parts: [], stopped: false, isCommand }
-      this.#runs.push(run)
+      this.all.push(run)
     }
     run.to_seq = seq
     takePart(run.parts, seq, timestampMs(ts), isClockSet)
@@ -207,18 +204,14 @@ export class ProducerRuns {
     sinceMs: number,
     untilMs: number,
   ): { readonly from: ProducerRun; readonly to: ProducerRun; readonly ms: number }[] {
-    return this.#runs.flatMap((to, i) => {
-      const from = this.#runs[i - 1]
+    return this.all.flatMap((to, i) => {
+      const from = this.all[i - 1]
       if (from === undefined) return []
       const [begin, end] = [timestampMs(from.to_ts) + to.set_ms, timestampMs(to.from_ts)]
       const ms = Math.min(end, untilMs) - Math.max(begin, sinceMs)
       return ms > 0 ? [{ from, to, ms }] : []
     })
   }
-}
-
-function clockSetBetween(from: ReadRecord, to: ReadRecord): number {
-  return hostEvents(from, to).find(({ kind }) => kind === 'clock_set')?.ms ?? 0
 }
 
 function takePart(parts: Growing<RunPart>[], seq: number, at: number, isClockSet: boolean): void {

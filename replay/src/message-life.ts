@@ -78,11 +78,7 @@ export class Life {
       this.unknown.push('polled: the record does not state how long it waited to be written')
     } else {
       const polledMs = appendedMs - wait
-      this.steps.push({
-        kind: 'polled',
-        seq: null,
-        ts: new Date(polledMs).toISOString(),
-        clock: 'host',
+      this.#add('polled', null, new Date(polledMs).toISOString(), {
         since: since && { ...since, wall_ms: polledMs - createdMs },
         note: "when the server's whole answer with the message had arrived",
       })
@@ -92,7 +88,7 @@ export class Life {
       action === 'backfill'
         ? 'it existed before the first poll of its inbox, so it was not announced'
         : announced(record)
-    this.steps.push({ kind: 'appended', seq, ts, clock: 'host', since, note })
+    this.#add('appended', seq, ts, { since, note })
     this.#isRead = payload?.['read'] === true
     if (isMessage && this.#isRead) this.unknown.push('read: it was already read when it was first recorded')
   }
@@ -103,7 +99,7 @@ export class Life {
     this.#isRead = record.payload?.['read'] === true
     const kind = this.#kindOf(record)
     const note = `its first record that can be read${this.#isRead ? '; it was already read' : ''}`
-    this.steps.push({ kind, seq: record.seq, ts: record.ts ?? null, clock: 'host', since: null, note })
+    this.#add(kind, record.seq, record.ts ?? null, { note })
   }
 
   /** When it was created by the server's clock; NaN if the server sent no valid time. */
@@ -115,15 +111,7 @@ export class Life {
       this.unknown.push(
         isLost ? 'created: its blob is missing or damaged' : 'created: the server sent no valid time',
       )
-    } else
-      this.steps.push({
-        kind: 'created_upstream',
-        seq: null,
-        ts: String(created),
-        clock: 'server',
-        since: null,
-        note: null,
-      })
+    } else this.#add('created_upstream', null, String(created), { clock: 'server' })
     return ms
   }
 
@@ -138,7 +126,16 @@ export class Life {
     const kind = this.#kindOf(record)
     const step = this.steps.at(-1)?.kind ?? 'appended'
     const since = { ...spanBetween(before, record), step, two_clocks: false }
-    this.steps.push({ kind, seq, ts, clock: 'host', since, note: action === 'update' ? null : action })
+    this.#add(kind, seq, ts, { since, note: action === 'update' ? null : action })
+  }
+
+  #add(
+    kind: LifeStepKind,
+    seq: number | null,
+    ts: string | null,
+    { clock = 'host', since = null, note = null }: Partial<LifeStep>,
+  ): void {
+    this.steps.push({ kind, seq, ts, clock, since, note })
   }
 
   #kindOf({ action, summary, payload }: ReadRecord): LifeStepKind {

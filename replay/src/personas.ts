@@ -118,16 +118,12 @@ class PersonaTally {
 export class PersonaLedger {
   readonly #payloads: Payloads
   readonly #tallies = new Map<string, PersonaTally>()
-  #attention = 0
+  /** How many things wait for a person. */
+  attention = 0
 
   constructor(payloads: Payloads, entities: Iterable<Entity> = []) {
     this.#payloads = payloads
     for (const entity of entities) this.change(undefined, entity)
-  }
-
-  /** How many things wait for a person. */
-  get attention(): number {
-    return this.#attention
   }
 
   /** The names of all personas that ever had something. */
@@ -163,7 +159,7 @@ export class PersonaLedger {
 
   #count(entity: Entity, sign: 1 | -1): void {
     const { owner, kind, unread, id, open, attention } = this.#payloads.facts(entity)
-    this.#attention += sign * attention
+    this.attention += sign * attention
     if (owner === undefined) return
     const tally = this.#tallies.get(owner) ?? new PersonaTally()
     this.#tallies.set(owner, tally)

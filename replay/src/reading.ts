@@ -144,20 +144,14 @@ export interface ReadingStart extends FoldStart {
   /** The seq that the available records begin with, if older ones are missing and no checkpoint stands in for them. */
   readonly late?: number | undefined
   /** What the weight of findings depends on. */
-  readonly origin: { readonly isForeign: boolean; readonly isRedacted: boolean }
+  readonly origin: { readonly isForeign: () => boolean; readonly isRedacted: () => boolean }
 }
 
 /** How to read a journal from a checkpoint, or from its first record. */
 export function startOf(history: JournalCopy, base?: Base): ReadingStart {
   const first = history.first?.number ?? 1
-  const origin = {
-    get isForeign() {
-      return history.isForeign
-    },
-    get isRedacted() {
-      return isOfRedactedBundle(history.eventsDir)
-    },
-  }
+  const isRedacted = (): boolean => isOfRedactedBundle(history.eventsDir)
+  const origin = { isForeign: () => history.isForeign, isRedacted }
   if (base === undefined) return { after: first - 1, late: first > 1 ? first : undefined, origin }
   const { header } = base.document
   return {
@@ -186,7 +180,8 @@ const UNJUDGED_MAX = 100_000
 export class Reading implements SegmentWalker {
   readonly #origin: ReadingStart['origin']
   #fold: Fold<Entity>
-  #damage: RangeCheck
+  /** What the part lacks so far. */
+  damage: RangeCheck
   #listener: ReadingListener
   #reader: SegmentReader | undefined
   /** The last record to which the present line gave effect. */
@@ -208,13 +203,14 @@ export class Reading implements SegmentWalker {
   #resumesIn: number | undefined
   /** The highest segment that may have been reported as unreadable before the reading was resumed. */
   #told = Number.POSITIVE_INFINITY
-  #stoppedAt: JournalPoint | undefined
+  /** The first line that was beyond the part; undefined if the journal ended first. */
+  stoppedAt: JournalPoint | undefined
 
   constructor(start: ReadingStart, listener: ReadingListener = {}) {
     this.#origin = start.origin
     this.#fold = foldFrom(start)
-    this.#damage = new RangeCheck(start.after)
-    if (start.late !== undefined) this.#damage.startsAt(start.late)
+    this.damage = new RangeCheck(start.after)
+    if (start.late !== undefined) this.damage.startsAt(start.late)
     this.#listener = listener
   }
 
@@ -227,14 +223,9 @@ export class Reading implements SegmentWalker {
     return this.#fold.registryAuthoritative
   }
 
-  /** What the part lacks so far. */
-  get damage(): RangeCheck {
-    return this.#damage
-  }
-
   /** How many damaged places and holes there were so far, explained later or not. */
   get places(): number {
-    return this.#damage.places + this.redactedLines
+    return this.damage.places + this.redactedLines
   }
 
   /** How many lines are what a redaction puts in place of others. */
@@ -242,22 +233,17 @@ export class Reading implements SegmentWalker {
     return this.#redacted + this.#unjudged.length
   }
 
-  /** The first line that was beyond the part; undefined if the journal ended first. */
-  get stoppedAt(): JournalPoint | undefined {
-    return this.#stoppedAt
-  }
-
   /** Ends the part: all that it lacks, blobs that were needed included. */
   close(payloads?: Payloads): RangeVerdict {
-    for (const { kind, seq, detail } of payloads?.faults ?? []) this.#damage.lacksBlob(kind, seq, detail)
-    if (this.#unjudged.length > 0 && !this.#origin.isRedacted)
-      for (const { segment, line } of this.#unjudged) this.#damage.malformed(segment, line)
-    return this.#damage.close(() => this.#origin.isForeign)
+    for (const { kind, seq, detail } of payloads?.faults ?? []) this.damage.lacksBlob(kind, seq, detail)
+    if (this.#unjudged.length > 0 && !this.#origin.isRedacted())
+      for (const { segment, line } of this.#unjudged) this.damage.malformed(segment, line)
+    return this.damage.close(this.#origin.isForeign)
   }
 
   /** Begins another part where this one ended, on the same state. */
   resume(listener: ReadingListener): void {
-    this.#damage = new RangeCheck(this.#damage.highest)
+    this.damage = new RangeCheck(this.damage.highest)
     this.#unjudged = []
     this.#redacted = 0
     this.#told = this.#reach
@@ -269,8 +255,8 @@ export class Reading implements SegmentWalker {
 
   /** Prepares to go on from where it halted, with another state if one is given. */
   goOn(start: ReadingStart | undefined): void {
-    this.#resumesIn = this.#stoppedAt?.segment
-    this.#stoppedAt = undefined
+    this.#resumesIn = this.stoppedAt?.segment
+    this.stoppedAt = undefined
     if (start !== undefined) this.#fold = foldFrom(start)
   }
 
@@ -341,13 +327,13 @@ export class Reading implements SegmentWalker {
   #takes(line: SegmentLine, name: string, segment: number): boolean {
     const { record, offset, length } = line
     if (this.#listener.halts?.(record, { segment, offset }) === true) {
-      this.#stoppedAt = { segment, offset }
+      this.stoppedAt = { segment, offset }
       this.#explainer = undefined
       return false
     }
     if (this.#listener.isBeyond?.(record, segment, offset) === true) {
       this.#isOver = true
-      this.#stoppedAt = { segment, offset }
+      this.stoppedAt = { segment, offset }
       // The next open of the journal writes a note about damage at once.
       this.#segmentsLeft = 2
       this.damage.ends(name, this.#reader?.open ?? [], line, this.#reach)
@@ -381,7 +367,7 @@ export class Reading implements SegmentWalker {
 
   #malformed(segment: string, line: MalformedLine): void {
     const isRedacted = line.bytes !== undefined && isPlaceholder(line.bytes)
-    if (isRedacted && this.#origin.isRedacted) this.#redacted += 1
+    if (isRedacted && this.#origin.isRedacted()) this.#redacted += 1
     else if (isRedacted && this.#unjudged.length < UNJUDGED_MAX) this.#unjudged.push({ segment, line })
     else this.damage.malformed(segment, line)
   }
@@ -389,9 +375,16 @@ export class Reading implements SegmentWalker {
 
 /** Nothing is kept of removed entities: a reading judges no revisions. */
 function foldFrom({ entities = [], ...start }: ReadingStart): Fold<Entity> {
-  const fold = new Fold<Entity>({ of: ({ record }) => upsertedEntity(record) }, start, {
-    forgets: () => true,
-  })
+  return foldOnto(entities, start, { forgets: () => true })
+}
+
+/** A fold that begins with these entities. */
+export function foldOnto(
+  entities: Iterable<Entity>,
+  start: FoldStart,
+  options: ConstructorParameters<typeof Fold>[2],
+): Fold<Entity> {
+  const fold = new Fold<Entity>({ of: ({ record }) => upsertedEntity(record) }, start, options)
   for (const entity of entities) fold.load(entity.item_type, entity.item_id, entity, entity.entity_rev)
   return fold
 }

@@ -106,34 +106,23 @@ export class Redactor {
     if (this.mode === 'none') return record.raw
     const { seq, ts, writer, agent, action, item_type, item_id, entity_rev, event, clock, tx, summary } =
       record
-    const shown = empty()
-    const put = (name: string, value: JsonValue | undefined): void => {
-      if (value !== undefined) shown[name] = value
-    }
-    put('v', 2)
-    put('seq', seq)
-    put('ts', this.time(ts))
-    put(
-      'writer',
-      writer === undefined || WRITER.test(writer) ? writer : this.#numbered('writer', writer, 'w'),
-    )
-    put('agent', agent === undefined ? undefined : this.persona(agent))
-    put('action', this.word(action))
-    put('item_type', this.word(item_type))
-    put('item_id', item_id === undefined ? undefined : this.id(item_type, item_id))
-    put('entity_rev', entity_rev)
-    put('event', event === undefined ? undefined : this.word(event))
-    put('clock', clock === undefined ? undefined : clocksOf(clock))
-    // Only what tells the run apart.
-    put(
-      'tx',
-      tx === undefined || tx === 'malformed'
-        ? tx
-        : { i: tx.i, id: this.#numbered('tx', tx.id, 't'), n: tx.n },
-    )
-    put('summary', summary === undefined ? undefined : REDACTED)
-    put('payload', this.#payloadOf(record))
-    return shown
+    return defined({
+      v: 2,
+      seq,
+      ts: this.time(ts),
+      writer: writer === undefined || WRITER.test(writer) ? writer : this.#numbered('writer', writer, 'w'),
+      agent: agent === undefined ? undefined : this.persona(agent),
+      action: this.word(action),
+      item_type: this.word(item_type),
+      item_id: item_id === undefined ? undefined : this.id(item_type, item_id),
+      entity_rev,
+      event: event === undefined ? undefined : this.word(event),
+      clock: clock === undefined ? undefined : clocksOf(clock),
+      // Only what tells the run apart.
+      tx: typeof tx === 'object' ? { i: tx.i, id: this.#numbered('tx', tx.id, 't'), n: tx.n } : tx,
+      summary: summary === undefined ? undefined : REDACTED,
+      payload: this.#payloadOf(record),
+    })
   }
 
   /** The name of a persona. */
@@ -178,7 +167,8 @@ export class Redactor {
   }
 
   #payload(payload: JsonObject, itemType: string): JsonObject {
-    const shown = empty()
+    // An object in which any key is a key of its own, `__proto__` included.
+    const shown = Object.create(null) as Writable
     for (const [member, value] of Object.entries(payload)) {
       if (!WORD.test(member) || value === undefined) continue
       const isOwn = this.mode !== 'all' || PAYLOAD_MEMBERS.has(member)
@@ -219,14 +209,10 @@ export class Redactor {
 
 /** The clocks, and nothing that stands beside them. */
 function clocksOf({ mono_ms, boot_ms, wait_ms }: RecordClocks): JsonObject {
-  return {
-    ...(mono_ms === undefined ? {} : { mono_ms }),
-    ...(boot_ms === undefined ? {} : { boot_ms }),
-    ...(wait_ms === undefined ? {} : { wait_ms }),
-  }
+  return defined({ mono_ms, boot_ms, wait_ms })
 }
 
-/** An object in which any key is a key of its own, `__proto__` included. */
-function empty(): Writable {
-  return Object.create(null) as Writable
+/** Without the members that are undefined. */
+function defined(members: Writable): JsonObject {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
 }

@@ -100,6 +100,7 @@ async function* chunksOf(
 class BundleJudge implements TarSink {
   readonly #digests = new Map<string, BundledFile>()
   readonly #wrong: WrongFile[] = []
+  readonly #origin = { isForeign: () => false, isRedacted: () => this.isRedacted }
   #manifest: BundleManifest | undefined
   #manifestParts: Buffer[] | undefined
   #reading: Reading | undefined
@@ -113,10 +114,6 @@ class BundleJudge implements TarSink {
   /** The paths that the manifest lists; none before it was read. */
   get listed(): ReadonlySet<string> {
     return new Set(this.#manifest?.files.map(({ path }) => path))
-  }
-
-  get isForeign(): boolean {
-    return false
   }
 
   get isRedacted(): boolean {
@@ -133,7 +130,7 @@ class BundleJudge implements TarSink {
     if (number === undefined) return
     const entry = { number, name, place: 'live' } as const
     this.#reading ??= new Reading(
-      { after: (this.#manifest?.range.from_seq ?? number) - 1, origin: this },
+      { after: (this.#manifest?.range.from_seq ?? number) - 1, origin: this.#origin },
       { isBeyond: ({ seq }) => this.#count(seq) },
     )
     this.#segment = { entry, reader: this.#reading.beginSegment(entry, 0) }
@@ -170,6 +167,7 @@ class BundleJudge implements TarSink {
     const { exit, findings } = reading?.close() ?? { exit: 0 as const, findings: {} }
     const wrong = manifest === undefined ? [] : [...this.#wrong, ...this.#against(manifest)]
     const why = broken ?? (manifest === undefined ? `${bundleFile} is missing or cannot be read` : null)
+    const blobs = manifest?.redact === 'none' ? [] : ['blobs']
     const isWrong = new Set(wrong.map(({ path }) => path))
     return {
       exit: why !== null || wrong.length > 0 ? 6 : exit,
@@ -180,7 +178,8 @@ class BundleJudge implements TarSink {
       findings,
       records: reading?.records ?? 0,
       redacted_lines: this.isRedacted ? (reading?.redactedLines ?? 0) : 0,
-      not_applicable: notApplicable(manifest),
+      // A slice has no beginning to fold from, and what was redacted has no hash to agree with.
+      not_applicable: [...blobs, 'chain', 'checkpoints', 'digest', 'revisions', 'schema'],
     }
   }
 
@@ -220,10 +219,4 @@ class BundleJudge implements TarSink {
       if (said !== found) disagrees(`it states ${name} ${said}, but the bundle has ${found ?? 'none'}`)
     return wrong
   }
-}
-
-/** A slice has no beginning to fold from, and what was redacted has no hash to agree with. */
-function notApplicable(manifest: BundleManifest | undefined): string[] {
-  const blobs = manifest?.redact === 'none' ? [] : ['blobs']
-  return [...blobs, 'chain', 'checkpoints', 'digest', 'revisions', 'schema']
 }

@@ -85,24 +85,17 @@ export async function writeBundle(
   control: PassControl,
 ): Promise<void> {
   const created = Date.parse(manifest.created ?? '')
-  const archive = new Archive(file, Number.isNaN(created) ? 0 : created / 1000)
-  const text = Buffer.from(`${jcs(manifest)}\n`)
-  archive.begin(bundleFile, text.length)
-  archive.add(text)
-  archive.close()
-  const target = new Packer(archive, manifest.files)
+  const archive = new Archive(file, Number.isNaN(created) ? 0 : created / 1000, manifest.files)
+  archive.file(bundleFile, Buffer.from(`${jcs(manifest)}\n`))
   const payloads = new Payloads(history.eventsDir)
   const redactor = new Redactor(mode, ref => payloads.of({ payload: undefined, payload_ref: ref }))
-  const again = new BundleSlice(range, redactor, target, slice.end)
+  const again = new BundleSlice(range, redactor, archive, slice.end)
   await history.walk(again, control)
-  target.close()
   for (const { path, bytes, sha256 } of manifest.files) {
     if (path !== blobName(sha256)) continue
     const read = readBlob(history.eventsDir, { sha256, bytes })
     if (!read.ok) throw changed(path)
-    archive.begin(path, bytes)
-    archive.add(read.value)
-    archive.close()
+    archive.file(path, read.value)
     await archive.pause()
   }
   await archive.end()
@@ -147,41 +140,6 @@ class Digests implements SliceTarget {
   }
 }
 
-/** Puts the lines of the slice into an archive. */
-class Packer implements SliceTarget {
-  readonly #archive: Archive
-  readonly #sizes: ReadonlyMap<string, number>
-  #isOpen = false
-
-  constructor(archive: Archive, files: readonly BundledFile[]) {
-    this.#archive = archive
-    this.#sizes = new Map(files.map(({ path, bytes }) => [path, bytes]))
-  }
-
-  begin(name: string): void {
-    this.close()
-    const path = `${bundleEvents}/${name}`
-    const size = this.#sizes.get(path)
-    if (size === undefined) throw changed(path)
-    this.#archive.begin(path, size)
-    this.#isOpen = true
-  }
-
-  line(line: Uint8Array | string): void {
-    this.#archive.add(line)
-    this.#archive.add('\n')
-  }
-
-  pause(): Promise<void> | undefined {
-    return this.#archive.pause()
-  }
-
-  close(): void {
-    if (this.#isOpen) this.#archive.close()
-    this.#isOpen = false
-  }
-}
-
 /** Where in a gzip header the system stands that packed it. */
 const OS_AT = 9
 const OS_UNKNOWN = 255
@@ -189,11 +147,13 @@ const OS_UNKNOWN = 255
 /** Bytes that are packed at once: each write is a trip to another thread. */
 const GATHER_BYTES = 256 * 1024
 
-/** A gzipped tar on its way into a file. */
-class Archive {
+/** A gzipped tar on its way into a file; the files of the slice are those of its manifest. */
+class Archive implements SliceTarget {
   readonly #gzip: Gzip = createGzip()
   readonly #mtime: number
-  #size = 0
+  readonly #sizes: ReadonlyMap<string, number>
+  /** The length of the file that is open. */
+  #size: number | undefined
   #left = 0
   #path = ''
   #parts: Buffer[] = []
@@ -202,8 +162,9 @@ class Archive {
   #isFirst = true
   #failure: unknown
 
-  constructor(file: OutFile, mtime: number) {
+  constructor(file: OutFile, mtime: number, files: readonly BundledFile[]) {
     this.#mtime = mtime
+    this.#sizes = new Map(files.map(({ path, bytes }) => [path, bytes]))
     this.#gzip.on('data', (chunk: Buffer) => {
       // The same bytes on every system.
       if (this.#isFirst && chunk.length > OS_AT) chunk[OS_AT] = OS_UNKNOWN
@@ -216,7 +177,27 @@ class Archive {
     })
   }
 
-  begin(path: string, size: number): void {
+  begin(name: string): void {
+    this.#close()
+    const path = `${bundleEvents}/${name}`
+    const size = this.#sizes.get(path)
+    if (size === undefined) throw changed(path)
+    this.#open(path, size)
+  }
+
+  line(line: Uint8Array | string): void {
+    this.#add(line)
+    this.#add('\n')
+  }
+
+  /** A whole file. */
+  file(path: string, content: Buffer): void {
+    this.#open(path, content.length)
+    this.#add(content)
+  }
+
+  #open(path: string, size: number): void {
+    this.#close()
     const header = tarHeader({ path, size }, this.#mtime)
     if (header === undefined)
       throw new KimError('record_too_large', `cannot bundle ${path}: it is too large for an archive`, {
@@ -228,15 +209,17 @@ class Archive {
     this.#put(header)
   }
 
-  add(data: Uint8Array | string): void {
+  #add(data: Uint8Array | string): void {
     this.#left -= Buffer.byteLength(data)
     if (this.#left < 0) throw changed(this.#path)
     this.#put(data)
   }
 
-  close(): void {
+  #close(): void {
+    if (this.#size === undefined) return
     if (this.#left !== 0) throw changed(this.#path)
     this.#put(tarPadding(this.#size))
+    this.#size = undefined
   }
 
   /** Waits until what was put in has been taken, if there is much of it. */
@@ -248,6 +231,7 @@ class Archive {
   }
 
   async end(): Promise<void> {
+    this.#close()
     this.#put(tarEnd)
     this.#pass()
     await new Promise<void>((resolve, reject) => {

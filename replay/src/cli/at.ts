@@ -11,7 +11,7 @@ import { missingText, warnAboutLaterRecords } from './print.js'
 export async function run(input: Input, io: Io): Promise<number> {
   const form = outputFormat(input)
   const history = openReplayJournal(input, io)
-  const point = parsePointFlags(input, io, history)
+  const point = parsePointFlags({ input, io, history })
   const state = await withProgress(io, 'at', control => stateAt(history, point, control))
   const { reading } = state
   const head = reading.last?.seq ?? state.base?.document.header.head_seq ?? 0

@@ -23,11 +23,10 @@ export async function run(input: Input, io: Io): Promise<number> {
   const plan = await withProgress(io, 'bundle: look', control =>
     planBundle(history, range, mode, sourceDateMs(io), control),
   )
-  if (!isDry) {
+  if (!isDry)
     await withProgress(io, 'bundle: write', control =>
       writeOut(out, file => writeBundle(history, plan, file, control)),
     )
-  }
   const { manifest, slice, blobsMissing } = plan
   const report = {
     ...manifest,

@@ -23,9 +23,10 @@ export async function run(input: Input, io: Io): Promise<number> {
       'give --from A and --to B: seqs, times, event ids or "end"',
     )
   const history = openReplayJournal(input, io)
+  const asked = { input, io, history }
   const points = {
-    from: parsePointWord(from, '--from', input, io, history),
-    to: parsePointWord(to, '--to', input, io, history),
+    from: parsePointWord(from, '--from', asked),
+    to: parsePointWord(to, '--to', asked),
   }
   const difference = await withProgress(io, 'diff', control =>
     differenceOf(history, points, input.list('persona'), control),
@@ -51,16 +52,16 @@ function* documentOf({ from, to, changes, records, backwards, missing }: Differe
   yield `"records":${records},\n"to":${jcs(to.at)}}\n`
 }
 
+/** What differs of one persona: each value before and after. */
+type Changed = Record<string, readonly [before: unknown, after: unknown]>
+
 /** For each persona whose counts differ, each of them before and after. */
-function personasOf(
-  from: StateDocument,
-  to: StateDocument,
-): Record<string, Record<string, readonly [unknown, unknown]>> {
-  const all = Object.create(null) as Record<string, Record<string, readonly [unknown, unknown]>>
+function personasOf(from: StateDocument, to: StateDocument): Record<string, Changed> {
+  const all = Object.create(null) as Record<string, Changed>
   for (const name of [...new Set([...Object.keys(from.personas), ...Object.keys(to.personas)])].sort()) {
     const before: object = (Object.hasOwn(from.personas, name) ? from.personas[name] : undefined) ?? {}
     const after: object = (Object.hasOwn(to.personas, name) ? to.personas[name] : undefined) ?? {}
-    const changed: Record<string, readonly [unknown, unknown]> = {}
+    const changed: Changed = {}
     for (const field of [...new Set([...Object.keys(before), ...Object.keys(after)])]) {
       const pair = [Reflect.get(before, field) ?? null, Reflect.get(after, field) ?? null] as const
       if (jcs(pair[0]) !== jcs(pair[1])) changed[field] = pair
@@ -83,7 +84,7 @@ function textOf(difference: Difference): string[] {
   ]
 }
 
-function personaText(fields: Record<string, readonly [unknown, unknown]>): string {
+function personaText(fields: Changed): string {
   return Object.entries(fields)
     .map(([field, [before, after]]) =>
       field === 'alerts' || field === 'evidence'

@@ -2,7 +2,6 @@ import { existsSync, readFileSync } from 'node:fs'
 import { type Input, type Io, usageError, withProgress } from '@kim/cli-kit'
 import { jcs } from '@kim/manifest'
 import { type ColdStartDamage, coldStart } from '@kim/observer-sdk'
-import type { PassControl } from '@kim/observer-sdk/verify'
 import { requireJournal } from '../reading.js'
 import { replayEventsDir } from './input.js'
 
@@ -16,26 +15,19 @@ export async function run(input: Input, io: Io): Promise<number> {
   // A conformance run has an answer for an absent directory (OB-64).
   if (!(isFull || isCold) || existsSync(eventsDir)) requireJournal(eventsDir)
   const { printed, damage } = await withProgress(io, 'digest', async control => {
-    if (!isFull) return await answer(eventsDir, cursor, isCold, control)
-    // Loaded on demand, because it loads all checks of verify.
-    const { fullScan } = await import('../full-scan.js')
-    return { printed: await fullScan(eventsDir, cursor, control), damage: undefined }
+    // OB-61: --full and --cold print the result and nothing else.
+    if (isFull) {
+      // Loaded on demand, because it loads all checks of verify.
+      const { fullScan } = await import('../full-scan.js')
+      return { printed: await fullScan(eventsDir, cursor, control), damage: undefined }
+    }
+    const { result, damage } = await coldStart(eventsDir, cursor, control.signal)
+    if (isCold) return { printed: result, damage: undefined }
+    const { digest, entities, head_seq } = result
+    return { printed: { digest, entities, head_seq }, damage }
   })
   io.stdout.write(`${jcs(printed)}\n`)
   return damage === undefined ? 0 : report(damage, io)
-}
-
-async function answer(
-  eventsDir: string,
-  cursor: unknown,
-  isCold: boolean,
-  { signal }: PassControl,
-): Promise<{ readonly printed: object; readonly damage: ColdStartDamage | undefined }> {
-  const { result, damage } = await coldStart(eventsDir, cursor, signal)
-  // OB-61: --full and --cold print the result and nothing else.
-  if (isCold) return { printed: result, damage: undefined }
-  const { digest, entities, head_seq } = result
-  return { printed: { digest, entities, head_seq }, damage }
 }
 
 /** A digest is no verdict, but to compare two one must know if they cover everything. */

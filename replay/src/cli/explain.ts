@@ -23,19 +23,8 @@ export async function run(input: Input, io: Io): Promise<number> {
   return missing.exit
 }
 
-function textOf({
-  item_type,
-  item_id,
-  persona,
-  steps,
-  host,
-  producer_gaps,
-  commit_wait,
-  alarms,
-  liveness,
-  unknown,
-  missing,
-}: Explanation): string[] {
+function textOf(explanation: Explanation): string[] {
+  const { item_type, item_id, persona, steps, host, producer_gaps, commit_wait, alarms } = explanation
   const why = [
     ...producer_gaps.map(
       ({ from_seq, to_seq, from_ts, to_ts, ms, stopped, after_command, records_missing }) =>
@@ -57,12 +46,12 @@ function textOf({
     ...(why.length === 0
       ? [isTold ? 'no cause of a delay is in the journal' : 'the cause of a delay is unknown']
       : ['possible causes of the delay:', ...why.map(line => `  ${line}`)]),
-    ...liveness.map(
+    ...explanation.liveness.map(
       ({ seq, ts, event, state }) =>
         `its persona at ${place(seq, ts)}: ${state ?? 'state unknown'}${event === null ? '' : ` (${event})`}`,
     ),
-    ...unknown.map(line => `unknown: ${line}`),
-    ...missingText(missing.findings),
+    ...explanation.unknown.map(line => `unknown: ${line}`),
+    ...missingText(explanation.missing.findings),
   ]
 }
 
@@ -76,15 +65,8 @@ function stepText({ kind, seq, ts, clock, since, note }: LifeStep): string {
   return `  ${what.padEnd(8)}  ${when}${whose}${by}${after}${note === null ? '' : ` (${note})`}`
 }
 
-function sinceText({
-  step,
-  two_clocks,
-  wall_ms,
-  mono_ms,
-  boot_ms,
-  suspended_ms,
-  rebooted,
-}: NonNullable<LifeStep['since']>): string {
+function sinceText(since: NonNullable<LifeStep['since']>): string {
+  const { step, two_clocks, wall_ms, mono_ms, boot_ms, suspended_ms, rebooted } = since
   if (wall_ms === null) return ''
   // Of how long it waited for its commit one clock tells both.
   const isSleepUnknown = suspended_ms === null && !two_clocks && !rebooted && mono_ms !== wall_ms

@@ -24,17 +24,13 @@ export async function run(input: Input, io: Io): Promise<number> {
 }
 
 function textOf({ found, times, records, last_seq, base, missing }: FindResult): string[] {
+  const never =
+    missing.exit === 0 ? 'never becomes true' : 'does not become true in the records that can be read'
   const read = `${formatCount(records, 'record')} read${last_seq === null ? '' : `, up to seq ${last_seq}`}`
   return [
     ...found.map(stretch => stretchText(stretch, base)),
     ...(times > found.length ? [`and ${formatCount(times - found.length, 'more time', 'more times')}`] : []),
-    ...(times > 0
-      ? []
-      : [
-          missing.exit === 0
-            ? `the condition never becomes true (${read})`
-            : `the condition does not become true in the records that can be read (${read})`,
-        ]),
+    ...(times > 0 ? [] : [`the condition ${never} (${read})`]),
     ...(base === null ? [] : [`older records are missing: read from checkpoint ${base.file}`]),
     ...missingText(missing.findings),
   ]

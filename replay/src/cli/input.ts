@@ -75,8 +75,16 @@ export function seqRangeOf(input: Input): { readonly fromSeq: number; readonly t
   return { fromSeq, toSeq }
 }
 
+/** A command line, and the journal that its times and points are in. */
+interface Asked {
+  readonly input: Input
+  readonly io: Io
+  readonly history: JournalCopy
+}
+
 /** The point that the word, `--seq`, `--time` or `--event-id` names: exactly one of them. */
-export function parsePointFlags(input: Input, io: Io, history: JournalCopy): Point {
+export function parsePointFlags(asked: Asked): Point {
+  const { input } = asked
   const word = input.positional('POINT')
   const given = ['seq', 'time', 'event-id'].filter(name => input.given(name)).map(name => `--${name}`)
   const all = word === undefined ? given : [`"${safeText(word)}"`, ...given]
@@ -85,26 +93,19 @@ export function parsePointFlags(input: Input, io: Io, history: JournalCopy): Poi
       all.length === 0 ? 'a point in the journal is missing' : `${all.join(' and ')} exclude each other`,
       'give one: a seq, a time, an event id or "end"',
     )
-  if (word !== undefined) return parsePointWord(word, 'POINT', input, io, history)
+  if (word !== undefined) return parsePointWord(word, 'POINT', asked)
   const seq = input.number('seq')
   if (seq !== undefined) return { kind: 'seq', seq }
   const text = input.text('time')
-  if (text !== undefined)
-    return { kind: 'time', ms: parseReplayTime(text, '--time', input, io, history), text }
+  if (text !== undefined) return { kind: 'time', ms: parseReplayTime(text, '--time', asked), text }
   return { kind: 'event', name: requireRecordName(input.text('event-id') ?? '') }
 }
 
 /** A point in one word: a seq, an event id, or a time. */
-export function parsePointWord(
-  word: string,
-  flag: string,
-  input: Input,
-  io: Io,
-  history: JournalCopy,
-): Point {
+export function parsePointWord(word: string, flag: string, asked: Asked): Point {
   if (/^\d+$/.test(word) && Number.isSafeInteger(Number(word))) return { kind: 'seq', seq: Number(word) }
   if (word === 'end') return { kind: 'end' }
-  const ms = timeOf(word, input, io, history)
+  const ms = timeOf(word, asked)
   if (ms !== undefined) return { kind: 'time', ms, text: word }
   const name = parseRecordName(word)
   if (name !== undefined) return { kind: 'event', name }
@@ -115,21 +116,15 @@ export function parsePointWord(
 }
 
 /** A time, as people write it. */
-export function parseReplayTime(
-  text: string,
-  flag: string,
-  input: Input,
-  io: Io,
-  history: JournalCopy,
-): number {
-  const ms = timeOf(text, input, io, history)
+export function parseReplayTime(text: string, flag: string, asked: Asked): number {
+  const ms = timeOf(text, asked)
   if (ms === undefined)
     throw usageError(`${flag} "${safeText(text)}" is not a time`, `use a time such as ${TIMES}`)
   return ms
 }
 
 /** `1h` counts back from the newest record, so that the same copy always returns the same answer. */
-function timeOf(text: string, input: Input, io: Io, history: JournalCopy): number | undefined {
+function timeOf(text: string, { input, io, history }: Asked): number | undefined {
   return parseTime(text, sourceDateMs(io) ?? newestTime(history) ?? 0, input.bool('utc'))
 }
 

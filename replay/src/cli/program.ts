@@ -1,55 +1,36 @@
-import { completionCommand, type Flag, flag, type Program, VERSION } from '@kim/cli-kit'
+import { completionCommand, type Flag, flag, type Program, toggle, VERSION } from '@kim/cli-kit'
 import { REDACT_MODES } from '../redactor.js'
 
-const replayEventsFlag: Flag = {
-  name: 'events',
-  kind: 'path',
-  value: 'DIR',
-  about: 'read this events directory, or a copy of one',
-}
-
-const replayStoreFlag: Flag = {
-  name: 'store',
-  kind: 'path',
-  value: 'DIR',
-  env: 'KIM_STORE',
-  about:
+/** What every command that reads a journal takes. */
+const replaySourceFlags: readonly Flag[] = [
+  flag('path', 'events', 'DIR', 'read this events directory, or a copy of one'),
+  flag(
+    'path',
+    'store',
+    'DIR',
     'if no --events is given, read this store (default: ~/.local/state/kim/stores/default, or below $XDG_STATE_HOME)',
-}
+    { env: 'KIM_STORE' },
+  ),
+]
 
-const replayJsonFlag: Flag = { name: 'json', kind: 'boolean', about: 'print one JSON object' }
+const replayJsonFlag: Flag = toggle('json', 'print one JSON object')
 
 const reportJsonFlag: Flag = { ...replayJsonFlag, about: 'say what was written as one JSON object' }
 
-const personaFlag: Flag = {
-  name: 'persona',
+const personaFlag: Flag = flag('string', 'persona', 'NAME', 'select these personas', {
   short: 'p',
-  kind: 'string',
   many: true,
-  value: 'NAME',
-  about: 'select these personas',
-}
+})
 
-const utcFlag: Flag = {
-  name: 'utc',
-  kind: 'boolean',
-  about: 'read times without a zone as UTC, not as local time',
-}
+const utcFlag: Flag = toggle('utc', 'read times without a zone as UTC, not as local time')
 
 /** The forms that a command can print in, text first. */
 function outputFlag(...forms: readonly string[]): Flag {
-  return {
-    name: 'output',
+  return flag('string', 'output', 'FORM', `choose the output format: ${forms.join(', ')}`, {
     short: 'o',
-    kind: 'string',
-    value: 'FORM',
     choices: forms,
-    about: `choose the output format: ${forms.join(', ')}`,
-  }
+  })
 }
-
-/** What every command that reads a journal takes. */
-const replaySourceFlags: readonly Flag[] = [replayEventsFlag, replayStoreFlag]
 
 /** The part of a journal that a command reads. */
 const seqRange: readonly Flag[] = [
@@ -77,15 +58,12 @@ export const replayProgram: Program = {
       name: 'digest',
       about: 'Print a digest of the final state of a journal. Two readers that agree print the same digest.',
       flags: [
-        replayEventsFlag,
-        replayStoreFlag,
-        {
-          name: 'full',
-          kind: 'boolean',
-          about:
-            'read every record and print all results, to compare with another reader (spec/observer-protocol.md)',
-        },
-        { name: 'cold', kind: 'boolean', about: 'read only what an observer reads when it opens' },
+        ...replaySourceFlags,
+        toggle(
+          'full',
+          'read every record and print all results, to compare with another reader (spec/observer-protocol.md)',
+        ),
+        toggle('cold', 'read only what an observer reads when it opens'),
         flag(
           'path',
           'cursor',
@@ -110,14 +88,14 @@ export const replayProgram: Program = {
           optional: true,
         },
       ],
-      flags: [replayEventsFlag, replayStoreFlag, replayJsonFlag],
+      flags: [...replaySourceFlags, replayJsonFlag],
       load: () => import('./verify.js'),
     },
     {
       name: 'stats',
       about:
         'Count the segments, bytes, records by entity type and action, personas and checkpoints of a journal.',
-      flags: [replayEventsFlag, replayStoreFlag, replayJsonFlag],
+      flags: [...replaySourceFlags, replayJsonFlag],
       load: () => import('./stats.js'),
     },
     {
@@ -162,7 +140,7 @@ export const replayProgram: Program = {
           'A',
           'begin at a seq, an event id, or a time; 2h, "today" and 14:30 count from the newest record',
         ),
-        { name: 'to', kind: 'string', value: 'B', about: 'end at a seq, a time, an event id, or "end"' },
+        flag('string', 'to', 'B', 'end at a seq, a time, an event id, or "end"'),
         personaFlag,
         outputFlag('text', 'json', 'json-patch'),
         replayJsonFlag,
@@ -194,7 +172,7 @@ export const replayProgram: Program = {
       flags: [
         ...replaySourceFlags,
         flag('string', 'until', 'EXPR', 'find where this condition becomes true; see the paths below'),
-        { name: 'all', kind: 'boolean', about: 'print every time it becomes true, and until when' },
+        toggle('all', 'print every time it becomes true, and until when'),
         outputFlag('text', 'json'),
         replayJsonFlag,
       ],
@@ -257,10 +235,10 @@ export const replayProgram: Program = {
       requires: '--out F.tgz',
       flags: [
         ...replaySourceFlags,
-        { name: 'out', kind: 'path', value: 'F.tgz', about: 'write to this file, outside the store' },
+        flag('path', 'out', 'F.tgz', 'write to this file, outside the store'),
         ...seqRange,
         redact,
-        { name: 'dry-run', kind: 'boolean', about: 'print what would be written and write nothing' },
+        toggle('dry-run', 'print what would be written and write nothing'),
         reportJsonFlag,
       ],
       examples: [
@@ -279,7 +257,7 @@ export const replayProgram: Program = {
       flags: [
         ...replaySourceFlags,
         { ...outputFlag('html', 'md', 'json', 'csv'), default: 'html' },
-        { name: 'out', kind: 'path', value: 'F', about: 'write to this file, outside the store' },
+        flag('path', 'out', 'F', 'write to this file, outside the store'),
         flag(
           'string',
           'since',
@@ -287,10 +265,10 @@ export const replayProgram: Program = {
           'begin at this time, such as 2026-06-10 14:30; 2h, "today" and 14:30 count from the newest record',
           { short: 'S' },
         ),
-        { name: 'until', short: 'U', kind: 'string', value: 'T', about: 'end at this time' },
+        flag('string', 'until', 'T', 'end at this time', { short: 'U' }),
         personaFlag,
         redact,
-        { name: 'title', kind: 'string', value: 'TEXT', about: 'use this title' },
+        flag('string', 'title', 'TEXT', 'use this title'),
         reportJsonFlag,
         utcFlag,
       ],

@@ -26,6 +26,9 @@ const FORMS: Readonly<Record<string, Writer>> = {
   json: timeline => [`${jcs(timeline)}\n`],
 }
 
+/** Small pieces are joined into larger ones, because each write is a call to the system. */
+const GATHER_CHARS = 256 * 1024
+
 /** CL-49: one file that shows what happened. */
 export async function run(input: Input, io: Io): Promise<number> {
   const form = input.text('output') ?? 'html'
@@ -36,11 +39,10 @@ export async function run(input: Input, io: Io): Promise<number> {
     throw usageError(`-o ${safeText(form)} is not a format`, 'use html, md, json or csv')
   const history = openCopy(eventsDir)
   const [since, until] = [input.text('since'), input.text('until')]
+  const asked = { input, io, history }
   const request = {
-    fromMs:
-      since === undefined ? Number.NEGATIVE_INFINITY : parseReplayTime(since, '--since', input, io, history),
-    toMs:
-      until === undefined ? Number.POSITIVE_INFINITY : parseReplayTime(until, '--until', input, io, history),
+    fromMs: since === undefined ? Number.NEGATIVE_INFINITY : parseReplayTime(since, '--since', asked),
+    toMs: until === undefined ? Number.POSITIVE_INFINITY : parseReplayTime(until, '--until', asked),
     personas: input.list('persona'),
     mode: parseRedactMode(input),
     title: input.text('title') ?? 'Timeline of a journal',
@@ -50,10 +52,15 @@ export async function run(input: Input, io: Io): Promise<number> {
     throw usageError(`--since ${since} is after --until ${until}`, 'swap them')
   const timeline = await withProgress(io, 'timeline', control => collectTimeline(history, request, control))
   await writeOut(out, async file => {
-    for (const piece of gathered(write(timeline))) {
+    let gathered = ''
+    for (const piece of write(timeline)) {
       io.signal.throwIfAborted()
-      file.write(piece)
+      gathered += piece
+      if (gathered.length < GATHER_CHARS) continue
+      file.write(gathered)
+      gathered = ''
     }
+    file.write(gathered)
   })
   const { records, lanes, from_seq, to_seq, missing } = timeline
   const text = [
@@ -73,21 +80,4 @@ export async function run(input: Input, io: Io): Promise<number> {
 function exitOf(missing: Timeline['missing']): number {
   const weights = Object.values(missing).map(({ weight }) => weight)
   return weights.includes(6) ? 6 : weights.includes(5) || missing.history_starts_at !== undefined ? 5 : 0
-}
-
-const GATHER_CHARS = 256 * 1024
-
-/** Joins small pieces into large ones, because each write is a call to the system. */
-function* gathered(pieces: Iterable<string>): Generator<string> {
-  let parts: string[] = []
-  let chars = 0
-  for (const piece of pieces) {
-    parts.push(piece)
-    chars += piece.length
-    if (chars < GATHER_CHARS) continue
-    yield parts.join('')
-    parts = []
-    chars = 0
-  }
-  yield parts.join('')
 }

@@ -82,10 +82,8 @@ function noBundleHint(path: string): string {
 const WRONG_SHOWN = 20
 const MEANING = { 0: 'clean', 5: 'records are missing', 6: 'corrupt' } as const
 
-function textOf(
-  { exit, broken, manifest, files, wrong, findings, records, redacted_lines, not_applicable }: BundleVerdict,
-  path: string,
-): string[] {
+function textOf(verdict: BundleVerdict, path: string): string[] {
+  const { exit, broken, manifest, files, wrong, records, redacted_lines } = verdict
   const range = manifest === null ? '' : `, seq ${manifest.range.from_seq} to ${manifest.range.to_seq}`
   return [
     `${MEANING[exit]}: bundle ${path}`,
@@ -101,7 +99,7 @@ function textOf(
     ...(redacted_lines === 0
       ? []
       : [`  ${formatCount(redacted_lines, 'line')} without a record, removed when the bundle was made`]),
-    `  not checked, because a bundle is a part of a journal: ${not_applicable.join(', ')}`,
-    ...missingText(findings).slice(1, -1),
+    `  not checked, because a bundle is a part of a journal: ${verdict.not_applicable.join(', ')}`,
+    ...missingText(verdict.findings).slice(1, -1),
   ]
 }

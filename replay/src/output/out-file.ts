@@ -17,53 +17,34 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { safeText, usageError } from '@kim/cli-kit'
 
 /** A file on its way. */
-export class OutFile {
-  readonly #path: string
-  readonly #temp: string
-  readonly #fd: number
-  #isOpen = true
-
-  constructor(name: string) {
-    const { path, mode } = outPlace(name)
-    this.#path = path
-    this.#temp = join(dirname(path), `.${basename(path)}.${process.pid}.tmp`)
-    this.#fd = openSync(this.#temp, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600)
-    if (mode !== undefined) fchmodSync(this.#fd, mode)
-  }
-
-  write(data: Uint8Array | string): void {
-    const bytes = typeof data === 'string' ? Buffer.from(data) : data
-    for (let done = 0; done < bytes.length; ) done += writeSync(this.#fd, bytes, done)
-  }
-
-  /** The file stands under its name. */
-  finish(): void {
-    this.#close()
-    renameSync(this.#temp, this.#path)
-  }
-
-  /** Nothing is left of it. */
-  abandon(): void {
-    this.#close()
-    rmSync(this.#temp, { force: true })
-  }
-
-  #close(): void {
-    if (this.#isOpen) closeSync(this.#fd)
-    this.#isOpen = false
-  }
+export interface OutFile {
+  readonly write: (data: Uint8Array | string) => void
 }
 
 /** Lets `fill` write the file; what goes wrong leaves what stood under the name before. */
-export async function writeOut(path: string, fill: (file: OutFile) => Promise<void>): Promise<void> {
-  const file = new OutFile(path)
-  let isDone = false
+export async function writeOut(name: string, fill: (file: OutFile) => Promise<void>): Promise<void> {
+  const { path, mode } = outPlace(name)
+  const temp = join(dirname(path), `.${basename(path)}.${process.pid}.tmp`)
+  const fd = openSync(temp, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600)
+  let isOpen = true
+  const close = (): void => {
+    if (isOpen) closeSync(fd)
+    isOpen = false
+  }
   try {
-    await fill(file)
-    file.finish()
-    isDone = true
-  } finally {
-    if (!isDone) file.abandon()
+    if (mode !== undefined) fchmodSync(fd, mode)
+    await fill({
+      write(data) {
+        const bytes = typeof data === 'string' ? Buffer.from(data) : data
+        for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done)
+      },
+    })
+    close()
+    renameSync(temp, path)
+  } catch (error) {
+    close()
+    rmSync(temp, { force: true })
+    throw error
   }
 }
 

@@ -17,30 +17,14 @@ export type Token =
 export type Operator = '=' | '!=' | '<' | '<=' | '>' | '>=' | 'and' | 'or' | 'not' | '(' | ')'
 
 const CHARS_MAX = 4096
-const SIGNS: readonly (readonly [sign: string, operator: Operator])[] = [
-  ['&&', 'and'],
-  ['||', 'or'],
-  ['==', '='],
-  ['!=', '!='],
-  ['<=', '<='],
-  ['>=', '>='],
-  ['=', '='],
-  ['<', '<'],
-  ['>', '>'],
-  ['!', 'not'],
-  ['(', '('],
-  [')', ')'],
-]
-const WORDS: ReadonlyMap<string, Operator> = new Map([
-  ['and', 'and'],
-  ['or', 'or'],
-  ['not', 'not'],
-])
-const CONSTANTS: ReadonlyMap<string, boolean | null> = new Map([
-  ['true', true],
-  ['false', false],
-  ['null', null],
-])
+/** The signs, the longer ones first; those that are another spelling of an operator are below. */
+const SIGN = /&&|\|\||==|!=|<=|>=|[=<>!()]/y
+const SPELLINGS: Readonly<Record<string, Operator>> = { '&&': 'and', '||': 'or', '==': '=', '!': 'not' }
+const WORDS: ReadonlySet<string> = new Set(['and', 'or', 'not'])
+const CONSTANTS: Readonly<Record<string, boolean | null>> = { true: true, false: false, null: null }
+const NAME_START = /^[A-Za-z_]$/
+const NAME_PART = /^[A-Za-z0-9_-]$/
+const NUMBER_START = /^-?\d/
 
 /** An expression cannot be read; says in which column and why. */
 export function expressionError(
@@ -76,15 +60,14 @@ class Cutter {
     const at = this.#at
     const char = this.#char()
     if (char === '') return { kind: 'end', at }
-    if (isNameStart(char)) return this.#word(at)
+    if (NAME_START.test(char)) return this.#word(at)
     if (char === '"' || char === "'") return { kind: 'literal', value: this.#quoted(), at }
-    if (isDigit(char) || (char === '-' && isDigit(this.#text[at + 1] ?? ''))) return this.#number(at)
-    for (const [sign, operator] of SIGNS) {
-      if (!this.#text.startsWith(sign, at)) continue
-      this.#at += sign.length
-      return { kind: 'operator', text: operator, at }
-    }
-    throw expressionError(at, `unexpected ${shown(this.#text.codePointAt(at) ?? 0)}`)
+    if (NUMBER_START.test(this.#text.slice(at, at + 2))) return this.#number(at)
+    SIGN.lastIndex = at
+    const sign = SIGN.exec(this.#text)?.[0]
+    if (sign === undefined) throw expressionError(at, `unexpected ${shown(this.#text.codePointAt(at) ?? 0)}`)
+    this.#at += sign.length
+    return { kind: 'operator', text: SPELLINGS[sign] ?? (sign as Operator), at }
   }
 
   #char(): string {
@@ -101,17 +84,16 @@ class Cutter {
     }
     const [first = ''] = names
     if (names.length === 1) {
-      const operator = WORDS.get(first.toLowerCase())
-      if (operator !== undefined) return { kind: 'operator', text: operator, at }
-      const constant = CONSTANTS.get(first)
-      if (constant !== undefined) return { kind: 'literal', value: constant, at }
+      const word = first.toLowerCase()
+      if (WORDS.has(word)) return { kind: 'operator', text: word as Operator, at }
+      if (Object.hasOwn(CONSTANTS, first)) return { kind: 'literal', value: CONSTANTS[first] ?? null, at }
     }
     return { kind: 'path', names, starts, at }
   }
 
   #name(): string {
     const from = this.#at
-    while (isNamePart(this.#char())) this.#at += 1
+    while (NAME_PART.test(this.#char())) this.#at += 1
     if (this.#at === from)
       throw expressionError(
         from,
@@ -155,22 +137,10 @@ class Cutter {
   #number(at: number): Token {
     const text = /^-?\d{1,20}(\.\d{1,20})?/.exec(this.#text.slice(at, at + 48))?.[0] ?? ''
     this.#at += text.length
-    if (isNamePart(this.#char()) || this.#char() === '.')
+    if (NAME_PART.test(this.#char()) || this.#char() === '.')
       throw expressionError(at, 'this is not a number', 'put texts in quotes')
     return { kind: 'literal', value: Number(text), at }
   }
-}
-
-function isDigit(char: string): boolean {
-  return char >= '0' && char <= '9' && char.length === 1
-}
-
-function isNameStart(char: string): boolean {
-  return /^[A-Za-z_]$/.test(char)
-}
-
-function isNamePart(char: string): boolean {
-  return /^[A-Za-z0-9_-]$/.test(char)
 }
 
 function shown(point: number): string {

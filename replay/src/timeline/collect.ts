@@ -137,15 +137,8 @@ class Collector {
       const inside = holes.filter(({ from, to }) => from > afterSeq && to < seq)
       if (inside.length === 0) continue
       const label = `seq ${inside.map(({ from, to }) => (from === to ? `${from}` : `${from} to ${to}`)).join(', ')} missing`
-      this.#spans.add({
-        lane: 0,
-        kind: 'gap',
-        from: Math.min(afterT, t),
-        to: t,
-        from_seq: afterSeq,
-        to_seq: seq,
-        label,
-      })
+      const from = Math.min(afterT, t)
+      this.#spans.add({ lane: 0, kind: 'gap', from, to: t, from_seq: afterSeq, to_seq: seq, label })
     }
     const names = [...this.#lanes.keys()].filter(name => typeof name === 'string').sort()
     const lanes = [PRODUCER, ...names]
@@ -158,8 +151,7 @@ class Collector {
     ])
     const from = times.reduce((a, b) => Math.min(a, b), this.#earliest)
     const to = times.reduce((a, b) => Math.max(a, b), this.#latest)
-    const newest = this.#last === undefined ? undefined : this.#last.t
-    const created = createdMs ?? newest
+    const created = createdMs ?? this.#last?.t
     return {
       title,
       created: created === undefined ? null : new Date(created).toISOString(),
@@ -232,15 +224,8 @@ class Collector {
       }
       if (kind !== 'suspended') continue
       const label = `the host slept ${formatDuration(ms ?? 0)} of that time`
-      this.#spans.add({
-        lane: 0,
-        kind,
-        from: Math.min(this.#last.t, t),
-        to: t,
-        from_seq,
-        to_seq,
-        label,
-      })
+      const from = Math.min(this.#last.t, t)
+      this.#spans.add({ lane: 0, kind, from, to: t, from_seq, to_seq, label })
     }
     return isClockSet
   }
@@ -253,15 +238,9 @@ class Collector {
       const name = this.#request.mode === 'none' ? ` ${writer ?? ''}` : ''
       for (const part of parts) {
         const end = part !== parts.at(-1) ? ', until the clock was set' : stopped ? ', stopped' : ''
-        this.#spans.add({
-          lane: 0,
-          kind: 'run',
-          from: part.low_ms,
-          to: part.high_ms,
-          from_seq: part.from_seq,
-          to_seq: part.to_seq,
-          label: `run${name}${end}`,
-        })
+        const { low_ms, high_ms, ...seqs } = part
+        const label = `run${name}${end}`
+        this.#spans.add({ lane: 0, kind: 'run', from: low_ms, to: high_ms, ...seqs, label })
       }
       const next = runs[i + 1]
       const begin = timestampMs(next?.from_ts)
@@ -270,21 +249,15 @@ class Collector {
       const end = to + next.set_ms
       if (begin <= end) continue
       const between = { from: to_seq, to: next.from_seq }
-      this.#spans.add({
-        lane: 0,
-        kind: 'no_producer',
-        from: end,
-        to: begin,
-        from_seq: to_seq,
-        to_seq: next.from_seq,
-        label: liesWithin(holes, between)
-          ? 'no producer, for at most this long: the records that would show it are missing'
-          : isCommand
-            ? 'no producer: the writer before was a store command (repair, redact or import)'
-            : stopped
-              ? 'no producer: it had been stopped'
-              : 'no producer, for at most this long: the one before ended without a note',
-      })
+      const label = liesWithin(holes, between)
+        ? 'no producer, for at most this long: the records that would show it are missing'
+        : isCommand
+          ? 'no producer: the writer before was a store command (repair, redact or import)'
+          : stopped
+            ? 'no producer: it had been stopped'
+            : 'no producer, for at most this long: the one before ended without a note'
+      const seqs = { from_seq: to_seq, to_seq: next.from_seq }
+      this.#spans.add({ lane: 0, kind: 'no_producer', from: end, to: begin, ...seqs, label })
     }
   }
 
@@ -298,8 +271,10 @@ class Collector {
 
   #labelOf({ item_type, item_id, action, event, payload, summary }: ReadRecord): string {
     const id = item_id === undefined ? '' : this.#redactor.id(item_type, item_id)
-    const what = event === undefined ? action : event
-    const head = `${this.#redactor.word(what)} ${this.#redactor.word(item_type)} ${id}`.slice(0, 200)
+    const head = `${this.#redactor.word(event ?? action)} ${this.#redactor.word(item_type)} ${id}`.slice(
+      0,
+      200,
+    )
     if (this.#request.mode !== 'none') return head
     const written = [summary, payload?.['content']].filter(text => typeof text === 'string')
     return [head, ...written.map(text => firstCodePoints(text, 200))].join(': ')

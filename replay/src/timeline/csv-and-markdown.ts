@@ -3,42 +3,24 @@ import { formatDuration, safeText } from '@kim/cli-kit'
 import { caveats, iso, latencyRows, MARK_WORDS, SPAN_WORDS, type Timeline } from './timeline.js'
 
 /** The rows, each with its line end, as RFC 4180 writes them. */
-export function* timelineCsv(timeline: Timeline): Generator<string> {
-  const { lanes, kinds, marks, bins, spans } = timeline
+export function* timelineCsv({ lanes, kinds, marks, bins, spans }: Timeline): Generator<string> {
+  const laneOf = (lane = 0): string => lanes[lane] ?? ''
+  const kindOf = (kind = 0): string => kinds[kind] ?? ''
   yield row(['time', 'until', 'persona', 'kind', 'seq', 'until_seq', 'count', 'label'])
-  for (const { from, to, lane, kind, from_seq, to_seq, label } of spans)
-    yield row([
-      iso(from),
-      to === null ? '' : iso(to),
-      lanes[lane] ?? '',
-      kind,
-      from_seq,
-      to_seq ?? '',
-      1,
-      label,
-    ])
-  for (const [i, t] of (marks?.t ?? []).entries())
-    yield row([
-      iso(t),
-      '',
-      lanes[marks?.lane[i] ?? 0] ?? '',
-      kinds[marks?.kind[i] ?? 0] ?? '',
-      marks?.seq[i] ?? '',
-      '',
-      1,
-      marks?.label[i] ?? '',
-    ])
-  for (const [i, t] of (bins?.t ?? []).entries())
-    yield row([
-      iso(t),
-      iso(t + (bins?.width_ms ?? 0)),
-      lanes[bins?.lane[i] ?? 0] ?? '',
-      kinds[bins?.kind[i] ?? 0] ?? '',
-      '',
-      '',
-      bins?.n[i] ?? 0,
-      'binned',
-    ])
+  for (const { from, to, lane, kind, from_seq, to_seq, label } of spans) {
+    const until = to === null ? '' : iso(to)
+    yield row([iso(from), until, laneOf(lane), kind, from_seq, to_seq ?? '', 1, label])
+  }
+  if (marks !== null) {
+    const { lane, kind, seq, label } = marks
+    for (const [i, t] of marks.t.entries())
+      yield row([iso(t), '', laneOf(lane[i]), kindOf(kind[i]), seq[i] ?? '', '', 1, label[i] ?? ''])
+  }
+  if (bins !== null) {
+    const { lane, kind, n, width_ms } = bins
+    for (const [i, t] of bins.t.entries())
+      yield row([iso(t), iso(t + width_ms), laneOf(lane[i]), kindOf(kind[i]), '', '', n[i] ?? 0, 'binned'])
+  }
 }
 
 function row(cells: readonly (string | number)[]): string {

@@ -17,14 +17,19 @@ const MARKS_MAX = 200_000
 const BINS_MAX = 50_000
 const FIRST_WIDTH_MS = 1000
 
+/** One mark; `kind` is an index. */
+interface Mark {
+  readonly t: number
+  readonly lane: number
+  readonly kind: number
+  readonly seq: number
+  readonly label: string
+}
+
 /** Gathers marks in any order of time. */
 export class MarkStore {
   readonly #max: number
-  readonly #t: number[] = []
-  readonly #lane: number[] = []
-  readonly #kind: number[] = []
-  readonly #seq: number[] = []
-  readonly #label: string[] = []
+  #marks: Mark[] = []
   readonly #counts: number[][] = []
   #bins: Map<string, number> | undefined
   #width = FIRST_WIDTH_MS
@@ -38,16 +43,9 @@ export class MarkStore {
     const counts = this.#counts[lane] ?? MARK_KINDS.map(() => 0)
     this.#counts[lane] = counts
     counts[at] = (counts[at] ?? 0) + 1
-    if (this.#bins !== undefined) {
-      this.#count(this.#bins, t, lane, at, 1)
-      return
-    }
-    this.#t.push(t)
-    this.#lane.push(lane)
-    this.#kind.push(at)
-    this.#seq.push(seq)
-    this.#label.push(label)
-    if (this.#t.length > this.#max) this.#bin()
+    if (this.#bins === undefined) this.#marks.push({ t, lane, kind: at, seq, label })
+    else this.#count(this.#bins, t, lane, at)
+    if (this.#marks.length > this.#max) this.#bin()
   }
 
   /** How often each kind occurred in a lane. */
@@ -58,14 +56,13 @@ export class MarkStore {
   /** The marks by time, lanes renumbered; null where there were too many. */
   marks(laneOf: readonly number[]): Marks | null {
     if (this.#bins !== undefined) return null
-    const order = this.#t.map((_, i) => i).sort((a, b) => (this.#t[a] ?? 0) - (this.#t[b] ?? 0) || a - b)
-    const pick = <T>(column: readonly T[]): T[] => order.map(i => column[i] as T)
+    const marks = this.#marks.toSorted((a, b) => a.t - b.t)
     return {
-      t: pick(this.#t),
-      lane: pick(this.#lane).map(lane => laneOf[lane] ?? 0),
-      kind: pick(this.#kind),
-      seq: pick(this.#seq),
-      label: pick(this.#label),
+      t: marks.map(({ t }) => t),
+      lane: marks.map(({ lane }) => laneOf[lane] ?? 0),
+      kind: marks.map(({ kind }) => kind),
+      seq: marks.map(({ seq }) => seq),
+      label: marks.map(({ label }) => label),
     }
   }
 
@@ -89,13 +86,13 @@ export class MarkStore {
   #bin(): void {
     const bins = new Map<string, number>()
     this.#bins = bins
-    for (const [i, t] of this.#t.entries()) this.#count(bins, t, this.#lane[i] ?? 0, this.#kind[i] ?? 0, 1)
-    for (const column of [this.#t, this.#lane, this.#kind, this.#seq, this.#label]) column.length = 0
+    for (const { t, lane, kind } of this.#marks) this.#count(bins, t, lane, kind)
+    this.#marks = []
   }
 
-  #count(bins: Map<string, number>, t: number, lane: number, kind: number, n: number): void {
+  #count(bins: Map<string, number>, t: number, lane: number, kind: number): void {
     const key = `${Math.floor(t / this.#width)} ${lane} ${kind}`
-    bins.set(key, (bins.get(key) ?? 0) + n)
+    bins.set(key, (bins.get(key) ?? 0) + 1)
     while (bins.size > BINS_MAX && this.#width < 2 ** 40) this.#widen(bins)
   }
 
@@ -125,16 +122,12 @@ export class SpanStore {
   readonly #toMs: number
   readonly #spans: TimelineSpan[] = []
   readonly #open = new Map<string, TimelineSpan>()
-  #leftOut = 0
+  /** Spans that were too many. */
+  leftOut = 0
 
   constructor(fromMs: number, toMs: number) {
     this.#fromMs = fromMs
     this.#toMs = toMs
-  }
-
-  /** Spans that were too many. */
-  get leftOut(): number {
-    return this.#leftOut
   }
 
   /** Begins one, if none of this key is open. */
@@ -164,7 +157,7 @@ export class SpanStore {
   add(span: TimelineSpan): void {
     if (span.from > this.#toMs || (span.to !== null && span.to < this.#fromMs)) return
     if (this.#spans.length < SPANS_MAX) this.#spans.push(span)
-    else this.#leftOut += 1
+    else this.leftOut += 1
   }
 
   /** All of them by time. */
@@ -189,17 +182,15 @@ const UPTO_MS: readonly number[] = [
 /** How long messages took from creation to the journal. */
 export class LatencyBins {
   readonly #counts: number[] = new Array<number>(UPTO_MS.length + 1).fill(0)
-  #messages = 0
-  #unknown = 0
-  #negative = 0
+  readonly #all = { messages: 0, unknown: 0, negative: 0 }
 
   /** Takes a message that woke somebody; gives how long it took, if that is known. */
   take({ ts, payload }: Pick<ReadRecord, 'ts' | 'payload'>): number | undefined {
     const created = payload?.['created']
     const wait = timestampMs(ts) - timestampMs(created)
-    this.#messages += 1
-    if (Number.isNaN(wait)) this.#unknown += 1
-    else if (wait < 0) this.#negative += 1
+    this.#all.messages += 1
+    if (Number.isNaN(wait)) this.#all.unknown += 1
+    else if (wait < 0) this.#all.negative += 1
     else {
       const at = UPTO_MS.findIndex(upto => wait <= upto)
       const bin = at === -1 ? UPTO_MS.length : at
@@ -210,13 +201,7 @@ export class LatencyBins {
   }
 
   close(): Latency {
-    return {
-      upto_ms: [...UPTO_MS, null],
-      counts: this.#counts,
-      messages: this.#messages,
-      unknown: this.#unknown,
-      negative: this.#negative,
-    }
+    return { upto_ms: [...UPTO_MS, null], counts: this.#counts, ...this.#all }
   }
 }
 

@@ -145,43 +145,30 @@ export function latencyRows({
 const CLOCK_SET_SHOWN = 5
 
 /** What has to be said about a timeline before anybody looks at it. */
-export function caveats({
-  bins,
-  undated,
-  spans_left_out,
-  clock_set,
-  missing,
-  latency,
-  redact,
-}: Timeline): string[] {
-  const lacking = Object.entries(missing).map(([kind, finding]) => `${kind} × ${finding.count}`)
-  return [
-    ...(bins === null
-      ? []
-      : [
-          `There are too many marks to draw each one, so they are counted in bins of ${formatDuration(bins.width_ms)}.`,
-        ]),
-    ...(undated === 0 ? [] : [`Not shown, because they have no time: ${formatCount(undated, 'record')}.`]),
-    ...(spans_left_out === 0
-      ? []
-      : [`Left out, because there are too many: ${formatCount(spans_left_out, 'period')}.`]),
-    ...clock_set
-      .slice(0, CLOCK_SET_SHOWN)
-      .map(
-        ({ from_seq, to_seq, ms }) =>
-          `The wall clock was set ${ms < 0 ? 'back' : 'forward'} by ${formatDuration(Math.abs(ms))} between seq ${from_seq} and ${to_seq}. Do not compare times before it with times after it; a period that began before it and ended after it is shown as two.`,
-      ),
-    ...(clock_set.length <= CLOCK_SET_SHOWN ? [] : [`And ${clock_set.length - CLOCK_SET_SHOWN} more times.`]),
-    ...(lacking.length === 0 ? [] : [`The journal is incomplete: ${lacking.join(', ')}.`]),
-    ...(latency.negative === 0
-      ? []
-      : [
-          `Arrived before they were created, by the two clocks: ${formatCount(latency.negative, 'message')}.`,
-        ]),
-    ...(redact === 'none'
-      ? []
-      : [redact === 'all' ? 'Names and message bodies are removed.' : 'Message bodies are removed.']),
-  ]
+export function caveats(timeline: Timeline): string[] {
+  const { bins, undated, spans_left_out, clock_set, missing, latency, redact } = timeline
+  const said: string[] = []
+  if (bins !== null) {
+    const width = formatDuration(bins.width_ms)
+    said.push(`There are too many marks to draw each one, so they are counted in bins of ${width}.`)
+  }
+  if (undated > 0) said.push(`Not shown, because they have no time: ${formatCount(undated, 'record')}.`)
+  if (spans_left_out > 0)
+    said.push(`Left out, because there are too many: ${formatCount(spans_left_out, 'period')}.`)
+  for (const { from_seq, to_seq, ms } of clock_set.slice(0, CLOCK_SET_SHOWN)) {
+    const by = `${ms < 0 ? 'back' : 'forward'} by ${formatDuration(Math.abs(ms))}`
+    said.push(
+      `The wall clock was set ${by} between seq ${from_seq} and ${to_seq}. Do not compare times before it with times after it; a period that began before it and ended after it is shown as two.`,
+    )
+  }
+  if (clock_set.length > CLOCK_SET_SHOWN) said.push(`And ${clock_set.length - CLOCK_SET_SHOWN} more times.`)
+  const lacking = Object.entries(missing).map(([kind, { count }]) => `${kind} × ${count}`)
+  if (lacking.length > 0) said.push(`The journal is incomplete: ${lacking.join(', ')}.`)
+  const early = formatCount(latency.negative, 'message')
+  if (latency.negative > 0) said.push(`Arrived before they were created, by the two clocks: ${early}.`)
+  if (redact === 'all') said.push('Names and message bodies are removed.')
+  if (redact === 'bodies') said.push('Message bodies are removed.')
+  return said
 }
 
 /** A time as a record states it. */
