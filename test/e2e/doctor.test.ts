@@ -2,7 +2,8 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { openJournal } from '@kim/producer/internal'
+import type { JsonObject } from '@kim/manifest'
+import { type Draft, openJournal } from '@kim/producer/internal'
 import t from 'tap'
 import { FakeSupervisor } from '../kit/fake-supervisor.js'
 import { refusedWatch } from '../kit/kijito/preloads.js'
@@ -188,6 +189,34 @@ t.test(
       status: 'ok',
       evidence: 'the server counts no unread mail',
     })
+  },
+)
+
+t.test(
+  'doctor - of many inboxes with unread mail the first 50 are polled, the others counted (CL-54)',
+  async t => {
+    const names = Array.from({ length: 51 }, (_, n) => `loom-${n}`)
+    const of = (item_type: string, item_id: string, agent: string, payload: JsonObject): Draft => ({
+      ...{ agent, action: 'create', item_type, item_id, summary: item_id },
+      payload: { schema_version: 1, persona: agent, ...payload },
+    })
+    const drafts = names.flatMap(name => [
+      of('persona', name, name, { cursor: 1, floor: 0, state: 'up', watched: true }),
+      of('message', `${name}/1`, name, { id: 1, from: 'argus', content_length: 2, read: false }),
+    ])
+    const polled = new Set<string>()
+    const flags = await serve(t, path => {
+      const { pathname, searchParams } = new URL(path, 'http://localhost')
+      if (pathname !== '/api/inbox')
+        return { status: 200, body: { result: names.map(persona => ({ persona, unread: 1 })) } }
+      polled.add(searchParams.get('persona') ?? '')
+      return { status: 200, body: { result: [unreadRow(1)] } }
+    })
+    t.match(await new Machine(t).fill(...drafts).look(t, 'backlog', ...flags), {
+      status: 'ok',
+      evidence: 'the journal has the unread messages that 50 inboxes showed; 1 more were not polled',
+    })
+    t.equal(polled.size, 50)
   },
 )
 
