@@ -1,8 +1,8 @@
 import { gate } from './command.js'
-import { nodeSuite, plainSuite, type SuiteOptions } from './node-suite.js'
 import { packSteps } from './pack.js'
 import { testFiles } from './sources.js'
 import type { TierStep } from './step.js'
+import { nodeSuite, plainSuite, type SuiteOptions } from './suite.js'
 
 const EXAMPLES = ['examples/tail-to-stdout', 'examples/extension-host', 'examples/kijito-sim']
 const PACKAGES = ['manifest', 'cli-kit', 'observer-sdk', 'monitor', 'tail', 'replay', 'producer', ...EXAMPLES]
