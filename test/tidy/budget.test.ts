@@ -6,6 +6,9 @@ const budgets = JSON.parse(textOf('test/tidy/budgets.json')) as {
   readonly packages: Readonly<Record<string, number>>
   readonly total: number
   readonly target: number
+  /** The same of every source below a folder `test`. */
+  readonly tests: number
+  readonly testsTarget: number
 }
 
 /** Lines of a source that hold code: no blank ones, no comments. */
@@ -30,13 +33,22 @@ t.test('budget - no package has more lines of code than it may', async t => {
 /** Scripts and examples, without their tests and the generators of the vectors. */
 const BESIDE_MAX = 3100
 
-t.test('budget - scripts and examples have no more lines of code than they may', t => {
+t.test('budget - scripts and examples have no more lines of code than they may', async t => {
   const files = sources('scripts/src/', 'examples/').filter(file => !/\/(test|vectors)\//.test(file))
   const lines = files.reduce((sum, file) => sum + codeLines(textOf(file)), 0)
   t.ok(files.length > 50)
   t.comment(`scripts and examples: ${lines} lines of code in ${files.length} files, ${BESIDE_MAX} allowed`)
   t.ok(lines <= BESIDE_MAX, `scripts and examples have ${lines} lines of code, ${BESIDE_MAX} allowed`)
-  t.end()
+})
+
+t.test('budget - the tests have no more lines of code than they may', async t => {
+  const files = sources('').filter(file => /(^|\/)test\//.test(file))
+  const lines = files.reduce((sum, file) => sum + codeLines(textOf(file)), 0)
+  const { tests, testsTarget } = budgets
+  t.comment(
+    `tests: ${lines} lines of code in ${files.length} files, ${tests} allowed, ${testsTarget} aimed at`,
+  )
+  t.ok(lines <= tests, `the tests have ${lines} lines of code, ${tests} allowed`)
 })
 
 t.test('budget - a package without one is noticed', async t => {
