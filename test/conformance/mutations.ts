@@ -9,10 +9,15 @@ export interface Mutation {
 }
 
 /** A copy of the rules with one thing in it put differently. */
-function mutated(rules: Rules, change: (classes: ActionClasses, limits: Limits) => void): Rules {
+function mutation(
+  rules: Rules,
+  title: string,
+  shows: boolean,
+  change: (classes: ActionClasses, limits: Limits) => void,
+): Mutation {
   const copy = structuredClone(rules)
   change(copy.classes, copy.limits)
-  return copy
+  return { title, shows, rules: copy }
 }
 
 /** Two classes with the same effects: a verb moved from one to the other does what it did. */
@@ -26,24 +31,21 @@ function* verbMutations(rules: Rules): Generator<Mutation> {
   const { verbs, classes, wildcards } = rules.classes
   for (const [verb, own] of Object.entries(verbs)) {
     for (const other of Object.keys(classes).filter(one => one !== own)) {
-      yield {
-        title: `verb ${verb} as ${other}`,
-        shows: !isSameEffect(rules.classes, own, other),
-        rules: mutated(rules, copy => {
-          copy.verbs[verb] = other
-        }),
-      }
+      yield mutation(rules, `verb ${verb} as ${other}`, !isSameEffect(rules.classes, own, other), copy => {
+        copy.verbs[verb] = other
+      })
     }
   }
   for (const [at, { prefix, class: own }] of wildcards.entries()) {
     for (const other of Object.keys(classes).filter(one => one !== own)) {
-      yield {
-        title: `wildcard ${prefix}* as ${other}`,
-        shows: !isSameEffect(rules.classes, own, other),
-        rules: mutated(rules, copy => {
+      yield mutation(
+        rules,
+        `wildcard ${prefix}* as ${other}`,
+        !isSameEffect(rules.classes, own, other),
+        copy => {
           copy.wildcards[at]!.class = other
-        }),
-      }
+        },
+      )
     }
   }
 }
@@ -55,23 +57,15 @@ function* effectMutations(rules: Rules): Generator<Mutation> {
   for (const side of sides) {
     for (const [name, own] of Object.entries(rules.classes.classes)) {
       for (const effect of effects.filter(one => one !== own[side])) {
-        yield {
-          title: `class ${name} ${side} as ${effect}`,
-          shows: true,
-          rules: mutated(rules, copy => {
-            copy.classes[name]![side] = effect
-          }),
-        }
+        yield mutation(rules, `class ${name} ${side} as ${effect}`, true, copy => {
+          copy.classes[name]![side] = effect
+        })
       }
     }
     for (const effect of effects.filter(one => one !== rules.classes.unknown_verb[side])) {
-      yield {
-        title: `unknown verbs ${side} as ${effect}`,
-        shows: true,
-        rules: mutated(rules, copy => {
-          copy.unknown_verb[side] = effect
-        }),
-      }
+      yield mutation(rules, `unknown verbs ${side} as ${effect}`, true, copy => {
+        copy.unknown_verb[side] = effect
+      })
     }
   }
 }
@@ -81,38 +75,22 @@ function* sectionMutations(rules: Rules): Generator<Mutation> {
   const { item_types: types, item_type_aliases: aliases } = rules.classes
   for (const [type, { sections }] of Object.entries(types)) {
     for (const [at, section] of sections.entries()) {
-      yield {
-        title: `${type} without section ${section}`,
-        shows: true,
-        rules: mutated(rules, copy => {
-          copy.item_types[type]!.sections.splice(at, 1)
-        }),
-      }
+      yield mutation(rules, `${type} without section ${section}`, true, copy => {
+        copy.item_types[type]!.sections.splice(at, 1)
+      })
     }
-    yield {
-      title: `${type} with one section more`,
-      shows: true,
-      rules: mutated(rules, copy => {
-        copy.item_types[type]!.sections.push('cross-project')
-      }),
-    }
+    yield mutation(rules, `${type} with one section more`, true, copy => {
+      copy.item_types[type]!.sections.push('cross-project')
+    })
   }
   for (const alias of Object.keys(aliases)) {
-    yield {
-      title: `no alias ${alias}`,
-      shows: true,
-      rules: mutated(rules, copy => {
-        delete copy.item_type_aliases[alias]
-      }),
-    }
+    yield mutation(rules, `no alias ${alias}`, true, copy => {
+      delete copy.item_type_aliases[alias]
+    })
   }
-  yield {
-    title: 'another activity section',
-    shows: true,
-    rules: mutated(rules, copy => {
-      copy.activity_section = 'system'
-    }),
-  }
+  yield mutation(rules, 'another activity section', true, copy => {
+    copy.activity_section = 'system'
+  })
 }
 
 /** Every part of the attention rule gone: rules, conditions, values, exceptions, sums. */
@@ -120,68 +98,55 @@ function* attentionMutations(rules: Rules): Generator<Mutation> {
   const { rules: items, sums } = rules.classes.attention
   for (const [at, item] of items.entries()) {
     const name = `attention rule ${at + 1} (${item.item_type})`
-    yield {
-      title: `no ${name}`,
-      shows: true,
-      rules: mutated(rules, copy => {
-        copy.attention.rules.splice(at, 1)
-      }),
-    }
+    yield mutation(rules, `no ${name}`, true, copy => {
+      copy.attention.rules.splice(at, 1)
+    })
     for (const [c, condition] of item.when.entries()) {
-      yield {
-        title: `${name} without its condition on ${condition.field}`,
-        shows: true,
-        rules: mutated(rules, copy => {
-          copy.attention.rules[at]!.when.splice(c, 1)
-        }),
-      }
+      yield mutation(rules, `${name} without its condition on ${condition.field}`, true, copy => {
+        copy.attention.rules[at]!.when.splice(c, 1)
+      })
       for (const [v, value] of (condition.one_of ?? []).entries()) {
-        yield {
-          title: `${name} without ${condition.field} ${JSON.stringify(value)}`,
-          shows: !isCountedElsewhere(rules.classes, at, condition.field, value),
-          rules: mutated(rules, copy => {
+        yield mutation(
+          rules,
+          `${name} without ${condition.field} ${JSON.stringify(value)}`,
+          !isCountedElsewhere(rules.classes, at, condition.field, value),
+          copy => {
             copy.attention.rules[at]!.when[c]!.one_of!.splice(v, 1)
-          }),
-        }
+          },
+        )
       }
     }
     for (const [u, exception] of (item.unless ?? []).entries()) {
-      yield {
-        title: `${name} without exception ${u + 1}`,
-        shows: true,
-        rules: mutated(rules, copy => {
-          copy.attention.rules[at]!.unless!.splice(u, 1)
-        }),
-      }
+      yield mutation(rules, `${name} without exception ${u + 1}`, true, copy => {
+        copy.attention.rules[at]!.unless!.splice(u, 1)
+      })
       for (const [c, condition] of exception.entries()) {
         for (const [v, value] of (condition.one_of ?? []).entries()) {
-          yield {
-            title: `${name}, exception ${u + 1} without ${JSON.stringify(value)}`,
-            shows: true,
-            rules: mutated(rules, copy => {
+          yield mutation(
+            rules,
+            `${name}, exception ${u + 1} without ${JSON.stringify(value)}`,
+            true,
+            copy => {
               copy.attention.rules[at]!.unless![u]![c]!.one_of!.splice(v, 1)
-            }),
-          }
+            },
+          )
         }
         if (exception.length === 1) continue
-        yield {
-          title: `${name}, exception ${u + 1} without its condition on ${condition.field}`,
-          shows: true,
-          rules: mutated(rules, copy => {
+        yield mutation(
+          rules,
+          `${name}, exception ${u + 1} without its condition on ${condition.field}`,
+          true,
+          copy => {
             copy.attention.rules[at]!.unless![u]!.splice(c, 1)
-          }),
-        }
+          },
+        )
       }
     }
   }
   for (const [at, sum] of sums.entries()) {
-    yield {
-      title: `no sum of ${sum.item_type}.${sum.field}`,
-      shows: true,
-      rules: mutated(rules, copy => {
-        copy.attention.sums.splice(at, 1)
-      }),
-    }
+    yield mutation(rules, `no sum of ${sum.item_type}.${sum.field}`, true, copy => {
+      copy.attention.sums.splice(at, 1)
+    })
   }
 }
 
@@ -203,68 +168,40 @@ function* newsMutations(rules: Rules): Generator<Mutation> {
   const kinds = ['mail', 'diagnostic', 'liveness']
   for (const [event, own] of Object.entries(wakes)) {
     for (const wake of kinds.filter(one => one !== own)) {
-      yield {
-        title: `event ${event} as ${wake}`,
-        shows: true,
-        rules: mutated(rules, copy => {
-          copy.wake_classes[event] = wake
-        }),
-      }
+      yield mutation(rules, `event ${event} as ${wake}`, true, copy => {
+        copy.wake_classes[event] = wake
+      })
     }
   }
   for (const wake of kinds.filter(one => one !== unclassified)) {
-    yield {
-      title: `unclassified events as ${wake}`,
-      shows: true,
-      rules: mutated(rules, copy => {
-        copy.unclassified_wake = wake
-      }),
-    }
+    yield mutation(rules, `unclassified events as ${wake}`, true, copy => {
+      copy.unclassified_wake = wake
+    })
   }
   for (const verb of silent) {
-    yield {
-      title: `${verb} as news`,
-      shows: true,
-      rules: mutated(rules, copy => {
-        copy.never_news = copy.never_news.filter(one => one !== verb)
-      }),
-    }
+    yield mutation(rules, `${verb} as news`, true, copy => {
+      copy.never_news = copy.never_news.filter(one => one !== verb)
+    })
   }
-  yield {
-    title: 'create as no news',
-    shows: true,
-    rules: mutated(rules, copy => {
-      copy.never_news.push('create')
-    }),
-  }
-  yield {
-    title: 'another registry genesis note',
-    shows: true,
-    rules: mutated(rules, copy => {
-      copy.registry.genesis_note = 'store_marker'
-    }),
-  }
+  yield mutation(rules, 'create as no news', true, copy => {
+    copy.never_news.push('create')
+  })
+  yield mutation(rules, 'another registry genesis note', true, copy => {
+    copy.registry.genesis_note = 'store_marker'
+  })
 }
 
 /** Every bound that a reader applies, one more and one less; the width of a segment's name. */
 function* limitMutations(rules: Rules): Generator<Mutation> {
   for (const by of [-1, 1]) {
     for (const name of Object.keys(limitsOfAReader(rules.limits)) as (keyof Limits)[]) {
-      yield {
-        title: `${name} ${by > 0 ? 'raised' : 'lowered'} by 1`,
-        shows: true,
-        rules: mutated(rules, (_, limits) => {
-          limits[name].value += by
-        }),
-      }
+      yield mutation(rules, `${name} ${by > 0 ? 'raised' : 'lowered'} by 1`, true, (_, limits) => {
+        limits[name].value += by
+      })
     }
-    yield {
-      title: `segment_pad ${rules.classes.segment_pad + by}`,
-      shows: true,
-      rules: mutated(rules, copy => {
-        copy.segment_pad += by
-      }),
-    }
+    yield mutation(rules, `segment_pad ${rules.classes.segment_pad + by}`, true, copy => {
+      copy.segment_pad += by
+    })
   }
 }
 
