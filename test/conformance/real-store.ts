@@ -2,45 +2,17 @@ import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:f
 import { join } from 'node:path'
 import { encodeRecord, type JsonObject, storePaths } from '@kim/manifest'
 import { type Draft, type Journal, openJournal } from '@kim/producer/internal'
+import { mail, runningPersona } from '../kit/drafts.js'
 
 /** Options that make a small store go through everything often. */
 export const smallStore = { source: 'http://localhost:7474', segmentBytes: 12_000, retainRead: 5, gzip: true }
 
-const message = (persona: string, id: number, read: boolean, body = ''): Draft => ({
-  agent: persona,
-  action: read ? 'update' : 'create',
-  item_type: 'message',
-  item_id: `${persona}/${id}`,
-  summary: `from argus: ${id}`,
-  payload: {
-    persona,
-    id,
-    from: 'argus',
-    content: `line ${id} ${body}`,
-    content_length: 12,
-    created: '2026-06-10T14:03:21Z',
-    read,
-    schema_version: 1,
-  },
-  ...(read ? {} : { event: 'new' }),
-})
+const message = (persona: string, id: number, read: boolean, body = ''): Draft =>
+  mail(persona, id, { content: `line ${id} ${body}`, read })
 
 const persona = (name: string, cursor: number, more: JsonObject = {}): Draft => ({
-  agent: name,
+  ...runningPersona(name, { cursor, unread_urgent: 0, ...more }),
   action: 'update',
-  item_type: 'persona',
-  item_id: name,
-  summary: 'armed',
-  payload: {
-    persona: name,
-    cursor,
-    floor: 0,
-    state: 'up',
-    watched: true,
-    unread_urgent: 0,
-    schema_version: 1,
-    ...more,
-  },
 })
 
 const alert = (action: string, status: string): Draft => ({

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { homeOf } from '../kit/home.js'
 import { loadVectors, repositoryRoot } from './vectors.js'
 
 const here = join(repositoryRoot, 'test/dist-test/conformance')
@@ -22,8 +22,7 @@ function run(only: string, command: readonly string[], options: readonly string[
 
 /** A command that runs a script of ours. */
 function script(t: Test, text: string): string[] {
-  const folder = mkdtempSync(join(tmpdir(), 'kim-runner-'))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = homeOf(t)
   const file = join(folder, 'implementation.mjs')
   writeFileSync(file, text)
   return [process.execPath, file]

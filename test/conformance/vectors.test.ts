@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { homeOf } from '../kit/home.js'
 import { loadVectors, repositoryRoot, vectorsDir } from './vectors.js'
 
 /** Paths of the files below a folder, relative to it. */
@@ -28,8 +28,7 @@ const sortedKeys = (_: string, value: unknown): unknown =>
 const textOf = (path: string): string => readFileSync(join(repositoryRoot, path), 'utf8')
 
 t.test('generator - writes the committed tree, no file more, none less, none other (CO-10)', async t => {
-  const out = mkdtempSync(join(tmpdir(), 'kim-vectors-'))
-  t.teardown(() => rmSync(out, { recursive: true, force: true }))
+  const out = homeOf(t)
   t.match(generate(out), / changed$/m)
   const files = filesBelow(vectorsDir)
   t.same(filesBelow(out), files, 'the same files')
@@ -41,8 +40,7 @@ t.test('generator - writes the committed tree, no file more, none less, none oth
 })
 
 t.test('generator - removes what nothing declares, and touches no other folder', async t => {
-  const out = mkdtempSync(join(tmpdir(), 'kim-vectors-'))
-  t.teardown(() => rmSync(out, { recursive: true, force: true }))
+  const out = homeOf(t)
   const stray = join(out, 'stray')
   writeFileSync(stray, '')
   t.throws(() => generate(out), 'a folder that holds other things is refused')

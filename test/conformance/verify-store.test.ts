@@ -1,14 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import {
-  cpSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { cpSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import {
@@ -22,11 +13,11 @@ import {
 import { type FindingKind, type JournalVerdict, verifyJournal } from '@kim/observer-sdk/verify'
 import { redactStore, repairStore } from '@kim/producer/internal'
 import t from 'tap'
+import { homeOf } from '../kit/home.js'
 import { fastTmpdir } from '../kit/scratch.js'
 import { makeRealStore, newestSegment, openSmall, smallStore } from './real-store.js'
 
-const root = mkdtempSync(join(fastTmpdir(), 'kim-verify-'))
-t.teardown(() => rmSync(root, { recursive: true, force: true }))
+const root = homeOf(t, fastTmpdir())
 const pristine = makeRealStore(join(root, 'store'))
 
 /** What a healthy store with a past of crashes shows. */

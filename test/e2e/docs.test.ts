@@ -1,17 +1,12 @@
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { errorCodes } from '@kim/manifest'
 import t from 'tap'
+import { LAUNCHERS, root, run } from '../kit/commands.js'
 
-const root = fileURLToPath(new URL('../../../', import.meta.url))
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
-const BINS: Readonly<Record<string, string>> = {
-  'kim-producer': 'producer/bin/kim-producer.js',
-  'kim-tail': 'tail/bin/kim-tail.js',
-  'kim-replay': 'replay/bin/kim-replay.js',
-}
+const BINS: Readonly<Record<string, string>> = LAUNCHERS
 const DOCUMENTS = [
   'README.md',
   ...readdirSync(join(root, 'docs'))
@@ -26,8 +21,7 @@ function help(name: string, ...words: string[]): string {
   const key = [name, ...words].join(' ')
   const known = helps.get(key)
   if (known !== undefined) return known
-  const args = [join(root, BINS[name] ?? ''), ...words, '--help']
-  const text = spawnSync(process.execPath, args, { encoding: 'utf8' }).stdout
+  const text = run(BINS[name] ?? '', [...words, '--help']).out
   helps.set(key, text)
   return text
 }

@@ -1,9 +1,7 @@
-import { spawnSync } from 'node:child_process'
 import {
   appendFileSync,
   chmodSync,
   lstatSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -11,53 +9,25 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { createRequire } from 'node:module'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { type Draft, openJournal } from '@kim/producer/internal'
+import { join } from 'node:path'
+import { openJournal } from '@kim/producer/internal'
 import t, { type Test } from 'tap'
+import { LAUNCHERS, type Ran, run as runScript } from '../kit/commands.js'
+import { mail } from '../kit/drafts.js'
+import { homeOf } from '../kit/home.js'
 
-const home = dirname(createRequire(import.meta.url).resolve('@kim/producer/package.json'))
-const bin = join(home, 'bin', 'kim-producer.js')
-
-function run(...args: string[]): { code: number | null; out: string; err: string } {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [bin, 'journal', ...args], {
-    encoding: 'utf8',
-  })
-  return { code: status, out: stdout, err: stderr }
-}
-
-function message(id: number): Draft {
-  const payload = {
-    schema_version: 1,
-    persona: 'river',
-    id,
-    from: 'argus',
-    content: `body ${id}`,
-    read: false,
-  }
-  return {
-    agent: 'river',
-    action: 'create',
-    item_type: 'message',
-    item_id: `river/${id}`,
-    summary: `from argus: body ${id}`,
-    event: 'new',
-    payload,
-  }
-}
+const run = (...args: string[]): Ran => runScript(LAUNCHERS['kim-producer'], ['journal', ...args])
 
 /** A store with several sealed segments and no gc yet. */
 function makeStore(t: Test): string {
-  const store = mkdtempSync(join(tmpdir(), 'kim-dry-'))
-  t.teardown(() => rmSync(store, { recursive: true, force: true }))
+  const store = homeOf(t)
   const journal = openJournal({
     storeDir: store,
     source: 'http://localhost:7474',
     segmentBytes: 4000,
     gc: false,
   })
-  for (let id = 1; id <= 60; id++) journal.append([message(id)])
+  for (let id = 1; id <= 60; id++) journal.append([mail('river', id)])
   while (journal.upkeep());
   journal.close()
   return store

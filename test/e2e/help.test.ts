@@ -1,26 +1,15 @@
-import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { type Command, LAUNCHERS, root, run as runScript } from '../kit/commands.js'
 
-const root = fileURLToPath(new URL('../../../', import.meta.url))
-const BINS = {
-  'kim-producer': 'producer/bin/kim-producer.js',
-  'kim-tail': 'tail/bin/kim-tail.js',
-  'kim-replay': 'replay/bin/kim-replay.js',
-} as const
-type Name = keyof typeof BINS
-
-function run(name: Name, ...args: string[]): { readonly code: number | null; readonly text: string } {
-  const { status, stdout } = spawnSync(process.execPath, [join(root, BINS[name]), ...args], {
-    encoding: 'utf8',
-  })
-  return { code: status, text: stdout }
+function run(name: Command, ...args: string[]): { readonly code: number | null; readonly text: string } {
+  const { code, out } = runScript(LAUNCHERS[name], args)
+  return { code, text: out }
 }
 
 /** The commands that a program's help lists, but for the one without a name. */
-function listed(name: Name): string[] {
+function listed(name: Command): string[] {
   const { text } = run(name, 'help')
   return [...text.matchAll(new RegExp(`^  ${name} ([a-z][a-z -]*?)(?= {2}| <| \\[|$)`, 'gm'))].map(
     ([, words = '']) => words.trim(),
@@ -93,7 +82,7 @@ t.test('D6 CL-1 help - a comma separates personas in every command', async t => 
     )
 })
 
-for (const name of Object.keys(BINS) as Name[]) {
+for (const name of Object.keys(LAUNCHERS) as Command[]) {
   t.test(`CL-1 help - of every command of ${name}, and completion for each shell`, async t => {
     const commands = listed(name)
     t.ok(commands.length > 5, commands.join(', '))

@@ -1,9 +1,8 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import {
   appendFileSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -11,64 +10,30 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { type Draft, openJournal } from '@kim/producer/internal'
+import { join } from 'node:path'
+import { openJournal } from '@kim/producer/internal'
 import t, { type Test } from 'tap'
+import { LAUNCHERS, type Ran, run as runScript } from '../kit/commands.js'
+import { mail } from '../kit/drafts.js'
+import { homeOf } from '../kit/home.js'
 
-const root = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))))
-const bin = join(root, 'producer', 'bin', 'kim-producer.js')
-
-interface Ran {
-  readonly code: number | null
-  readonly out: string
-  readonly err: string
-}
-
-function run(...args: string[]): Ran {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [bin, 'journal', ...args], {
-    encoding: 'utf8',
-  })
-  return { code: status, out: stdout, err: stderr }
-}
+const bin = LAUNCHERS['kim-producer']
+const run = (...args: string[]): Ran => runScript(bin, ['journal', ...args])
 
 function json(ran: Ran): Record<string, unknown> {
   return JSON.parse(ran.out) as Record<string, unknown>
 }
 
-function message(id: number, content = `body ${id}`): Draft {
-  const payload = {
-    schema_version: 1,
-    persona: 'river',
-    id,
-    from: 'argus',
-    content,
-    content_length: content.length,
-    created: '2026-06-10T14:03:22.114Z',
-    read: false,
-  }
-  return {
-    agent: 'river',
-    action: 'create',
-    item_type: 'message',
-    item_id: `river/${id}`,
-    summary: `from argus: ${content}`,
-    event: 'new',
-    payload,
-  }
-}
-
 /** A store with several sealed segments and no gc yet. */
 function makeStore(t: Test, messages = 60): string {
-  const store = mkdtempSync(join(tmpdir(), 'kim-cli-'))
-  t.teardown(() => rmSync(store, { recursive: true, force: true }))
+  const store = homeOf(t)
   const journal = openJournal({
     storeDir: store,
     source: 'http://localhost:7474',
     segmentBytes: 8000,
     gc: false,
   })
-  for (let id = 1; id <= messages; id++) journal.append([message(id)])
+  for (let id = 1; id <= messages; id++) journal.append([mail('river', id)])
   while (journal.upkeep());
   journal.close()
   return store
@@ -266,7 +231,7 @@ t.test('repair - makes a damaged store one that is appended to and verifies', as
   t.equal(ran.code, 0, ran.err)
   t.equal(run('verify', '--store', store).code, 0)
   const journal = openJournal({ storeDir: store, source: 'http://localhost:7474' })
-  journal.append([message(61)])
+  journal.append([mail('river', 61)])
   journal.close()
   t.equal(run('verify', '--store', store).code, 0)
 })

@@ -2,57 +2,24 @@ import { mkdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openJournal } from '@kim/producer/internal'
 import t from 'tap'
+import { mail, runningPersona } from '../kit/drafts.js'
 import { line, tail, write } from './kim-tail-process.js'
 
 /** Two inboxes as the producer leaves them after first contact and some mail. */
 function makeStore(root: string): string {
   const store = join(root, 'store')
   const journal = openJournal({ storeDir: store, source: 'http://localhost:7474' })
-  const message = (
-    persona: string,
-    id: number,
-    from: string,
-    read = false,
-  ): Parameters<typeof journal.append>[0][number] => ({
-    agent: persona,
-    action: 'create',
-    event: 'new',
-    item_id: `${persona}/${id}`,
-    item_type: 'message',
-    summary: `from ${from}`,
-    payload: {
-      content: 'x',
-      content_length: 1,
-      created: '2026-06-10T14:03:21Z',
-      from,
-      id,
-      persona,
-      read,
-      schema_version: 1,
-    },
-  })
-  const persona = (name: string, floor: number): Parameters<typeof journal.append>[0][number] => ({
-    agent: name,
-    action: 'create',
-    item_id: name,
-    item_type: 'persona',
-    summary: name,
-    payload: {
-      cursor: 0,
-      floor,
-      persona: name,
-      schema_version: 1,
-      state: 'up',
-      unread_urgent: 1,
-      watched: true,
-    },
-  })
   journal.append([
-    persona('river', 100),
-    persona('argus', 10),
-    message('argus', 200, 'river'),
-    message('river', 201, 'argus'),
-    message('river', 202, 'loom', true),
+    runningPersona('river', { floor: 100, unread_urgent: 1 }),
+    runningPersona('argus', { floor: 10, unread_urgent: 1 }),
+    { ...mail('argus', 200, { from: 'river' }), summary: 'from river' },
+    { ...mail('river', 201, { from: 'argus' }), summary: 'from argus' },
+    {
+      ...mail('river', 202, { from: 'loom', read: true }),
+      action: 'create',
+      event: 'new',
+      summary: 'from loom',
+    },
   ])
   journal.close()
   return store

@@ -1,15 +1,10 @@
-import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import t from 'tap'
+import { LAUNCHERS, type Ran, run as runScript } from '../kit/commands.js'
 import { line, write } from './kim-tail-process.js'
 
-const packageOf = (name: string): string =>
-  dirname(createRequire(import.meta.url).resolve(`${name}/package.json`))
-const producer = join(packageOf('@kim/producer'), 'bin', 'kim-producer.js')
-const replay = join(packageOf('@kim/replay'), 'bin', 'kim-replay.js')
-const tail = join(packageOf('@kim/tail'), 'bin', 'kim-tail.js')
+const { 'kim-producer': producer, 'kim-replay': replay, 'kim-tail': tail } = LAUNCHERS
 
 const root = t.testdir()
 const store = write(join(root, 'store'), { 'events/seg-00000001.jsonl': line(1) + line(2) })
@@ -35,14 +30,10 @@ const READERS: readonly (readonly string[])[] = [
   [tail, 'show', '1'],
 ]
 
-function run(args: readonly string[]): { code: number | null; said: string; out: string; err: string } {
+function run([script = '', ...args]: readonly string[]): Ran & { readonly said: string } {
   const env = { PATH: process.env['PATH'], HOME: root, XDG_STATE_HOME: join(root, 'state') }
-  const { status, stdout, stderr } = spawnSync(process.execPath, args, {
-    encoding: 'utf8',
-    env,
-    timeout: 30_000,
-  })
-  return { code: status, said: stdout + stderr, out: stdout, err: stderr }
+  const ran = runScript(script, args, { env, timeout: 30_000 })
+  return { ...ran, said: ran.out + ran.err }
 }
 
 /** What is no journal, and what the hint has to say. */
@@ -90,14 +81,9 @@ t.test('CL-41 no journal - a store that this user may not enter is not called mi
   chmodSync(root, 0o755)
   chmodSync(closed, uid === 1235 ? 0o700 : 0)
   for (const words of [['status'], ['journal', 'gc'], ['journal', 'export']]) {
-    const args = [producer, ...words, '--store', closed]
-    const { status, stderr } = spawnSync(process.execPath, args, {
-      encoding: 'utf8',
-      env: { HOME: root },
-      uid,
-    })
-    t.equal(status, 77, words.join(' '))
-    t.match(stderr, `cannot read ${closed} (EACCES)\n  run this as the user that owns the store\n`)
+    const { code, err } = runScript(producer, [...words, '--store', closed], { env: { HOME: root }, uid })
+    t.equal(code, 77, words.join(' '))
+    t.match(err, `cannot read ${closed} (EACCES)\n  run this as the user that owns the store\n`)
   }
   chmodSync(closed, 0o700)
 })

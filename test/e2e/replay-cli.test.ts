@@ -1,15 +1,8 @@
-import { spawnSync } from 'node:child_process'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 import t from 'tap'
+import { LAUNCHERS, type Ran, root, run as runScript } from '../kit/commands.js'
 
-const root = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))))
-const bin = join(root, 'replay', 'bin', 'kim-replay.js')
-
-function run(...args: string[]): { code: number | null; out: string; err: string } {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [bin, ...args], { encoding: 'utf8' })
-  return { code: status, out: stdout, err: stderr }
-}
+const run = (...args: string[]): Ran => runScript(LAUNCHERS['kim-replay'], args)
 
 function events(vector: string): string {
   return join(root, 'spec', 'vectors', vector, 'events')
@@ -56,11 +49,11 @@ t.test('usage - contradictory flags and a cursor that is none are refused', asyn
 
 t.test('OB-61 digest - says of every vector what it states, twice', async t => {
   const runner = join(root, 'test', 'dist-test', 'conformance', 'runner.js')
-  const args = [runner, '--json', '--', process.execPath, bin, 'digest']
-  const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8', maxBuffer: 1 << 26 })
-  const verdict = JSON.parse(stdout) as { failures: unknown[]; agree: number }
+  const args = ['--json', '--', process.execPath, LAUNCHERS['kim-replay'], 'digest']
+  const { code, out } = runScript(runner, args)
+  const verdict = JSON.parse(out) as { failures: unknown[]; agree: number }
   t.same(verdict.failures, [])
-  t.equal(status, 0)
+  t.equal(code, 0)
   t.ok(verdict.agree >= 70)
   t.comment(`${verdict.agree} vectors, twice each, through the command`)
 })

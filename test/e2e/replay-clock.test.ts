@@ -1,6 +1,7 @@
 import { join } from 'node:path'
-import { type Draft, openJournal } from '@kim/producer/internal'
+import { openJournal } from '@kim/producer/internal'
 import t from 'tap'
+import { mail } from '../kit/drafts.js'
 import { SimClock } from '../kit/index.js'
 import { replay } from './replay-store.js'
 
@@ -8,18 +9,13 @@ const HOUR = 3_600_000
 const storeDir = join(t.testdir(), 'store')
 const events = join(storeDir, 'events')
 
-const message = (id: number): Draft => ({
-  ...{ agent: 'river', action: 'create', item_type: 'message', item_id: `river/${id}`, event: 'new' },
-  ...{ summary: 'x', payload: { schema_version: 1, persona: 'river', id, from: 'argus', content: 'x' } },
-})
-
 t.before(() => {
   const clock = new SimClock(Date.UTC(2026, 5, 10, 14))
   const journal = openJournal({ storeDir, source: 'http://localhost:7474', clock })
   for (let id = 1; id <= 4; id++) {
     clock.advance(HOUR / 2)
     if (id === 3) clock.jumpWall(-2 * HOUR)
-    journal.append([message(id)])
+    journal.append([mail('river', id)])
   }
   journal.close()
 })

@@ -1,23 +1,15 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { homeOf } from '../kit/kijito/index.js'
-
-const root = fileURLToPath(new URL('../../../', import.meta.url))
-const BINS = {
-  'kim-producer': 'producer/bin/kim-producer.js',
-  'kim-tail': 'tail/bin/kim-tail.js',
-  'kim-replay': 'replay/bin/kim-replay.js',
-} as const
-type Name = keyof typeof BINS
+import { type Command, LAUNCHERS } from '../kit/commands.js'
+import { homeOf } from '../kit/home.js'
 
 /** Ends a service at once if it should come that far. */
 const NOWHERE = ['--url', 'nowhere']
 
 /** Commands of each program, so chosen that every flag with a path is one of theirs. */
-const COMMANDS: Readonly<Record<Name, readonly (readonly string[])[]>> = {
+const COMMANDS: Readonly<Record<Command, readonly (readonly string[])[]>> = {
   'kim-producer': [
     ['run', ...NOWHERE],
     ['install-service', ...NOWHERE],
@@ -39,11 +31,11 @@ function pathFlags(help: string): string[] {
   return lines.map(line => /--[a-z-]+/.exec(line)?.[0] ?? line)
 }
 
-for (const name of Object.keys(BINS) as Name[]) {
+for (const name of Object.keys(LAUNCHERS) as Command[]) {
   t.test(`CL-55 ${name} - a ~ that no shell has replaced is refused by every flag with a path`, async t => {
     const home = homeOf(t)
     const run = (args: readonly string[], env = {}): { code: number | null; err: string; out: string } => {
-      const { status, stderr, stdout } = spawnSync(process.execPath, [join(root, BINS[name]), ...args], {
+      const { status, stderr, stdout } = spawnSync(process.execPath, [LAUNCHERS[name], ...args], {
         cwd: home,
         encoding: 'utf8',
         env: { PATH: process.env['PATH'], HOME: home, ...env },

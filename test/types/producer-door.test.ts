@@ -1,18 +1,17 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { memoryCursors, openObserver } from '@kim/observer-sdk'
 import { verifyJournal } from '@kim/observer-sdk/verify'
 import * as producer from '@kim/producer'
 import { type Draft, KimError, openJournal } from '@kim/producer'
 import t, { type Test } from 'tap'
+import { homeOf } from '../kit/home.js'
 import { compileFiles } from './compile.js'
 
 const source = 'https://ci.example/builds'
 
 function storeDirectory(t: Test): string {
-  const directory = mkdtempSync(join(tmpdir(), 'kim-door-'))
-  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+  const directory = homeOf(t)
   return join(directory, 'store')
 }
 

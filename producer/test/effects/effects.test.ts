@@ -1,16 +1,15 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { currentHost, kernelLock, loopTurn, systemClock, systemRandom } from '@kim/producer/internal'
 import t, { type Test } from 'tap'
+import { homeOf } from '../kit/home.js'
 
 const me = { pid: process.pid, start_key: 'k', started: '2026-06-10T14:00:00.000Z' }
 
 function lockPath(t: Test): string {
-  const home = mkdtempSync(join(tmpdir(), 'kim-lock-'))
-  t.teardown(() => rmSync(home, { recursive: true, force: true }))
+  const home = homeOf(t)
   return join(home, 'lock')
 }
 

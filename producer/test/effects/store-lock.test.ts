@@ -1,15 +1,14 @@
-import { mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { kernelLock } from '@kim/producer/internal'
 import t, { type Test } from 'tap'
+import { homeOf } from '../kit/home.js'
 
 const own = { pid: process.pid, start_key: 'k', started: '2026-06-10T14:03:22.114Z' }
 
 function lockPath(t: Test): string {
-  const folder = mkdtempSync(join(tmpdir(), 'kim-lock-'))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = homeOf(t)
   return join(folder, 'lock')
 }
 

@@ -4,7 +4,6 @@ import {
   copyFileSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -13,10 +12,10 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { currentHost, repairStore } from '@kim/producer/internal'
 import t from 'tap'
+import { homeOf } from '../kit/home.js'
 import { run, whole } from '../kit/raw-lines.js'
 import { message, messages, TestStore, throwsCode } from '../kit/store.js'
 
@@ -293,8 +292,7 @@ t.test('open - a bad checkpoint gives way to the one before, then to the segment
 t.test(
   'safety - what an attacker or an accident puts into a store is refused and left alone (JF-91)',
   async t => {
-    const home = mkdtempSync(join(tmpdir(), 'kim-victim-'))
-    t.teardown(() => rmSync(home, { recursive: true, force: true }))
+    const home = homeOf(t)
     const victim = join(home, 'victim')
     writeFileSync(victim, 'precious')
     const plant: Record<string, (store: TestStore) => void> = {

@@ -1,7 +1,6 @@
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type JsonObject, type StorePaths, storePaths } from '@kim/manifest'
 import {
@@ -11,11 +10,11 @@ import {
   openControl,
 } from '@kim/producer/internal'
 import type { Test } from 'tap'
+import { homeOf } from './home.js'
 
 /** An empty store directory with its `run/`. */
 export function runDirectory(t: Test, deeper = ''): StorePaths {
-  const home = mkdtempSync(join(tmpdir(), 'kim-control-'))
-  t.teardown(() => rmSync(home, { recursive: true, force: true }))
+  const home = homeOf(t)
   const paths = storePaths(join(home, deeper))
   mkdirSync(paths.run, { recursive: true, mode: 0o700 })
   return paths

@@ -2,7 +2,6 @@ import {
   chmodSync,
   linkSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -10,19 +9,18 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Delivery, Disk, EventFile, type EventFileParts } from '@kim/producer/internal'
 import t, { type Test } from 'tap'
 import { FaultyFs } from '../kit/faulty-fs.js'
+import { homeOf } from '../kit/home.js'
 
 /** A directory of its own, a file system that can be made to fail, and an event file on both. */
 function setUp(
   t: Test,
   more: Partial<EventFileParts> = {},
 ): { file: EventFile; fs: FaultyFs; path: string; dir: string; said: string[]; parts: EventFileParts } {
-  const dir = mkdtempSync(join(tmpdir(), 'kim-sinks-'))
-  t.teardown(() => rmSync(dir, { recursive: true, force: true }))
+  const dir = homeOf(t)
   const fs = new FaultyFs()
   const said: string[] = []
   const log: EventFileParts['log'] = ({ code }) => void said.push(code)

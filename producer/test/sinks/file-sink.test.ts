@@ -1,10 +1,10 @@
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { MonitorEvent } from '@kim/monitor'
 import { Disk, FileSink, type FileSystem, type Journal, Sinks } from '@kim/producer/internal'
 import t, { type Test } from 'tap'
 import { FaultyFs } from '../kit/faulty-fs.js'
+import { homeOf } from '../kit/home.js'
 import { message, TestStore } from '../kit/store.js'
 
 /** So many times faster than the clock on the wall does this sink wait. */
@@ -41,8 +41,7 @@ interface Scene {
 async function scene(t: Test, count: number, bytes: number, bytesMax: number): Promise<Scene> {
   const store = new TestStore(t)
   const journal = store.open()
-  const root = mkdtempSync(join(tmpdir(), 'kim-sinks-'))
-  t.teardown(() => rmSync(root, { recursive: true, force: true }))
+  const root = homeOf(t)
   const [first, ledgers, files] = ['first', 'ledgers', 'files'].map(name => join(root, name)) as [
     string,
     string,
@@ -189,8 +188,7 @@ t.test('file sink - KS-90 each event stands once, however often it is killed', a
 })
 
 t.test('file sink - KS-72 files of many personas hold few descriptors', async t => {
-  const dir = mkdtempSync(join(tmpdir(), 'kim-sinks-'))
-  t.teardown(() => rmSync(dir, { recursive: true, force: true }))
+  const dir = homeOf(t)
   const fs = new FaultyFs()
   const log = (): void => undefined
   const uid = process.getuid?.()

@@ -1,9 +1,9 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Disk, type SinkState, WatermarkFile } from '@kim/producer/internal'
 import t, { type Test } from 'tap'
 import { FaultyFs } from '../kit/faulty-fs.js'
+import { homeOf } from '../kit/home.js'
 import { codeOf, throwsCode } from '../kit/store.js'
 
 function setUp(t: Test): {
@@ -11,8 +11,7 @@ function setUp(t: Test): {
   fs: FaultyFs
   dir: string
 } {
-  const home = mkdtempSync(join(tmpdir(), 'kim-ledger-'))
-  t.teardown(() => rmSync(home, { recursive: true, force: true }))
+  const home = homeOf(t)
   const fs = new FaultyFs()
   const dir = join(home, 'a', 'sinks')
   const disk = new Disk(fs.port, process.getuid?.(), {}, () => undefined)

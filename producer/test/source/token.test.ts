@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import type { KimError } from '@kim/manifest'
@@ -12,6 +11,7 @@ import {
   type SourceOptions,
 } from '@kim/producer/internal'
 import t, { type Test } from 'tap'
+import { homeOf } from '../kit/home.js'
 import { type Asked, httpText, roughServer, sayJson } from '../kit/rough-server.js'
 import { quiet, testSource } from '../kit/source.js'
 
@@ -20,9 +20,7 @@ const SECRET = 'kjt_s3cret'
 const PAGE = '{"result":[],"next_before_id":null}'
 
 function directory(t: Test): string {
-  const path = mkdtempSync(join(tmpdir(), 'kim-token-'))
-  t.teardown(() => rmSync(path, { recursive: true, force: true }))
-  return path
+  return homeOf(t)
 }
 
 function tokenFile(t: Test, text: string | Buffer, mode = 0o600): string {

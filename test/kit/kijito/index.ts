@@ -1,4 +1,4 @@
-export { homeOf } from './home.js'
+export { homeOf } from '../home.js'
 export { complete, counts, cut, directory, type Members, messageRow, page } from './pages.js'
 export { passes } from './passes.js'
 export { canPlant, type Plant, planted } from './plant.js'

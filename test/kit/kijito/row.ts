@@ -1,6 +1,6 @@
 import type { Settings } from '@kim/example-kijito-sim'
 import t, { type Test } from 'tap'
-import { homeOf } from './home.js'
+import { homeOf } from '../home.js'
 import { wrongWith } from './records.js'
 import { Scene } from './scene.js'
 import type { Standing } from './standing.js'
