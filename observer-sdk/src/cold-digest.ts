@@ -39,12 +39,12 @@ export async function coldStart(
   const start = hasPlace ? await runInTurns(source.locate(cursor, snapshot), signal) : undefined
   // Each attempt gets all flaws found so far; of the last ones alone, the earlier ones would come back without end.
   let known: readonly Flaw[] = []
-  const state = new State(snapshot.fold, {
+  const state = new State(snapshot, {
     blob: ref => source.blob(ref),
     onBlob: () => {},
     onFlaws: flaws => {
       known = [...known, ...flaws]
-      return runAtOnce(source.derive({ flaws: known, until: snapshot.end })).fold
+      return runAtOnce(source.derive({ flaws: known, until: snapshot.end }))
     },
   })
   // The digest first: it reads every payload, and so settles how many entities there are.

@@ -190,7 +190,7 @@ export class StateFollower extends JournalFollower {
     this.#isRedacting = snapshot.redactionPending
     this.#flaws = []
     this.#malformed = snapshot.counts.get('malformed') ?? 0
-    this.#state = new State(snapshot.fold, {
+    this.#state = new State(snapshot, {
       blob: ref => this.source.blob(ref),
       onBlob: kind => this.#tally(kind, 1),
       onFlaws: flaws => this.#rebase(flaws),
@@ -298,13 +298,14 @@ export class StateFollower extends JournalFollower {
   }
 
   /** Lines were not what they seemed: the same place is derived without them. */
-  #rebase(flaws: readonly Flaw[]): Snapshot['fold'] {
+  #rebase(flaws: readonly Flaw[]): Snapshot {
     // What was read and is not applied yet is part of the place that is derived.
     this.#catchUp()
     this.#flaws = [...this.#flaws, ...flaws]
     const until = this.#reader.position
     this.#holesBefore += this.#state.fold.openHoles.length
-    const { fold, counts } = runAtOnce(this.source.derive({ flaws: this.#flaws, until }))
+    const snapshot = runAtOnce(this.source.derive({ flaws: this.#flaws, until }))
+    const { counts, fold } = snapshot
     fold.judgeRepeats(new RecentRecords())
     for (const flaw of flaws) if ('checkpoint' in flaw) this.#tally('checkpoint_rejected', 1)
     // Every line of such a segment was parsed now: what was found before is not counted again.
@@ -317,7 +318,7 @@ export class StateFollower extends JournalFollower {
     void nextTurn().then(() => {
       if (!this.isClosed) this.onChange(impact.toImpact(), 'derivation')
     })
-    return fold
+    return snapshot
   }
 
   /** Everything there is. */

@@ -14,7 +14,7 @@ import {
 } from '@kim/manifest'
 import type { BlobMismatch } from '../store/blobs.js'
 import type { ReadResult } from '../store/read-only-fs.js'
-import { entityOf, type Flaw, type Image, payloadInLine, StoredLine } from '../tail/stored-image.js'
+import type { Flaw, FoldedLines, Image, StoredLines } from '../tail/stored-image.js'
 
 /** The live entities, to be read. */
 export interface StateView {
@@ -33,7 +33,7 @@ export interface StateNeeds {
   /** A blob could not be had; reported once per image. */
   readonly onBlob: (kind: 'blob_missing' | 'blob_mismatch') => void
   /** Lines turned out not to be what they seemed: returns the fold of the same place with their segments parsed. */
-  readonly onFlaws: (flaws: readonly Flaw[]) => Fold<Image>
+  readonly onFlaws: (flaws: readonly Flaw[]) => FoldedLines
 }
 
 /** How many removed entities are remembered, for their revisions. */
@@ -42,35 +42,37 @@ const REMOVED_MAX = 50_000
 /** The state of one observer. */
 export class State implements StateView {
   readonly #needs: StateNeeds
-  #fold: Fold<Image>
+  #folded: FoldedLines
   readonly #missed = new Set<string>()
   #removed = 0
   readonly #atOpen: number
 
-  constructor(fold: Fold<Image>, needs: StateNeeds) {
-    this.#fold = fold
+  constructor(folded: FoldedLines, needs: StateNeeds) {
+    this.#folded = folded
     this.#needs = needs
-    this.#atOpen = fold.entities.slotCount
+    this.#atOpen = folded.fold.entities.slotCount
   }
 
   /** What records are folded into. It is another one once a line turned out not to be what it seemed. */
   get fold(): Fold<Image> {
-    return this.#fold
+    return this.#folded.fold
   }
 
   get size(): number {
-    return this.#fold.entities.size
+    return this.fold.entities.size
   }
 
   /** How many are live, by item type. */
   get counts(): ReadonlyMap<string, number> {
-    return this.#fold.entities.counts
+    return this.fold.entities.counts
   }
 
   get(itemType: string, itemId: string): EntityView | undefined {
-    const { entities } = this.#fold
+    const { entities } = this.fold
     const slot = entities.slotOf(itemType, itemId)
-    return slot < 0 || entities.imageAt(slot) === undefined ? undefined : new ImageView(entities, slot, this)
+    return slot < 0 || entities.imageAt(slot) === undefined
+      ? undefined
+      : new ImageView(this.#folded, slot, this)
   }
 
   *values(itemType?: string): IterableIterator<EntityView> {
@@ -79,26 +81,27 @@ export class State implements StateView {
 
   /** Those whose id begins so: no name is made of the others. */
   *startingWith(prefix: string, itemType?: string): IterableIterator<EntityView> {
-    const { entities } = this.#fold
-    for (const slot of entities.slots(itemType, prefix)) yield new ImageView(entities, slot, this)
+    const { entities } = this.fold
+    for (const slot of entities.slots(itemType, prefix)) yield new ImageView(this.#folded, slot, this)
   }
 
   /** Gives the record of a line its effect. */
   apply(record: ReadRecord, effect: Effect, line: { readonly image: Image }): void {
-    this.#fold.apply(record, effect, () => line.image)
+    this.fold.apply(record, effect, () => line.image)
     if (effect !== 'remove') return
     this.#removed += 1
     if (this.#removed <= REMOVED_MAX) return
     // What was there at the open stays known: there are only so many of those.
-    this.#fold.entities.forgetRemoved(this.#atOpen)
+    this.fold.entities.forgetRemoved(this.#atOpen)
     this.#removed = 0
   }
 
   /** The projection digest: parses every payload. */
   digest(): string {
     this.#heal()
-    const live = [...this.#fold.entities.entries()].flatMap(({ item_type, item_id, image }) => {
-      const entity = entityOf(image, item_type, item_id)
+    const { lines } = this.#folded
+    const live = [...this.fold.entities.entries()].flatMap(({ item_type, item_id, image }) => {
+      const entity = lines.entityOf(image, item_type, item_id)
       if (entity === undefined) return []
       const { entity_rev, payload, payload_ref } = entity
       return { item_type, item_id, entity_rev, hash: payload_ref?.sha256 ?? payloadHash(payload ?? {}) }
@@ -110,20 +113,22 @@ export class State implements StateView {
   #heal(): void {
     for (;;) {
       const flaws: Flaw[] = []
-      for (const { item_type, item_id, image } of this.#fold.entities.entries()) {
-        if (image instanceof StoredLine && entityOf(image, item_type, item_id) === undefined)
-          flaws.push(image.flaw)
+      const { fold, lines } = this.#folded
+      for (const { item_type, item_id, image } of fold.entities.entries()) {
+        const flaw = lines.flawOf(image, item_type, item_id)
+        if (flaw !== undefined) flaws.push(flaw)
       }
       if (flaws.length === 0) return
-      this.#fold = this.#needs.onFlaws(flaws)
+      this.#folded = this.#needs.onFlaws(flaws)
     }
   }
 
-  /** The image that takes the place of one whose line turned out not to be what it seemed. */
-  heal(image: Image, itemType: string, itemId: string): Image | undefined {
-    const { entities } = this.#fold
-    if (entities.get(itemType, itemId) === image) this.#heal()
-    return this.#fold.entities.get(itemType, itemId)
+  /** The entity that takes the place of one whose line turned out not to be what it seemed. */
+  heal(image: Image, itemType: string, itemId: string): Entity | undefined {
+    if (this.fold.entities.get(itemType, itemId) === image) this.#heal()
+    const { fold, lines } = this.#folded
+    const healed = fold.entities.get(itemType, itemId)
+    return healed === undefined ? undefined : lines.entityOf(healed, itemType, itemId)
   }
 
   /** The payload of an entity whose payload is in a blob. */
@@ -156,6 +161,7 @@ export interface EntityView {
 /** An entity as of the moment it was asked for; its line is parsed when a member is read that needs it. */
 class ImageView implements EntityView {
   readonly #entities: EntityTable<Image>
+  readonly #lines: StoredLines
   readonly #slot: number
   readonly #image: Image
   readonly #state: State
@@ -165,10 +171,11 @@ class ImageView implements EntityView {
   #entity: Entity | 'none' | undefined
 
   /** The slot must hold a live entity. */
-  constructor(entities: EntityTable<Image>, slot: number, state: State) {
-    this.#entities = entities
+  constructor({ fold, lines }: FoldedLines, slot: number, state: State) {
+    this.#entities = fold.entities
+    this.#lines = lines
     this.#slot = slot
-    this.#image = entities.imageAt(slot) as Image
+    this.#image = fold.entities.imageAt(slot) as Image
     this.#state = state
   }
 
@@ -197,7 +204,7 @@ class ImageView implements EntityView {
   }
 
   get payload(): JsonObject | undefined {
-    if (this.#entity === undefined) this.#payload ??= payloadInLine(this.#image)
+    if (this.#entity === undefined) this.#payload ??= this.#lines.payloadOf(this.#image)
     if (this.#payload !== undefined) return this.#payload
     const entity = this.#read()
     if (entity?.payload_ref === undefined) return entity?.payload
@@ -223,10 +230,9 @@ class ImageView implements EntityView {
     const [itemType, itemId] = this.#isPresent
       ? [this.#entities.typeAt(this.#slot), this.#entities.idAt(this.#slot)]
       : ['', '']
-    const entity = entityOf(this.#image, itemType, itemId)
-    if (entity !== undefined) return entity
-    const healed = this.#state.heal(this.#image, itemType, itemId)
-    return healed && entityOf(healed, itemType, itemId)
+    return (
+      this.#lines.entityOf(this.#image, itemType, itemId) ?? this.#state.heal(this.#image, itemType, itemId)
+    )
   }
 }
 

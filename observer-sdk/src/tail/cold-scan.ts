@@ -13,11 +13,12 @@ import {
   type SegmentLine,
   type SegmentListener,
 } from '@kim/manifest'
-import { type Image, LineText, StoredLine } from './stored-image.js'
+import { type FoldedLines, type Image, LineText, StoredLines } from './stored-image.js'
 
 /** The listener of a cold start. */
-export class ColdScan implements SegmentListener {
+export class ColdScan implements SegmentListener, FoldedLines {
   readonly fold: Fold<Image>
+  readonly lines: StoredLines = new StoredLines()
   readonly activity: ActivityTail = new ActivityTail()
   readonly counts: Map<AnomalyKind, number> = new Map()
   head: Head | undefined
@@ -33,7 +34,6 @@ export class ColdScan implements SegmentListener {
   #isCovered = false
   /** Where the covered lines end, if that is known: behind the line at this offset. */
   #coveredTo: number | undefined
-  #segment = 0
   /** The last unparsed line that could be the head, to be parsed before it is. */
   #top: { readonly from: number; readonly to: number; readonly seq: number } | undefined
 
@@ -42,12 +42,7 @@ export class ColdScan implements SegmentListener {
     this.fold = new Fold<Image>(
       {
         of: ({ latin1 }) => new LineText(latin1),
-        framed: (frame, offset, before) =>
-          (before instanceof StoredLine && !before.isOfCheckpoint ? before : new StoredLine()).useFrame(
-            this.#segment,
-            offset,
-            frame,
-          ),
+        framed: (frame, offset, before) => this.lines.addFrame(offset, frame, before),
       },
       { after: base?.head_seq ?? 0 },
     )
@@ -57,8 +52,7 @@ export class ColdScan implements SegmentListener {
    * Begins a segment. With `isCovered` its lines count only behind the one that ends the checkpoint: the one at
    * `coveredTo`, or else the first that is it.
    */
-  begin(segment: number, isCovered: boolean, coveredTo?: number): void {
-    this.#segment = segment
+  begin(isCovered: boolean, coveredTo?: number): void {
     this.#isCovered = isCovered
     this.#coveredTo = coveredTo
   }

@@ -2,7 +2,6 @@
 import {
   type AnomalyKind,
   EntityLineMatcher,
-  type Fold,
   type Head,
   type ReadRecord,
   registryCapability,
@@ -13,12 +12,10 @@ import { type CheckpointDocument, type CheckpointSearch, searchCheckpoint } from
 import { ColdScan } from './cold-scan.js'
 import { type BytePosition, ORIGIN } from './journal-reader.js'
 import type { SegmentSet } from './segment-set.js'
-import { type Flaw, type Image, loadLines, StoredLine } from './stored-image.js'
+import type { Flaw, FoldedLines } from './stored-image.js'
 
 /** The journal at one place. */
-export interface Snapshot {
-  /** The entities, to be folded on. */
-  readonly fold: Fold<Image>
+export interface Snapshot extends FoldedLines {
   /** The highest seq among the valid records and its writer; 0 and null if there is none. */
   readonly head: Head
   /** Head of the newest verified checkpoint; 0 if there is none. */
@@ -127,7 +124,6 @@ class Attempt {
   readonly #scan: ColdScan
   readonly #isGone: boolean
   readonly #peaks = new Map<number, number>()
-  readonly #identities = new Map<number, string>()
   #end: BytePosition
 
   constructor(history: SegmentSet, search: CheckpointSearch, known: Known) {
@@ -165,13 +161,12 @@ class Attempt {
       if (boundary !== undefined && number < boundary) continue
       if (until !== undefined && number > until.segment) break
       this.segment = number
-      this.#scan.begin(number, number === boundary, tailFrom?.offset)
+      this.#scan.begin(number === boundary, tailFrom?.offset)
       if (!this.#read(number) || this.#scan.isFlawed) return 'doubted'
       if (this.#scan.isHeadRepeated) return 'repeated'
       yield
     }
-    const { entities } = this.#scan.fold
-    return (yield* loadLines(entities, this.#history, this.#identities, this.segment)) ? 'whole' : 'vanished'
+    return (yield* this.#scan.lines.load(this.#scan.fold.entities, this.#history)) ? 'whole' : 'vanished'
   }
 
   /** Where the last line begins that the checkpoint ends with. */
@@ -191,7 +186,7 @@ class Attempt {
 
   snapshot(): Snapshot {
     const { isEndHidden, listing, statedId: projectId, unreadable } = this.#history
-    const { activity, counts, fold, head, redactionPending } = this.#scan
+    const { activity, counts, fold, head, lines, redactionPending } = this.#scan
     const header = this.#base?.header
     if (this.#search.rejected > 0) counts.set('checkpoint_rejected', this.#search.rejected)
     if (listing.misnamed.length > 0) counts.set('segment_misnamed', listing.misnamed.length)
@@ -199,6 +194,7 @@ class Attempt {
     fold.beginLive()
     return {
       fold,
+      lines,
       head: head ?? { seq: header?.head_seq ?? 0, writer: header?.head_writer ?? null },
       checkpointSeq: this.checkpointSeq,
       registryAuthoritative:
@@ -218,14 +214,16 @@ class Attempt {
 
   /** Takes the state of a checkpoint; false if a line of it is no entity. */
   #adopt(document: CheckpointDocument): boolean {
-    const { entities } = this.#scan.fold
+    const { fold, lines } = this.#scan
+    const { entities } = fold
     const matcher = new EntityLineMatcher()
-    const { content, header, lines } = document
-    for (let at = 0; at < lines.length; at += 2) {
-      const from = lines[at] as number
-      const to = lines[at + 1] as number
+    const { content, header, lines: places } = document
+    lines.beginCheckpoint(header.head_seq, content)
+    for (let at = 0; at < places.length; at += 2) {
+      const from = places[at] as number
+      const to = places[at + 1] as number
       if (!matcher.match(content, from, to)) return false
-      const image = new StoredLine().useEntity(header.head_seq, content, from, to)
+      const image = lines.addEntity(from, to)
       entities.put(entities.takeKey(matcher), image, matcher.revision < 0 ? undefined : matcher.revision)
     }
     return true
@@ -235,7 +233,7 @@ class Attempt {
   #read(number: number): boolean {
     const { until, doubted } = this.#known
     const reader = this.#history.read(number, content => {
-      this.#identities.set(number, content.identity)
+      this.#scan.lines.beginSegment(number, content.identity)
       const lines = new SegmentReader(this.#scan, { isLazy: !doubted.has(number) })
       return this.#history.pass(content, lines, number === until?.segment ? until.offset : content.bytes)
     })

@@ -11,20 +11,25 @@ const WINDOW_MIN = 64 * 1024
 /** Holds any line that may be one, and its line feed. */
 const WINDOW_MAX = limits.lineReadBytesMax + 1024 * 1024
 
+/** Memory for passes, and what of a file the last pass with it began with. */
+interface Window {
+  memory: Buffer
+  held: { readonly identity: string; readonly bytes: Buffer } | undefined
+}
+
 /** The segments of one listing, opened wherever they are by then. */
 export class SegmentSet {
   readonly eventsDir: string
   readonly listing: StoreListing
   /** How many files were listed and could not be read, nor a copy of them. */
   unreadable = 0
-  /** The bytes that the last pass began with, until the next one. */
-  inMemory: Buffer = Buffer.alloc(0)
   readonly #directory: JournalDirectory
   readonly #broken = new Set<number>()
   /** The highest number of a segment that could not be read, or not to its end. */
   #hidden = 0
-  /** One buffer for all passes. */
-  #window = this.inMemory
+  /** The memory of the last pass, and of the one before it: the newest segment is often short. */
+  #window: Window = { memory: Buffer.alloc(0), held: undefined }
+  #before: Window = { memory: Buffer.alloc(0), held: undefined }
   #statedId: { readonly id: string | undefined } | undefined
 
   constructor(directory: JournalDirectory) {
@@ -94,6 +99,11 @@ export class SegmentSet {
     }
   }
 
+  /** The first bytes of a file, if one of the last two passes read them. */
+  inMemory(identity: string | undefined): Buffer | undefined {
+    return [this.#window, this.#before].find(({ held }) => held?.identity === identity)?.held?.bytes
+  }
+
   /** Reports the terminated lines of a content, most of them unparsed. */
   scan(content: FileContent, listener: RestartListener): void {
     readSegment(() => this.#windows(content, content.bytes), listener, { isLazy: true })
@@ -107,14 +117,18 @@ export class SegmentSet {
 
   /** The content from its start, in parts that share one buffer. */
   *#windows(content: FileContent, until: number): Generator<Buffer> {
+    const window = this.#before
+    this.#before = this.#window
+    this.#window = window
+    window.held = undefined
     for (let at = 0; at < until; ) {
       const wanted = Math.min(until - at, WINDOW_MAX)
-      if (this.#window.length < wanted) this.#window = Buffer.allocUnsafeSlow(Math.max(wanted, WINDOW_MIN))
-      const window = this.#window.subarray(0, content.readInto(this.#window, 0, wanted, at))
-      if (window.length === 0) return
-      this.inMemory = at === 0 ? window : Buffer.alloc(0)
-      yield window
-      at += window.length
+      if (window.memory.length < wanted) window.memory = Buffer.allocUnsafeSlow(Math.max(wanted, WINDOW_MIN))
+      const bytes = window.memory.subarray(0, content.readInto(window.memory, 0, wanted, at))
+      if (bytes.length === 0) return
+      window.held = at === 0 ? { identity: content.identity, bytes } : undefined
+      yield bytes
+      at += bytes.length
     }
   }
 
