@@ -30,7 +30,7 @@ import {
 } from '@kim/manifest'
 import { damaged } from './disk-errors.js'
 import { EntityReader } from './entity-reader.js'
-import { JournalState, type LiveImage, type StoredLineLocation } from './journal-state.js'
+import { JournalState } from './journal-state.js'
 import {
   type CheckpointCandidate,
   listCheckpoints,
@@ -38,6 +38,7 @@ import {
   type SegmentFile,
   segmentChunks,
 } from './listing.js'
+import type { StoredLineLocation } from './newest-lines.js'
 import type { Sealed } from './segment-scan.js'
 import type { Store } from './store.js'
 
@@ -205,8 +206,7 @@ export function* buildCheckpoint(
   const name = checkpointName(header.head_seq)
   const path = join(store.paths.checkpoints, name)
   const temp = join(store.paths.checkpoints, tempName(name))
-  const moved: LiveImage[] = []
-  const places: number[] = []
+  const moved: number[] = []
   const readBack = new EntityReader(store)
   const writer = new DocumentWriter(store, temp)
   try {
@@ -219,10 +219,8 @@ export function* buildCheckpoint(
       const live = state.entities.get(entity.item_type, entity.item_id)
       const offset = writer.offset
       writer.put(text)
-      if (live?.seq === entity.seq) {
-        moved.push(live)
-        places.push(offset, writer.offset - offset)
-      }
+      if (live !== undefined && state.lines.seqOf(live) === entity.seq)
+        moved.push(live, entity.seq, offset, writer.offset - offset)
       if (count % SLICE_ENTITIES === 0) {
         writer.flush()
         yield
@@ -250,10 +248,11 @@ export function* buildCheckpoint(
     entities: header.entity_count,
   }
   const adopt = (): void => {
-    for (const [at, image] of moved.entries()) {
-      image.path = path
-      image.offset = places[2 * at] ?? 0
-      image.length = places[2 * at + 1] ?? 0
+    for (let at = 0; at < moved.length; at += 4) {
+      const [line, seq, offset, length] = moved.slice(at, at + 4) as [number, number, number, number]
+      // An entity that changed meanwhile has a newer line.
+      if (state.lines.seqOf(line) !== seq) continue
+      state.lines.put({ seq, read: state.lines.isRead(line), path, offset, length }, line)
     }
   }
   return { ref, header, path, adopt }

@@ -9,8 +9,9 @@ import {
 } from '@kim/manifest'
 import { readBlobPayload } from './blobs.js'
 import { damaged } from './disk-errors.js'
-import type { JournalState, LiveEntity, StoredLineLocation } from './journal-state.js'
+import type { JournalState, LiveEntity } from './journal-state.js'
 import { unpacked } from './listing.js'
+import type { StoredLineLocation } from './newest-lines.js'
 import type { Personas } from './persona.js'
 import type { Store } from './store.js'
 
@@ -119,12 +120,12 @@ export class WriterState {
 
   /** Every live entity, or those of one type; each payload is read from the disk when its turn comes. */
   *values(itemType?: string): Generator<StoredEntity> {
-    for (const entity of this.#state.entities.entries(itemType)) yield this.#reader.view(entity)
+    for (const entity of this.#state.live(itemType)) yield this.#reader.view(entity)
   }
 
   /** The live entities of one type without their payloads: nothing is read from the disk. */
   *outlines(itemType: string): Generator<EntityOutline> {
-    for (const { item_id, image } of this.#state.entities.entries(itemType))
+    for (const { item_id, image } of this.#state.live(itemType))
       yield { item_id, seq: image.seq, read: image.read }
   }
 

@@ -27,33 +27,12 @@ import {
   type TableEntry,
   tempName,
 } from '@kim/manifest'
+import { type NewestLine, NewestLines, type StoredLineLocation } from './newest-lines.js'
 import { type EntitySource, isRead, Personas } from './persona.js'
 import type { Store } from './store.js'
 
-/** Where a line is. */
-export interface StoredLineLocation {
-  /** The file that holds it. */
-  readonly path: string
-  readonly offset: number
-  /** Without the `\n`, and without the comma of a checkpoint's line. */
-  readonly length: number
-}
-
-/**
- * What the writer keeps of a live entity: where its newest line is. Payloads stay on the disk, so that the writer's
- * memory grows with the number of entities and not with their size.
- */
-export interface LiveImage extends StoredLineLocation {
-  readonly seq: number
-  /** True for a message that its persona has read; retention asks. */
-  readonly read: boolean
-  path: string
-  offset: number
-  length: number
-}
-
-/** A live entity: its names and revision come from the table, the rest is its image. */
-export type LiveEntity = TableEntry<LiveImage>
+/** A live entity: its names and revision come from the table, the rest is its newest line. */
+export type LiveEntity = TableEntry<NewestLine>
 
 /** What of a record decides what it does to the state: one just written, or one that was read. */
 export interface AppliedRecord extends FoldedRecord {
@@ -61,34 +40,31 @@ export interface AppliedRecord extends FoldedRecord {
   readonly ts?: string | undefined
 }
 
-/** Always another object: a checkpoint that is being built may still point to the one before. */
-function imageOf(
+function newestLine(
   { item_type, payload, seq }: Pick<Entity, 'item_type' | 'payload' | 'seq'>,
   { path, offset, length }: StoredLineLocation,
-): LiveImage {
+): NewestLine {
   return { seq, read: item_type === 'message' && isRead(payload), path, offset, length }
 }
 
 /** The fold of the journal's records, kept up to date by each commit. */
 export class JournalState {
-  readonly #fold: Fold<LiveImage>
+  readonly #fold: Fold<number> = new Fold<number>({
+    of: ({ record, offset, length }, before) =>
+      this.lines.put(newestLine(record, { path: this.#path, offset, length }), before),
+  })
+  /** The newest lines of the entities, by the images of the table. */
+  readonly lines: NewestLines = new NewestLines()
   /** The last revisions of removed entities. */
-  readonly removed: RemovedRevisions
+  readonly removed: RemovedRevisions = new RemovedRevisions(this.entities)
   /** The file of the line that is folded now. */
   #path = ''
   readonly keys: KeyLedger = new KeyLedger()
   readonly capabilities: Set<string> = new Set()
   #personas: Personas | undefined
 
-  constructor() {
-    this.#fold = new Fold<LiveImage>({
-      of: ({ record, offset, length }) => imageOf(record, { path: this.#path, offset, length }),
-    })
-    this.removed = new RemovedRevisions(this.#fold.entities)
-  }
-
   /** The entities, to be read. */
-  get entities(): EntityTable<LiveImage> {
+  get entities(): EntityTable<number> {
     return this.#fold.entities
   }
 
@@ -97,11 +73,19 @@ export class JournalState {
     return this.#fold.head
   }
 
+  /** A live entity. */
   find(itemType: string, itemId: string): LiveEntity | undefined {
-    const image = this.entities.get(itemType, itemId)
+    const slot = this.entities.slotOf(itemType, itemId)
+    const image = slot < 0 ? undefined : this.entities.imageAt(slot)
     if (image === undefined) return undefined
-    const entity_rev = this.entities.statedRevisionAt(this.entities.slotOf(itemType, itemId))
-    return { item_type: itemType, item_id: itemId, entity_rev, image }
+    const entity_rev = this.entities.statedRevisionAt(slot)
+    return { item_type: itemType, item_id: itemId, entity_rev, image: this.lines.get(image) }
+  }
+
+  /** The live entities, or those of one type. */
+  *live(itemType?: string): Generator<LiveEntity> {
+    for (const entity of this.entities.entries(itemType))
+      yield { ...entity, image: this.lines.get(entity.image) }
   }
 
   /** The personas, from the first call on kept up to date. `source` reads the payloads of these entities. */
@@ -112,15 +96,20 @@ export class JournalState {
 
   /** Takes over a record whose line was just written to this place. */
   apply(record: AppliedRecord, effect: Effect, place: StoredLineLocation): void {
-    this.#fold.apply(record, effect, () => imageOf(record, place))
+    const before = this.#fold.apply(record, effect, image => this.lines.put(newestLine(record, place), image))
+    if (effect === 'remove' && before !== undefined) this.lines.drop(before)
     this.#follow(record, effect)
   }
 
   /** A record that was read in this file and has its effect. */
   released(line: SegmentLine, path: string): void {
+    const { record, effect } = line
+    const removed =
+      effect === 'remove' ? this.entities.get(record.item_type, record.item_id ?? '') : undefined
     this.#path = path
     this.#fold.released(line)
-    this.#follow(line.record, line.effect)
+    if (removed !== undefined) this.lines.drop(removed)
+    this.#follow(record, effect)
   }
 
   /** Records that were read and have no effect: one may be the head nevertheless. */
@@ -130,7 +119,8 @@ export class JournalState {
 
   /** An entity as a checkpoint states it. */
   load(entity: Entity, place: StoredLineLocation): void {
-    this.#fold.load(entity.item_type, entity.item_id, imageOf(entity, place), entity.entity_rev)
+    const line = this.lines.put(newestLine(entity, place), undefined)
+    this.#fold.load(entity.item_type, entity.item_id, line, entity.entity_rev)
   }
 
   /** Everything else that a checkpoint states. */

@@ -220,8 +220,8 @@ export function inboxProgressOf(store: Store, state: JournalState): ProgressByIn
   }
   try {
     for (const { item_type, item_id } of state.entities.entries('message')) take({ item_type, item_id })
-    for (const entity of state.entities.entries('persona')) take(readBack.view(entity))
-    for (const entity of state.entities.entries('alert'))
+    for (const entity of state.live('persona')) take(readBack.view(entity))
+    for (const entity of state.live('alert'))
       if (entity.item_id.endsWith(PIN_SUFFIX)) take(readBack.view(entity))
     return progress
   } finally {

@@ -17,7 +17,7 @@ interface Inbox {
   read: number
 }
 
-function inboxes({ entities }: JournalState): Map<string, Inbox> {
+function inboxes({ entities, lines }: JournalState): Map<string, Inbox> {
   const byPersona = new Map<string, Inbox>()
   for (const slot of entities.slots('message')) {
     const parsed = parseMessageId(entities.idAt(slot))
@@ -28,14 +28,14 @@ function inboxes({ entities }: JournalState): Map<string, Inbox> {
       byPersona.set(parsed.persona, inbox)
     }
     inbox.slots.push(slot)
-    if (entities.imageAt(slot)?.read === true) inbox.read += 1
+    if (lines.isRead(entities.imageAt(slot) as number)) inbox.read += 1
   }
   return byPersona
 }
 
 /** Numbered when its persona's turn comes: those of all of them at once would be the most the journal ever holds. */
 function* numbered(
-  { entities }: JournalState,
+  { entities, lines }: JournalState,
   persona: string,
   slots: readonly number[],
 ): Generator<Message> {
@@ -45,7 +45,7 @@ function* numbered(
     if (image === undefined || entities.typeAt(slot) !== 'message') continue
     const item_id = entities.idAt(slot)
     const parsed = parseMessageId(item_id)
-    if (parsed?.persona === persona) yield { id: parsed.id, item_id, read: image.read }
+    if (parsed?.persona === persona) yield { id: parsed.id, item_id, read: lines.isRead(image) }
   }
 }
 

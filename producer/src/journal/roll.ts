@@ -121,7 +121,7 @@ export class Upkeep {
       }
       // What changed since it was found is left for the next roll.
       const drafts = next.value.filter(({ action, item_type, item_id }) => {
-        return action !== 'delete' || state.entities.get(item_type, item_id)?.read === true
+        return action !== 'delete' || state.find(item_type, item_id)?.image.read === true
       })
       try {
         // Without its `known_from` a deleted message would be taken for one that never came (JF-80).
