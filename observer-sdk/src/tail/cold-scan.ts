@@ -13,7 +13,7 @@ import {
   type SegmentLine,
   type SegmentListener,
 } from '@kim/manifest'
-import { type FoldedLines, type Image, LineText, StoredLines } from './stored-image.js'
+import { type FoldedLines, type Image, StoredLines } from './stored-image.js'
 
 /** The listener of a cold start. */
 export class ColdScan implements SegmentListener, FoldedLines {
@@ -41,7 +41,7 @@ export class ColdScan implements SegmentListener, FoldedLines {
     this.#base = base
     this.fold = new Fold<Image>(
       {
-        of: ({ latin1 }) => new LineText(latin1),
+        of: ({ record }) => record,
         framed: (frame, offset, before) => this.lines.addFrame(offset, frame, before),
       },
       { after: base?.head_seq ?? 0 },

@@ -11,7 +11,6 @@ import {
 } from '@kim/manifest'
 import { type FileContent, openSegment } from '../store/file-content.js'
 import type { JournalDirectory, Tip } from './directory.js'
-import { LineText } from './stored-image.js'
 
 /** Most bytes read at a time. */
 const CHUNK_BYTES = 256 * 1024
@@ -61,7 +60,6 @@ export class ReadLine implements JournalLine {
   readonly segment: number
   readonly offset: number
   readonly #line: SegmentLine
-  #image: LineText | undefined
 
   constructor(line: SegmentLine, segment: number) {
     this.record = line.record
@@ -72,12 +70,6 @@ export class ReadLine implements JournalLine {
 
   get line(): Uint8Array {
     return this.#line.bytes
-  }
-
-  /** What the states of all observers of this process keep of it. */
-  get image(): LineText {
-    this.#image ??= new LineText(this.#line.latin1)
-    return this.#image
   }
 }
 
