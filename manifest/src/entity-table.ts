@@ -28,7 +28,7 @@ export function upsertedEntity(record: ReadRecord): Entity {
 }
 
 const FREE = -1
-const INITIAL = 1024
+const INITIAL = 128
 /** Item types that are compared by their bytes; a journal has a handful. */
 const TYPES_COMPARED = 16
 /** Unused key bytes that are tolerated before the keys are written together. */

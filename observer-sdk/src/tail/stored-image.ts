@@ -63,7 +63,7 @@ export class StoredLines {
    * For each line: the index of its file; where it begins in that file, or in its bytes once they are loaded, and its length; where
    * in the line its payload begins, and its length, 0 where only parsing can tell.
    */
-  #cells = new Float64Array(1024 * CELLS)
+  #cells = new Float64Array(128 * CELLS)
   #count = 0
   readonly #files: LineFile[] = []
 

@@ -27,7 +27,7 @@ const LENGTH = 2
 const FILE = 3
 const CELLS = 4
 
-const INITIAL = 1024
+const INITIAL = 128
 
 /** The newest lines, by the numbers that the table of entities keeps as their images. */
 export class NewestLines {
