@@ -48,6 +48,11 @@ export class SegmentLine implements LineLocation {
     return this.#buffer.subarray(this.#from, this.#from + this.length)
   }
 
+  /** The bytes as a string of one byte a character. */
+  get latin1(): string {
+    return this.#buffer.toString('latin1', this.#from, this.#from + this.length)
+  }
+
   /** The mark by which a repeated line is recognised. */
   get mark(): number {
     this.#mark ??= lineMark(this.bytes)

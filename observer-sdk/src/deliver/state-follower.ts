@@ -270,7 +270,7 @@ export class StateFollower extends JournalFollower {
       const { fold } = this.#state
       for (; (batch.idle[idle]?.before ?? Infinity) <= at; idle++) fold.see((batch.idle[idle] as Idle).seq)
       const effect = effectOf(record)
-      this.#state.apply(record, effect)
+      this.#state.apply(record, effect, line)
       if (effect === 'meta') this.#note(record)
       else this.#roster.see(record)
       if (!entersActivity(record)) return

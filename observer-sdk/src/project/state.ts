@@ -85,9 +85,9 @@ export class State implements StateView {
     for (const slot of entities.slots(itemType, prefix)) yield new ImageView(this.#folded, slot, this)
   }
 
-  /** Gives a record its effect. */
-  apply(record: ReadRecord, effect: Effect): void {
-    this.fold.apply(record, effect, () => record)
+  /** Gives the record of a line its effect. */
+  apply(record: ReadRecord, effect: Effect, line: { readonly image: Image }): void {
+    this.fold.apply(record, effect, () => line.image)
     if (effect !== 'remove') return
     this.#removed += 1
     if (this.#removed <= REMOVED_MAX) return

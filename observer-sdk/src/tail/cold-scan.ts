@@ -41,7 +41,7 @@ export class ColdScan implements SegmentListener, FoldedLines {
     this.#base = base
     this.fold = new Fold<Image>(
       {
-        of: ({ record }) => record,
+        of: ({ latin1 }) => latin1,
         framed: (frame, offset, before) => this.lines.addFrame(offset, frame, before),
       },
       { after: base?.head_seq ?? 0 },

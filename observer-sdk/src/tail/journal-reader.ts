@@ -60,6 +60,7 @@ export class ReadLine implements JournalLine {
   readonly segment: number
   readonly offset: number
   readonly #line: SegmentLine
+  #image: string | undefined
 
   constructor(line: SegmentLine, segment: number) {
     this.record = line.record
@@ -70,6 +71,12 @@ export class ReadLine implements JournalLine {
 
   get line(): Uint8Array {
     return this.#line.bytes
+  }
+
+  /** What the states of all observers of this process keep of it. */
+  get image(): string {
+    this.#image ??= this.#line.latin1
+    return this.#image
   }
 }
 

@@ -1,4 +1,4 @@
-/** The images of entities as an observer keeps them: records, and lines that are parsed when they are read. */
+/** The images of entities as an observer keeps them: the bytes of their lines, parsed when they are read. */
 import { Buffer } from 'node:buffer'
 import {
   type Entity,
@@ -8,7 +8,6 @@ import {
   type LineFrame,
   parseCheckpointEntity,
   parsePayload,
-  type ReadRecord,
   recordOf,
   upsertedEntity,
 } from '@kim/manifest'
@@ -17,8 +16,11 @@ import type { SegmentSet } from './segment-set.js'
 /** Where something looked right and was not: every line of such a segment is parsed, such a checkpoint left out. */
 export type Flaw = { readonly segment: number } | { readonly checkpoint: number }
 
-/** What an observer keeps of a live entity: its newest record, or the number of a line that a cold start did not parse. */
-export type Image = ReadRecord | number
+/**
+ * What an observer keeps of a live entity: the bytes of its newest line as a string of one byte a character, the smallest way to
+ * keep them, or the number of a line that a cold start did not parse.
+ */
+export type Image = string | number
 
 /** The cells of a line: an object for each of so many lines would cost a cold start more than reading them. */
 const FILE = 0
@@ -94,10 +96,9 @@ export class StoredLines {
 
   /** The entity of an image; undefined if its line is not what its frame promised. */
   entityOf(image: Image, itemType: string, itemId: string): Entity | undefined {
-    if (typeof image !== 'number') return upsertedEntity(image)
-    const line = this.#bytesOf(image)
+    const line = typeof image === 'number' ? this.#bytesOf(image) : bytesOf(image)
     if (line === undefined) return undefined
-    if (this.#fileOf(image).origin > 0) {
+    if (typeof image !== 'number' || this.#fileOf(image).origin > 0) {
       const record = recordOf(line)
       return record && upsertedEntity(record)
     }
@@ -110,7 +111,7 @@ export class StoredLines {
    * was matched, so the line is what it seemed if its payload is JSON.
    */
   payloadOf(image: Image): JsonObject | undefined {
-    if (typeof image !== 'number') return image.payload
+    if (typeof image !== 'number') return undefined
     const { bytes } = this.#fileOf(image)
     const cells = this.#cells
     const at = image * CELLS
@@ -213,6 +214,12 @@ export class StoredLines {
     const from = this.#cells[line * CELLS + OFFSET] as number
     return this.#fileOf(line).bytes?.subarray(from, from + (this.#cells[line * CELLS + LENGTH] as number))
   }
+}
+
+function bytesOf(text: string): Buffer {
+  const bytes = Buffer.from(text, 'latin1')
+  // Only the first line of a segment may begin with a byte order mark, and elsewhere than there it is none.
+  return bytes[0] === 0xef ? bytes.subarray(3) : bytes
 }
 
 /** A file of which less than this part is wanted is not read as a whole. */
