@@ -81,8 +81,9 @@ export class State implements StateView {
 
   /** Those whose id begins so: no name is made of the others. */
   *startingWith(prefix: string, itemType?: string): IterableIterator<EntityView> {
-    const { entities } = this.fold
-    for (const slot of entities.slots(itemType, prefix)) yield new ImageView(this.#folded, slot, this)
+    // The slots are of this table: where a payload that is read on the way shows a flaw, there is another one.
+    const folded = this.#folded
+    for (const slot of folded.fold.entities.slots(itemType, prefix)) yield new ImageView(folded, slot, this)
   }
 
   /** Gives the record of a line its effect. */
@@ -227,9 +228,10 @@ class ImageView implements EntityView {
   }
 
   #parse(): Entity | undefined {
-    const [itemType, itemId] = this.#isPresent
-      ? [this.#entities.typeAt(this.#slot), this.#entities.idAt(this.#slot)]
-      : ['', '']
+    // Once the slot has another image, its names may be another entity's.
+    if (!this.#isPresent) return this.#lines.entityOf(this.#image)
+    const itemType = this.#entities.typeAt(this.#slot)
+    const itemId = this.#entities.idAt(this.#slot)
     return (
       this.#lines.entityOf(this.#image, itemType, itemId) ?? this.#state.heal(this.#image, itemType, itemId)
     )

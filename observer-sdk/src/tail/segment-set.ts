@@ -120,13 +120,13 @@ export class SegmentSet {
     const window = this.#before
     this.#before = this.#window
     this.#window = window
-    window.held = undefined
     for (let at = 0; at < until; ) {
       const wanted = Math.min(until - at, WINDOW_MAX)
       if (window.memory.length < wanted) window.memory = Buffer.allocUnsafeSlow(Math.max(wanted, WINDOW_MIN))
+      window.held = undefined
       const bytes = window.memory.subarray(0, content.readInto(window.memory, 0, wanted, at))
       if (bytes.length === 0) return
-      window.held = at === 0 ? { identity: content.identity, bytes } : undefined
+      if (at === 0) window.held = { identity: content.identity, bytes }
       yield bytes
       at += bytes.length
     }

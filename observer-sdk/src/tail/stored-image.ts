@@ -94,8 +94,8 @@ export class StoredLines {
     return this.#add(from, to - from, this.#count++)
   }
 
-  /** The entity of an image; undefined if its line is not what its frame promised. */
-  entityOf(image: Image, itemType: string, itemId: string): Entity | undefined {
+  /** The entity of an image; undefined if its line is not what its frame promised. Without names it may be any. */
+  entityOf(image: Image, itemType?: string, itemId?: string): Entity | undefined {
     const line = typeof image === 'number' ? this.#bytesOf(image) : bytesOf(image)
     if (line === undefined) return undefined
     if (typeof image !== 'number' || this.#fileOf(image).origin > 0) {
@@ -103,7 +103,8 @@ export class StoredLines {
       return record && upsertedEntity(record)
     }
     const entity = parseCheckpointEntity(line.toString('utf8'))
-    return entity?.item_type === itemType && entity.item_id === itemId ? entity : undefined
+    const isSame = itemType === undefined || (entity?.item_type === itemType && entity.item_id === itemId)
+    return isSame ? entity : undefined
   }
 
   /**
@@ -138,7 +139,9 @@ export class StoredLines {
       if (typeof line === 'number') this.#want(line)
     }
     for (const file of this.#files) {
-      if (file.wantedBytes === 0) continue
+      // No line of it is the newest of its entity.
+      if (file.wantedBytes === 0) file.bytes = undefined
+      if (file.wantedBytes === 0 || file.bytes !== undefined) continue
       const inMemory = history.inMemory(file.identity)
       if (inMemory !== undefined && this.#keep(file, inMemory)) continue
       const isLoaded = history.read(file.origin, content => {
@@ -157,9 +160,8 @@ export class StoredLines {
 
   #want(line: number): void {
     const file = this.#fileOf(line)
-    if (file.bytes !== undefined) return
     const length = this.#cells[line * CELLS + LENGTH] as number
-    file.wanted.push(line)
+    if (file.bytes === undefined) file.wanted.push(line)
     file.wantedBytes += length
     file.wantedTo = Math.max(file.wantedTo, (this.#cells[line * CELLS + OFFSET] as number) + length)
   }
@@ -167,7 +169,8 @@ export class StoredLines {
   /** Keeps all of a file where nearly all of it is wanted, else a copy of what is; false if not all of the lines are in it. */
   #keep(file: LineFile, whole: Buffer): boolean {
     if (file.wantedTo > whole.length) return false
-    if (file.wantedBytes * 6 <= whole.length * 5)
+    // Its memory may be that of a longer segment before it.
+    if (file.wantedBytes * 6 <= Math.max(whole.length, whole.buffer.byteLength / 2) * 5)
       return this.#gather(file, (kept, at, offset, length) => {
         return whole.copy(kept, at, offset, offset + length) === length
       })

@@ -30,7 +30,7 @@ import {
 } from '@kim/manifest'
 import { damaged } from './disk-errors.js'
 import { EntityReader } from './entity-reader.js'
-import { JournalState } from './journal-state.js'
+import { JournalState, type StoredLineLocation } from './journal-state.js'
 import {
   type CheckpointCandidate,
   listCheckpoints,
@@ -38,7 +38,6 @@ import {
   type SegmentFile,
   segmentChunks,
 } from './listing.js'
-import type { StoredLineLocation } from './newest-lines.js'
 import type { Sealed } from './segment-scan.js'
 import type { Store } from './store.js'
 
@@ -206,7 +205,7 @@ export function* buildCheckpoint(
   const name = checkpointName(header.head_seq)
   const path = join(store.paths.checkpoints, name)
   const temp = join(store.paths.checkpoints, tempName(name))
-  const moved: number[] = []
+  const moved: { line: number; seq: number; offset: number; length: number }[] = []
   const readBack = new EntityReader(store)
   const writer = new DocumentWriter(store, temp)
   try {
@@ -220,7 +219,7 @@ export function* buildCheckpoint(
       const offset = writer.offset
       writer.put(text)
       if (live !== undefined && state.lines.seqOf(live) === entity.seq)
-        moved.push(live, entity.seq, offset, writer.offset - offset)
+        moved.push({ line: live, seq: entity.seq, offset, length: writer.offset - offset })
       if (count % SLICE_ENTITIES === 0) {
         writer.flush()
         yield
@@ -248,12 +247,7 @@ export function* buildCheckpoint(
     entities: header.entity_count,
   }
   const adopt = (): void => {
-    for (let at = 0; at < moved.length; at += 4) {
-      const [line, seq, offset, length] = moved.slice(at, at + 4) as [number, number, number, number]
-      // An entity that changed meanwhile has a newer line.
-      if (state.lines.seqOf(line) !== seq) continue
-      state.lines.put({ seq, read: state.lines.isRead(line), path, offset, length }, line)
-    }
+    for (const { line, seq, offset, length } of moved) state.lines.move(line, seq, { path, offset, length })
   }
   return { ref, header, path, adopt }
 }

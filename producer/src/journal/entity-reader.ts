@@ -9,9 +9,8 @@ import {
 } from '@kim/manifest'
 import { readBlobPayload } from './blobs.js'
 import { damaged } from './disk-errors.js'
-import type { JournalState, LiveEntity } from './journal-state.js'
+import type { JournalState, LiveEntity, StoredLineLocation } from './journal-state.js'
 import { unpacked } from './listing.js'
-import type { StoredLineLocation } from './newest-lines.js'
 import type { Personas } from './persona.js'
 import type { Store } from './store.js'
 
