@@ -3,18 +3,28 @@ import { type Environment, limits, toWellFormed } from '@kim/manifest'
 import { firstBytes } from './event-line.js'
 import type { MonitorEvent } from './monitor-event.js'
 
-/** Variables that are not called as their member is. */
-const RENAMED: Readonly<Record<string, string>> = {
+/** Which member of an event becomes which variable. */
+const VARIABLES: Readonly<Record<string, string>> = {
+  event: 'EVENT',
+  source: 'SOURCE',
+  ts: 'TS',
+  event_id: 'EVENT_ID',
+  nonce: 'NONCE',
+  persona: 'PERSONA',
+  id: 'ID',
+  from: 'FROM',
+  content: 'CONTENT',
+  created: 'CREATED',
+  cursor: 'CURSOR',
+  reason: 'REASON',
   consecutive_failures: 'FAILURES',
+  seeded: 'SEEDED',
+  current_max: 'CURRENT_MAX',
+  capped_to: 'CAPPED_TO',
+  dropped: 'DROPPED',
   stranded_inboxes: 'STRANDED',
   dormant_inboxes: 'DORMANT',
 }
-
-/** Members of an event that become variables, in the order of the environment. */
-const MEMBERS: readonly string[] = (
-  'event source ts event_id nonce persona id from content created cursor reason consecutive_failures ' +
-  'seeded current_max capped_to dropped stranded_inboxes dormant_inboxes'
-).split(' ')
 
 /** Members that become a variable for one kind only, although others have them too. */
 const ONLY_ON: Readonly<Record<string, readonly string[]>> = { current_max: ['seed_ahead'] }
@@ -23,7 +33,7 @@ const PREFIX = 'KIJITOMON_'
 
 /** Variables that say which event it is. Half of one would name another event, so they are whole or left out. */
 const IDENTITY: ReadonlySet<string> = new Set(
-  ['event', 'source', 'ts', 'event_id', 'nonce', 'persona', 'id'].map(variableOf),
+  ['EVENT', 'SOURCE', 'TS', 'EVENT_ID', 'NONCE', 'PERSONA', 'ID'].map(name => PREFIX + name),
 )
 
 /** Our and Kijito's credentials, whatever their names: a command must not get them. */
@@ -36,20 +46,16 @@ const SECRET = /^(KIM|KIJITO).*(TOKEN|SECRET|PASSWORD|KEY)/i
 export function execEnvironment(event: MonitorEvent, env: Environment): Record<string, string> {
   const own: Record<string, string> = {}
   const lists = new Set<string>()
-  for (const member of MEMBERS) {
+  for (const [member, variable] of Object.entries(VARIABLES)) {
     const value = event[member]
     if (value === undefined || value === null) continue
     if (ONLY_ON[member]?.includes(event.event) === false) continue
-    own[variableOf(member)] = plain(value)
-    if (Array.isArray(value)) lists.add(variableOf(member))
+    const name = PREFIX + variable
+    own[name] = plain(value)
+    if (Array.isArray(value)) lists.add(name)
   }
   fit(own, lists)
   return { ...cleanEnvironment(env), ...own }
-}
-
-/** The variable that a member becomes. */
-function variableOf(member: string): string {
-  return `${PREFIX}${RENAMED[member] ?? member.toUpperCase()}`
 }
 
 /** An environment with only the variables that say which event it is, for a system that refuses even the cut one. */
