@@ -70,5 +70,5 @@ export const checkSteps: readonly (readonly TierStep[])[] = [
 
 /** `npm run soak`: the same suites, told to take their long form. */
 export const soakSteps: readonly TierStep[] = ['fault', 'sim', 'fuzz', 'kills', 'e2e'].map(name =>
-  suite(name, { env: { KIM_SOAK: '1' } }),
+  suite(name, { env: { KIM_SOAK: '1' }, jobs: 2, fileTimeoutS: 12 * 3600 }),
 )

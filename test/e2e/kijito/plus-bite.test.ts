@@ -19,7 +19,7 @@ const BITES: readonly Bite[] = [
   {
     trial: 'clock',
     about: 'schedules go by the wall clock',
-    file: 'effects/clock.js',
+    file: 'effects/system.js',
     from: 'wallMs: () => Date.now(), monoMs,',
     to: 'wallMs: () => Date.now(), monoMs: () => Date.now(),',
   },
@@ -27,8 +27,8 @@ const BITES: readonly Bite[] = [
     trial: 'disk',
     about: 'a full disk ends the process',
     file: 'run/main-loop.js',
-    from: "if (code !== 'store_full')",
-    to: 'if (true)',
+    from: "core.committed('full', this.#now())",
+    to: 'throw error',
   },
   {
     trial: 'names',
