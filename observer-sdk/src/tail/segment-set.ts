@@ -8,6 +8,8 @@ import type { JournalDirectory } from './directory.js'
 import { statedProjectId } from './project-id.js'
 
 const WINDOW_MIN = 64 * 1024
+/** A segment is short beside another one of so many times its length. */
+const SHORT = 8
 /** Holds any line that may be one, and its line feed. */
 const WINDOW_MAX = limits.lineReadBytesMax + 1024 * 1024
 
@@ -27,9 +29,9 @@ export class SegmentSet {
   readonly #broken = new Set<number>()
   /** The highest number of a segment that could not be read, or not to its end. */
   #hidden = 0
-  /** The memory of the last pass, and of the one before it: the newest segment is often short. */
-  #window: Window = { memory: Buffer.alloc(0), held: undefined }
-  #before: Window = { memory: Buffer.alloc(0), held: undefined }
+  /** The memory of the last pass, and of the last one over a segment that is short beside it: the newest one often is. */
+  readonly #long: Window = { memory: Buffer.alloc(0), held: undefined }
+  readonly #short: Window = { memory: Buffer.alloc(0), held: undefined }
   #statedId: { readonly id: string | undefined } | undefined
 
   constructor(directory: JournalDirectory) {
@@ -99,9 +101,9 @@ export class SegmentSet {
     }
   }
 
-  /** The first bytes of a file, if one of the last two passes read them. */
+  /** The first bytes of a file, if they are still in memory. */
   inMemory(identity: string | undefined): Buffer | undefined {
-    return [this.#window, this.#before].find(({ held }) => held?.identity === identity)?.held?.bytes
+    return [this.#long, this.#short].find(({ held }) => held?.identity === identity)?.held?.bytes
   }
 
   /** Reports the terminated lines of a content, most of them unparsed. */
@@ -117,9 +119,8 @@ export class SegmentSet {
 
   /** The content from its start, in parts that share one buffer. */
   *#windows(content: FileContent, until: number): Generator<Buffer> {
-    const window = this.#before
-    this.#before = this.#window
-    this.#window = window
+    // Only one long memory: a second one would take the cache from the first.
+    const window = until * SHORT <= this.#long.memory.length ? this.#short : this.#long
     for (let at = 0; at < until; ) {
       const wanted = Math.min(until - at, WINDOW_MAX)
       if (window.memory.length < wanted) window.memory = Buffer.allocUnsafeSlow(Math.max(wanted, WINDOW_MIN))

@@ -79,10 +79,9 @@ export class StoredLines {
     this.#files.push(new LineFile(-headSeq, '', content))
   }
 
-  /** A line of a segment. It takes the place of `before` if that is a line of one as well. */
+  /** A line of a segment, in place of `before`. */
   addFrame(offset: number, frame: LineFrame, before: Image | undefined): number {
-    const isFree = typeof before === 'number' && this.#fileOf(before).origin > 0
-    const line = this.#add(offset, frame.to - frame.from, isFree ? before : this.#count++)
+    const line = this.#add(offset, frame.to - frame.from, typeof before === 'number' ? before : this.#count++)
     const at = line * CELLS
     this.#cells[at + PAYLOAD_AT] = frame.payloadStart - frame.from
     this.#cells[at + PAYLOAD_LENGTH] = frame.hasPayload ? frame.payloadEnd - frame.payloadStart : 0
