@@ -424,7 +424,8 @@ export function isSame(a: Uint8Array, from: number, b: Uint8Array, at: number, l
   return true
 }
 
-function doubled<T extends Int32Array | Float64Array | Uint8Array>(column: T): T {
+/** A column with the same values and room for as many more. */
+export function doubled<T extends Int32Array | Float64Array | Uint8Array>(column: T): T {
   const larger = new (column.constructor as new (length: number) => T)(column.length * 2)
   larger.set(column)
   return larger

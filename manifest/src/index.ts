@@ -52,7 +52,7 @@ export {
 export type { DigestEntity } from './digest.js'
 export { compareUtf8, entityHash, jcs, payloadHash, projectionDigest, sha256Hex } from './digest.js'
 export type { Entity, Revision, TableEntry } from './entity-table.js'
-export { EntityTable, upsertedEntity } from './entity-table.js'
+export { doubled, EntityTable, upsertedEntity } from './entity-table.js'
 export type { ErrorCode } from './errors.js'
 export { errorCodes, invariant, KimError } from './errors.js'
 export { eventIdOf, nonceOf } from './event-id.js'

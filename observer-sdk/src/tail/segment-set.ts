@@ -102,7 +102,7 @@ export class SegmentSet {
   }
 
   /** The first bytes of a file, if they are still in memory. */
-  inMemory(identity: string | undefined): Buffer | undefined {
+  inMemory(identity: string): Buffer | undefined {
     return [this.#long, this.#short].find(({ held }) => held?.identity === identity)?.held?.bytes
   }
 

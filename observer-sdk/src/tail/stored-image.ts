@@ -1,6 +1,7 @@
 /** The images of entities as an observer keeps them: the bytes of their lines, parsed when they are read. */
 import { Buffer } from 'node:buffer'
 import {
+  doubled,
   type Entity,
   type EntityTable,
   type Fold,
@@ -197,11 +198,7 @@ export class StoredLines {
 
   #add(offset: number, length: number, line: number): number {
     const at = line * CELLS
-    if (at >= this.#cells.length) {
-      const larger = new Float64Array(this.#cells.length * 2)
-      larger.set(this.#cells)
-      this.#cells = larger
-    }
+    if (at >= this.#cells.length) this.#cells = doubled(this.#cells)
     this.#cells[at + FILE] = this.#files.length - 1
     this.#cells[at + OFFSET] = offset
     this.#cells[at + LENGTH] = length

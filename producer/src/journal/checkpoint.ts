@@ -205,7 +205,8 @@ export function* buildCheckpoint(
   const name = checkpointName(header.head_seq)
   const path = join(store.paths.checkpoints, name)
   const temp = join(store.paths.checkpoints, tempName(name))
-  const moved: { line: number; seq: number; offset: number; length: number }[] = []
+  // Four numbers for each line that moves: there may be as many as entities.
+  const moved: number[] = []
   const readBack = new EntityReader(store)
   const writer = new DocumentWriter(store, temp)
   try {
@@ -219,7 +220,7 @@ export function* buildCheckpoint(
       const offset = writer.offset
       writer.put(text)
       if (live !== undefined && state.lines.seqOf(live) === entity.seq)
-        moved.push({ line: live, seq: entity.seq, offset, length: writer.offset - offset })
+        moved.push(live, entity.seq, offset, writer.offset - offset)
       if (count % SLICE_ENTITIES === 0) {
         writer.flush()
         yield
@@ -247,7 +248,10 @@ export function* buildCheckpoint(
     entities: header.entity_count,
   }
   const adopt = (): void => {
-    for (const { line, seq, offset, length } of moved) state.lines.move(line, seq, { path, offset, length })
+    for (let at = 0; at < moved.length; at += 4) {
+      const place = { path, offset: moved[at + 2] as number, length: moved[at + 3] as number }
+      state.lines.move(moved[at] as number, moved[at + 1] as number, place)
+    }
   }
   return { ref, header, path, adopt }
 }

@@ -3,6 +3,7 @@ import { basename, join } from 'node:path'
 import {
   announcedLoss,
   type CheckpointHeader,
+  doubled,
   type Effect,
   type Entity,
   type EntityTable,
@@ -71,11 +72,7 @@ export class NewestLines {
   put({ seq, read, path, offset, length }: NewestLine, before: number | undefined): number {
     const number = before ?? this.#free.pop() ?? this.#count++
     const at = number * CELLS
-    if (at >= this.#cells.length) {
-      const larger = new Float64Array(this.#cells.length * 2)
-      larger.set(this.#cells)
-      this.#cells = larger
-    }
+    if (at >= this.#cells.length) this.#cells = doubled(this.#cells)
     this.#cells[at + SEQ] = seq
     this.#cells[at + OFFSET] = offset
     this.#cells[at + LENGTH] = length
@@ -106,7 +103,11 @@ export class NewestLines {
 
   /** The line with this number and this seq is in this file now; one that a newer line has replaced is left alone. */
   move(number: number, seq: number, { path, offset, length }: StoredLineLocation): void {
-    if (this.seqOf(number) === seq) this.put({ seq, read: this.isRead(number), path, offset, length }, number)
+    if (this.seqOf(number) !== seq) return
+    const at = number * CELLS
+    this.#cells[at + OFFSET] = offset
+    this.#cells[at + LENGTH] = length
+    this.#cells[at + FILE] = this.#file(path) * 2 + (this.isRead(number) ? 1 : 0)
   }
 
   /** Its entity is not live any more: the number will be another line's. */
