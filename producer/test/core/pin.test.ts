@@ -333,17 +333,22 @@ t.test('lost mail - it is walked for below the newest page (KS-22, KS-28, RC-7)'
   t.match(pinOf(desk), { cursor_at: 101, reconciled: 2, omitted: 1, window_floor: 104 })
 })
 
+/** Starts with a full disk, which holds the pin back; once there is space again the pin goes first. */
+function startWithoutSpace(t: Test, desk: CoreHarness): void {
+  desk.store.fs.break('writeSync', 'seg-', 'ENOSPC')
+  desk.start()
+  t.throws(() => desk.settle(), { code: 'store_full' })
+  desk.core.committed('full', desk.now)
+  desk.store.fs.heal()
+  t.throws(() => desk.journal.append(desk.core.commit(desk.now)?.drafts ?? []), { code: 'journal_moved' })
+  desk.core.committed('moved', desk.now)
+}
+
 t.test(
   'lost mail - a window from before a pin that a full disk held back does not clear it (RC-8)',
   async t => {
     const desk = robbed(t, [102, 103])
-    desk.store.fs.break('writeSync', 'seg-', 'ENOSPC')
-    desk.start()
-    t.throws(() => desk.settle(), { code: 'store_full' })
-    desk.core.committed('full', desk.now)
-    desk.store.fs.heal()
-    t.throws(() => desk.journal.append(desk.core.commit(desk.now)?.drafts ?? []), { code: 'journal_moved' })
-    desk.core.committed('moved', desk.now)
+    startWithoutSpace(t, desk)
     t.same(desk.settle().story(), ['alert bounded-window', 'armed 101'])
     t.equal(desk.core.status().personas[0]?.pinned, true)
     t.same(desk.pass(1000).story(), ['new 102', 'new 103', 'cleared bounded-window'])
@@ -360,13 +365,7 @@ t.test(
     t.same(desk.story().slice(-8), ['persona', ...silenced, 'replay_capped', 'armed 105'])
     const lost = ['"argus/101"', '"argus/104"', '"argus/105"', '"capped_to":105']
     loseLines(desk, line => lost.some(text => line.includes(text)))
-    desk.store.fs.break('writeSync', 'seg-', 'ENOSPC')
-    desk.start()
-    t.throws(() => desk.settle(), { code: 'store_full' })
-    desk.core.committed('full', desk.now)
-    desk.store.fs.heal()
-    t.throws(() => desk.journal.append(desk.core.commit(desk.now)?.drafts ?? []), { code: 'journal_moved' })
-    desk.core.committed('moved', desk.now)
+    startWithoutSpace(t, desk)
     t.same(desk.settle().story(), ['alert bounded-window', 'silent 104', 'silent 105', 'armed 100'])
     t.same(desk.pass(1000).story(), ['silent 101', 'replay_capped', 'cleared bounded-window'])
     t.match(desk.payload('persona', 'argus'), { capped_to: 105, dropped: 5 })

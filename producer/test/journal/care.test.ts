@@ -97,7 +97,7 @@ t.test('redact - by number, and only what is content', async t => {
   throwsCode(t, 'usage', by({ seq: 1 }), 'a note')
   throwsCode(t, 'no_record', by({ seq: 9999 }))
   t.match(by({ seq })(), { item_id: 'river/2', records: 4 })
-  throwsCode(t, 'no_record', by({ item_type: 'message', item_id: 'nobody/1' }))
+  throwsCode(t, 'no_record', by({ item_type: 'message', item_id: 'unknown/1' }))
   t.match(by({ seq })(), { records: 0 }, 'what was erased before is there, and holds nothing')
 })
 
